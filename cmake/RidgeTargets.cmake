@@ -1,0 +1,37 @@
+# One static library per layer. `ridge_layer(model DEPENDS hardware LINK Eigen3::Eigen SOURCES ...)`
+# makes ridge_model with the alias ridge::model; the include root is the repository root, so a path
+# in an #include names its layer.
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "Build type" FORCE)
+endif()
+
+add_library(ridge_options INTERFACE)
+target_compile_options(ridge_options INTERFACE
+  $<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Wpedantic;-Wshadow;-Wconversion;-Wsign-conversion;-Wnon-virtual-dtor;-Wold-style-cast>
+  $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<BOOL:${RIDGE_WARNINGS_AS_ERRORS}>>:-Werror>)
+if(RIDGE_SANITIZE)
+  target_compile_options(ridge_options INTERFACE
+    $<$<COMPILE_LANGUAGE:CXX>:-fsanitize=${RIDGE_SANITIZE};-fno-omit-frame-pointer;-fno-sanitize-recover=all>)
+  target_link_options(ridge_options INTERFACE -fsanitize=${RIDGE_SANITIZE})
+endif()
+
+function(ridge_layer name)
+  cmake_parse_arguments(layer "" "" "DEPENDS;LINK;SOURCES" ${ARGN})
+  add_library(ridge_${name} STATIC ${layer_SOURCES})
+  add_library(ridge::${name} ALIAS ridge_${name})
+  set_target_properties(ridge_${name} PROPERTIES EXPORT_NAME ${name})
+  target_include_directories(ridge_${name} PUBLIC
+    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>
+    $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/ridge>)
+  target_compile_features(ridge_${name} PUBLIC cxx_std_20)
+  foreach(dependency IN LISTS layer_DEPENDS)
+    target_link_libraries(ridge_${name} PUBLIC ridge::${dependency})
+  endforeach()
+  target_link_libraries(ridge_${name} PRIVATE ${layer_LINK} $<BUILD_INTERFACE:ridge_options>)
+endfunction()

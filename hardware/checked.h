@@ -1,0 +1,27 @@
+// Integer products of shapes that must not overflow silently.
+//
+//   const std::int64_t elements = checked_product({{"m", m}, {"n", n}});
+//
+// A factor below 1 or a product beyond 2^62 throws InputError naming the fields.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <string_view>
+
+namespace ridge {
+
+struct NamedCount {
+    std::string_view name;
+    std::int64_t value;
+};
+
+/// Product of positive counts; InputError names the offending field, or all of them on overflow.
+[[nodiscard]] std::int64_t checked_product(std::initializer_list<NamedCount> factors);
+
+/// Smallest multiple count: ceil(a / b) for a >= 0, b > 0, without overflow.
+[[nodiscard]] constexpr std::int64_t ceil_divide(std::int64_t a, std::int64_t b) {
+    return a / b + (a % b != 0 ? 1 : 0);
+}
+
+}  // namespace ridge
