@@ -125,6 +125,8 @@ using Intensity = Quantity<Dimension{.byte = -1, .flop = 1}>;
 
 namespace units {
 
+// Units keep the case in which the world writes them.
+// NOLINTBEGIN(readability-identifier-naming)
 inline constexpr Bytes B = Bytes::from_base(1.0);
 inline constexpr Bytes kB = 1e3 * B;
 inline constexpr Bytes MB = 1e6 * B;
@@ -146,6 +148,7 @@ inline constexpr Power W = J / s;
 inline constexpr Frequency Hz = cycle / s;
 inline constexpr Frequency MHz = 1e6 * Hz;
 inline constexpr Frequency GHz = 1e9 * Hz;
+// NOLINTEND(readability-identifier-naming)
 
 }  // namespace units
 

@@ -15,9 +15,9 @@ constexpr Presence required = Presence::required_for_gpu;
 
 // clang-format off
 constexpr auto fields = std::to_array<Field>({
-    {"architecture.name", ValueKind::text, dimensionless, required, "family and chip, \"Hopper GH100\""},
-    {"architecture.compute_capability", ValueKind::text, dimensionless, optional, "CUDA compute capability, \"9.0\""},
-    {"architecture.target", ValueKind::text, dimensionless, optional, "compiler target of a GPU without compute capability, \"gfx942\""},
+    {"architecture.name", ValueKind::text, dimensionless, required, "family and chip, such as Hopper GH100"},
+    {"architecture.compute_capability", ValueKind::text, dimensionless, optional, "CUDA compute capability, such as 9.0"},
+    {"architecture.target", ValueKind::text, dimensionless, optional, "compiler target of a GPU without compute capability, such as gfx942"},
     {"sm.count", ValueKind::count, dimensionless, required, "multiprocessors (compute units) that are enabled"},
     {"sm.full_die", ValueKind::count, dimensionless, optional, "multiprocessors on the full die"},
     {"clock.base", ValueKind::quantity, Frequency::dimension, optional, "guaranteed clock"},
@@ -88,7 +88,7 @@ constexpr auto fields = std::to_array<Field>({
     {"dram.capacity", ValueKind::quantity, Bytes::dimension, required, "memory: as the driver reports it where known, nominal otherwise"},
     {"dram.capacity_nominal", ValueKind::quantity, Bytes::dimension, optional, "memory as it is sold"},
     {"dram.bandwidth", ValueKind::quantity, Bandwidth::dimension, required, "theoretical bandwidth"},
-    {"dram.type", ValueKind::text, dimensionless, optional, "\"HBM3\", \"GDDR6\" ..."},
+    {"dram.type", ValueKind::text, dimensionless, optional, "kind of memory, such as HBM3 or GDDR6"},
     {"dram.bus_width", ValueKind::count, dimensionless, optional, "data pins (bits) of the memory bus"},
     {"dram.clock", ValueKind::quantity, Frequency::dimension, optional, "memory clock; two transfers per clock unless dram.data_rate says otherwise"},
     {"dram.data_rate", ValueKind::quantity, Frequency::dimension, optional, "transfers per second of one pin"},
@@ -100,7 +100,7 @@ constexpr auto fields = std::to_array<Field>({
     {"latency.l2", ValueKind::quantity, Cycles::dimension, optional, "load that hits in the (near) L2"},
     {"latency.l2_far", ValueKind::quantity, Cycles::dimension, optional, "load that hits in the far L2 partition"},
     {"latency.dram", ValueKind::quantity, Cycles::dimension, optional, "load that comes from DRAM"},
-    {"link.name", ValueKind::text, dimensionless, optional, "link between devices, \"NVLink4\""},
+    {"link.name", ValueKind::text, dimensionless, optional, "link between devices, such as NVLink4"},
     {"link.links", ValueKind::count, dimensionless, optional, "links of one device"},
     {"link.per_link_per_direction", ValueKind::quantity, Bandwidth::dimension, optional, "one link, one way"},
     {"link.per_direction", ValueKind::quantity, Bandwidth::dimension, optional, "all links, one way"},

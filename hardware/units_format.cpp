@@ -43,8 +43,8 @@ Digits shortest_digits(double value) {
 std::string plain(const Digits& number, int exponent) {
     const std::string sign = number.negative ? "-" : "";
     const int count = static_cast<int>(number.digits.size());
-    const auto whole = static_cast<std::size_t>(exponent + 1);
     if (exponent >= 0 && exponent <= 17) {
+        const std::size_t whole = static_cast<std::size_t>(exponent) + 1;
         if (count <= exponent + 1) {
             return sign + number.digits + std::string(whole - number.digits.size(), '0');
         }
@@ -88,8 +88,9 @@ std::string decimal_text(double base, std::string_view unit) {
 }
 
 std::string binary_text(double base) {
-    int power = 0;
-    for (double size = std::fabs(base); size >= 1024.0 && power < 5; size /= 1024.0) ++power;
+    int exponent = 0;
+    std::frexp(base, &exponent);
+    const int power = base == 0.0 ? 0 : std::clamp((exponent - 1) / 10, 0, 5);
     const Digits digits = shortest_digits(std::ldexp(base, -10 * power));
     std::string unit = "B";
     if (power > 0)
