@@ -128,7 +128,7 @@ std::vector<CatalogueEntry> Catalogue::entries() const {
 }
 
 std::string Catalogue::canonical_name(std::string_view name) const {
-    const std::string wanted = folded(name);
+    std::string wanted = folded(name);
     if (devices_.contains(wanted)) return wanted;
     const auto found = names_.find(wanted);
     return found == names_.end() ? std::string() : found->second;

@@ -130,8 +130,8 @@ class Reader {
         description.name = header_text("name", true);
         if (const Node* name = root_.child("name")) description.location = name->location;
         if (!description.name.empty() && !is_plain_name(description.name)) {
-            report(description.location, "name \"" + description.name +
-                                             "\" may hold only a-z, 0-9, \"-\", \"_\" and \".\"");
+            report(description.location,
+                   "name \"" + description.name + R"(" may hold only a-z, 0-9, "-", "_" and ".")");
         }
         description.title = header_text("title", device);
         description.vendor = header_text("vendor", device);

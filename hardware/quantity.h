@@ -86,7 +86,8 @@ class Quantity {
     friend constexpr Quantity operator/(Quantity a, double divisor) {
         return from_base(a.value_ / divisor);
     }
-    friend constexpr auto operator<=>(Quantity a, Quantity b) = default;
+    friend constexpr auto operator<=>(Quantity,
+                                      Quantity) = default;  // NOLINT(modernize-use-nullptr)
 
   private:
     double value_ = 0.0;

@@ -8,6 +8,7 @@
 #include "hardware/listing.h"
 #include "hardware/loader.h"
 
+// The name is libFuzzer's. NOLINTNEXTLINE(readability-identifier-naming)
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     using namespace ridge::hardware;
     const std::string text(data, data + size);

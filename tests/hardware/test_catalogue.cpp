@@ -31,7 +31,7 @@ class TemporaryFolder {
     TemporaryFolder(const TemporaryFolder&) = delete;
     TemporaryFolder& operator=(const TemporaryFolder&) = delete;
 
-    std::string write(const std::string& name, const std::string& text) const {
+    [[nodiscard]] std::string write(const std::string& name, const std::string& text) const {
         std::filesystem::create_directories((path_ / name).parent_path());
         std::ofstream(path_ / name) << text;
         return (path_ / name).string();
@@ -43,7 +43,7 @@ class TemporaryFolder {
 };
 
 double ridge_point(const Description& gpu, const std::string& type) {
-    const FlopRate peak = gpu.require<FlopRate>("peak.tensor." + type);
+    const auto peak = gpu.require<FlopRate>("peak.tensor." + type);
     return (peak / gpu.require<Bandwidth>("dram.bandwidth")).base();
 }
 
@@ -215,7 +215,7 @@ TEST_CASE("a user's file takes the place of the built-in one") {
     const std::size_t at = text.find("320 GB/s");
     REQUIRE(at != std::string::npos);
     const std::string path = folder.write("ridge/gpus/my-t4.toml", text.replace(at, 8, "321 GB/s"));
-    folder.write("ridge/gpus/notes.txt", "not a description");
+    REQUIRE_FALSE(folder.write("ridge/gpus/notes.txt", "not a description").empty());
 
     Catalogue catalogue = Catalogue::embedded();
     CHECK(catalogue.add_file(path) == "t4");
