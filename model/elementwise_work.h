@@ -3,7 +3,7 @@
 //   elementwise_work({.expression = parse_expression("gelu(x + bias)"), .elements = 1 << 20},
 //                    Implementation::fused).dram()   // one read and one write of the tensor
 //
-// Method: docs/model.md equations E1 to E5. A broadcast vector or scalar moves no full pass and is
+// Method: docs/model.md equations E1 to E6. A broadcast vector or scalar moves no full pass and is
 // counted as free.
 #pragma once
 
@@ -13,9 +13,8 @@
 
 namespace ridge::model {
 
-/// `fused` is one kernel; `unfused` and `eager` are one kernel per function. Backward reads the
-/// output gradient and what the derivative needs (the inputs, recomputing inside the kernel when
-/// fused; each function's own inputs when unfused) and writes the gradient of each tensor input.
+/// `fused` is one kernel; `unfused` and `eager` are one kernel per function. Compulsory bytes are
+/// those of the fused kernel.
 [[nodiscard]] Work elementwise_work(const Elementwise& op, Implementation implementation);
 
 /// Inputs, output and, unfused, the largest pair of intermediates alive at once.

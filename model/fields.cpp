@@ -337,7 +337,7 @@ Operation make_operation(OperationKind kind, const Parameters& p) {
             operation = Elementwise{
                 .expression = parse_expression(
                     p.expression_,
-                    {.vectors = split_names(p.vectors_), .scalars = split_names(p.scalars_), .tensors = {}}),
+                    {.vectors = split_names(p.vectors_), .scalars = split_names(p.scalars_)}),
                 .elements = p.count(elements),
                 .type = enumerator_or(p, dtype, DataType::fp32),
                 .direction = enumerator_or(p, direction, Direction::forward)};

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "hardware/error.h"
+#include "hardware/schema.h"
 
 namespace ridge::model {
 namespace {
@@ -52,7 +53,9 @@ Family family_of(std::int32_t capability) {
 std::optional<FlopRate> peak_of(const Description& gpu, const std::string& pipe, DataType type,
                                 std::int64_t sm_count, Frequency clock) {
     const std::string field = pipe + "." + std::string(name_of(type));
+    if (hardware::find_field("peak." + field) == nullptr) return std::nullopt;
     if (const auto quoted = gpu.quantity<FlopRate>("peak." + field)) return quoted;
+    if (hardware::find_field("rate." + field) == nullptr) return std::nullopt;
     const auto rate = gpu.quantity<FlopPerCycle>("rate." + field);
     if (!rate || sm_count == 0 || clock <= Frequency{}) return std::nullopt;
     return *rate * clock * static_cast<double>(sm_count);
@@ -92,6 +95,13 @@ std::optional<Time> latency_of(const Description& gpu, std::string_view path, Fr
     const auto cycles = gpu.quantity<Cycles>(path);
     if (!cycles || clock <= Frequency{}) return std::nullopt;
     return *cycles / clock;
+}
+
+/// The description gives the time per empty kernel of a graph or stream; the gap is what that
+/// exceeds the kernel's own duration by.
+Time gap_of(const Description& gpu, std::string_view path, Time kernel_floor) {
+    const Time per_kernel = gpu.quantity<Time>(path).value_or(kernel_floor);
+    return std::max(Time{}, per_kernel - kernel_floor);
 }
 
 void resolve_rates(Machine& machine, const Description& gpu) {
@@ -134,8 +144,8 @@ Machine make_machine(const Description& gpu) {
     machine.dram_latency = latency_of(gpu, "latency.dram", machine.boost_clock);
     machine.l2_latency = latency_of(gpu, "latency.l2", machine.boost_clock);
     machine.kernel_floor = gpu.quantity<Time>("launch.kernel").value_or(Time{});
-    machine.graph_gap = gpu.quantity<Time>("launch.graph").value_or(Time{});
-    machine.stream_gap = gpu.quantity<Time>("launch.stream").value_or(Time{});
+    machine.graph_gap = gap_of(gpu, "launch.graph", machine.kernel_floor);
+    machine.stream_gap = gap_of(gpu, "launch.stream", machine.kernel_floor);
     machine.link_per_direction = gpu.quantity<Bandwidth>("link.per_direction");
     machine.pcie_per_direction = gpu.quantity<Bandwidth>("pcie.per_direction");
     return machine;
