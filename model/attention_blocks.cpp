@@ -179,16 +179,18 @@ std::int64_t smallest_good_split(std::int64_t tiles, std::int64_t slots, std::in
     constexpr std::int64_t limit = 128;
     std::array<double, limit> fill{};
     most = std::min({most, slots, key_blocks, limit});
-    const double waves_per_split = static_cast<double>(tiles) / static_cast<double>(slots);
     double best = 0.0;
+    std::int64_t capacity = slots;  // of the waves that hold all tiles
     std::int64_t previous_part = 0;
     for (std::int64_t splits = 1; splits <= most; ++splits) {
-        const std::int64_t part = ceil_divide(key_blocks, splits);
-        const bool eligible = !distinct || part != previous_part;
-        previous_part = part;
-        if (!eligible) continue;
-        const double waves = waves_per_split * static_cast<double>(splits);
-        const double filled = waves / std::ceil(waves);
+        const std::int64_t all = tiles * splits;
+        while (capacity < all) capacity += slots;
+        double filled = static_cast<double>(all) / static_cast<double>(capacity);
+        if (distinct) {
+            const std::int64_t part = ceil_divide(key_blocks, splits);
+            if (part == previous_part) filled = 0.0;
+            previous_part = part;
+        }
         fill[static_cast<std::size_t>(splits - 1)] = filled;
         best = std::max(best, filled);
     }
