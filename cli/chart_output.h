@@ -1,0 +1,28 @@
+// Where a chart goes: a file by -o, or the terminal.
+#pragma once
+
+#include <string>
+
+#include "cli/context.h"
+#include "plot/chart.h"
+
+namespace CLI {
+class App;
+}
+
+namespace ridge::cli {
+
+struct ChartOutput {
+    std::string file;  ///< .svg, .html, .png or .pdf; empty: drawn with characters
+    int rows = 22;
+    bool ascii = false;
+};
+
+/// Adds -o, --rows and --ascii.
+void add_chart_options(CLI::App& app, ChartOutput& output);
+
+/// Writes the file (and says so on `err`), or draws on `out`. InputError when it cannot be written.
+void write_chart_output(const Context& context, const ChartOutput& output,
+                        const plot::Chart& chart);
+
+}  // namespace ridge::cli

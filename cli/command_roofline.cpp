@@ -1,0 +1,161 @@
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include <memory>
+#include <ostream>
+
+#include "cli/chart_output.h"
+#include "cli/commands.h"
+#include "cli/gpu_options.h"
+#include "cli/prediction_views.h"
+#include "hardware/error.h"
+#include "hardware/units.h"
+#include "model/predict.h"
+#include "model/roofline.h"
+#include "plot/roofline.h"
+
+namespace ridge::cli {
+namespace {
+
+struct RooflineOptions {
+    explicit RooflineOptions(CLI::App& app) : gpu(app) {}
+
+    GpuOptions gpu;
+    std::vector<std::string> operations;
+    std::string type = "bf16";
+    ChartOutput output;
+};
+
+constexpr double tera = 1e12;
+
+Answer answer_for(const std::string& text, const model::Parameters& defaults,
+                  const model::Machine& machine) {
+    const model::OperationText parsed = model::parse_operation(text, defaults);
+    Answer answer;
+    answer.kind = parsed.kind;
+    answer.parameters = parsed.parameters;
+    answer.operation = model::make_operation(parsed.kind, parsed.parameters);
+    answer.machine = &machine;
+    answer.outcome = model::predict(answer.operation, model::make_execution(parsed.parameters), machine);
+    return answer;
+}
+
+/// The shapes without the type, which the chart's title names: "matmul 4096x4096x4096".
+std::string label_of(const Answer& answer) {
+    std::string label(model::info_of(answer.kind).name);
+    for (const model::FieldInfo& info : model::field_table()) {
+        const bool shape = info.kind == model::FieldKind::count ||
+                           info.field == model::Field::impl || info.field == model::Field::expr;
+        if (!shape || !answer.parameters.has(info.field) || !applies(answer.kind, info.field)) continue;
+        label += info.kind == model::FieldKind::count
+                     ? fmt::format(" {}={}", info.name, answer.parameters.count(info.field))
+                     : " " + answer.parameters.text(info.field);
+    }
+    return label;
+}
+
+std::vector<plot::Term> tooltip_of(const model::Prediction& p) {
+    std::vector<plot::Term> terms{
+        {"time", format(p.time)},
+        {"80 % band", format(p.low) + " to " + format(p.high)},
+        {"bound", fmt::format("{} ({})", name_of(p.bound), name_of(p.limiter))},
+        {"work", format(p.work.flop())},
+        {"DRAM traffic", format_traffic(p.work.dram())},
+        {"intensity", format(p.intensity)},
+        {"attainable", format(p.attainable)}};
+    for (const model::Term& term : p.terms) {
+        terms.push_back({"term " + std::string(name_of(term.resource)), format(term.time)});
+    }
+    return terms;
+}
+
+/// Points with FLOP and traffic; an operation without either cannot stand on a roofline.
+void add_point(plot::Roofline& chart, const Answer& answer) {
+    const auto* p = std::get_if<model::Prediction>(&answer.outcome);
+    if (p == nullptr) {
+        chart.notes.push_back(label_of(answer) + ": " +
+                              std::get<model::NotModelled>(answer.outcome).reason);
+        return;
+    }
+    if (p->intensity <= Intensity{} || p->time <= Time{}) {
+        chart.notes.push_back(label_of(answer) + " does no arithmetic and has no intensity");
+        return;
+    }
+    const Flop flop = p->work.flop();
+    chart.points.push_back({.name = label_of(answer),
+                            .x = p->intensity.base(),
+                            .y = (flop / p->time).base() / tera,
+                            .origin = plot::Origin::predicted,
+                            .low = p->high > Time{} ? std::optional((flop / p->high).base() / tera) : std::nullopt,
+                            .high = p->low > Time{} ? std::optional((flop / p->low).base() / tera) : std::nullopt,
+                            .terms = tooltip_of(*p)});
+}
+
+void add_memory_roof(plot::Roofline& chart, const std::string& name,
+                     const std::optional<Bandwidth>& bandwidth, bool emphasised) {
+    if (!bandwidth) return;
+    chart.memory.push_back({.name = name,
+                            .value = format(*bandwidth),
+                            .slope = bandwidth->base() / tera,
+                            .emphasised = emphasised,
+                            .terms = {{"bandwidth", format(*bandwidth)}}});
+}
+
+void add_compute_roof(plot::Roofline& chart, const std::string& name,
+                      const std::optional<FlopRate>& rate, bool emphasised) {
+    if (!rate) return;
+    chart.compute.push_back({.name = name,
+                             .value = format(*rate),
+                             .rate = rate->base() / tera,
+                             .emphasised = emphasised,
+                             .terms = {{"rate", format(*rate)}}});
+}
+
+plot::Roofline roofs_chart(const model::Machine& machine, model::DataType type) {
+    const model::Roofs roofs = model::roofs_of(machine, type);
+    const std::string name(name_of(type));
+    plot::Roofline chart;
+    chart.title = machine.title + ", " + name;
+    add_memory_roof(chart, "DRAM", roofs.dram, true);
+    add_memory_roof(chart, "L2", roofs.l2, false);
+    add_memory_roof(chart, "shared memory", roofs.shared, false);
+    add_compute_roof(chart, name + " tensor", roofs.tensor, true);
+    const bool double_precision = type == model::DataType::fp64;
+    add_compute_roof(chart, double_precision ? "fp64 FMA" : "fp32 FMA", roofs.vector,
+                     !roofs.tensor.has_value());
+    return chart;
+}
+
+int draw(const Context& context, const RooflineOptions& options) {
+    Machines machines = options.gpu.machines();
+    const model::Machine& machine = machines.at(options.gpu.name());
+    model::Parameters defaults;
+    defaults.set(model::Field::dtype, options.type);
+    plot::Roofline chart =
+        roofs_chart(machine, static_cast<model::DataType>(defaults.count(model::Field::dtype)));
+    for (const std::string& text : options.operations) {
+        add_point(chart, answer_for(text, defaults, machine));
+    }
+    write_chart_output(context, options.output, plot::roofline_chart(chart));
+    return success;
+}
+
+}  // namespace
+
+Action build_roofline(CLI::App& app, std::span<const std::string>) {
+    const auto options = std::make_shared<RooflineOptions>(app);
+    app.add_option("--op", options->operations,
+                   "operation in words, \"matmul m=4096 n=4096 k=4096\"; may be repeated")
+        ->type_name("TEXT");
+    app.add_option("--dtype", options->type, "element type of the roofs and the operations")
+        ->type_name("WORD");
+    add_chart_options(app, options->output);
+    app.footer(
+        "Examples:\n"
+        "  ridge roofline --gpu h100-sxm --op \"matmul m=4096 n=4096 k=4096\" \\\n"
+        "      --op \"softmax rows=4096 cols=4096\" -o roofline.svg\n"
+        "  ridge roofline --gpu a100-sxm-80gb          # in the terminal");
+    return [options](const Context& context) { return draw(context, *options); };
+}
+
+}  // namespace ridge::cli

@@ -1,0 +1,26 @@
+// Ranges of a sweep: "1024:8192:128", "128:65536:*2", "512,1024,2048", "@m".
+//
+//   const SweepRange range = parse_range("m", "1024:8192:128");   // 57 values
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ridge::cli {
+
+struct SweepRange {
+    std::vector<std::int64_t> values;  ///< empty when it follows another field
+    std::string follows;               ///< "m" for "@m"
+};
+
+/// Whether the text is a range and not a plain value.
+[[nodiscard]] bool is_range(std::string_view text);
+
+/// first:last:step (step 1 when left out), first:last:*factor, a list by comma, or @field.
+/// InputError names `field`: not numbers, a step that is not positive, last below first, more than
+/// ten million values.
+[[nodiscard]] SweepRange parse_range(std::string_view field, std::string_view text);
+
+}  // namespace ridge::cli

@@ -1,0 +1,309 @@
+// Block sizes, grids and score counts of attention kernels.
+//
+// The mask of one head is a band: query i sees keys [i + offset - left, i + offset + right] with
+// offset = seq_kv - seq_q. Scores and visited blocks are differences of two clamped ramps, summed
+// in closed form. Block sizes and split rules are facts of the flash-attention sources (eq. A6,
+// A9).
+#include "model/attention_blocks.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "hardware/checked.h"
+#include "hardware/error.h"
+
+namespace ridge::model {
+namespace {
+
+/// Keys that query i sees, relative to its diagonal key.
+struct Band {
+    std::int64_t offset;
+    std::int64_t left;
+    std::int64_t right;
+};
+
+Band band_of(const Attention& attention) {
+    const std::int64_t everything = attention.seq_q + attention.seq_kv;
+    Band band{.offset = attention.seq_kv - attention.seq_q,
+              .left = everything,
+              .right = attention.causal ? 0 : everything};
+    if (attention.window > 0) {
+        const std::int64_t window = std::min(attention.window, 2 * everything);
+        band.left = attention.causal ? window - 1 : window / 2;
+        band.right = attention.causal ? 0 : window - 1 - window / 2;
+    }
+    return band;
+}
+
+/// Sum over i < n of clamp(start + i, 0, cap).
+std::int64_t ramp_sum(std::int64_t start, std::int64_t n, std::int64_t cap) {
+    const std::int64_t rise = std::clamp<std::int64_t>(1 - start, 0, n);
+    const std::int64_t top = std::clamp<std::int64_t>(cap - start, rise, n);
+    const std::int64_t ramp = (top - rise) * (2 * start + rise + top - 1) / 2;
+    return ramp + (n - top) * cap;
+}
+
+/// Sum over i < n of floor((a i + b) / m) for a, b >= 0 and m > 0, in O(log m) steps.
+std::int64_t floor_sum(std::int64_t n, std::int64_t m, std::int64_t a, std::int64_t b) {
+    std::int64_t sum = 0;
+    while (n > 0) {
+        sum += n * (n - 1) / 2 * (a / m) + n * (b / m);
+        a %= m;
+        b %= m;
+        const std::int64_t last = a * n + b;
+        n = last / m;
+        b = last % m;
+        std::swap(a, m);
+        if (m == 0) break;
+    }
+    return sum;
+}
+
+/// Sum over i < n of floor((clamp(start + step i, 0, cap) + round) / unit).
+std::int64_t block_ramp_sum(std::int64_t start, std::int64_t step, std::int64_t n, std::int64_t cap,
+                            std::int64_t unit, std::int64_t round) {
+    if (n <= 0) return 0;
+    const auto first_at_least = [&](std::int64_t value) {
+        return start >= value ? 0 : std::min(n, ceil_divide(value - start, step));
+    };
+    const std::int64_t rise = first_at_least(1);
+    const std::int64_t top = std::max(rise, first_at_least(cap));
+    return rise * (round / unit) + floor_sum(top - rise, unit, step, start + step * rise + round) +
+           (n - top) * ((cap + round) / unit);
+}
+
+/// Key blocks visited by all blocks of `q` queries of one head.
+std::int64_t visited_blocks(const Attention& attention, std::int64_t q, std::int64_t kv) {
+    const Band band = band_of(attention);
+    const std::int64_t count = ceil_divide(attention.seq_q, q);
+    const std::int64_t keys = attention.seq_kv;
+    // The last block ends with the last query, all others after q queries.
+    const std::int64_t last_end =
+        std::clamp<std::int64_t>(attention.seq_q + band.offset + band.right, 0, keys);
+    const std::int64_t ends =
+        block_ramp_sum(q + band.offset + band.right, q, count - 1, keys, kv, kv - 1) +
+        ceil_divide(last_end, kv);
+    const std::int64_t starts = block_ramp_sum(band.offset - band.left, q, count, keys, kv, 0);
+    return ends - starts;
+}
+
+std::int64_t visible_keys(const Attention& attention) {
+    const Band band = band_of(attention);
+    const std::int64_t first = std::max<std::int64_t>(0, band.offset - band.left);
+    const std::int64_t end = std::min(attention.seq_kv, attention.seq_q + band.offset + band.right);
+    return std::max<std::int64_t>(0, end - first);
+}
+
+/// The entry for the smallest listed head dimension that holds `head_dim`, or the last one.
+struct BlockEntry {
+    std::int64_t head_dim;
+    AttentionBlocks blocks;
+};
+template <std::size_t count>
+AttentionBlocks look_up(const std::array<BlockEntry, count>& table, std::int64_t head_dim) {
+    for (const BlockEntry& entry : table) {
+        if (head_dim <= entry.head_dim) return entry.blocks;
+    }
+    return table.back().blocks;
+}
+
+bool is_workstation_ampere(std::int32_t compute_capability) {
+    return compute_capability == 86 || compute_capability == 89;
+}
+
+AttentionBlocks flash1_blocks(const Attention& attention, const AttentionContext& context) {
+    if (context.block_rule == FlashBlockRule::paper) {
+        const double elements =
+            context.sram.in(units::B) / static_cast<double>(size_of(attention.type));
+        const double rows = std::ceil(elements / (4.0 * static_cast<double>(attention.head_dim)));
+        const auto longest = static_cast<double>(attention.seq_kv);
+        const auto kv = static_cast<std::int64_t>(std::clamp(rows, 1.0, longest));
+        return {.q = std::min({kv, attention.head_dim, attention.seq_q}), .kv = kv};
+    }
+    const bool small =
+        attention.head_dim > 64 || (context.compute_capability < 80 && attention.head_dim > 32);
+    return {.q = 16, .kv = small ? 128 : 256};
+}
+
+AttentionBlocks flash2_blocks(const Attention& attention, const AttentionContext& context) {
+    if (attention.direction == Direction::backward) {
+        static constexpr std::array table{BlockEntry{64, {128, 128}}, BlockEntry{128, {64, 128}},
+                                          BlockEntry{256, {64, 64}}};
+        return look_up(table, attention.head_dim);
+    }
+    const std::int64_t d = attention.head_dim;
+    if (d > 32 && d <= 64 && context.dropout) return {.q = 128, .kv = 64};
+    if (d > 96 && d <= 128 && is_workstation_ampere(context.compute_capability)) {
+        return attention.causal ? AttentionBlocks{.q = 64, .kv = 64}
+                                : AttentionBlocks{.q = 128, .kv = 32};
+    }
+    if (d > 192 && context.compute_capability != 80) return {.q = 64, .kv = 64};
+    static constexpr std::array table{BlockEntry{64, {128, 128}}, BlockEntry{256, {128, 64}}};
+    return look_up(table, d);
+}
+
+AttentionBlocks flash3_blocks(const Attention& attention) {
+    const bool local = attention.window > 0;
+    const bool causal = attention.causal && !local;
+    const std::int64_t d = attention.head_dim;
+    if (attention.direction == Direction::backward) {
+        if (d > 96 && d <= 128 && !attention.causal && !local) return {.q = 80, .kv = 128};
+        static constexpr std::array table{BlockEntry{64, {128, 128}}, BlockEntry{128, {64, 128}},
+                                          BlockEntry{192, {64, 96}}, BlockEntry{256, {64, 80}}};
+        return look_up(table, d);
+    }
+    if (size_of(attention.type) == 1) {
+        if (d > 192 && local) return {.q = 128, .kv = 64};
+        static constexpr std::array table{BlockEntry{64, {192, 160}}, BlockEntry{96, {192, 128}},
+                                          BlockEntry{128, {128, 224}}, BlockEntry{192, {128, 160}},
+                                          BlockEntry{256, {128, 128}}};
+        return look_up(table, d);
+    }
+    static constexpr std::array full{BlockEntry{64, {192, 192}}, BlockEntry{96, {192, 144}},
+                                     BlockEntry{128, {128, 176}}, BlockEntry{192, {128, 112}},
+                                     BlockEntry{256, {128, 80}}};
+    static constexpr std::array masked{BlockEntry{64, {192, 128}}, BlockEntry{96, {192, 144}},
+                                       BlockEntry{128, {128, 128}}, BlockEntry{192, {128, 112}},
+                                       BlockEntry{256, {128, 80}}};
+    static constexpr std::array windowed{BlockEntry{64, {192, 160}}, BlockEntry{96, {192, 128}},
+                                         BlockEntry{128, {128, 128}}, BlockEntry{192, {128, 96}},
+                                         BlockEntry{256, {128, 64}}};
+    return look_up(local ? windowed : causal ? masked : full, d);
+}
+
+/// The smallest number of splits whose fill of the last wave is at least 85 % of the best one.
+/// `distinct` skips split counts that leave the longest part unchanged, as flash2 does.
+std::int64_t smallest_good_split(std::int64_t tiles, std::int64_t slots, std::int64_t key_blocks,
+                                 std::int64_t most, bool distinct) {
+    constexpr std::int64_t limit = 128;
+    std::array<double, limit> fill{};
+    most = std::min({most, slots, key_blocks, limit});
+    double best = 0.0;
+    std::int64_t capacity = slots;  // of the waves that hold all tiles
+    std::int64_t previous_part = 0;
+    for (std::int64_t splits = 1; splits <= most; ++splits) {
+        const std::int64_t all = tiles * splits;
+        while (capacity < all) capacity += slots;
+        double filled = static_cast<double>(all) / static_cast<double>(capacity);
+        if (distinct) {
+            const std::int64_t part = ceil_divide(key_blocks, splits);
+            if (part == previous_part) filled = 0.0;
+            previous_part = part;
+        }
+        fill[static_cast<std::size_t>(splits - 1)] = filled;
+        best = std::max(best, filled);
+    }
+    for (std::int64_t splits = 1; splits <= most; ++splits) {
+        if (fill[static_cast<std::size_t>(splits - 1)] >= 0.85 * best) return splits;
+    }
+    return 1;
+}
+
+AttentionGrid flash2_forward_grid(const Attention& attention, const AttentionContext& context) {
+    AttentionGrid grid{.blocks = attention_blocks(attention, Implementation::flash2, context)};
+    const std::int64_t group = attention.heads / attention.kv_heads;
+    const bool folds = attention.seq_q == 1 && group > 1 && attention.window == 0 &&
+                       !context.dropout && attention.head_dim % 8 == 0;
+    if (folds) grid.pack = group;
+    if (context.dropout || context.sm_count == 0) return grid;
+    constexpr std::int64_t split_rows = 64;
+    const std::int64_t split_keys = attention.head_dim <= 64    ? 256
+                                    : attention.head_dim <= 128 ? 128
+                                                                : 64;
+    const std::int64_t tiles = attention.batch * (attention.heads / grid.pack) *
+                               ceil_divide(attention.seq_q * grid.pack, split_rows);
+    const std::int64_t slots = 2 * context.sm_count;
+    if (static_cast<double>(tiles) >= 0.8 * static_cast<double>(slots)) return grid;
+    grid.splits =
+        smallest_good_split(tiles, slots, ceil_divide(attention.seq_kv, split_keys), 128, true);
+    if (grid.splits > 1) grid.blocks = {.q = split_rows, .kv = split_keys};
+    return grid;
+}
+
+bool packs_heads(std::int64_t seq_q, std::int64_t group, std::int64_t rows) {
+    const auto fill = [rows](std::int64_t queries) {
+        return static_cast<double>(queries) /
+               static_cast<double>(ceil_divide(queries, rows) * rows);
+    };
+    return fill(seq_q) < 0.9 * fill(seq_q * group);
+}
+
+AttentionGrid flash3_forward_grid(const Attention& attention, const AttentionContext& context) {
+    AttentionGrid grid{.blocks = attention_blocks(attention, Implementation::flash3, context)};
+    const std::int64_t group = attention.heads / attention.kv_heads;
+    if (group > 1 && packs_heads(attention.seq_q, group, grid.blocks.q)) grid.pack = group;
+    if (attention.head_dim == 128 && attention.seq_q * grid.pack <= 64) grid.blocks.q = 64;
+    if (context.sm_count == 0) return grid;
+    const std::int64_t query_blocks = ceil_divide(attention.seq_q * grid.pack, grid.blocks.q);
+    const std::int64_t tiles = attention.batch * (attention.heads / grid.pack) * query_blocks;
+    const std::int64_t key_blocks = ceil_divide(visible_keys(attention), grid.blocks.kv);
+    if (static_cast<double>(tiles) < 0.8 * static_cast<double>(context.sm_count) &&
+        key_blocks > 4) {
+        grid.splits = smallest_good_split(tiles, context.sm_count, key_blocks, 128, false);
+    }
+    return grid;
+}
+
+}  // namespace
+
+AttentionBlocks attention_blocks(const Attention& attention, Implementation implementation,
+                                 const AttentionContext& context) {
+    switch (implementation) {
+        case Implementation::flash1:
+            return flash1_blocks(attention, context);
+        case Implementation::flash2:
+            return flash2_blocks(attention, context);
+        case Implementation::flash3:
+            return flash3_blocks(attention);
+        default:
+            return {.q = 128, .kv = 128};
+    }
+}
+
+AttentionGrid attention_grid(const Attention& attention, Implementation implementation,
+                             const AttentionContext& context) {
+    AttentionGrid grid{.blocks = attention_blocks(attention, implementation, context)};
+    const std::int64_t heads = attention.batch * attention.heads;
+    const bool forward = attention.direction == Direction::forward;
+    if (implementation == Implementation::flash1) {
+        grid.tiles = heads;
+        return grid;
+    }
+    if (implementation == Implementation::flash2 && forward) {
+        grid = flash2_forward_grid(attention, context);
+    }
+    if (implementation == Implementation::flash3 && forward) {
+        grid = flash3_forward_grid(attention, context);
+    }
+    const std::int64_t along = forward ? ceil_divide(attention.seq_q * grid.pack, grid.blocks.q)
+                                       : ceil_divide(attention.seq_kv, grid.blocks.kv);
+    grid.tiles = heads / grid.pack * along * grid.splits;
+    return grid;
+}
+
+ScoreCounts count_scores(const Attention& attention, const AttentionGrid& grid) {
+    const Band band = band_of(attention);
+    const std::int64_t keys = attention.seq_kv;
+    const std::int64_t pairs = ramp_sum(band.offset + band.right + 1, attention.seq_q, keys) -
+                               ramp_sum(band.offset - band.left, attention.seq_q, keys);
+    const auto heads = static_cast<double>(attention.batch * attention.heads);
+
+    // A packed block holds blocks.q / pack queries of every head of the group.
+    const std::int64_t queries = std::max<std::int64_t>(1, grid.blocks.q / grid.pack);
+    const std::int64_t packed_blocks = ceil_divide(attention.seq_q * grid.pack, grid.blocks.q);
+    const double share = static_cast<double>(packed_blocks) /
+                         static_cast<double>(ceil_divide(attention.seq_q, queries));
+    ScoreCounts counts;
+    counts.exact = heads * static_cast<double>(pairs);
+    counts.full = heads * static_cast<double>(attention.seq_q) * static_cast<double>(keys);
+    counts.visits = static_cast<double>(visited_blocks(attention, queries, grid.blocks.kv)) * share;
+    counts.executed = heads / static_cast<double>(grid.pack) * counts.visits *
+                      static_cast<double>(grid.blocks.q) * static_cast<double>(grid.blocks.kv);
+    counts.query_blocks = packed_blocks;
+    counts.key_blocks = ceil_divide(keys, grid.blocks.kv);
+    counts.visible_keys = visible_keys(attention);
+    return counts;
+}
+
+}  // namespace ridge::model

@@ -1,0 +1,56 @@
+// Work and traffic of attention: what each implementation computes, reads and writes. No time.
+//
+// Notation: T is one tensor of queries (batch x heads x seq_q x head_dim elements), U one of keys
+// (batch x kv_heads x seq_kv x head_dim), S one score matrix (batch x heads x seq_q x seq_kv). With
+// equal lengths and heads T = U, and the counts read as in the literature:
+//
+//   standard   forward 4S + 4T, backward 7S + 8T                                 (eq. A4)
+//   flash1     forward (2 + 3Tc)T, backward (4 + 5Tc)T, Tc = ceil(N / Bc)        (eq. A8)
+//   flash2, 3  DRAM: every tensor once; L2: K and V once per block of queries    (eq. A10, A11)
+//
+//   const AttentionWork work = count_attention(op, Implementation::flash2, {});
+//   work.work.dram(), work.dram_intensity(), work.executed_tensor
+//
+// Limits: unfused attention is charged for every score whatever the mask, reads K and V once per
+// matmul although eager frameworks may first expand them over the group, and reuses nothing in L2
+// between kernels. flash1 is charged at DRAM for every pass, as in the paper.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "hardware/quantity.h"
+#include "model/attention_blocks.h"
+#include "model/implementation.h"
+#include "model/operation.h"
+#include "model/prediction.h"
+
+namespace ridge::model {
+
+struct AttentionWork {
+    Work work;  ///< FLOP and special functions of the exact scores; bytes as carried out
+    ScoreCounts scores;
+    AttentionGrid grid;
+    Flop executed_tensor;  ///< in whole blocks, masked scores and padding included
+    Flop executed_fma;
+    double executed_special = 0.0;
+    Bytes statistics;              ///< softmax statistics within work.dram()
+    Bytes scratch;                 ///< beside inputs and outputs
+    double kv_dram_passes = 1.0;   ///< times that K and V are read from DRAM (flash2, flash3)
+    std::string_view dram_growth;  ///< "Theta(N d + N^2)": DRAM traffic of one head
+    std::string_view chip_growth;  ///< traffic into the SMs, M their memory in elements
+
+    [[nodiscard]] Intensity dram_intensity() const { return work.flop() / work.dram(); }
+    [[nodiscard]] Intensity l2_intensity() const { return work.flop() / work.l2; }
+    [[nodiscard]] Intensity compulsory_intensity() const { return work.flop() / work.compulsory(); }
+    /// Computed over needed scores: 1 where nothing is wasted.
+    [[nodiscard]] double executed_ratio() const { return scores.executed / scores.exact; }
+};
+
+/// Counts `implementation` (standard, flash1, flash2 or flash3; another one breaks the contract) of
+/// a valid operation. Direction::backward is the backward pass alone.
+[[nodiscard]] AttentionWork count_attention(const Attention& attention,
+                                            Implementation implementation,
+                                            const AttentionContext& context);
+
+}  // namespace ridge::model

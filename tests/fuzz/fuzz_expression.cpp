@@ -1,0 +1,39 @@
+// libFuzzer: any text either parses or is an InputError, and the canonical text of what parses is a
+// fixed point with the same counts.
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <string_view>
+
+#include "hardware/error.h"
+#include "model/expression.h"
+
+namespace {
+
+void require(bool holds) {
+    if (!holds) std::abort();
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    using namespace ridge::model;
+    const std::string_view text(reinterpret_cast<const char*>(data), size);
+    try {
+        const Expression expression = parse_expression(text);
+        // A folded constant may print longer than its source, so long texts may outgrow the limit.
+        if (size > longest_expression / 8) return 0;
+        const std::string canonical = to_string(expression);
+        const Expression again = parse_expression(canonical);
+        require(to_string(again) == canonical);
+        require(again.unfused().kernels == expression.unfused().kernels);
+        require(again.unfused().passes() == expression.unfused().passes());
+        require(again.fused().passes() == expression.fused().passes());
+        require(again.fused().flop == expression.fused().flop);
+        require(backward_counts(again, Fusion::unfused).passes() ==
+                backward_counts(expression, Fusion::unfused).passes());
+    } catch (const ridge::InputError&) {
+        return 0;
+    }
+    return 0;
+}
