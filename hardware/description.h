@@ -7,6 +7,8 @@
 //
 //   const Description& gpu = catalogue.at("h100-sxm");
 //   std::optional<Bandwidth> bandwidth = gpu.quantity<Bandwidth>("dram.bandwidth");
+//
+// Limits: a look-up walks a map by path; code that needs a field a million times copies it first.
 #pragma once
 
 #include <cstdint>
@@ -25,6 +27,8 @@ namespace ridge::hardware {
 /// Where a number comes from.
 enum class Provenance { vendor, measured, derived, estimate };
 
+[[nodiscard]] std::string_view to_string(Provenance provenance);
+
 struct Source {
     std::string key;
     Provenance provenance = Provenance::vendor;
@@ -39,23 +43,41 @@ struct Dispute {
 
 /// One field of a description. Quantities are in base units of the schema's dimension.
 struct Datum {
-    std::variant<double, std::int64_t, bool, std::string, std::vector<std::string>> value;
-    std::string text;  ///< as written in the file
-    std::vector<std::string> sources;
+    std::variant<double, std::int64_t, std::string> value;
+    std::string text;                  ///< as written in the file
+    std::vector<std::string> sources;  ///< keys of `Description::sources`, at least one
     std::vector<Dispute> disputes;
     std::string note;
     Location location;
 };
 
+/// A redundant figure that is known to disagree by more than the usual tolerance, and why.
+struct Tolerance {
+    std::string check;  ///< path of the checked field
+    double percent = 0.0;
+    std::string reason;
+};
+
+/// What is described: a GPU has multiprocessors with limits; another accelerator need not; an
+/// architecture holds what all its GPUs share; an overlay adds fields to one device.
+enum class DescriptionKind { gpu, accelerator, architecture, overlay };
+
+[[nodiscard]] std::string_view to_string(DescriptionKind kind);
+
 class Description {
   public:
+    DescriptionKind kind = DescriptionKind::gpu;
     std::string name;
     std::string title;
     std::string vendor;
     std::vector<std::string> aliases;
     std::string inherits;  ///< name of the architecture file, empty when none
+    std::string overlay;   ///< name of the device that an overlay adds to
+    std::string origin;    ///< "built in", or the user's files that made or changed it
     std::map<std::string, Source, std::less<>> sources;
     std::map<std::string, Datum, std::less<>> data;
+    std::vector<Tolerance> tolerances;
+    Location location;  ///< of the name in its file
 
     [[nodiscard]] const Datum* find(std::string_view path) const;
 
@@ -68,14 +90,27 @@ class Description {
         return Q::from_base(*base);
     }
 
-    /// A count or a pure number.
+    /// The same, where the caller cannot go on without: InputError names device and field.
+    template <class Q>
+    [[nodiscard]] Q require(std::string_view path) const {
+        const std::optional<Q> found = quantity<Q>(path);
+        if (!found) throw_missing(path);
+        return *found;
+    }
+
+    /// A count, a pure number, a text. Asking for a field of another kind breaks the contract.
     [[nodiscard]] std::optional<std::int64_t> count(std::string_view path) const;
     [[nodiscard]] std::optional<double> number(std::string_view path) const;
     [[nodiscard]] std::optional<std::string> text(std::string_view path) const;
+    [[nodiscard]] std::int64_t require_count(std::string_view path) const;
+
+    /// The strongest provenance among the sources of a field; the field must be there.
+    [[nodiscard]] Provenance provenance(std::string_view path) const;
 
   private:
     [[nodiscard]] std::optional<double> base_value(std::string_view path,
                                                    const Dimension& dimension) const;
+    [[noreturn]] void throw_missing(std::string_view path) const;
 };
 
 }  // namespace ridge::hardware

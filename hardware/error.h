@@ -55,6 +55,6 @@ class ContractViolation : public std::logic_error {
 
 }  // namespace ridge
 
-#define RIDGE_CONTRACT(condition) \
+#define RIDGE_CONTRACT(condition)       \
     ((condition) ? static_cast<void>(0) \
                  : ::ridge::contract_violated(#condition, __FILE__, __LINE__))

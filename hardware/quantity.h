@@ -62,8 +62,7 @@ class Quantity {
 
     /// A pure number reads as a double.
     constexpr operator double() const  // NOLINT(google-explicit-constructor)
-        requires(D == dimensionless)
-    {
+        requires(D == dimensionless) {
         return value_;
     }
 
@@ -94,20 +93,20 @@ class Quantity {
 };
 
 template <Dimension A, Dimension B>
-    requires(A != dimensionless && B != dimensionless)
-[[nodiscard]] constexpr Quantity<A + B> operator*(Quantity<A> a, Quantity<B> b) {
+requires(A != dimensionless && B != dimensionless) [[nodiscard]] constexpr Quantity<A + B>
+operator*(Quantity<A> a, Quantity<B> b) {
     return Quantity<A + B>::from_base(a.base() * b.base());
 }
 
 template <Dimension A, Dimension B>
-    requires(B != dimensionless)
-[[nodiscard]] constexpr Quantity<A - B> operator/(Quantity<A> a, Quantity<B> b) {
+requires(B != dimensionless) [[nodiscard]] constexpr Quantity<A - B> operator/(Quantity<A> a,
+                                                                               Quantity<B> b) {
     return Quantity<A - B>::from_base(a.base() / b.base());
 }
 
 template <Dimension B>
-    requires(B != dimensionless)
-[[nodiscard]] constexpr Quantity<dimensionless - B> operator/(double a, Quantity<B> b) {
+requires(B != dimensionless) [[nodiscard]] constexpr Quantity<dimensionless - B> operator/(
+    double a, Quantity<B> b) {
     return Quantity<dimensionless - B>::from_base(a / b.base());
 }
 

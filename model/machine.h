@@ -42,11 +42,13 @@ struct Machine {
     std::string title;
     Family family = Family::other;
     std::int32_t compute_capability = 0;  ///< 90 for 9.0, 0 when not an NVIDIA GPU
-    std::int64_t sm_count = 0;
+    std::int64_t sm_count = 0;            ///< 0 when the device has no such units (TPU)
     Frequency boost_clock;
     Frequency tensor_clock;
     std::array<std::optional<FlopRate>, data_type_count> tensor;  ///< dense, by DataType
     std::array<std::optional<FlopRate>, data_type_count> vector;  ///< fma pipes, by DataType
+    /// Tensor rates that accumulate in fp16, where they differ (GeForce); by DataType.
+    std::array<std::optional<FlopRate>, data_type_count> tensor_fp16_accumulate;
     std::optional<double> special_rate;   ///< special-function results per second
     std::optional<Bytes> l2_size;
     std::optional<Bandwidth> l2_bandwidth;
@@ -55,8 +57,8 @@ struct Machine {
     Bandwidth dram_bandwidth;
     std::optional<SmLimits> limits;
     std::int64_t dram_sector = 32;        ///< bytes of one transaction
-    Time dram_latency;
-    Time l2_latency;
+    std::optional<Time> dram_latency;
+    std::optional<Time> l2_latency;
     Time kernel_floor;                    ///< duration of an empty kernel
     Time graph_gap;                       ///< between kernels of a replayed graph
     Time stream_gap;                      ///< between launches in a stream
@@ -72,7 +74,7 @@ struct Machine {
 };
 
 /// Resolves a description. InputError names the first missing field that every model needs
-/// (sm.count, dram.bandwidth, dram.capacity and a clock).
+/// (dram.bandwidth and dram.capacity).
 [[nodiscard]] Machine make_machine(const hardware::Description& description);
 
 }  // namespace ridge::model

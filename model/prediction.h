@@ -33,6 +33,8 @@ struct Work {
     [[nodiscard]] Flop flop() const { return tensor + fma; }
     [[nodiscard]] Bytes compulsory() const { return compulsory_read + compulsory_write; }
     [[nodiscard]] Bytes dram() const { return dram_read + dram_write; }
+
+    Work& operator+=(const Work& other);
 };
 
 enum class Resource : std::uint8_t { tensor, fma, special, dram, l2, shared, link, latency, launch };

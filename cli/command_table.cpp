@@ -1,0 +1,18 @@
+#include <array>
+
+#include "cli/commands.h"
+
+namespace ridge::cli {
+
+std::span<const CommandInfo> command_table() {
+    static constexpr std::array commands{
+        CommandInfo{"predict", "What bounds an operation, how long it takes, what it moves",
+                    build_predict},
+        CommandInfo{"compare", "Predict one operation on several GPUs", build_compare},
+        CommandInfo{"gpus", "List, show and check GPU descriptions", build_gpus},
+        CommandInfo{"completions", "Print shell completions (bash, zsh, fish)",
+                    build_completions}};
+    return commands;
+}
+
+}  // namespace ridge::cli

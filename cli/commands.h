@@ -1,0 +1,44 @@
+// The commands of the program. Each adds its options to its subcommand and returns what to run.
+//
+// Only the command that the arguments name is built in full, so that a prediction does not pay for
+// the options of the others; completions and help of the whole program build them all.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/context.h"
+
+namespace CLI {
+class App;
+}
+
+namespace ridge::cli {
+
+/// Runs a parsed command and returns the exit code.
+using Action = std::function<int(const Context&)>;
+
+/// `arguments` are those after the command's own name: a command that takes an operation looks at
+/// the first of them to offer that operation's options.
+using Builder = Action (*)(CLI::App& app, std::span<const std::string> arguments);
+
+struct CommandInfo {
+    std::string_view name;
+    std::string_view help;
+    Builder build;
+};
+
+[[nodiscard]] std::span<const CommandInfo> command_table();
+
+Action build_predict(CLI::App& app, std::span<const std::string> arguments);
+Action build_vram(CLI::App& app, std::span<const std::string> arguments);
+Action build_roofline(CLI::App& app, std::span<const std::string> arguments);
+Action build_sweep(CLI::App& app, std::span<const std::string> arguments);
+Action build_compare(CLI::App& app, std::span<const std::string> arguments);
+Action build_gpus(CLI::App& app, std::span<const std::string> arguments);
+Action build_completions(CLI::App& app, std::span<const std::string> arguments);
+
+}  // namespace ridge::cli

@@ -1,0 +1,41 @@
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <iostream>
+#include <string>
+#include <vector>
+
+#include "cli/application.h"
+
+namespace {
+
+/// Columns of the terminal on `descriptor`; $COLUMNS and then 80 when there is none.
+int terminal_width(int descriptor) {
+    winsize size{};
+    if (ioctl(descriptor, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
+    const char* columns = std::getenv("COLUMNS");
+    const int width = columns == nullptr ? 0 : std::atoi(columns);
+    return width > 0 ? width : 80;
+}
+
+bool colour_wanted() {
+    const char* no_colour = std::getenv("NO_COLOR");
+    const char* terminal = std::getenv("TERM");
+    const bool dumb = terminal != nullptr && std::string_view(terminal) == "dumb";
+    return isatty(STDOUT_FILENO) != 0 && (no_colour == nullptr || *no_colour == '\0') && !dumb;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    std::ios::sync_with_stdio(false);
+    const std::vector<std::string> arguments(argv + 1, argv + argc);
+    const ridge::cli::Context context{.in = std::cin,
+                                      .out = std::cout,
+                                      .err = std::cerr,
+                                      .colour = colour_wanted(),
+                                      .terminal = isatty(STDERR_FILENO) != 0,
+                                      .width = terminal_width(STDOUT_FILENO)};
+    return ridge::cli::run(arguments, context);
+}

@@ -1,0 +1,40 @@
+// Rows of text as an aligned table, Markdown or CSV.
+//
+//   Table table{.columns = {{"gpu"}, {"time", Align::right}}, .rows = {{"h100-sxm", "183 us"}}};
+//   write_text(out, table);
+#pragma once
+
+#include <iosfwd>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ridge::cli {
+
+enum class Align { left, right };
+
+struct Column {
+    std::string name;
+    Align align = Align::left;
+};
+
+struct Table {
+    std::vector<Column> columns;
+    std::vector<std::vector<std::string>> rows;
+};
+
+/// Columns padded to their widest cell, two spaces between; the header is underlined with dashes.
+void write_text(std::ostream& out, const Table& table);
+void write_markdown(std::ostream& out, const Table& table);
+void write_csv(std::ostream& out, const Table& table);
+
+/// A CSV cell by RFC 4180: quoted when it holds a comma, a quote or a line break.
+void append_csv_cell(std::string& line, std::string_view cell);
+
+/// Columns that a UTF-8 text takes on a terminal (one per code point).
+[[nodiscard]] std::size_t display_width(std::string_view text);
+
+/// `text` broken into lines of at most `width` columns, each but the first indented.
+[[nodiscard]] std::string wrap(std::string_view text, std::size_t width, std::size_t indent);
+
+}  // namespace ridge::cli

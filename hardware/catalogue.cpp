@@ -1,0 +1,210 @@
+#include "hardware/catalogue.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cstdlib>
+#include <filesystem>
+#include <set>
+#include <system_error>
+
+#include "hardware/consistency.h"
+#include "hardware/embedded.h"
+#include "hardware/loader.h"
+#include "hardware/nearest.h"
+
+namespace ridge::hardware {
+namespace {
+
+/// Lower case, runs of anything but letters and digits as one "-", without the maker's name.
+std::string folded(std::string_view name) {
+    std::string result;
+    for (const char letter : name) {
+        if (std::isalnum(static_cast<unsigned char>(letter)) != 0) {
+            result += static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
+        } else if (!result.empty() && result.back() != '-') {
+            result += '-';
+        }
+    }
+    if (!result.empty() && result.back() == '-') result.pop_back();
+    constexpr std::array<std::string_view, 7> makers{"nvidia-",   "tesla-",  "geforce-", "amd-",
+                                                     "instinct-", "google-", "graphics-"};
+    for (bool stripped = true; stripped;) {
+        stripped = false;
+        for (const std::string_view maker : makers) {
+            if (!result.starts_with(maker)) continue;
+            result.erase(0, maker.size());
+            stripped = true;
+        }
+    }
+    return result;
+}
+
+std::string user_folder() {
+    const char* config = std::getenv("XDG_CONFIG_HOME");  // NOLINT(concurrency-mt-unsafe)
+    if (config != nullptr && *config != '\0') return std::string(config) + "/ridge/gpus";
+    const char* home = std::getenv("HOME");  // NOLINT(concurrency-mt-unsafe)
+    if (home == nullptr || *home == '\0') return {};
+    return std::string(home) + "/.config/ridge/gpus";
+}
+
+void append(std::vector<Problem>& to, const std::vector<Problem>& from) {
+    to.insert(to.end(), from.begin(), from.end());
+}
+
+}  // namespace
+
+Catalogue Catalogue::embedded() {
+    Catalogue catalogue;
+    for (const EmbeddedFile& file : embedded_files()) {
+        catalogue.add_item(file.text, std::string(file.path), "built in");
+    }
+    return catalogue;
+}
+
+Catalogue Catalogue::with_user_files() {
+    Catalogue catalogue = embedded();
+    const std::string folder = user_folder();
+    std::error_code error;
+    if (folder.empty() || !std::filesystem::is_directory(folder, error)) return catalogue;
+    std::set<std::string> files;
+    for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
+        if (entry.path().extension() == ".toml") files.insert(entry.path().string());
+    }
+    if (error) throw InputError("cannot list \"" + folder + "\": " + error.message());
+    for (const std::string& file : files) catalogue.add_file(file);
+    return catalogue;
+}
+
+std::string Catalogue::add_file(const std::string& path) {
+    return add_text(read_text_file(path), path);
+}
+
+std::string Catalogue::add_text(const std::string& toml, const std::string& origin) {
+    const Loaded header = load_header(toml, origin);
+    throw_problems(header.problems);
+    add_item(toml, origin, origin);
+    cache_->loaded.clear();
+    return header.description.kind == DescriptionKind::overlay ? header.description.overlay
+                                                               : header.description.name;
+}
+
+void Catalogue::add_item(std::string_view toml, const std::string& file,
+                         const std::string& origin) {
+    Loaded loaded = load_header(toml, file);
+    throw_problems(loaded.problems);
+    Item item{.header = std::move(loaded.description), .text = std::string(toml), .replaced = {}};
+    item.header.location.file = file;
+    item.header.origin = origin;
+    if (item.header.kind == DescriptionKind::overlay) {
+        overlays_.push_back(std::move(item));
+        return;
+    }
+    const std::string name = item.header.name;
+    if (item.header.kind == DescriptionKind::architecture) {
+        architectures_.insert_or_assign(name, std::move(item));
+        return;
+    }
+    const auto present = devices_.find(name);
+    if (present != devices_.end()) item.replaced = present->second.header.origin;
+    names_.insert_or_assign(folded(name), name);
+    for (const std::string& alias : item.header.aliases) {
+        names_.insert_or_assign(folded(alias), name);
+    }
+    devices_.insert_or_assign(name, std::move(item));
+}
+
+std::vector<CatalogueEntry> Catalogue::entries() const {
+    std::vector<CatalogueEntry> result;
+    result.reserve(devices_.size());
+    for (const auto& [name, item] : devices_) {
+        result.push_back({.name = name,
+                          .title = item.header.title,
+                          .vendor = item.header.vendor,
+                          .aliases = item.header.aliases,
+                          .origin = item.header.origin});
+    }
+    return result;
+}
+
+std::string Catalogue::canonical_name(std::string_view name) const {
+    const std::string wanted = folded(name);
+    if (devices_.contains(wanted)) return wanted;
+    const auto found = names_.find(wanted);
+    return found == names_.end() ? std::string() : found->second;
+}
+
+std::string Catalogue::suggestion(std::string_view name) const {
+    std::vector<std::string> known;
+    known.reserve(devices_.size());
+    for (const auto& [device, item] : devices_) known.push_back(device);
+    std::string text;
+    for (const std::string& each : near(folded(name), known, 6)) {
+        text += (text.empty() ? "did you mean " : ", ") + each;
+    }
+    return text.empty() ? "`ridge gpus` lists the known ones" : text + "?";
+}
+
+std::pair<Description, std::vector<Problem>> Catalogue::inspect(std::string_view name,
+                                                                View view) const {
+    const std::string canonical = canonical_name(name);
+    if (canonical.empty()) {
+        throw InputError("unknown GPU \"" + std::string(name.substr(0, 80)) + "\"", {},
+                         suggestion(name));
+    }
+    const Item& item = devices_.find(canonical)->second;
+    auto [device, problems] = load_text(item.text, item.header.location.file);
+    device.origin = item.header.origin;
+    if (!item.replaced.empty()) device.origin += ", in place of " + canonical + " " + item.replaced;
+    if (!device.inherits.empty()) {
+        const auto parent = architectures_.find(device.inherits);
+        if (parent == architectures_.end()) {
+            problems.push_back({device.location, "inherits from \"" + device.inherits +
+                                                     "\", which is no known architecture"});
+        } else {
+            const Loaded loaded =
+                load_text(parent->second.text, parent->second.header.location.file);
+            append(problems, loaded.problems);
+            device = inherit(std::move(device), loaded.description);
+        }
+    }
+    for (const Item& overlay : overlays_) {
+        if (view == View::datasheet || canonical_name(overlay.header.overlay) != canonical)
+            continue;
+        const Loaded loaded = load_text(overlay.text, overlay.header.location.file);
+        append(problems, loaded.problems);
+        device = apply_overlay(std::move(device), loaded.description);
+        device.origin += ", with " + (overlay.header.origin == "built in"
+                                          ? "the built-in overlay " + overlay.header.name
+                                          : overlay.header.origin);
+    }
+    append(problems, missing_fields(device));
+    append(problems, check_consistency(device));
+    return {std::move(device), std::move(problems)};
+}
+
+const Description& Catalogue::at(std::string_view name, View view) const {
+    std::pair<std::string, View> key{canonical_name(name), view};
+    const std::lock_guard lock(cache_->mutex);
+    const auto found = cache_->loaded.find(key);
+    if (found != cache_->loaded.end()) return found->second;
+    auto [device, problems] = inspect(name, view);
+    throw_problems(problems);
+    return cache_->loaded.emplace(std::move(key), std::move(device)).first->second;
+}
+
+std::vector<Problem> check_file(const std::string& path) {
+    const std::string text = read_text_file(path);
+    Loaded loaded = load_text(text, path);
+    if (!loaded.problems.empty()) return loaded.problems;
+    const DescriptionKind kind = loaded.description.kind;
+    if (kind == DescriptionKind::architecture) return check_consistency(loaded.description);
+    Catalogue catalogue = Catalogue::embedded();
+    const std::string name = catalogue.add_text(text, path);
+    if (catalogue.canonical_name(name).empty()) {
+        return {{loaded.description.location, "lies over \"" + name + "\", which is no known GPU"}};
+    }
+    return catalogue.inspect(name, View::calibrated).second;
+}
+
+}  // namespace ridge::hardware

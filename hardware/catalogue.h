@@ -1,0 +1,100 @@
+// All GPUs that ridge knows, found by name: embedded in the binary, or the user's own.
+//
+//   const Catalogue catalogue = Catalogue::with_user_files();
+//   const Description& gpu = catalogue.at("h100-sxm");
+//   catalogue.at("NVIDIA H100 80GB HBM3");                    // the same: what the driver calls it
+//   catalogue.at("h200-sxm", View::datasheet);                // without measured overlays
+//
+// Names are compared whole, never by part, so that "NVIDIA L40S" cannot become an L4: case and
+// punctuation do not count, nor does a leading maker's name. A file with kind = "overlay" adds its
+// fields to the device it names. A user's file takes the place of the built-in one of its name, and
+// a user's overlay lies over the built-in overlay; `Description::origin` says so.
+//
+// Method: reading the catalogue only reads the first lines of each file, and `at` loads, inherits,
+// overlays and checks the one that is asked for, once. Descriptions stay valid as long as the
+// catalogue does; `at` may be called from several threads.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "hardware/description.h"
+#include "hardware/document.h"
+
+namespace ridge::hardware {
+
+/// Whether measured overlays lie over the datasheet's description.
+enum class View { calibrated, datasheet };
+
+/// One line of a list of devices.
+struct CatalogueEntry {
+    std::string name;
+    std::string title;
+    std::string vendor;
+    std::vector<std::string> aliases;
+    std::string origin;  ///< "built in" or the user's file
+};
+
+class Catalogue {
+  public:
+    /// The devices in the binary.
+    [[nodiscard]] static Catalogue embedded();
+
+    /// Those and $XDG_CONFIG_HOME/ridge/gpus/*.toml (by default ~/.config/ridge/gpus/*.toml).
+    /// InputError when one of these files cannot be read.
+    [[nodiscard]] static Catalogue with_user_files();
+
+    /// Adds a file (device, architecture or overlay) and returns the name of the device it
+    /// describes or adds to. InputError when it cannot be read or its header is broken.
+    std::string add_file(const std::string& path);
+
+    /// The same for a text that stands in no file.
+    std::string add_text(const std::string& toml, const std::string& origin);
+
+    /// Every device, sorted by name.
+    [[nodiscard]] std::vector<CatalogueEntry> entries() const;
+
+    /// The device of this name or alias. InputError: unknown (with near names), or broken (with
+    /// all problems of its file).
+    [[nodiscard]] const Description& at(std::string_view name, View view = View::calibrated) const;
+
+    /// The catalogue's own name for a name, alias or driver's name; "" when there is none.
+    [[nodiscard]] std::string canonical_name(std::string_view name) const;
+
+    /// The device with all problems of its files instead of an exception.
+    [[nodiscard]] std::pair<Description, std::vector<Problem>> inspect(std::string_view name,
+                                                                       View view) const;
+
+  private:
+    struct Item {
+        Description header;
+        std::string text;
+        std::string replaced;  ///< origin of the file that this one replaces
+    };
+    using Items = std::map<std::string, Item, std::less<>>;
+
+    void add_item(std::string_view toml, const std::string& file, const std::string& origin);
+    [[nodiscard]] std::string suggestion(std::string_view name) const;
+
+    Items devices_;
+    Items architectures_;
+    std::vector<Item> overlays_;
+    std::map<std::string, std::string, std::less<>> names_;  ///< folded name or alias -> name
+
+    struct Cache {
+        std::mutex mutex;
+        std::map<std::pair<std::string, View>, Description> loaded;
+    };
+    std::unique_ptr<Cache> cache_ = std::make_unique<Cache>();
+};
+
+/// All problems of a file: syntax, fields, units, sources, cross-checks with what it inherits.
+/// InputError when it cannot be read.
+[[nodiscard]] std::vector<Problem> check_file(const std::string& path);
+
+}  // namespace ridge::hardware

@@ -1,0 +1,80 @@
+#include "hardware/listing.h"
+
+#include <cmath>
+#include <variant>
+
+#include <nlohmann/json.hpp>
+
+#include "hardware/schema.h"
+
+namespace ridge::hardware {
+namespace {
+
+nlohmann::ordered_json json_value(const Datum& datum) {
+    if (const auto* count = std::get_if<std::int64_t>(&datum.value)) return *count;
+    if (const auto* text = std::get_if<std::string>(&datum.value)) return *text;
+    const double base = std::get<double>(datum.value);
+    constexpr double exact = 9007199254740992.0;
+    if (base == std::floor(base) && std::fabs(base) <= exact)
+        return static_cast<std::int64_t>(base);
+    return base;
+}
+
+}  // namespace
+
+std::vector<ListedField> list_fields(const Description& description) {
+    std::vector<ListedField> rows;
+    for (const Field& field : schema()) {
+        const Datum* datum = description.find(field.path);
+        if (datum == nullptr) continue;
+        ListedField row{.path = std::string(field.path),
+                        .meaning = std::string(field.meaning),
+                        .value = datum->text,
+                        .provenance = std::string(to_string(description.provenance(field.path))),
+                        .source_keys = datum->sources,
+                        .source_texts = {},
+                        .disputes = datum->disputes,
+                        .note = datum->note,
+                        .place = to_string(datum->location)};
+        for (const std::string& key : datum->sources) {
+            row.source_texts.push_back(description.sources.find(key)->second.text);
+        }
+        rows.push_back(std::move(row));
+    }
+    return rows;
+}
+
+std::string to_json(const Description& description) {
+    nlohmann::ordered_json root;
+    root["name"] = description.name;
+    root["title"] = description.title;
+    root["vendor"] = description.vendor;
+    root["kind"] = to_string(description.kind);
+    root["aliases"] = description.aliases;
+    root["inherits"] = description.inherits;
+    root["origin"] = description.origin;
+    for (const auto& [key, source] : description.sources) {
+        root["sources"][key] = {{"kind", to_string(source.provenance)}, {"text", source.text}};
+    }
+    root["fields"] = nlohmann::ordered_json::object();
+    for (const Field& field : schema()) {
+        const Datum* datum = description.find(field.path);
+        if (datum == nullptr) continue;
+        const std::string_view suffix = unit_suffix(field);
+        std::string key(field.path);
+        if (!suffix.empty()) key += "_" + std::string(suffix);
+        nlohmann::ordered_json entry;
+        entry["value"] = json_value(*datum);
+        entry["text"] = datum->text;
+        entry["provenance"] = to_string(description.provenance(field.path));
+        entry["sources"] = datum->sources;
+        for (const Dispute& dispute : datum->disputes) {
+            entry["also"].push_back({{"text", dispute.value}, {"sources", dispute.sources}});
+        }
+        if (!datum->note.empty()) entry["note"] = datum->note;
+        root["fields"][key] = std::move(entry);
+    }
+    return root.dump(2, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+}  // namespace ridge::hardware

@@ -1,0 +1,35 @@
+// A description as rows and as JSON: every number with its unit, source and disputes.
+//
+//   for (const ListedField& field : list_fields(gpu)) ...   // "dram.bandwidth", "4.8 TB/s", ...
+//   const std::string json = to_json(gpu);                  // keys "dram.bandwidth_bytes_per_s"
+//
+// Rendering is the caller's; nothing here prints.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "hardware/description.h"
+
+namespace ridge::hardware {
+
+struct ListedField {
+    std::string path;
+    std::string meaning;
+    std::string value;       ///< as the file writes it: "4.8 TB/s"
+    std::string provenance;  ///< "vendor", "measured", "derived" or "estimate"
+    std::vector<std::string> source_keys;
+    std::vector<std::string> source_texts;
+    std::vector<Dispute> disputes;
+    std::string note;
+    std::string place;  ///< file:line:column of the value
+};
+
+/// The fields that the description has, in the order of the schema.
+[[nodiscard]] std::vector<ListedField> list_fields(const Description& description);
+
+/// The whole description; `fields` holds one object per field whose key carries the unit
+/// ("dram.bandwidth_bytes_per_s") with value, text, provenance, sources, also and note.
+[[nodiscard]] std::string to_json(const Description& description);
+
+}  // namespace ridge::hardware

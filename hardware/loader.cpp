@@ -1,0 +1,480 @@
+#include "hardware/loader.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <initializer_list>
+#include <optional>
+#include <utility>
+
+#include "hardware/nearest.h"
+#include "hardware/schema.h"
+#include "hardware/units.h"
+
+namespace ridge::hardware {
+namespace {
+
+constexpr double largest_quantity = 1e24;
+constexpr std::int64_t largest_count = std::int64_t{1} << 53;
+
+constexpr std::array<Provenance, 4> provenances{Provenance::vendor, Provenance::measured,
+                                                Provenance::derived, Provenance::estimate};
+constexpr std::array<DescriptionKind, 4> described_kinds{
+    DescriptionKind::gpu, DescriptionKind::accelerator, DescriptionKind::architecture,
+    DescriptionKind::overlay};
+
+template <class Value, std::size_t Count>
+std::optional<Value> named_value(const std::array<Value, Count>& values, std::string_view name) {
+    for (const Value value : values) {
+        if (to_string(value) == name) return value;
+    }
+    return std::nullopt;
+}
+
+/// A name that can stand on a command line and in a file name.
+bool is_plain_name(std::string_view name) {
+    return !name.empty() && name.size() <= 64 &&
+           std::all_of(name.begin(), name.end(), [](char letter) {
+               return (letter >= 'a' && letter <= 'z') || (letter >= '0' && letter <= '9') ||
+                      letter == '-' || letter == '_' || letter == '.';
+           });
+}
+
+/// Walks a document once and collects what it says and what is wrong with it.
+class Reader {
+  public:
+    explicit Reader(const Node& root) : root_(root) {}
+
+    Loaded read() {
+        read_header();
+        if (const Node* sources = root_.child("sources")) read_sources(*sources);
+        if (const Node* tolerance = root_.child("tolerance")) read_tolerances(*tolerance);
+        for (const Node& child : root_.children) {
+            if (!is_header_key(child.key)) read_section(child, child.key);
+        }
+        return std::move(loaded_);
+    }
+
+    Loaded read_names() {
+        read_header();
+        return std::move(loaded_);
+    }
+
+  private:
+    static constexpr std::array<std::string_view, 10> header_keys{
+        "schema",  "kind",     "name",    "title",   "vendor",
+        "aliases", "inherits", "overlay", "sources", "tolerance"};
+
+    static bool is_header_key(std::string_view key) {
+        return std::find(header_keys.begin(), header_keys.end(), key) != header_keys.end();
+    }
+
+    void report(const Location& location, const std::string& message) {
+        loaded_.problems.push_back({location, message});
+    }
+
+    /// The text of a string node; a problem and "" otherwise.
+    std::string string_of(const Node& node, const std::string& what) {
+        if (node.kind == NodeKind::text) {
+            if (node.text.empty()) report(node.location, what + " is empty");
+            return node.text;
+        }
+        report(node.location, what + " must be a string, not " + std::string(to_string(node.kind)));
+        return {};
+    }
+
+    std::vector<std::string> strings_of(const Node& node, const std::string& what) {
+        std::vector<std::string> result;
+        if (node.kind == NodeKind::array) {
+            for (const Node& child : node.children) {
+                result.push_back(string_of(child, "every entry of " + what));
+            }
+            if (result.empty()) report(node.location, what + " is empty");
+        } else {
+            result.push_back(string_of(node, what));
+        }
+        std::erase_if(result, [](const std::string& text) { return text.empty(); });
+        return result;
+    }
+
+    std::string header_text(std::string_view key, bool required) {
+        const Node* node = root_.child(key);
+        if (node != nullptr) return string_of(*node, std::string(key));
+        if (required) {
+            report({.file = root_.location.file, .line = 1, .column = 1},
+                   "\"" + std::string(key) + "\" is missing");
+        }
+        return {};
+    }
+
+    void read_header() {
+        Description& description = loaded_.description;
+        const Node* schema = root_.child("schema");
+        if (schema == nullptr) {
+            report({.file = root_.location.file, .line = 1, .column = 1},
+                   "\"schema\" is missing: begin the file with schema = 1");
+        } else if (schema->kind != NodeKind::integer || schema->integer != 1) {
+            report(schema->location, "schema must be 1, the only version there is");
+        }
+        if (const Node* kind = root_.child("kind")) {
+            const std::string text = string_of(*kind, "kind");
+            const auto found = named_value(described_kinds, text);
+            if (found) description.kind = *found;
+            if (!found && !text.empty()) {
+                report(kind->location,
+                       "unknown kind \"" + text + "\": gpu, accelerator, architecture or overlay");
+            }
+        }
+        const bool device = description.kind == DescriptionKind::gpu ||
+                            description.kind == DescriptionKind::accelerator;
+        description.name = header_text("name", true);
+        if (const Node* name = root_.child("name")) description.location = name->location;
+        if (!description.name.empty() && !is_plain_name(description.name)) {
+            report(description.location, "name \"" + description.name +
+                                             "\" may hold only a-z, 0-9, \"-\", \"_\" and \".\"");
+        }
+        description.title = header_text("title", device);
+        description.vendor = header_text("vendor", device);
+        description.inherits = header_text("inherits", false);
+        description.overlay = header_text("overlay", description.kind == DescriptionKind::overlay);
+        if (!description.overlay.empty() && description.kind != DescriptionKind::overlay) {
+            report(root_.child("overlay")->key_location,
+                   "only a file with kind = \"overlay\" names a device to lie over");
+        }
+        if (const Node* aliases = root_.child("aliases")) {
+            description.aliases = strings_of(*aliases, "aliases");
+        }
+    }
+
+    void read_sources(const Node& table) {
+        if (table.kind != NodeKind::table) {
+            report(table.location, "sources must be a table");
+            return;
+        }
+        for (const Node& entry : table.children) {
+            Source source{.key = entry.key, .provenance = Provenance::estimate, .text = {}};
+            const Node* kind = entry.child("kind");
+            const Node* text = entry.child("text");
+            if (entry.kind != NodeKind::table || kind == nullptr || text == nullptr) {
+                report(entry.location, "source " + entry.key +
+                                           " must be { kind = \"vendor|measured|derived|estimate\""
+                                           ", text = \"...\" }");
+                continue;
+            }
+            reject_other_keys(entry, {"kind", "text"}, "a source");
+            const std::string kind_text = string_of(*kind, "kind");
+            const auto provenance = named_value(provenances, kind_text);
+            if (provenance) {
+                source.provenance = *provenance;
+            } else if (!kind_text.empty()) {
+                report(kind->location, "unknown kind of source \"" + kind_text +
+                                           "\": vendor, measured, derived or estimate");
+            }
+            source.text = string_of(*text, "text");
+            loaded_.description.sources.emplace(entry.key, std::move(source));
+        }
+    }
+
+    void read_tolerances(const Node& list) {
+        if (list.kind != NodeKind::array) {
+            report(list.location, "tolerance must be written [[tolerance]]");
+            return;
+        }
+        for (const Node& entry : list.children) {
+            const Node* check = entry.child("check");
+            const Node* percent = entry.child("percent");
+            const Node* reason = entry.child("reason");
+            if (check == nullptr || percent == nullptr || reason == nullptr) {
+                report(entry.location, "a tolerance needs check, percent and reason");
+                continue;
+            }
+            reject_other_keys(entry, {"check", "percent", "reason"}, "a tolerance");
+            Tolerance tolerance{.check = string_of(*check, "check"),
+                                .percent = percent->kind == NodeKind::integer
+                                               ? static_cast<double>(percent->integer)
+                                               : percent->real,
+                                .reason = string_of(*reason, "reason")};
+            if (find_field(tolerance.check) == nullptr) report_unknown(*check, tolerance.check);
+            if (!(tolerance.percent > 0.0 && tolerance.percent <= 100.0)) {
+                report(percent->location, "percent must lie between 0 and 100");
+                continue;
+            }
+            loaded_.description.tolerances.push_back(std::move(tolerance));
+        }
+    }
+
+    void reject_other_keys(const Node& table, std::initializer_list<std::string_view> known,
+                           const std::string& what) {
+        const std::vector<std::string> names(known.begin(), known.end());
+        for (const Node& child : table.children) {
+            if (std::find(known.begin(), known.end(), child.key) != known.end()) continue;
+            const std::string near_key = nearest(child.key, names);
+            report(child.key_location,
+                   "unknown key \"" + child.key + "\" in " + what +
+                       (near_key.empty() ? "" : ", did you mean \"" + near_key + "\"?"));
+        }
+    }
+
+    void report_unknown(const Node& node, const std::string& path) {
+        std::string near_key = nearest_field(path);
+        if (path.find('.') == std::string::npos) {
+            const std::vector<std::string> keys(header_keys.begin(), header_keys.end());
+            const std::string header = nearest(path, keys);
+            if (!header.empty()) near_key = header;
+        }
+        report(node.key.empty() ? node.location : node.key_location,
+               "unknown key \"" + path + "\"" +
+                   (near_key.empty() ? "" : ", did you mean \"" + near_key + "\"?"));
+    }
+
+    void read_section(const Node& node, const std::string& path) {
+        if (const Field* field = find_field(path)) {
+            read_datum(node, *field);
+        } else if (!is_section(path) || node.kind != NodeKind::table) {
+            report_unknown(node, path);
+        } else {
+            for (const Node& child : node.children) read_section(child, path + "." + child.key);
+        }
+    }
+
+    std::vector<std::string> read_source_keys(const Node& table, const std::string& path) {
+        const Node* node = table.child("source");
+        if (node == nullptr) {
+            report(table.location, path + " has no source");
+            return {};
+        }
+        std::vector<std::string> keys = strings_of(*node, "source");
+        for (const std::string& key : keys) {
+            if (loaded_.description.sources.contains(key)) continue;
+            report(node->location, "source \"" + key + "\" is not declared in [sources]");
+        }
+        return keys;
+    }
+
+    void read_datum(const Node& node, const Field& field) {
+        const std::string path(field.path);
+        const Node* value = node.kind == NodeKind::table ? node.child("value") : nullptr;
+        if (value == nullptr) {
+            report(node.location, path + " must be { value = ..., source = \"...\" }");
+            return;
+        }
+        reject_other_keys(node, {"value", "source", "also", "note"}, path);
+        Datum datum{.value = 0.0,
+                    .text = {},
+                    .sources = read_source_keys(node, path),
+                    .disputes = {},
+                    .note = {},
+                    .location = value->location};
+        if (const Node* note = node.child("note")) datum.note = string_of(*note, "note");
+        if (const Node* also = node.child("also")) datum.disputes = read_disputes(*also, field);
+        if (read_value(*value, field, datum)) {
+            loaded_.description.data.insert_or_assign(path, std::move(datum));
+        }
+    }
+
+    std::vector<Dispute> read_disputes(const Node& list, const Field& field) {
+        std::vector<Dispute> disputes;
+        if (list.kind != NodeKind::array) {
+            report(list.location, "also must be an array of { value = ..., source = \"...\" }");
+            return disputes;
+        }
+        for (const Node& entry : list.children) {
+            const Node* value = entry.kind == NodeKind::table ? entry.child("value") : nullptr;
+            if (value == nullptr) {
+                report(entry.location,
+                       "a disputed value must be { value = ..., source = \"...\" }");
+                continue;
+            }
+            reject_other_keys(entry, {"value", "source"}, "a disputed value");
+            Datum datum;
+            const std::vector<std::string> keys =
+                read_source_keys(entry, "a disputed value of " + std::string(field.path));
+            if (read_value(*value, field, datum)) {
+                disputes.push_back({.value = datum.text, .sources = keys});
+            }
+        }
+        return disputes;
+    }
+
+    /// Puts the value and its text into `datum`; false after reporting a problem.
+    bool read_value(const Node& node, const Field& field, Datum& datum) {
+        switch (field.kind) {
+            case ValueKind::quantity:
+                return read_quantity(node, field, datum);
+            case ValueKind::count:
+                return read_count(node, field, datum);
+            case ValueKind::number:
+                return read_number(node, field, datum);
+            case ValueKind::text:
+                datum.text = string_of(node, std::string(field.path));
+                datum.value = datum.text;
+                return !datum.text.empty();
+        }
+        contract_violated("the kind of value is known", __FILE__, __LINE__);
+    }
+
+    bool read_quantity(const Node& node, const Field& field, Datum& datum) {
+        const std::string path(field.path);
+        if (node.kind != NodeKind::text) {
+            report(node.location, path + " must be a string with a unit such as \"" +
+                                      std::string(quantity_kind(field.dimension).example) +
+                                      "\", not " + std::string(to_string(node.kind)));
+            return false;
+        }
+        try {
+            const double base = parse_base(node.text, field.dimension);
+            datum.value = base;
+            datum.text = node.text;
+            return is_sensible(node, path, base);
+        } catch (const InputError& error) {
+            report(node.location, path + ": " + error.message() +
+                                      (error.hint().empty() ? "" : " (" + error.hint() + ")"));
+            return false;
+        }
+    }
+
+    bool is_sensible(const Node& node, const std::string& path, double value) {
+        if (value > 0.0 && value <= largest_quantity) return true;
+        report(node.location,
+               path + (value == 0.0  ? " is zero; leave out what a device does not have"
+                       : value < 0.0 ? " is negative"
+                                     : " is absurdly large"));
+        return false;
+    }
+
+    bool read_count(const Node& node, const Field& field, Datum& datum) {
+        const std::string path(field.path);
+        if (node.kind != NodeKind::integer) {
+            report(node.location,
+                   path + " must be an integer, not " + std::string(to_string(node.kind)));
+            return false;
+        }
+        if (node.integer < 1 || node.integer > largest_count) {
+            return is_sensible(
+                node, path,
+                node.integer < 1 ? static_cast<double>(node.integer) : 2.0 * largest_quantity);
+        }
+        datum.value = node.integer;
+        datum.text = std::to_string(node.integer);
+        return true;
+    }
+
+    bool read_number(const Node& node, const Field& field, Datum& datum) {
+        const std::string path(field.path);
+        if (node.kind != NodeKind::integer && node.kind != NodeKind::real) {
+            report(node.location,
+                   path + " must be a number, not " + std::string(to_string(node.kind)));
+            return false;
+        }
+        const double value =
+            node.kind == NodeKind::integer ? static_cast<double>(node.integer) : node.real;
+        if (!std::isfinite(value)) {
+            report(node.location, path + " must be finite");
+            return false;
+        }
+        datum.value = value;
+        datum.text = format_exact(value, dimensionless);
+        return is_sensible(node, path, value);
+    }
+
+    const Node& root_;
+    Loaded loaded_;
+};
+
+/// Adds the sources of `from`; a key that means something else in `to` gets the owner's name
+/// behind it. Returns the new name of each key.
+std::map<std::string, std::string> merge_sources(Description& to, const Description& from) {
+    std::map<std::string, std::string> names;
+    for (const auto& [key, source] : from.sources) {
+        std::string name = key;
+        const auto present = to.sources.find(key);
+        if (present != to.sources.end() && (present->second.text != source.text ||
+                                            present->second.provenance != source.provenance)) {
+            name += " (" + from.name + ")";
+        }
+        to.sources.insert_or_assign(
+            name, Source{.key = name, .provenance = source.provenance, .text = source.text});
+        names.emplace(key, name);
+    }
+    return names;
+}
+
+Datum renamed(Datum datum, const std::map<std::string, std::string>& names) {
+    const auto rename = [&](std::vector<std::string>& keys) {
+        for (std::string& key : keys) {
+            const auto found = names.find(key);
+            if (found != names.end()) key = found->second;
+        }
+    };
+    rename(datum.sources);
+    for (Dispute& dispute : datum.disputes) rename(dispute.sources);
+    return datum;
+}
+
+}  // namespace
+
+Loaded load_text(std::string_view toml, const std::string& file) {
+    const Document document = parse_document(toml, file);
+    if (document.problem) return {.description = {}, .problems = {*document.problem}};
+    Loaded loaded = Reader(document.root).read();
+    loaded.description.origin = file;
+    std::stable_sort(
+        loaded.problems.begin(), loaded.problems.end(), [](const Problem& a, const Problem& b) {
+            return a.location.line != b.location.line ? a.location.line < b.location.line
+                                                      : a.location.column < b.location.column;
+        });
+    return loaded;
+}
+
+Loaded load_header(std::string_view toml, const std::string& file) {
+    const std::size_t section = toml.starts_with('[') ? 0 : toml.find("\n[");
+    const Document document = parse_document(toml.substr(0, section), file);
+    if (document.problem) return {.description = {}, .problems = {*document.problem}};
+    Loaded loaded = Reader(document.root).read_names();
+    loaded.description.origin = file;
+    return loaded;
+}
+
+Description inherit(Description device, const Description& parent) {
+    const auto names = merge_sources(device, parent);
+    for (const auto& [path, datum] : parent.data) {
+        if (!device.data.contains(path)) device.data.emplace(path, renamed(datum, names));
+    }
+    device.tolerances.insert(device.tolerances.end(), parent.tolerances.begin(),
+                             parent.tolerances.end());
+    return device;
+}
+
+Description apply_overlay(Description device, const Description& overlay) {
+    const auto names = merge_sources(device, overlay);
+    for (const auto& [path, datum] : overlay.data) {
+        device.data.insert_or_assign(path, renamed(datum, names));
+    }
+    device.tolerances.insert(device.tolerances.end(), overlay.tolerances.begin(),
+                             overlay.tolerances.end());
+    return device;
+}
+
+std::vector<Problem> missing_fields(const Description& description) {
+    std::vector<Problem> problems;
+    for (const Field& field : schema()) {
+        const bool required = description.kind == DescriptionKind::gpu &&
+                              field.presence == Presence::required_for_gpu;
+        if (required && description.find(field.path) == nullptr) {
+            problems.push_back(
+                {description.location, description.name + " has no " + std::string(field.path)});
+        }
+    }
+    return problems;
+}
+
+void throw_problems(const std::vector<Problem>& problems) {
+    if (problems.empty()) return;
+    std::string message;
+    for (const Problem& problem : problems) {
+        message += (message.empty() ? "" : "\n") + to_string(problem);
+    }
+    throw InputError(message);
+}
+
+}  // namespace ridge::hardware

@@ -1,0 +1,56 @@
+// Reads descriptions from TOML, strictly, and puts inherited and overlaid ones together.
+//
+//   schema = 1
+//   name = "h200-sxm"
+//   title = "NVIDIA H200 SXM 141 GB"
+//   vendor = "NVIDIA"
+//   aliases = ["h200"]
+//   inherits = "sm_90"
+//
+//   [sources]
+//   H200DS = { kind = "vendor", text = "NVIDIA, H200 datasheet" }
+//
+//   [dram]
+//   bandwidth = { value = "4.8 TB/s", source = "H200DS", also = [{ value = "4.811 TB/s", source =
+//   "RUN" }] }
+//
+// Every number names its source; unknown keys, missing or undeclared sources, units of the wrong
+// kind, wrong types, negative, zero and absurd values are problems, and all of them are reported
+// at once with file, line and column. `docs/gpu-files.md` describes the format.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "hardware/description.h"
+#include "hardware/document.h"
+
+namespace ridge::hardware {
+
+/// What a file holds, and everything that is wrong with it. With problems the description holds
+/// what could be read.
+struct Loaded {
+    Description description;
+    std::vector<Problem> problems;
+};
+
+/// Reads one file's own content: nothing inherited, no cross-checks. Any bytes are safe.
+[[nodiscard]] Loaded load_text(std::string_view toml, const std::string& file);
+
+/// Name, title, vendor and aliases only, from the lines before the first section.
+[[nodiscard]] Loaded load_header(std::string_view toml, const std::string& file);
+
+/// `device` with the fields of `parent` that it does not have itself.
+[[nodiscard]] Description inherit(Description device, const Description& parent);
+
+/// `device` with the fields of `overlay` added or replaced.
+[[nodiscard]] Description apply_overlay(Description device, const Description& overlay);
+
+/// Fields that this kind of description must have and does not.
+[[nodiscard]] std::vector<Problem> missing_fields(const Description& description);
+
+/// Throws InputError listing all problems; nothing when there are none.
+void throw_problems(const std::vector<Problem>& problems);
+
+}  // namespace ridge::hardware

@@ -1,0 +1,80 @@
+#include "hardware/nearest.h"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+namespace ridge {
+namespace {
+
+constexpr std::size_t longest_word = 100;
+
+char lower(char letter) {
+    return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter;
+}
+
+std::string lower_case(std::string_view word) {
+    std::string result(word);
+    std::transform(result.begin(), result.end(), result.begin(), lower);
+    return result;
+}
+
+}  // namespace
+
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+    std::vector<std::size_t> row(b.size() + 1);
+    std::iota(row.begin(), row.end(), std::size_t{0});
+    for (std::size_t i = 0; i < a.size(); ++i) {
+        std::size_t diagonal = row[0];
+        row[0] = i + 1;
+        for (std::size_t j = 0; j < b.size(); ++j) {
+            const std::size_t substitute = diagonal + (lower(a[i]) == lower(b[j]) ? 0U : 1U);
+            diagonal = row[j + 1];
+            row[j + 1] = std::min({row[j] + 1, row[j + 1] + 1, substitute});
+        }
+    }
+    return row[b.size()];
+}
+
+std::vector<std::string> near(std::string_view word, std::span<const std::string> candidates,
+                              std::size_t count) {
+    if (word.empty() || word.size() > longest_word) return {};
+    const std::string wanted = lower_case(word);
+    std::vector<std::pair<std::size_t, const std::string*>> ranked;
+    for (const std::string& candidate : candidates) {
+        const std::string name = lower_case(candidate);
+        const std::size_t distance = edit_distance(wanted, name);
+        const std::size_t limit = std::max<std::size_t>(1, wanted.size() / 3);
+        if (wanted.size() >= 2 && name.starts_with(wanted)) {
+            ranked.emplace_back(0, &candidate);
+        } else if (wanted.size() >= 3 && name.find(wanted) != std::string::npos) {
+            ranked.emplace_back(1, &candidate);
+        } else if (distance <= limit) {
+            ranked.emplace_back(distance + 1, &candidate);
+        }
+    }
+    std::stable_sort(ranked.begin(), ranked.end(),
+                     [](const auto& x, const auto& y) { return x.first < y.first; });
+    std::vector<std::string> result;
+    for (const auto& [distance, candidate] : ranked) {
+        if (result.size() == count) break;
+        result.push_back(*candidate);
+    }
+    return result;
+}
+
+std::string nearest(std::string_view word, std::span<const std::string> candidates) {
+    if (word.empty() || word.size() > longest_word) return {};
+    const std::string* best = nullptr;
+    std::size_t smallest = std::max<std::size_t>(1, word.size() / 2) + 1;
+    for (const std::string& candidate : candidates) {
+        const std::size_t distance = edit_distance(word, candidate);
+        if (distance < smallest) {
+            smallest = distance;
+            best = &candidate;
+        }
+    }
+    return best == nullptr ? std::string() : *best;
+}
+
+}  // namespace ridge

@@ -1,0 +1,30 @@
+// The nearest known word to a misspelt one, for "did you mean".
+//
+//   nearest("dram.bandwith", paths)   // "dram.bandwidth"
+//   near(name, names, 3)              // up to three, best first
+//
+// Method: Levenshtein distance without regard to case; `nearest` goes as far as half of the word's
+// length, `near`, which lists several, as far as a third.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ridge {
+
+/// Insertions, deletions and substitutions that turn one word into the other, ignoring case.
+[[nodiscard]] std::size_t edit_distance(std::string_view a, std::string_view b);
+
+/// The candidate nearest to `word`, or "" when none is near.
+[[nodiscard]] std::string nearest(std::string_view word, std::span<const std::string> candidates);
+
+/// Up to `count` near candidates, nearest first: those that begin with `word`, those that contain
+/// it, then similar ones.
+[[nodiscard]] std::vector<std::string> near(std::string_view word,
+                                            std::span<const std::string> candidates,
+                                            std::size_t count);
+
+}  // namespace ridge

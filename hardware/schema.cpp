@@ -1,0 +1,229 @@
+#include "hardware/schema.h"
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include "hardware/nearest.h"
+#include "hardware/units.h"
+
+namespace ridge::hardware {
+namespace {
+
+constexpr Presence optional = Presence::optional;
+constexpr Presence required = Presence::required_for_gpu;
+
+// clang-format off
+constexpr auto fields = std::to_array<Field>({
+    {"architecture.name", ValueKind::text, dimensionless, required, "family and chip, \"Hopper GH100\""},
+    {"architecture.compute_capability", ValueKind::text, dimensionless, optional, "CUDA compute capability, \"9.0\""},
+    {"architecture.target", ValueKind::text, dimensionless, optional, "compiler target of a GPU without compute capability, \"gfx942\""},
+    {"sm.count", ValueKind::count, dimensionless, required, "multiprocessors (compute units) that are enabled"},
+    {"sm.full_die", ValueKind::count, dimensionless, optional, "multiprocessors on the full die"},
+    {"clock.base", ValueKind::quantity, Frequency::dimension, optional, "guaranteed clock"},
+    {"clock.boost", ValueKind::quantity, Frequency::dimension, optional, "highest clock; FMA peaks and fp64 tensor peaks are quoted at it"},
+    {"clock.tensor", ValueKind::quantity, Frequency::dimension, optional, "clock at which the tensor peaks are quoted, where it is not the boost clock"},
+    {"clock.l2", ValueKind::quantity, Frequency::dimension, optional, "clock of the L2 cache, where it has its own"},
+    {"rate.fma.fp64", ValueKind::quantity, FlopPerCycle::dimension, optional, "fp64 per cycle and multiprocessor outside the tensor cores, an FMA counting 2"},
+    {"rate.fma.fp32", ValueKind::quantity, FlopPerCycle::dimension, optional, "fp32 per cycle and multiprocessor outside the tensor cores, an FMA counting 2"},
+    {"rate.fma.fp16", ValueKind::quantity, FlopPerCycle::dimension, optional, "fp16 per cycle and multiprocessor outside the tensor cores, an FMA counting 2"},
+    {"rate.fma.bf16", ValueKind::quantity, FlopPerCycle::dimension, optional, "bf16 per cycle and multiprocessor outside the tensor cores, an FMA counting 2"},
+    {"rate.fma.int32", ValueKind::quantity, FlopPerCycle::dimension, optional, "int32 additions per cycle and multiprocessor, each one operation"},
+    {"rate.tensor.fp64", ValueKind::quantity, FlopPerCycle::dimension, optional, "dense fp64 tensor rate per cycle and multiprocessor, accumulating in fp32 (int32 for integers)"},
+    {"rate.tensor.fp32", ValueKind::quantity, FlopPerCycle::dimension, optional, "dense fp32 tensor rate per cycle and multiprocessor, accumulating in fp32 (int32 for integers)"},
+    {"rate.tensor.tf32", ValueKind::quantity, FlopPerCycle::dimension, optional, "dense tf32 tensor rate per cycle and multiprocessor, accumulating in fp32 (int32 for integers)"},
+    {"rate.tensor.fp16", ValueKind::quantity, FlopPerCycle::dimension, optional, "dense fp16 tensor rate per cycle and multiprocessor, accumulating in fp32 (int32 for integers)"},
+    {"rate.tensor.bf16", ValueKind::quantity, FlopPerCycle::dimension, optional, "dense bf16 tensor rate per cycle and multiprocessor, accumulating in fp32 (int32 for integers)"},
+    {"rate.tensor.fp8", ValueKind::quantity, FlopPerCycle::dimension, optional, "dense fp8 tensor rate per cycle and multiprocessor, accumulating in fp32 (int32 for integers)"},
+    {"rate.tensor.int8", ValueKind::quantity, FlopPerCycle::dimension, optional, "dense int8 tensor rate per cycle and multiprocessor, accumulating in fp32 (int32 for integers)"},
+    {"rate.tensor.fp6", ValueKind::quantity, FlopPerCycle::dimension, optional, "dense fp6 tensor rate per cycle and multiprocessor, accumulating in fp32 (int32 for integers)"},
+    {"rate.tensor.fp4", ValueKind::quantity, FlopPerCycle::dimension, optional, "dense fp4 tensor rate per cycle and multiprocessor, accumulating in fp32 (int32 for integers)"},
+    {"rate.tensor.int4", ValueKind::quantity, FlopPerCycle::dimension, optional, "dense int4 tensor rate per cycle and multiprocessor, accumulating in fp32 (int32 for integers)"},
+    {"rate.tensor_fp16_accumulate.fp16", ValueKind::quantity, FlopPerCycle::dimension, optional, "dense fp16 tensor rate per cycle and multiprocessor, accumulating in fp16"},
+    {"rate.tensor_fp16_accumulate.fp8", ValueKind::quantity, FlopPerCycle::dimension, optional, "dense fp8 tensor rate per cycle and multiprocessor, accumulating in fp16"},
+    {"rate.sfu", ValueKind::number, dimensionless, optional, "special functions (exp2, rcp, sin ...) per cycle and multiprocessor"},
+    {"rate.load_store", ValueKind::number, dimensionless, optional, "load/store lanes per cycle and multiprocessor"},
+    {"peak.fma.fp64", ValueKind::quantity, FlopRate::dimension, optional, "fp64 peak outside the tensor cores as quoted"},
+    {"peak.fma.fp32", ValueKind::quantity, FlopRate::dimension, optional, "fp32 peak outside the tensor cores as quoted"},
+    {"peak.fma.fp16", ValueKind::quantity, FlopRate::dimension, optional, "fp16 peak outside the tensor cores as quoted"},
+    {"peak.fma.bf16", ValueKind::quantity, FlopRate::dimension, optional, "bf16 peak outside the tensor cores as quoted"},
+    {"peak.tensor.fp64", ValueKind::quantity, FlopRate::dimension, optional, "dense fp64 tensor peak as quoted, accumulating in fp32 (int32 for integers)"},
+    {"peak.tensor.fp32", ValueKind::quantity, FlopRate::dimension, optional, "dense fp32 tensor peak as quoted, accumulating in fp32 (int32 for integers)"},
+    {"peak.tensor.tf32", ValueKind::quantity, FlopRate::dimension, optional, "dense tf32 tensor peak as quoted, accumulating in fp32 (int32 for integers)"},
+    {"peak.tensor.fp16", ValueKind::quantity, FlopRate::dimension, optional, "dense fp16 tensor peak as quoted, accumulating in fp32 (int32 for integers)"},
+    {"peak.tensor.bf16", ValueKind::quantity, FlopRate::dimension, optional, "dense bf16 tensor peak as quoted, accumulating in fp32 (int32 for integers)"},
+    {"peak.tensor.fp8", ValueKind::quantity, FlopRate::dimension, optional, "dense fp8 tensor peak as quoted, accumulating in fp32 (int32 for integers)"},
+    {"peak.tensor.int8", ValueKind::quantity, FlopRate::dimension, optional, "dense int8 tensor peak as quoted, accumulating in fp32 (int32 for integers)"},
+    {"peak.tensor.fp6", ValueKind::quantity, FlopRate::dimension, optional, "dense fp6 tensor peak as quoted, accumulating in fp32 (int32 for integers)"},
+    {"peak.tensor.fp4", ValueKind::quantity, FlopRate::dimension, optional, "dense fp4 tensor peak as quoted, accumulating in fp32 (int32 for integers)"},
+    {"peak.tensor.int4", ValueKind::quantity, FlopRate::dimension, optional, "dense int4 tensor peak as quoted, accumulating in fp32 (int32 for integers)"},
+    {"peak.tensor_fp16_accumulate.fp16", ValueKind::quantity, FlopRate::dimension, optional, "dense fp16 tensor peak as quoted, accumulating in fp16"},
+    {"peak.tensor_fp16_accumulate.fp8", ValueKind::quantity, FlopRate::dimension, optional, "dense fp8 tensor peak as quoted, accumulating in fp16"},
+    {"sparsity.factor", ValueKind::number, dimensionless, optional, "speed-up of the tensor cores with 2:4 structured sparsity, which no peak here includes"},
+    {"limits.schedulers_per_sm", ValueKind::count, dimensionless, optional, "warp schedulers of a multiprocessor"},
+    {"limits.threads_per_sm", ValueKind::count, dimensionless, optional, "resident threads of a multiprocessor"},
+    {"limits.warps_per_sm", ValueKind::count, dimensionless, optional, "resident warps of a multiprocessor"},
+    {"limits.blocks_per_sm", ValueKind::count, dimensionless, optional, "resident blocks of a multiprocessor"},
+    {"limits.threads_per_block", ValueKind::count, dimensionless, optional, "threads of a block"},
+    {"limits.warp_size", ValueKind::count, dimensionless, required, "threads that run in step (warp, wavefront)"},
+    {"limits.registers_per_sm", ValueKind::count, dimensionless, optional, "32-bit registers of a multiprocessor"},
+    {"limits.registers_per_thread", ValueKind::count, dimensionless, optional, "32-bit registers that one thread can use"},
+    {"limits.register_unit", ValueKind::count, dimensionless, optional, "registers are given to a warp in multiples of this"},
+    {"shared.per_sm", ValueKind::quantity, Bytes::dimension, optional, "shared memory (LDS) that the blocks of a multiprocessor share"},
+    {"shared.per_block", ValueKind::quantity, Bytes::dimension, optional, "shared memory that one block can opt in to"},
+    {"shared.static_per_block", ValueKind::quantity, Bytes::dimension, optional, "shared memory of a block without opting in"},
+    {"shared.unit", ValueKind::quantity, Bytes::dimension, optional, "shared memory is given in multiples of this"},
+    {"shared.reserved_per_block", ValueKind::quantity, Bytes::dimension, optional, "shared memory that the driver keeps in every block"},
+    {"shared.banks", ValueKind::count, dimensionless, optional, "banks of the shared memory"},
+    {"shared.bank_width", ValueKind::quantity, Bytes::dimension, optional, "width of one bank"},
+    {"shared.bytes_per_clock", ValueKind::quantity, BytesPerCycle::dimension, optional, "shared-memory bandwidth of a multiprocessor"},
+    {"l1.size", ValueKind::quantity, Bytes::dimension, optional, "L1 cache of a multiprocessor; includes the shared memory where the two are unified"},
+    {"l2.size", ValueKind::quantity, Bytes::dimension, optional, "L2 cache"},
+    {"l2.partitions", ValueKind::count, dimensionless, optional, "partitions of the L2, each nearer to a part of the multiprocessors"},
+    {"l2.slices", ValueKind::count, dimensionless, optional, "slices of the L2"},
+    {"l2.slice_size", ValueKind::quantity, Bytes::dimension, optional, "capacity of one slice"},
+    {"l2.slice_bytes_per_clock", ValueKind::quantity, BytesPerCycle::dimension, optional, "read bandwidth of one slice"},
+    {"l2.bytes_per_clock", ValueKind::quantity, BytesPerCycle::dimension, optional, "read bandwidth of the whole L2"},
+    {"l3.size", ValueKind::quantity, Bytes::dimension, optional, "memory-side cache behind the L2 (Infinity Cache)"},
+    {"dram.capacity", ValueKind::quantity, Bytes::dimension, required, "memory: as the driver reports it where known, nominal otherwise"},
+    {"dram.capacity_nominal", ValueKind::quantity, Bytes::dimension, optional, "memory as it is sold"},
+    {"dram.bandwidth", ValueKind::quantity, Bandwidth::dimension, required, "theoretical bandwidth"},
+    {"dram.type", ValueKind::text, dimensionless, optional, "\"HBM3\", \"GDDR6\" ..."},
+    {"dram.bus_width", ValueKind::count, dimensionless, optional, "data pins (bits) of the memory bus"},
+    {"dram.clock", ValueKind::quantity, Frequency::dimension, optional, "memory clock; two transfers per clock unless dram.data_rate says otherwise"},
+    {"dram.data_rate", ValueKind::quantity, Frequency::dimension, optional, "transfers per second of one pin"},
+    {"dram.sector", ValueKind::quantity, Bytes::dimension, optional, "smallest piece that the caches fetch"},
+    {"dram.line", ValueKind::quantity, Bytes::dimension, optional, "cache line"},
+    {"dram.access", ValueKind::quantity, Bytes::dimension, optional, "smallest piece that the DRAM itself delivers"},
+    {"latency.l1", ValueKind::quantity, Cycles::dimension, optional, "load that hits in the L1"},
+    {"latency.shared", ValueKind::quantity, Cycles::dimension, optional, "load from shared memory"},
+    {"latency.l2", ValueKind::quantity, Cycles::dimension, optional, "load that hits in the (near) L2"},
+    {"latency.l2_far", ValueKind::quantity, Cycles::dimension, optional, "load that hits in the far L2 partition"},
+    {"latency.dram", ValueKind::quantity, Cycles::dimension, optional, "load that comes from DRAM"},
+    {"link.name", ValueKind::text, dimensionless, optional, "link between devices, \"NVLink4\""},
+    {"link.links", ValueKind::count, dimensionless, optional, "links of one device"},
+    {"link.per_link_per_direction", ValueKind::quantity, Bandwidth::dimension, optional, "one link, one way"},
+    {"link.per_direction", ValueKind::quantity, Bandwidth::dimension, optional, "all links, one way"},
+    {"link.total", ValueKind::quantity, Bandwidth::dimension, optional, "all links, both ways added, as vendors quote it"},
+    {"pcie.generation", ValueKind::count, dimensionless, optional, "PCIe generation"},
+    {"pcie.lanes", ValueKind::count, dimensionless, optional, "PCIe lanes"},
+    {"pcie.per_direction", ValueKind::quantity, Bandwidth::dimension, optional, "nominal PCIe bandwidth one way"},
+    {"power.limit", ValueKind::quantity, Power::dimension, optional, "board power limit"},
+    {"launch.kernel", ValueKind::quantity, Time::dimension, optional, "device time of a kernel that does nothing"},
+    {"launch.graph", ValueKind::quantity, Time::dimension, optional, "time per kernel when small kernels follow each other in a replayed graph"},
+    {"launch.stream", ValueKind::quantity, Time::dimension, optional, "time per kernel when small kernels are launched back to back in a stream"},
+    {"launch.submit", ValueKind::quantity, Time::dimension, optional, "host time to launch one kernel"},
+    {"measured.dram.read", ValueKind::quantity, Bandwidth::dimension, optional, "highest DRAM bandwidth reached when reading"},
+    {"measured.dram.write", ValueKind::quantity, Bandwidth::dimension, optional, "highest DRAM bandwidth reached when writing"},
+    {"measured.dram.copy", ValueKind::quantity, Bandwidth::dimension, optional, "highest DRAM bandwidth reached when copying, both directions counted"},
+    {"measured.dram.triad", ValueKind::quantity, Bandwidth::dimension, optional, "highest DRAM bandwidth reached when a triad (two reads, one write), all counted"},
+    {"measured.l1.read", ValueKind::quantity, Bandwidth::dimension, optional, "highest L1 read bandwidth reached, all multiprocessors"},
+    {"measured.l2.read", ValueKind::quantity, Bandwidth::dimension, optional, "highest L2 read bandwidth reached"},
+    {"measured.l2.bytes_per_clock", ValueKind::quantity, BytesPerCycle::dimension, optional, "highest L2 read bandwidth reached, per cycle"},
+    {"measured.shared.read", ValueKind::quantity, Bandwidth::dimension, optional, "highest shared-memory bandwidth reached, all multiprocessors"},
+    {"measured.shared.bytes_per_clock", ValueKind::quantity, BytesPerCycle::dimension, optional, "highest shared-memory bandwidth reached, per cycle and multiprocessor"},
+    {"measured.fma.fp64", ValueKind::quantity, FlopRate::dimension, optional, "highest fp64 rate reached outside the tensor cores"},
+    {"measured.fma.fp32", ValueKind::quantity, FlopRate::dimension, optional, "highest fp32 rate reached outside the tensor cores"},
+    {"measured.fma.fp16", ValueKind::quantity, FlopRate::dimension, optional, "highest fp16 rate reached outside the tensor cores"},
+    {"measured.tensor.fp64.burst", ValueKind::quantity, FlopRate::dimension, optional, "fp64 tensor rate of short kernels, before power limits act"},
+    {"measured.tensor.fp64.sustained", ValueKind::quantity, FlopRate::dimension, optional, "fp64 tensor rate held for seconds"},
+    {"measured.tensor.tf32.burst", ValueKind::quantity, FlopRate::dimension, optional, "tf32 tensor rate of short kernels, before power limits act"},
+    {"measured.tensor.tf32.sustained", ValueKind::quantity, FlopRate::dimension, optional, "tf32 tensor rate held for seconds"},
+    {"measured.tensor.fp16.burst", ValueKind::quantity, FlopRate::dimension, optional, "fp16 tensor rate of short kernels, before power limits act"},
+    {"measured.tensor.fp16.sustained", ValueKind::quantity, FlopRate::dimension, optional, "fp16 tensor rate held for seconds"},
+    {"measured.tensor.bf16.burst", ValueKind::quantity, FlopRate::dimension, optional, "bf16 tensor rate of short kernels, before power limits act"},
+    {"measured.tensor.bf16.sustained", ValueKind::quantity, FlopRate::dimension, optional, "bf16 tensor rate held for seconds"},
+    {"measured.tensor.fp8.burst", ValueKind::quantity, FlopRate::dimension, optional, "fp8 tensor rate of short kernels, before power limits act"},
+    {"measured.tensor.fp8.sustained", ValueKind::quantity, FlopRate::dimension, optional, "fp8 tensor rate held for seconds"},
+    {"measured.tensor.int8.burst", ValueKind::quantity, FlopRate::dimension, optional, "int8 tensor rate of short kernels, before power limits act"},
+    {"measured.tensor.int8.sustained", ValueKind::quantity, FlopRate::dimension, optional, "int8 tensor rate held for seconds"},
+    {"measured.tensor.fp4.burst", ValueKind::quantity, FlopRate::dimension, optional, "fp4 tensor rate of short kernels, before power limits act"},
+    {"measured.tensor.fp4.sustained", ValueKind::quantity, FlopRate::dimension, optional, "fp4 tensor rate held for seconds"},
+    {"measured.tensor_mma.fp64.burst", ValueKind::quantity, FlopRate::dimension, optional, "fp64 rate through the older mma instruction, short kernels"},
+    {"measured.tensor_mma.fp64.sustained", ValueKind::quantity, FlopRate::dimension, optional, "fp64 rate through the older mma instruction, held for seconds"},
+    {"measured.tensor_mma.tf32.burst", ValueKind::quantity, FlopRate::dimension, optional, "tf32 rate through the older mma instruction, short kernels"},
+    {"measured.tensor_mma.tf32.sustained", ValueKind::quantity, FlopRate::dimension, optional, "tf32 rate through the older mma instruction, held for seconds"},
+    {"measured.tensor_mma.fp16.burst", ValueKind::quantity, FlopRate::dimension, optional, "fp16 rate through the older mma instruction, short kernels"},
+    {"measured.tensor_mma.fp16.sustained", ValueKind::quantity, FlopRate::dimension, optional, "fp16 rate through the older mma instruction, held for seconds"},
+    {"measured.tensor_mma.bf16.burst", ValueKind::quantity, FlopRate::dimension, optional, "bf16 rate through the older mma instruction, short kernels"},
+    {"measured.tensor_mma.bf16.sustained", ValueKind::quantity, FlopRate::dimension, optional, "bf16 rate through the older mma instruction, held for seconds"},
+    {"measured.tensor_mma.fp8.burst", ValueKind::quantity, FlopRate::dimension, optional, "fp8 rate through the older mma instruction, short kernels"},
+    {"measured.tensor_mma.fp8.sustained", ValueKind::quantity, FlopRate::dimension, optional, "fp8 rate through the older mma instruction, held for seconds"},
+    {"measured.tensor_mma.int8.burst", ValueKind::quantity, FlopRate::dimension, optional, "int8 rate through the older mma instruction, short kernels"},
+    {"measured.tensor_mma.int8.sustained", ValueKind::quantity, FlopRate::dimension, optional, "int8 rate through the older mma instruction, held for seconds"},
+    {"measured.gemm.fp64", ValueKind::quantity, FlopRate::dimension, optional, "best fp64 matrix product of a vendor library, random data"},
+    {"measured.gemm.tf32", ValueKind::quantity, FlopRate::dimension, optional, "best tf32 matrix product of a vendor library, random data"},
+    {"measured.gemm.fp16", ValueKind::quantity, FlopRate::dimension, optional, "best fp16 matrix product of a vendor library, random data"},
+    {"measured.gemm.bf16", ValueKind::quantity, FlopRate::dimension, optional, "best bf16 matrix product of a vendor library, random data"},
+    {"measured.gemm.fp8", ValueKind::quantity, FlopRate::dimension, optional, "best fp8 matrix product of a vendor library, random data"},
+    {"measured.gemm.int8", ValueKind::quantity, FlopRate::dimension, optional, "best int8 matrix product of a vendor library, random data"},
+    {"measured.gemm.fp4", ValueKind::quantity, FlopRate::dimension, optional, "best fp4 matrix product of a vendor library, random data"},
+    {"measured.sfu", ValueKind::number, dimensionless, optional, "special functions per cycle and multiprocessor reached"},
+    {"measured.clock.tensor", ValueKind::quantity, Frequency::dimension, optional, "multiprocessor clock seen inside tensor kernels"},
+    {"measured.clock.fma", ValueKind::quantity, Frequency::dimension, optional, "multiprocessor clock seen inside kernels without tensor work"},
+    {"measured.clock.memory", ValueKind::quantity, Frequency::dimension, optional, "multiprocessor clock seen inside memory-bound kernels"},
+    {"model.memory_latency", ValueKind::quantity, Time::dimension, optional, "fitted: fixed time of a memory-bound kernel beside its traffic"},
+    {"model.compute_latency", ValueKind::quantity, Time::dimension, optional, "fitted: fixed time of a compute-bound kernel beside its work"},
+    {"model.dram_efficiency", ValueKind::number, dimensionless, optional, "fitted: attained over theoretical DRAM bandwidth"},
+    {"model.l2_efficiency", ValueKind::number, dimensionless, optional, "fitted: attained over theoretical L2 bandwidth"},
+    {"model.tensor_efficiency", ValueKind::number, dimensionless, optional, "fitted: attained over peak tensor rate"},
+});
+// clang-format on
+
+constexpr auto by_path = [] {
+    std::array<const Field*, fields.size()> sorted{};
+    for (std::size_t i = 0; i < fields.size(); ++i) sorted.at(i) = &fields.at(i);
+    std::sort(sorted.begin(), sorted.end(),
+              [](const Field* a, const Field* b) { return a->path < b->path; });
+    return sorted;
+}();
+
+}  // namespace
+
+std::span<const Field> schema() {
+    return fields;
+}
+
+const Field* find_field(std::string_view path) {
+    const auto* const found = std::lower_bound(
+        by_path.begin(), by_path.end(), path,
+        [](const Field* field, std::string_view key) { return field->path < key; });
+    return found != by_path.end() && (*found)->path == path ? *found : nullptr;
+}
+
+bool is_section(std::string_view path) {
+    return std::any_of(fields.begin(), fields.end(), [path](const Field& field) {
+        return field.path.size() > path.size() && field.path.starts_with(path) &&
+               field.path[path.size()] == '.';
+    });
+}
+
+std::string nearest_field(std::string_view path) {
+    std::vector<std::string> paths;
+    paths.reserve(fields.size());
+    for (const Field& field : fields) paths.emplace_back(field.path);
+    return nearest(path, paths);
+}
+
+std::string_view unit_suffix(const Field& field) {
+    struct Suffix {
+        Dimension dimension;
+        std::string_view text;
+    };
+    constexpr auto suffixes = std::to_array<Suffix>({{Bytes::dimension, "bytes"},
+                                                     {Bandwidth::dimension, "bytes_per_s"},
+                                                     {FlopRate::dimension, "flop_per_s"},
+                                                     {FlopPerCycle::dimension, "flop_per_clk"},
+                                                     {BytesPerCycle::dimension, "bytes_per_clk"},
+                                                     {Frequency::dimension, "hz"},
+                                                     {Cycles::dimension, "clk"},
+                                                     {Time::dimension, "s"},
+                                                     {Power::dimension, "w"}});
+    if (field.kind != ValueKind::quantity) return "";
+    const auto* const found =
+        std::find_if(suffixes.begin(), suffixes.end(),
+                     [&](const Suffix& suffix) { return suffix.dimension == field.dimension; });
+    return found == suffixes.end() ? std::string_view() : found->text;
+}
+
+}  // namespace ridge::hardware

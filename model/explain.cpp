@@ -1,0 +1,135 @@
+#include "model/explain.h"
+
+#include <fmt/format.h>
+
+#include "hardware/units.h"
+
+namespace ridge::model {
+namespace {
+
+std::string percent(double part) { return format_number(100.0 * part, 3) + " %"; }
+
+std::string bytes_of(double base) { return format_traffic(Bytes::from_base(base)); }
+
+std::string_view words_of(Resource resource) {
+    switch (resource) {
+        case Resource::tensor: return "tensor cores";
+        case Resource::fma: return "vector (FMA) pipe";
+        case Resource::special: return "special-function units";
+        case Resource::dram: return "DRAM bandwidth";
+        case Resource::l2: return "L2 bandwidth";
+        case Resource::shared: return "shared-memory bandwidth";
+        case Resource::link: return "interconnect";
+        case Resource::latency: return "latency";
+        case Resource::launch: return "kernel launch";
+    }
+    return "?";
+}
+
+std::string intensity_sentence(const Prediction& p) {
+    if (p.intensity <= Intensity{} || p.ridge <= Intensity{}) return {};
+    const bool below = p.intensity < p.ridge;
+    return fmt::format(
+        "The intensity of {} lies {} the ridge point of {}, so the roofline allows {} of the {} peak.",
+        format(p.intensity), below ? "below" : "above", format(p.ridge), format(p.attainable),
+        format(p.peak));
+}
+
+std::string tiling_sentence(const Prediction& p, const Machine& machine) {
+    const Tiling& t = p.tiling;
+    if (t.tiles == 0) return {};
+    std::string text = fmt::format("{} tiles of {}x{}", t.tiles, t.tile.m, t.tile.n);
+    if (t.split > 1) text += fmt::format(", split {} ways,", t.split);
+    text += fmt::format(" on {} SMs: {} wave{}, {} of the slots and {} of the tiled area are used.",
+                        machine.sm_count, t.waves, t.waves == 1 ? "" : "s",
+                        percent(t.wave_efficiency), percent(t.tile_efficiency));
+    return text;
+}
+
+std::string band_sentence(const Prediction& p) {
+    switch (p.confidence) {
+        case Confidence::calibrated:
+            return "The band holds 80 % of validated residuals of this class of operation.";
+        case Confidence::family:
+            return "The band is widened: efficiencies come from the architecture family.";
+        case Confidence::roofline: break;
+    }
+    return "The band is from the roofline's lower bound to twice the estimate; it is not validated.";
+}
+
+}  // namespace
+
+std::string describe(const Note& note) {
+    switch (note.code) {
+        case NoteCode::roofline_only:
+            return "time is the roofline plus launch latency; no calibrated model was used";
+        case NoteCode::uncalibrated:
+            return "this GPU was not measured; efficiencies come from its architecture family";
+        case NoteCode::extrapolated: return "outside the range in which the model was validated";
+        case NoteCode::l2_resident:
+            return fmt::format("the {} of data stay in the {} L2 cache when it is warm",
+                               bytes_of(note.a), format_capacity(Bytes::from_base(note.b)));
+        case NoteCode::alignment_cliff:
+            return fmt::format(
+                "a leading dimension is a multiple of {} bytes only; fast kernels need 16",
+                note.a);
+        case NoteCode::vector_pipe: return "no tensor core for this type; runs on the vector pipe";
+        case NoteCode::one_head_formula:
+            return fmt::format(
+                "seq^2 x element size alone gives {}: that is one head of one sample; the score "
+                "matrix of all heads and samples is {}",
+                bytes_of(note.a), bytes_of(note.b));
+        case NoteCode::does_not_fit:
+            return fmt::format("needs {} but the device holds {}",
+                               format_capacity(Bytes::from_base(note.a)),
+                               format_capacity(Bytes::from_base(note.b)));
+        case NoteCode::causal_blocks:
+            return fmt::format("whole blocks on the diagonal: {} more scores than the exact mask",
+                               percent(note.a - 1.0));
+        case NoteCode::smaller_block:
+            return fmt::format("SRAM limits the block to {} keys", note.a);
+        case NoteCode::atomics: return "traffic includes atomic accumulation of dQ in L2";
+        case NoteCode::split_kv: return fmt::format("keys are split into {} parts", note.a);
+        case NoteCode::sparse_gather:
+            return fmt::format("rows are not whole sectors: {} of the bytes read are useful",
+                               percent(note.a));
+        case NoteCode::assumed_broadcast:
+            return "broadcast inputs are counted as free; their bytes are negligible";
+        case NoteCode::host_link: return "limited by PCIe, from and to pinned host memory";
+    }
+    return {};
+}
+
+std::string describe(const Term& term) {
+    std::string text = format(term.time) + " " + std::string(words_of(term.resource));
+    if (term.rate <= 0.0) return text;
+    switch (term.resource) {
+        case Resource::tensor:
+        case Resource::fma:
+            return text + fmt::format(": {} at {}", format(Flop::from_base(term.amount)),
+                                      format(FlopRate::from_base(term.rate)));
+        case Resource::special:
+            return text + fmt::format(": {} G at {} G/s", format_number(term.amount * 1e-9, 3),
+                                      format_number(term.rate * 1e-9, 3));
+        default:
+            return text + fmt::format(": {} at {}", bytes_of(term.amount),
+                                      format(Bandwidth::from_base(term.rate)));
+    }
+}
+
+std::vector<std::string> explain(const Operation& operation, const Prediction& prediction,
+                                 const Machine& machine) {
+    std::vector<std::string> lines;
+    lines.push_back(fmt::format("{} is bound by {} ({}).", name_of(operation),
+                                name_of(prediction.bound), words_of(prediction.limiter)));
+    for (std::string line : {intensity_sentence(prediction), tiling_sentence(prediction, machine)}) {
+        if (!line.empty()) lines.push_back(std::move(line));
+    }
+    lines.push_back(fmt::format("No run can be faster than {}: the roofline at datasheet rates.",
+                                format(prediction.lower_bound)));
+    lines.push_back(band_sentence(prediction));
+    for (const Note& note : prediction.notes) lines.push_back("Note: " + describe(note) + ".");
+    return lines;
+}
+
+}  // namespace ridge::model

@@ -1,0 +1,55 @@
+// The one entry: an operation, how it is carried out, and a machine give a prediction.
+//
+//   const Machine machine = make_machine(catalogue.at("h100-sxm"));
+//   const Outcome outcome = predict(Matmul{...}, {}, machine);
+//   if (const auto* p = std::get_if<Prediction>(&outcome)) ... p->time ...
+//
+// What cannot be modelled (no fp8 rate on sm_80, an implementation the operation does not have) is
+// a `NotModelled` value with the reason, so that a sweep goes on. The operation must be valid
+// (`validate`). Nothing is allocated on the way to a prediction.
+#pragma once
+
+#include <vector>
+
+#include "model/implementation.h"
+#include "model/machine.h"
+#include "model/operation.h"
+#include "model/prediction.h"
+
+namespace ridge::model {
+
+[[nodiscard]] Outcome predict(const Operation& operation, const Execution& execution,
+                              const Machine& machine);
+
+[[nodiscard]] Outcome predict(const Matmul& op, const Execution& execution, const Machine& machine);
+[[nodiscard]] Outcome predict(const Attention& op, const Execution& execution,
+                              const Machine& machine);
+[[nodiscard]] Outcome predict(const Elementwise& op, const Execution& execution,
+                              const Machine& machine);
+[[nodiscard]] Outcome predict(const RowWise& op, const Execution& execution,
+                              const Machine& machine);
+[[nodiscard]] Outcome predict(const Transpose& op, const Execution& execution,
+                              const Machine& machine);
+[[nodiscard]] Outcome predict(const Copy& op, const Execution& execution, const Machine& machine);
+[[nodiscard]] Outcome predict(const Gather& op, const Execution& execution, const Machine& machine);
+[[nodiscard]] Outcome predict(const Collective& op, const Execution& execution,
+                              const Machine& machine);
+
+/// A sequence of operations: each with its outcome, and the sums over those that are modelled.
+struct WorkloadPrediction {
+    std::vector<Outcome> parts;
+    Work work;
+    Time time;
+    Time low;   ///< errors of different operations are taken as independent (R6)
+    Time high;
+    Bytes largest_footprint;
+    std::int32_t not_modelled = 0;
+};
+[[nodiscard]] WorkloadPrediction predict(const Workload& workload, const Execution& execution,
+                                         const Machine& machine);
+
+/// The implementations that `predict` accepts for an operation, the default first.
+[[nodiscard]] std::vector<Implementation> implementations_of(const Operation& operation,
+                                                             const Machine& machine);
+
+}  // namespace ridge::model

@@ -1,0 +1,30 @@
+// Counting operations that stream their data: row-wise operations, transpose, copy, gather.
+//
+//   row_work(RowWise{.kind = RowKind::softmax, ...}, Implementation::manual)   // 5 kernels
+//
+// Method: docs/model.md equations B1 to B6. Pure counting, no clock.
+#pragma once
+
+#include "model/implementation.h"
+#include "model/operation.h"
+#include "model/prediction.h"
+
+namespace ridge::model {
+
+/// softmax, layernorm, rmsnorm, row sum; forward or backward; `manual` is softmax out of five
+/// kernels (5MN + M reads, 3MN + 2M writes), anything else is one fused kernel.
+[[nodiscard]] Work row_work(const RowWise& op, Implementation implementation);
+
+/// One read and one write of the matrix. The naive kernel writes one sector per element at L2.
+[[nodiscard]] Work transpose_work(const Transpose& op, Implementation implementation,
+                                  std::int64_t sector_bytes);
+
+[[nodiscard]] Work copy_work(const Copy& op);
+
+/// Indices (8 bytes each), the touched table rows in whole sectors, and the output.
+[[nodiscard]] Work gather_work(const Gather& op, std::int64_t sector_bytes);
+
+/// Useful bytes / bytes moved for one row of a gather (1 when rows are whole sectors).
+[[nodiscard]] double gather_sector_efficiency(const Gather& op, std::int64_t sector_bytes);
+
+}  // namespace ridge::model

@@ -1,0 +1,75 @@
+#include "plot/export.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cerrno>
+#include <fstream>
+#include <system_error>
+
+#include "hardware/error.h"
+#include "plot/html.h"
+#include "plot/process.h"
+#include "plot/svg.h"
+#include "plot/text.h"
+
+namespace ridge::plot {
+
+Format format_of(std::string_view path) {
+    const std::size_t slash = path.find_last_of('/');
+    const std::string_view file = slash == std::string_view::npos ? path : path.substr(slash + 1);
+    const std::size_t dot = file.find_last_of('.');
+    std::string ending(dot == std::string_view::npos ? "" : file.substr(dot + 1));
+    std::transform(ending.begin(), ending.end(), ending.begin(),
+                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    if (ending == "svg") return Format::svg;
+    if (ending == "html" || ending == "htm") return Format::html;
+    if (ending == "png") return Format::png;
+    if (ending == "pdf") return Format::pdf;
+    throw InputError(fmt::format("cannot tell a chart's format from '{}'", clean_text(path)), {},
+                     "name the file .svg, .html, .png or .pdf");
+}
+
+std::string rasterise(std::string_view svg, Format format, const RasterOptions& options) {
+    RIDGE_CONTRACT(format == Format::png || format == Format::pdf);
+    std::vector<std::string> arguments = {options.converter, "--format",
+                                          format == Format::png ? "png" : "pdf"};
+    if (format == Format::png) {
+        arguments.insert(arguments.end(),
+                         {"--width", std::to_string(options.width), "--keep-aspect-ratio"});
+    }
+    ProcessResult result = run_process(arguments, svg);
+    // Where the C library reports a missing program from the child, it exits with 127.
+    if (!result.started || (result.exit_code == 127 && result.output.empty())) {
+        throw InputError(
+            fmt::format("PNG and PDF need the program '{}', which was not found", options.converter),
+            {}, "install it (Debian and Ubuntu: librsvg2-bin, Fedora: librsvg2-tools, macOS: "
+                "librsvg), or write .svg or .html");
+    }
+    if (result.exit_code != 0 || result.output.empty()) {
+        throw InputError(fmt::format("'{}' failed with exit code {}: {}", options.converter,
+                                     result.exit_code, clean_text(result.errors)));
+    }
+    return std::move(result.output);
+}
+
+std::string render(const Chart& chart, Format format, const RasterOptions& options) {
+    if (format == Format::html) return render_html(chart);
+    std::string svg = render_svg(chart);
+    return format == Format::svg ? svg : rasterise(svg, format, options);
+}
+
+void write_chart(const std::string& path, const Chart& chart, const RasterOptions& options) {
+    const std::string bytes = render(chart, format_of(path), options);
+    errno = 0;
+    std::ofstream file(path, std::ios::binary);
+    file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+    file.close();
+    if (!file) {
+        throw InputError(fmt::format("cannot write '{}': {}", clean_text(path),
+                                     std::generic_category().message(errno)));
+    }
+}
+
+}  // namespace ridge::plot

@@ -1,0 +1,38 @@
+// Charts as files: SVG, HTML, and PNG or PDF through librsvg's `rsvg-convert`.
+//
+// The converter is looked up on PATH when it is needed and runs without a shell: the SVG goes in on
+// its standard input and the picture comes back on its standard output.
+//
+//   write_chart("roofline.html", chart);   // the ending chooses the format
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "plot/chart.h"
+
+namespace ridge::plot {
+
+enum class Format { svg, html, png, pdf };
+
+/// The format by the path's ending; InputError names the known ones.
+[[nodiscard]] Format format_of(std::string_view path);
+
+struct RasterOptions {
+    std::string converter = "rsvg-convert";
+    int width = 1920;  ///< pixels of a PNG; a PDF keeps the page's size
+};
+
+/// PNG or PDF bytes of an SVG. InputError with the remedy when the converter is missing, with its
+/// own words when it fails.
+[[nodiscard]] std::string rasterise(std::string_view svg, Format format,
+                                    const RasterOptions& options = {});
+
+/// The chart in a format, as the bytes of a file.
+[[nodiscard]] std::string render(const Chart& chart, Format format,
+                                 const RasterOptions& options = {});
+
+/// Writes `render` of the format that the ending names; InputError when the file cannot be written.
+void write_chart(const std::string& path, const Chart& chart, const RasterOptions& options = {});
+
+}  // namespace ridge::plot

@@ -1,0 +1,51 @@
+// Placing labels so that they cover neither each other nor what is drawn.
+//
+// Every label brings candidates: boxes beside its point or along its line, with a cost that grows
+// with the distance and, when displaced, a leader line. Candidates that leave the frame or cover a
+// marker or a line are discarded. The rest are chosen greedily, most constrained label first,
+// improved by simulated annealing with a fixed seed, and settled label by label until nothing
+// changes. What still collides is left out, and the caller lists it elsewhere. The same input
+// always gives the same placement.
+//
+//   place_labels({{.candidates = candidates_beside({400, 300}, 5.0, 80.0, 15.0)}}, obstacles)
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <vector>
+
+#include "plot/geometry.h"
+
+namespace ridge::plot {
+
+struct LabelCandidate {
+    Box box = {};
+    std::optional<Segment> leader = {};
+    double cost = 0.0;
+};
+
+struct LabelRequest {
+    std::vector<LabelCandidate> candidates = {};
+    double weight = 1.0;  ///< of two that collide to the end the heavier stays
+};
+
+struct Obstacles {
+    Rect frame = {};
+    std::vector<Box> boxes = {};      ///< markers
+    std::vector<Segment> lines = {};  ///< roofs, series, links, error bars
+};
+
+/// A text box of the given size around a point drawn with `radius`, near first, then on rings.
+[[nodiscard]] std::vector<LabelCandidate> candidates_beside(Vec2 point, double radius, double width,
+                                                            double height);
+
+/// Boxes above and below a polyline, turned with it; best near the fraction `prefer` of its length.
+[[nodiscard]] std::vector<LabelCandidate> candidates_along(const std::vector<Vec2>& line,
+                                                           double prefer, double line_width,
+                                                           double width, double height);
+
+/// For each request the index of its candidate, or nothing where no free place was found.
+[[nodiscard]] std::vector<std::optional<std::size_t>> place_labels(
+    const std::vector<LabelRequest>& requests, const Obstacles& obstacles);
+
+}  // namespace ridge::plot

@@ -1,0 +1,106 @@
+// A chart placed on a page: everything in pixels of the view box, before it becomes SVG.
+//
+// The page is 960 x 640; labels that found no free place are keyed with a letter and listed below,
+// which makes the page taller. The result is a plain value, so tests check it directly: that no two
+// label boxes overlap, that every point is there.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "plot/chart.h"
+#include "plot/geometry.h"
+#include "plot/text.h"
+
+namespace ridge::plot {
+
+struct PageSize {
+    double width = 960.0;
+    double height = 640.0;
+};
+
+enum class FontRole { title, subtitle, axis, tick, label, emphasis, detail };
+
+[[nodiscard]] double font_size(FontRole role);
+[[nodiscard]] Weight font_weight(FontRole role);
+
+struct PlacedTick {
+    double at = 0.0;  ///< x or y in pixels
+    std::string text = {};
+    bool strong = false;  ///< a decade on a logarithmic axis, every tick on a linear one
+};
+
+struct PlacedCurve {
+    std::size_t curve = 0;
+    std::vector<std::vector<Vec2>> parts = {};
+};
+
+struct PlacedBand {
+    std::size_t band = 0;
+    std::vector<Vec2> outline = {};
+};
+
+struct PlacedMark {
+    Vec2 at = {};
+    std::optional<Segment> error = {};
+};
+
+enum class LabelOwner { curve, mark, annotation };
+
+struct PlacedLabel {
+    std::string text = {};
+    std::string full = {};  ///< before truncation
+    Box box = {};
+    FontRole role = FontRole::label;
+    Color color = Color::ink;
+    std::optional<Segment> leader = {};
+    LabelOwner owner = LabelOwner::mark;
+    std::size_t index = 0;
+};
+
+struct PlacedText {
+    Vec2 at = {};  ///< left end of the baseline
+    std::string text = {};
+    std::string full = {};
+    FontRole role = FontRole::detail;
+};
+
+struct PlacedSide {
+    std::size_t entry = 0;
+    Vec2 at = {};  ///< left end of the sample, at the height of the name
+    std::string name = {};
+    std::string detail = {};
+    std::optional<Segment> leader = {};
+};
+
+struct PlacedSample {
+    std::size_t sample = 0;
+    Vec2 at = {};
+};
+
+struct Layout {
+    PageSize page = {};
+    Rect frame = {};
+    double notes_left = 16.0;  ///< left edge of the title and the notes
+    std::vector<PlacedTick> x_ticks = {};
+    std::vector<PlacedTick> y_ticks = {};
+    std::vector<PlacedBand> bands = {};
+    std::vector<PlacedCurve> curves = {};
+    std::vector<PlacedMark> marks = {};      ///< one per mark of the chart, in its order
+    std::vector<Vec2> annotations = {};      ///< one per annotation of the chart
+    std::vector<Segment> drop_lines = {};
+    std::vector<PlacedLabel> labels = {};
+    std::vector<PlacedSide> side = {};
+    std::vector<PlacedSample> samples = {};
+    std::vector<PlacedText> notes = {};
+    std::vector<PlacedText> key = {};
+};
+
+inline constexpr double sample_width = 22.0;  ///< of a line or marker sample beside its text
+
+/// Marks must be drawable within the ranges, as the chart builders leave them.
+[[nodiscard]] Layout lay_out(const Chart& chart, PageSize page = {});
+
+}  // namespace ridge::plot

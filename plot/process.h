@@ -1,0 +1,24 @@
+// Runs another program with a text on its standard input and collects what it says.
+//
+// No shell takes part: arguments are passed as they are. Reading and writing alternate, so that
+// neither side blocks on a full pipe, and a program that exits early does not raise SIGPIPE.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ridge::plot {
+
+struct ProcessResult {
+    bool started = false;  ///< false when there is no such program
+    int exit_code = 0;     ///< 128 + signal when it was killed
+    std::string output;
+    std::string errors;
+};
+
+/// `arguments` begins with the program, which is looked up on PATH.
+[[nodiscard]] ProcessResult run_process(const std::vector<std::string>& arguments,
+                                        std::string_view input);
+
+}  // namespace ridge::plot

@@ -1,0 +1,365 @@
+#include "plot/svg.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <numbers>
+#include <utility>
+
+#include "plot/text.h"
+
+namespace ridge::plot {
+
+namespace {
+
+std::string_view name_of(Color color) {
+    constexpr std::array<std::string_view, 8> names = {"ink",    "blue",   "vermillion", "green",
+                                                       "purple", "orange", "sky",        "grey"};
+    return names.at(static_cast<std::size_t>(color));
+}
+
+std::string_view name_of(FontRole role) {
+    constexpr std::array<std::string_view, 7> names = {"title", "subtitle", "axis",  "tick",
+                                                       "label", "emphasis", "detail"};
+    return names.at(static_cast<std::size_t>(role));
+}
+
+std::string dash_attribute(Dash dash) {
+    switch (dash) {
+        case Dash::dashed:
+            return R"( stroke-dasharray="7 4")";
+        case Dash::dotted:
+            return R"( stroke-dasharray="2 3")";
+        case Dash::dash_dot:
+            return R"( stroke-dasharray="9 3 2 3")";
+        case Dash::long_dash:
+            return R"( stroke-dasharray="14 4")";
+        case Dash::solid:
+            break;
+    }
+    return "";
+}
+
+std::string point_text(Vec2 p) { return coordinate(p.x) + " " + coordinate(p.y); }
+
+std::string path_of(const std::vector<Vec2>& points) {
+    std::string d;
+    for (std::size_t i = 0; i < points.size(); ++i) d += (i == 0 ? "M" : "L") + point_text(points[i]);
+    return d;
+}
+
+std::string line_element(std::string_view classes, const Segment& segment) {
+    return fmt::format("<path class=\"{}\" d=\"{}\"/>\n", classes,
+                       path_of({segment.from, segment.to}));
+}
+
+/// Corners of a regular polygon of the same area as a circle of the radius; angle 0 is up.
+std::vector<Vec2> polygon(Vec2 at, double radius, int corners, double turn) {
+    const double slice = 2.0 * std::numbers::pi / corners;
+    const double reach = radius * std::sqrt(slice / std::sin(slice));
+    std::vector<Vec2> out;
+    for (int i = 0; i < corners; ++i) {
+        const double angle = turn + i * slice;
+        out.push_back({at.x + reach * std::sin(angle), at.y - reach * std::cos(angle)});
+    }
+    return out;
+}
+
+std::string marker_path(Marker marker, Vec2 at, double r) {
+    constexpr double pi = std::numbers::pi;
+    switch (marker) {
+        case Marker::square:
+            return path_of(polygon(at, r, 4, pi / 4)) + "Z";
+        case Marker::triangle:
+            return path_of(polygon(at, r, 3, 0.0)) + "Z";
+        case Marker::diamond:
+            return path_of(polygon(at, r, 4, 0.0)) + "Z";
+        case Marker::wedge:
+            return path_of(polygon(at, r, 3, pi)) + "Z";
+        case Marker::pentagon:
+            return path_of(polygon(at, r, 5, 0.0)) + "Z";
+        case Marker::plus:
+            return path_of({at - Vec2{r, 0}, at + Vec2{r, 0}}) +
+                   path_of({at - Vec2{0, r}, at + Vec2{0, r}});
+        case Marker::cross:
+            return path_of({at - Vec2{r, r}, at + Vec2{r, r}}) +
+                   path_of({at - Vec2{r, -r}, at + Vec2{r, -r}});
+        case Marker::circle:
+            break;
+    }
+    return fmt::format("M{} {}a{r} {r} 0 1 0 {d} 0a{r} {r} 0 1 0 -{d} 0Z", coordinate(at.x - r),
+                       coordinate(at.y), fmt::arg("r", coordinate(r)),
+                       fmt::arg("d", coordinate(2 * r)));
+}
+
+std::string marker_element(const Style& style, Origin origin, Vec2 at, double radius) {
+    const bool open = origin == Origin::predicted || style.marker == Marker::plus ||
+                      style.marker == Marker::cross;
+    return fmt::format("<path class=\"marker s-{0} {1}{2}\" d=\"{3}\"/>", name_of(style.color),
+                       open ? "hollow" : "f-", open ? "" : name_of(style.color),
+                       marker_path(style.marker, at, radius));
+}
+
+std::string text_element(std::string_view classes, Vec2 at, std::string_view anchor,
+                         std::string_view text, std::string_view extra = "") {
+    return fmt::format("<text class=\"{}\" x=\"{}\" y=\"{}\"{}{}>{}</text>\n", classes,
+                       coordinate(at.x), coordinate(at.y),
+                       anchor == "start" ? "" : fmt::format(" text-anchor=\"{}\"", anchor), extra,
+                       escape_markup(text));
+}
+
+class SvgWriter {
+  public:
+    SvgWriter(const Chart& chart, SvgUse use, PageSize page)
+        : chart_(chart), use_(use), layout_(lay_out(chart, page)), items_(items_of(chart)) {}
+
+    std::string write() {
+        open();
+        bands();
+        grid();
+        curves();
+        links_and_errors();
+        annotations();
+        marks();
+        labels();
+        side();
+        below();
+        return std::move(out_) + "</svg>\n";
+    }
+
+  private:
+    void open() {
+        const std::string width = coordinate(layout_.page.width);
+        const std::string height = coordinate(layout_.page.height);
+        if (use_ == SvgUse::file) out_ += "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n";
+        out_ += fmt::format(
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"ridge-chart\" viewBox=\"0 0 {0} {1}\" "
+            "width=\"{0}\" height=\"{1}\" style=\"max-width:100%;height:auto\" role=\"{2}\" "
+            "aria-labelledby=\"ridge-title ridge-desc\">\n",
+            width, height, use_ == SvgUse::file ? "img" : "group");
+        out_ += fmt::format("<title id=\"ridge-title\">{}</title>\n<desc id=\"ridge-desc\">{}</desc>\n",
+                            escape_markup(chart_.title), escape_markup(description()));
+        if (use_ == SvgUse::file) out_ += fmt::format("<style>{}</style>\n", light_style_sheet());
+        out_ += fmt::format("<rect class=\"page\" width=\"{}\" height=\"{}\"/>\n", width, height);
+        const double room = layout_.page.width - 2 * layout_.notes_left;
+        const auto headline = [&](FontRole role, const std::string& text, double y) {
+            if (text.empty()) return;
+            const std::string fit =
+                truncate_to_width(text, room, font_size(role), font_weight(role));
+            out_ += text_element(fmt::format("font-{}", name_of(role)), {layout_.notes_left, y},
+                                 "start", fit);
+        };
+        headline(FontRole::title, chart_.title, 31.0);
+        headline(FontRole::subtitle, chart_.subtitle, 53.0);
+    }
+
+    [[nodiscard]] std::string description() const {
+        std::string out = fmt::format("{} against {}: {} points", axis_text(chart_.y),
+                                      axis_text(chart_.x), chart_.marks.size());
+        for (const Curve& curve : chart_.curves) {
+            if (curve.role == CurveRole::roof) out += "; roof " + curve.name;
+        }
+        for (const Annotation& note : chart_.annotations) {
+            out += fmt::format("; {} at {} {}", note.name, number_text(note.x), chart_.x.unit);
+        }
+        return out + ".";
+    }
+
+    void bands() {
+        for (const PlacedBand& placed : layout_.bands) {
+            const Band& band = chart_.bands[placed.band];
+            out_ += fmt::format("<path class=\"band f-{}\" fill-opacity=\"{}\" d=\"{}Z\">",
+                                name_of(band.color), coordinate(band.opacity),
+                                path_of(placed.outline));
+            if (use_ == SvgUse::file) out_ += fmt::format("<title>{}</title>", escape_markup(band.name));
+            out_ += "</path>\n";
+        }
+    }
+
+    void grid() {
+        const Rect& frame = layout_.frame;
+        out_ += "<g class=\"axes\">\n";
+        for (const PlacedTick& tick : layout_.x_ticks) {
+            out_ += line_element(tick.strong ? "grid grid-strong" : "grid",
+                                 {.from = {tick.at, frame.top}, .to = {tick.at, frame.bottom}});
+            if (tick.text.empty()) continue;
+            out_ += text_element("font-tick", {tick.at, frame.bottom + 18.0}, "middle", tick.text);
+        }
+        for (const PlacedTick& tick : layout_.y_ticks) {
+            out_ += line_element(tick.strong ? "grid grid-strong" : "grid",
+                                 {.from = {frame.left, tick.at}, .to = {frame.right, tick.at}});
+            if (tick.text.empty()) continue;
+            out_ += text_element("font-tick", {frame.left - 7.0, tick.at + 4.3}, "end", tick.text);
+        }
+        out_ += fmt::format("<rect class=\"frame\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"/>\n",
+                            coordinate(frame.left), coordinate(frame.top),
+                            coordinate(frame.width()), coordinate(frame.height()));
+        const double size = font_size(FontRole::axis);
+        const Vec2 below = {(frame.left + frame.right) / 2, frame.bottom + 41.0};
+        out_ += text_element("font-axis", below, "middle",
+                             truncate_to_width(axis_text(chart_.x), frame.width(), size));
+        const Vec2 beside = {layout_.notes_left + 12.0, (frame.top + frame.bottom) / 2};
+        out_ += text_element(
+            "font-axis", beside, "middle",
+            truncate_to_width(axis_text(chart_.y), frame.height(), size),
+            fmt::format(" transform=\"rotate(-90 {})\"", point_text(beside)));
+        out_ += "</g>\n";
+    }
+
+    /// Opens a group for the next item; in a page it can be found and focused.
+    [[nodiscard]] std::string open_item(std::string_view classes, std::size_t item) const {
+        const std::string text = escape_markup(item_text(items_[item]));
+        if (use_ == SvgUse::file) return fmt::format("<g class=\"{}\"><title>{}</title>", classes, text);
+        return fmt::format(
+            "<g class=\"{}\" data-i=\"{}\" tabindex=\"{}\" role=\"img\" aria-label=\"{}\">", classes,
+            item, item == 0 ? "0" : "-1", text);
+    }
+
+    void curves() {
+        std::size_t item = chart_.marks.size();
+        for (const PlacedCurve& placed : layout_.curves) {
+            const Curve& curve = chart_.curves[placed.curve];
+            const bool is_item =
+                curve.role == CurveRole::roof || curve.role == CurveRole::reference;
+            std::string d;
+            for (const std::vector<Vec2>& part : placed.parts) d += path_of(part);
+            constexpr std::array<std::string_view, 4> roles = {"roof", "envelope", "series",
+                                                               "reference"};
+            const auto role = roles.at(static_cast<std::size_t>(curve.role));
+            out_ += is_item ? open_item(role, item++) : "<g>";
+            out_ += fmt::format("<path class=\"line {}s-{}\" stroke-width=\"{}\"{} d=\"{}\"/>",
+                                is_item ? "" : fmt::format("{} ", role), name_of(curve.style.color),
+                                coordinate(curve.style.width), dash_attribute(curve.style.dash), d);
+            if (is_item && use_ == SvgUse::page) {
+                out_ += fmt::format("<path class=\"hit-line\" d=\"{}\"/>", d);
+            }
+            out_ += "</g>\n";
+        }
+    }
+
+    void links_and_errors() {
+        for (const Link& link : chart_.links) {
+            out_ += line_element("link", {.from = layout_.marks[link.from].at,
+                                          .to = layout_.marks[link.to].at});
+        }
+        for (const PlacedMark& mark : layout_.marks) {
+            if (!mark.error) continue;
+            const auto cap = [](Vec2 at) { return path_of({at - Vec2{3, 0}, at + Vec2{3, 0}}); };
+            out_ += fmt::format("<path class=\"error\" d=\"{}{}{}\"/>\n",
+                                path_of({mark.error->from, mark.error->to}), cap(mark.error->from),
+                                cap(mark.error->to));
+        }
+    }
+
+    void annotations() {
+        for (const Segment& line : layout_.drop_lines) out_ += line_element("drop", line);
+        for (std::size_t i = 0; i < layout_.annotations.size(); ++i) {
+            const Annotation& annotation = chart_.annotations[i];
+            const std::size_t item = items_.size() - layout_.annotations.size() + i;
+            out_ += open_item("ridge", item);
+            out_ += marker_element(annotation.style, Origin::measured, layout_.annotations[i],
+                                   annotation.drop_line ? 4.5 : 3.2);
+            out_ += "</g>\n";
+        }
+    }
+
+    void marks() {
+        for (std::size_t i = 0; i < layout_.marks.size(); ++i) {
+            const Mark& mark = chart_.marks[i];
+            out_ += open_item(fmt::format("point {}", items_[i].kind), i);
+            out_ += marker_element(mark.style, mark.origin, layout_.marks[i].at, mark.radius);
+            if (use_ == SvgUse::page) {
+                out_ += fmt::format("<circle class=\"hit\" cx=\"{}\" cy=\"{}\" r=\"2\"/>",
+                                    coordinate(layout_.marks[i].at.x),
+                                    coordinate(layout_.marks[i].at.y));
+            }
+            out_ += "</g>\n";
+        }
+    }
+
+    void labels() {
+        for (const PlacedLabel& label : layout_.labels) {
+            if (label.leader) out_ += line_element("leader", *label.leader);
+        }
+        for (const PlacedLabel& label : layout_.labels) {
+            // The baseline lies a third of the font size below the middle of the box.
+            const double drop = font_size(label.role) * 0.34;
+            const double angle = label.box.angle * std::numbers::pi / 180.0;
+            const Vec2 at = label.box.center + Vec2{-std::sin(angle) * drop, std::cos(angle) * drop};
+            const std::string turn =
+                label.box.angle == 0.0
+                    ? ""
+                    : fmt::format(" transform=\"rotate({} {})\"", coordinate(label.box.angle),
+                                  point_text(at));
+            constexpr std::array<std::string_view, 3> owners = {"of-curve", "of-point", "of-ridge"};
+            out_ += text_element(
+                fmt::format("label {} font-{} t-{}",
+                            owners.at(static_cast<std::size_t>(label.owner)), name_of(label.role),
+                            name_of(label.color)),
+                at, "middle", label.text, turn);
+        }
+    }
+
+    void sample(const Style& style, bool line, std::optional<Origin> marker, Vec2 at) {
+        if (line) {
+            out_ += fmt::format(
+                "<path class=\"line s-{}\" stroke-width=\"{}\"{} d=\"{}\"/>\n", name_of(style.color),
+                coordinate(style.width), dash_attribute(style.dash),
+                path_of({at, at + Vec2{sample_width, 0}}));
+        }
+        if (marker) {
+            out_ += marker_element(style, *marker, at + Vec2{sample_width / 2, 0}, 4.2) + "\n";
+        }
+    }
+
+    void side() {
+        for (const PlacedSide& placed : layout_.side) {
+            const SideEntry& entry = chart_.side[placed.entry];
+            out_ += fmt::format("<g class=\"side\"><title>{}</title>\n", escape_markup(entry.name));
+            if (placed.leader) out_ += line_element("leader", *placed.leader);
+            const std::optional<Origin> marker =
+                entry.marker ? std::optional(entry.origin) : std::nullopt;
+            sample(entry.style, entry.line, marker, placed.at);
+            const Vec2 text = placed.at + Vec2{sample_width + 6.0, 4.5};
+            out_ += text_element(fmt::format("font-emphasis t-{}", name_of(entry.style.color)), text,
+                                 "start", placed.name);
+            if (!placed.detail.empty()) {
+                out_ += text_element("font-detail", text + Vec2{0, 16}, "start", placed.detail);
+            }
+            out_ += "</g>\n";
+        }
+    }
+
+    void below() {
+        for (const PlacedSample& placed : layout_.samples) {
+            const Sample& entry = chart_.samples[placed.sample];
+            sample(entry.style, entry.line, entry.marker, placed.at);
+            out_ += text_element("font-detail", placed.at + Vec2{sample_width + 6.0, 4.3}, "start",
+                                 entry.text);
+        }
+        const auto texts = [this](std::string_view name, const std::vector<PlacedText>& lines) {
+            for (const PlacedText& line : lines) {
+                out_ += text_element(fmt::format("{} font-{}", name, name_of(line.role)), line.at,
+                                     "start", line.text);
+            }
+        };
+        texts("note", layout_.notes);
+        texts("key", layout_.key);
+    }
+
+    const Chart& chart_;
+    SvgUse use_;
+    Layout layout_;
+    std::vector<Item> items_;
+    std::string out_;
+};
+
+}  // namespace
+
+std::string render_svg(const Chart& chart, SvgUse use, PageSize page) {
+    return SvgWriter(chart, use, page).write();
+}
+
+}  // namespace ridge::plot

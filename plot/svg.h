@@ -1,0 +1,44 @@
+// A chart as SVG.
+//
+// Valid XML with no reference to anything outside itself; coordinates are rounded to two decimals
+// and the same chart always gives the same bytes. Every drawn thing has a class (`roof`, `point`,
+// `ridge`, `link`, `label`, ...) and, in a file of its own, a <title> that viewers show on hover.
+//
+//   const std::string svg = render_svg(chart);
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "plot/chart.h"
+#include "plot/layout.h"
+
+namespace ridge::plot {
+
+/// A file of its own starts with the XML declaration and titles every mark; inside a page marks
+/// carry `data-i`, the index of their `Item`, and can take the focus.
+enum class SvgUse { file, page };
+
+[[nodiscard]] std::string render_svg(const Chart& chart, SvgUse use = SvgUse::file,
+                                     PageSize page = {});
+
+/// What a tooltip says about one drawn thing.
+struct Item {
+    std::string kind = {};  ///< "measured", "predicted", "roof", "reference", "ridge"
+    std::string name = {};
+    std::string series = {};
+    std::vector<Term> terms = {};  ///< coordinates first
+};
+
+/// Items in the order of `data-i`: marks, then roofs and reference lines, then annotations.
+[[nodiscard]] std::vector<Item> items_of(const Chart& chart);
+
+/// Name and terms on one line each, as in a <title>.
+[[nodiscard]] std::string item_text(const Item& item);
+
+/// Rules for the classes of a chart on a light and on a dark page.
+[[nodiscard]] std::string_view light_style_sheet();
+[[nodiscard]] std::string_view dark_style_sheet();
+
+}  // namespace ridge::plot

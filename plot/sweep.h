@@ -1,0 +1,71 @@
+// A sweep: how something moves as one parameter does, such as the rate of a matmul over its size.
+//
+// Each series is a class (an alignment, a GPU, an implementation) with its own colour, marker and
+// dashes, named at the right edge beside its last point. Limits such as peaks are reference lines.
+//
+//   sweep_chart({.title = "matmul n^3, A100, bf16",
+//                .x = {.title = "m = n = k"}, .y = {.title = "Rate", .unit = "TFLOP/s"},
+//                .series = {{.name = "multiple of 128", .points = {...}}}})
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "plot/chart.h"
+
+namespace ridge::plot {
+
+enum class Drawing { line, steps, scatter };
+
+struct SeriesPoint {
+    double x = 0.0;
+    double y = 0.0;
+    std::optional<double> low = {};
+    std::optional<double> high = {};
+    std::string name = {};         ///< title of the tooltip; "x = 1024" when empty
+    bool labelled = false;    ///< writes the name beside the point
+    std::vector<Term> terms = {};
+};
+
+/// Whether a series' points are marked as well as joined.
+enum class Markers { shown, hidden };
+
+struct Series {
+    std::string name = {};
+    std::string detail = {};  ///< second line in the side list, may be empty
+    std::vector<SeriesPoint> points = {};
+    Drawing drawing = Drawing::line;
+    Markers markers = Markers::shown;
+    Origin origin = Origin::predicted;
+    std::optional<Style> style = {};  ///< `class_style` of its index when absent
+};
+
+/// A horizontal line across the chart.
+struct Limit {
+    std::string name = {};
+    double y = 0.0;
+};
+
+/// A region between two horizontal lines.
+struct Interval {
+    std::string name = {};
+    double low = 0.0;
+    double high = 0.0;
+};
+
+struct Sweep {
+    std::string title = {};
+    std::string subtitle = {};
+    Axis x = {};
+    Axis y = {};
+    std::vector<Series> series = {};
+    std::vector<Limit> limits = {};
+    std::vector<Interval> intervals = {};
+    std::vector<std::string> notes = {};
+};
+
+/// A linear y axis starts at zero unless values are negative or the axis says otherwise.
+[[nodiscard]] Chart sweep_chart(const Sweep& sweep);
+
+}  // namespace ridge::plot

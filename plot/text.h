@@ -1,0 +1,59 @@
+// Text as charts need it: safe UTF-8, escaping, widths and truncation.
+//
+// Labels come from users' files, so every string is cleaned before it is drawn: bytes that are not
+// UTF-8 become U+FFFD, control characters become spaces. Widths in pictures are estimated from an
+// embedded table of Helvetica's metrics (Arial, Liberation Sans and Nimbus Sans share them); widths
+// on a terminal are counted in columns.
+//
+//   escape_markup("a < \"b\"")             == "a &lt; &quot;b&quot;"
+//   truncate_to_width("attention", 40, 12) == "attent…"
+//
+// Limits: no shaping and no right-to-left layout; a character outside the table counts as one of
+// average width, an East Asian one or an emoji as a full em (two columns).
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace ridge::plot {
+
+/// Valid UTF-8 without control characters; what was invalid is U+FFFD.
+[[nodiscard]] std::string clean_text(std::string_view text);
+
+/// Cleaned and escaped for XML and HTML text and for quoted attributes.
+[[nodiscard]] std::string escape_markup(std::string_view text);
+
+/// A JSON string literal that is also safe inside an HTML script element: `<`, `>`, `&` and the
+/// line separators are written as \u escapes.
+[[nodiscard]] std::string script_json_string(std::string_view text);
+
+enum class Weight { regular, bold };
+
+/// Estimated width in pixels of one line at `size` pixels.
+[[nodiscard]] double text_width(std::string_view text, double size, Weight weight = Weight::regular);
+
+/// The text, or as much of it as fits `width` pixels followed by an ellipsis.
+[[nodiscard]] std::string truncate_to_width(std::string_view text, double width, double size,
+                                            Weight weight = Weight::regular);
+
+/// Columns on a terminal.
+[[nodiscard]] int text_columns(std::string_view text);
+
+/// The text, or as much of it as fits `columns` followed by `ellipsis`.
+[[nodiscard]] std::string truncate_to_columns(std::string_view text, int columns,
+                                              std::string_view ellipsis = "…");
+
+/// Characters outside ASCII replaced by near ASCII ones ("10⁵" becomes "10^5"), '?' where there is
+/// none.
+[[nodiscard]] std::string to_ascii(std::string_view text);
+
+/// Four significant digits, plain from 1e-3 to below 1e6, else as "1.5×10⁷".
+[[nodiscard]] std::string number_text(double value);
+
+/// The same with three significant digits.
+[[nodiscard]] std::string short_number_text(double value);
+
+/// At most two decimals, no trailing zeros, never "-0": how coordinates are written.
+[[nodiscard]] std::string coordinate(double value);
+
+}  // namespace ridge::plot

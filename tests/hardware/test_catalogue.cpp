@@ -1,0 +1,254 @@
+#include "hardware/catalogue.h"
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <set>
+
+#include "hardware/embedded.h"
+#include "hardware/loader.h"
+#include "tests/catch.h"
+
+using namespace ridge;
+using namespace ridge::hardware;
+using Catch::Matchers::Contains;
+
+namespace {
+
+/// A folder of its own that goes when the test ends.
+class TemporaryFolder {
+  public:
+    TemporaryFolder() {
+        std::string pattern =
+            (std::filesystem::temp_directory_path() / "ridge-test-XXXXXX").string();
+        REQUIRE(mkdtemp(pattern.data()) != nullptr);
+        path_ = pattern;
+    }
+    ~TemporaryFolder() {
+        std::error_code ignored;
+        std::filesystem::remove_all(path_, ignored);
+    }
+    TemporaryFolder(const TemporaryFolder&) = delete;
+    TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+
+    std::string write(const std::string& name, const std::string& text) const {
+        std::filesystem::create_directories((path_ / name).parent_path());
+        std::ofstream(path_ / name) << text;
+        return (path_ / name).string();
+    }
+    [[nodiscard]] std::string string() const { return path_.string(); }
+
+  private:
+    std::filesystem::path path_;
+};
+
+double ridge_point(const Description& gpu, const std::string& type) {
+    const FlopRate peak = gpu.require<FlopRate>("peak.tensor." + type);
+    return (peak / gpu.require<Bandwidth>("dram.bandwidth")).base();
+}
+
+const std::string overlay_text =
+    "schema = 1\nkind = \"overlay\"\nname = \"mine\"\noverlay = \"h100-sxm\"\n"
+    "[sources]\nRUN = { kind = \"measured\", text = \"a run\" }\n"
+    "[measured.dram]\nread = { value = \"3 TB/s\", source = \"RUN\" }\n";
+
+}  // namespace
+
+TEST_CASE("every description loads and its redundant figures agree") {
+    const Catalogue catalogue = Catalogue::embedded();
+    CHECK(catalogue.entries().size() >= 30);
+    for (const CatalogueEntry& entry : catalogue.entries()) {
+        for (const View view : {View::datasheet, View::calibrated}) {
+            const auto [gpu, problems] = catalogue.inspect(entry.name, view);
+            for (const Problem& problem : problems) FAIL_CHECK(to_string(problem));
+            CHECK(gpu.name == entry.name);
+        }
+    }
+}
+
+TEST_CASE("every embedded file bears its own name and a known kind") {
+    for (const EmbeddedFile& file : embedded_files()) {
+        CAPTURE(file.path);
+        const Loaded loaded = load_text(file.text, std::string(file.path));
+        CHECK(loaded.problems.empty());
+        const std::string stem = std::filesystem::path(file.path).stem().string();
+        CHECK(loaded.description.name == stem);
+        const bool architecture = file.path.starts_with("hardware/architectures/");
+        CHECK((loaded.description.kind == DescriptionKind::architecture) == architecture);
+    }
+}
+
+TEST_CASE("every declared source is used") {
+    const Catalogue catalogue = Catalogue::embedded();
+    for (const EmbeddedFile& file : embedded_files()) {
+        const Description own = load_text(file.text, std::string(file.path)).description;
+        std::set<std::string> used;
+        for (const auto& [path, datum] : own.data) {
+            used.insert(datum.sources.begin(), datum.sources.end());
+            for (const Dispute& dispute : datum.disputes) {
+                used.insert(dispute.sources.begin(), dispute.sources.end());
+            }
+        }
+        for (const auto& [key, source] : own.sources) {
+            CAPTURE(file.path, key);
+            CHECK(used.contains(key));
+        }
+    }
+}
+
+TEST_CASE("ridge points of the data sheets") {
+    const Catalogue catalogue = Catalogue::embedded();
+    const auto bf16 = [&](const char* name) {
+        return ridge_point(catalogue.at(name, View::datasheet), "bf16");
+    };
+    CHECK(bf16("a100-sxm-40gb") == Approx(200.6).margin(0.05));
+    CHECK(bf16("a100-sxm-80gb") == Approx(153.0).margin(0.05));
+    CHECK(bf16("h100-sxm") == Approx(295.3).margin(0.05));
+    CHECK(bf16("h200-sxm") == Approx(206.1).margin(0.05));
+}
+
+TEST_CASE("figures that are easy to get wrong") {
+    const Catalogue catalogue = Catalogue::embedded();
+    CHECK(catalogue.at("a100-sxm-80gb").count("sm.count") == 108);
+    CHECK(catalogue.at("h100-sxm").quantity<Frequency>("clock.boost") == 1980.0 * units::MHz);
+    CHECK(catalogue.at("h100-sxm").quantity<Frequency>("clock.tensor") == 1830.0 * units::MHz);
+    CHECK(catalogue.at("h100-sxm").quantity<Bytes>("shared.per_block") == 227.0 * units::KiB);
+    CHECK(catalogue.at("h200-sxm").quantity<Bytes>("l2.size") == 60.0 * units::MiB);
+    CHECK(catalogue.at("rtx-4090").quantity<FlopPerCycle>("rate.tensor.fp16") ==
+          512.0 * units::FLOP / units::cycle);
+    CHECK(catalogue.at("l40s").quantity<FlopPerCycle>("rate.tensor.fp16") ==
+          1024.0 * units::FLOP / units::cycle);
+    CHECK_FALSE(catalogue.at("a100-sxm-80gb").quantity<FlopRate>("peak.tensor.fp8").has_value());
+    CHECK_FALSE(catalogue.at("tpu-v4").count("limits.warp_size").has_value());
+    CHECK_FALSE(catalogue.at("v100-sxm").quantity<FlopRate>("peak.tensor.bf16").has_value());
+    CHECK(catalogue.at("v100-sxm-32gb").quantity<Bytes>("dram.capacity") == 32.0 * units::GiB);
+}
+
+TEST_CASE("what the driver calls a card finds it") {
+    const Catalogue catalogue = Catalogue::embedded();
+    const std::vector<std::pair<std::string, std::string>> cases{
+        {"NVIDIA H100 80GB HBM3", "h100-sxm"},
+        {"NVIDIA H100 PCIe", "h100-pcie"},
+        {"NVIDIA H100 NVL", "h100-nvl"},
+        {"NVIDIA H200", "h200-sxm"},
+        {"NVIDIA H200 NVL", "h200-nvl"},
+        {"NVIDIA GH200 480GB", "gh200-96gb"},
+        {"NVIDIA B200", "b200"},
+        {"NVIDIA A100-SXM4-40GB", "a100-sxm-40gb"},
+        {"NVIDIA A100-SXM4-80GB", "a100-sxm-80gb"},
+        {"A100-SXM4-80GB", "a100-sxm-80gb"},
+        {"NVIDIA A100-PCIE-40GB", "a100-pcie-40gb"},
+        {"NVIDIA A100 80GB PCIe", "a100-pcie-80gb"},
+        {"NVIDIA A30", "a30"},
+        {"NVIDIA A10", "a10"},
+        {"NVIDIA L4", "l4"},
+        {"NVIDIA L40S", "l40s"},
+        {"Tesla T4", "t4"},
+        {"Tesla V100-SXM2-16GB", "v100-sxm"},
+        {"Tesla V100-SXM2-32GB", "v100-sxm-32gb"},
+        {"Tesla V100-PCIE-16GB", "v100-pcie"},
+        {"Tesla P100-PCIE-16GB", "p100-pcie"},
+        {"Tesla K80", "k80"},
+        {"NVIDIA GeForce RTX 3090", "rtx-3090"},
+        {"NVIDIA GeForce RTX 4090", "rtx-4090"},
+        {"nvidia geforce rtx 5090", "rtx-5090"},
+        {"AMD Instinct MI300X", "mi300x"},
+        {"AMD Instinct MI250X", "mi250x"},
+        {"TPU v5e", "tpu-v5e"},
+        {"H100-SXM", "h100-sxm"},
+        {" h100_sxm ", "h100-sxm"},
+    };
+    for (const auto& [name, expected] : cases) {
+        CAPTURE(name);
+        CHECK(catalogue.canonical_name(name) == expected);
+    }
+}
+
+TEST_CASE("parts of names find nothing") {
+    const Catalogue catalogue = Catalogue::embedded();
+    for (const std::string name :
+         {"NVIDIA L40", "NVIDIA A10G", "NVIDIA A40", "NVIDIA RTX A4000", "NVIDIA H100", "A100",
+          "NVIDIA GeForce RTX 4090 Laptop GPU", "NVIDIA H20", "NVIDIA H800", "NVIDIA", "", "-",
+          "NVIDIA A100-SXM4-80GB MIG 1g.10gb", "Tesla"}) {
+        CAPTURE(name);
+        CHECK(catalogue.canonical_name(name).empty());
+    }
+}
+
+TEST_CASE("no two devices share a name") {
+    const Catalogue catalogue = Catalogue::embedded();
+    for (const CatalogueEntry& entry : catalogue.entries()) {
+        CHECK(catalogue.canonical_name(entry.name) == entry.name);
+        for (const std::string& alias : entry.aliases) {
+            CAPTURE(alias);
+            CHECK(catalogue.canonical_name(alias) == entry.name);
+        }
+    }
+}
+
+TEST_CASE("an unknown name suggests near ones") {
+    const Catalogue catalogue = Catalogue::embedded();
+    CHECK_THROWS_WITH(catalogue.at("h100-smx"),
+                      Contains("unknown GPU \"h100-smx\"") && Contains("h100-sxm"));
+    CHECK_THROWS_WITH(catalogue.at("a100"), Contains("a100-sxm-40gb") && Contains("a100-sxm-80gb"));
+    CHECK_THROWS_WITH(catalogue.at("quantum"), Contains("`ridge gpus`"));
+}
+
+TEST_CASE("an overlay adds to a device, and the data sheet stays to be seen") {
+    Catalogue catalogue = Catalogue::embedded();
+    CHECK(catalogue.add_text(overlay_text, "mine.toml") == "h100-sxm");
+    const Description& calibrated = catalogue.at("h100-sxm");
+    CHECK(calibrated.quantity<Bandwidth>("measured.dram.read") == 3.0 * units::TB / units::s);
+    CHECK(calibrated.provenance("measured.dram.read") == Provenance::measured);
+    CHECK_THAT(calibrated.origin, Contains("built in") && Contains("with mine.toml"));
+    const Description& datasheet = catalogue.at("h100-sxm", View::datasheet);
+    CHECK_FALSE(datasheet.quantity<Bandwidth>("measured.dram.read").has_value());
+    CHECK(&catalogue.at("NVIDIA H100 80GB HBM3") == &calibrated);
+}
+
+TEST_CASE("a user's file takes the place of the built-in one") {
+    const TemporaryFolder folder;
+    std::string text;
+    for (const EmbeddedFile& file : embedded_files()) {
+        if (file.path.ends_with("/t4.toml")) text = file.text;
+    }
+    const std::size_t at = text.find("320 GB/s");
+    REQUIRE(at != std::string::npos);
+    const std::string path = folder.write("ridge/gpus/my-t4.toml", text.replace(at, 8, "321 GB/s"));
+    folder.write("ridge/gpus/notes.txt", "not a description");
+
+    Catalogue catalogue = Catalogue::embedded();
+    CHECK(catalogue.add_file(path) == "t4");
+    CHECK(catalogue.at("Tesla T4").quantity<Bandwidth>("dram.bandwidth") ==
+          321.0 * units::GB / units::s);
+    CHECK(catalogue.at("t4").origin == path + ", in place of t4 built in");
+
+    setenv("XDG_CONFIG_HOME", folder.string().c_str(), 1);
+    const Catalogue users = Catalogue::with_user_files();
+    unsetenv("XDG_CONFIG_HOME");
+    CHECK_THAT(users.at("t4").origin, Contains("my-t4.toml"));
+    CHECK(users.entries().size() == catalogue.entries().size());
+}
+
+TEST_CASE("checking a file reports everything with its place") {
+    const TemporaryFolder folder;
+    const std::string path = folder.write("bad.toml",
+                                          "schema = 1\nname = \"bad\"\ntitle = \"B\"\n"
+                                          "vendor = \"A\"\ninherits = \"sm_99\"\n");
+    std::string all;
+    for (const Problem& problem : check_file(path)) all += to_string(problem) + "\n";
+    CHECK_THAT(all, Contains("bad.toml:2:8: inherits from \"sm_99\"") &&
+                        Contains("bad has no dram.bandwidth"));
+    CHECK_THROWS_AS(check_file(folder.string() + "/absent.toml"), InputError);
+    CHECK_THROWS_AS(check_file(folder.string()), InputError);
+    CHECK(check_file(folder.write("over.toml", overlay_text)).empty());
+    std::string lost = overlay_text;
+    lost.replace(lost.find("h100-sxm"), 8, "h101-sxm");
+    REQUIRE(check_file(folder.write("lost.toml", lost)).size() == 1);
+    for (const EmbeddedFile& file : embedded_files()) {
+        const std::string name = std::filesystem::path(file.path).filename().string();
+        const std::vector<Problem> problems =
+            check_file(folder.write(name, std::string(file.text)));
+        for (const Problem& problem : problems) FAIL_CHECK(to_string(problem));
+    }
+}

@@ -1,0 +1,213 @@
+#include "hardware/loader.h"
+
+#include <random>
+
+#include "tests/catch.h"
+
+using namespace ridge;
+using namespace ridge::hardware;
+
+namespace {
+
+const std::string header =
+    "schema = 1\n"
+    "name = \"toy\"\n"
+    "title = \"Toy\"\n"
+    "vendor = \"ACME\"\n"
+    "sources.DS = { kind = \"vendor\", text = \"data sheet\" }\n";  // five lines
+
+std::vector<std::string> problems_of(const std::string& text) {
+    std::vector<std::string> texts;
+    for (const Problem& problem : load_text(text, "toy.toml").problems) {
+        texts.push_back(to_string(problem));
+    }
+    return texts;
+}
+
+/// The problems of the header with these lines, which begin on line 6.
+std::vector<std::string> problems_with(const std::string& lines) {
+    return problems_of(header + lines);
+}
+
+using Texts = std::vector<std::string>;
+
+}  // namespace
+
+TEST_CASE("a right file has no problem and keeps everything") {
+    const Loaded loaded =
+        load_text(header +
+                      "[sm]\ncount = { value = 108, source = \"DS\", note = \"enabled\" }\n"
+                      "[dram]\nbandwidth = { value = \"2039 GB/s\", source = [\"DS\"],"
+                      " also = [{ value = \"2 TB/s\", source = \"DS\" }] }\n"
+                      "[rate]\nsfu = { value = 16, source = \"DS\" }\n",
+                  "toy.toml");
+    CHECK(loaded.problems.empty());
+    const Description& gpu = loaded.description;
+    CHECK(gpu.name == "toy");
+    CHECK(gpu.count("sm.count") == 108);
+    CHECK(gpu.find("sm.count")->note == "enabled");
+    CHECK(gpu.quantity<Bandwidth>("dram.bandwidth")->base() == 2039e9);
+    CHECK(gpu.find("dram.bandwidth")->disputes[0].value == "2 TB/s");
+    CHECK(to_string(gpu.find("dram.bandwidth")->location) == "toy.toml:9:23");
+    CHECK(gpu.number("rate.sfu") == 16.0);
+    CHECK_FALSE(gpu.quantity<Bytes>("l2.size").has_value());
+    CHECK_THROWS_WITH(gpu.require<Bytes>("l2.size"),
+                      Catch::Matchers::Contains("the description of toy has no l2.size"));
+    CHECK_THROWS_AS(gpu.quantity<Bytes>("dram.bandwidth"), ContractViolation);
+    CHECK_THROWS_AS(gpu.quantity<Bytes>("dram.bandwith"), ContractViolation);
+}
+
+TEST_CASE("every mistake is reported at its place") {
+    CHECK(problems_with("[dram]\nbandwith = { value = \"1 TB/s\", source = \"DS\" }\n") ==
+          Texts{"toy.toml:7:1: unknown key \"dram.bandwith\", did you mean \"dram.bandwidth\"?"});
+    CHECK(problems_with("[dram]\nbandwidth = { value = \"1 TB/s\" }\n") ==
+          Texts{"toy.toml:7:13: dram.bandwidth has no source"});
+    CHECK(problems_with("[dram]\nbandwidth = { value = \"1 TB/s\", source = \"XX\" }\n") ==
+          Texts{"toy.toml:7:42: source \"XX\" is not declared in [sources]"});
+    CHECK(problems_with("[dram]\nbandwidth = { value = \"80 GB\", source = \"DS\" }\n") ==
+          Texts{"toy.toml:7:23: dram.bandwidth: \"80 GB\" is a capacity, expected a bandwidth such "
+                "as \"2039 GB/s\""});
+    CHECK(problems_with("[dram]\nbandwidth = { value = 2039, source = \"DS\" }\n") ==
+          Texts{"toy.toml:7:23: dram.bandwidth must be a string with a unit such as \"2039 "
+                "GB/s\", not an integer"});
+    CHECK(problems_with("[dram]\nbandwidth = \"1 TB/s\"\n") ==
+          Texts{"toy.toml:7:13: dram.bandwidth must be { value = ..., source = \"...\" }"});
+    CHECK(problems_with("[sm]\ncount = { value = -3, source = \"DS\" }\n") ==
+          Texts{"toy.toml:7:19: sm.count is negative"});
+    CHECK(problems_with("[sm]\ncount = { value = 0, source = \"DS\" }\n") ==
+          Texts{"toy.toml:7:19: sm.count is zero; leave out what a device does not have"});
+    CHECK(problems_with("[sm]\ncount = { value = 9223372036854775807, source = \"DS\" }\n") ==
+          Texts{"toy.toml:7:19: sm.count is absurdly large"});
+    CHECK(problems_with("[rate]\nsfu = { value = nan, source = \"DS\" }\n") ==
+          Texts{"toy.toml:7:17: rate.sfu must be finite"});
+    CHECK(problems_with("[sm]\ncount = { value = 8, source = \"DS\", nota = \"x\" }\n") ==
+          Texts{"toy.toml:7:37: unknown key \"nota\" in sm.count, did you mean \"note\"?"});
+    CHECK(problems_with("[dram]\ntype = { value = 3, source = \"DS\" }\n") ==
+          Texts{"toy.toml:7:18: dram.type must be a string, not an integer"});
+}
+
+TEST_CASE("all problems are reported at once, in the order of the file") {
+    const Texts texts = problems_with(
+        "[sm]\ncount = { value = \"many\", source = \"DS\" }\n"
+        "[dram]\ncapacity = { value = \"80 GX\", source = \"DS\" }\n"
+        "[nothing]\nx = 1\n");
+    REQUIRE(texts.size() == 3);
+    CHECK(texts[0] == "toy.toml:7:19: sm.count must be an integer, not a string");
+    CHECK(texts[1] ==
+          "toy.toml:9:22: dram.capacity: unknown unit \"GX\" in \"80 GX\", expected a capacity "
+          "such as \"80 GiB\" (did you mean \"GB\"?)");
+    CHECK(texts[2] == "toy.toml:10:2: unknown key \"nothing\"");
+}
+
+TEST_CASE("the header is checked") {
+    const Texts texts = problems_of("schema = 2\nname = \"To y\"\ntitel = \"x\"\n");
+    REQUIRE(texts.size() == 5);
+    CHECK(texts[0] == "toy.toml:1:1: \"title\" is missing");
+    CHECK(texts[1] == "toy.toml:1:1: \"vendor\" is missing");
+    CHECK(texts[2] == "toy.toml:1:10: schema must be 1, the only version there is");
+    CHECK(texts[3] == "toy.toml:2:8: name \"To y\" may hold only a-z, 0-9, \"-\", \"_\" and \".\"");
+    CHECK(texts[4] == "toy.toml:3:1: unknown key \"titel\", did you mean \"title\"?");
+    CHECK(problems_of("") ==
+          Texts{"toy.toml:1:1: \"schema\" is missing: begin the file with schema = 1",
+                "toy.toml:1:1: \"name\" is missing", "toy.toml:1:1: \"title\" is missing",
+                "toy.toml:1:1: \"vendor\" is missing"});
+}
+
+TEST_CASE("sources must say what they are") {
+    CHECK(
+        problems_of("schema = 1\nname = \"toy\"\ntitle = \"T\"\nvendor = \"A\"\n"
+                    "[sources]\nA = \"a book\"\nB = { kind = \"rumour\", text = \"b\" }\n") ==
+        Texts{"toy.toml:6:5: source A must be { kind = \"vendor|measured|derived|estimate\", text "
+              "= \"...\" }",
+              "toy.toml:7:14: unknown kind of source \"rumour\": vendor, measured, derived or "
+              "estimate"});
+}
+
+TEST_CASE("a tolerance needs a field, a figure and a reason") {
+    CHECK(
+        problems_with("[[tolerance]]\ncheck = \"peak.fma.fp33\"\npercent = 5\nreason = \"r\"\n") ==
+        Texts{"toy.toml:7:1: unknown key \"peak.fma.fp33\", did you mean \"peak.fma.fp32\"?"});
+    CHECK(problems_with(
+              "[[tolerance]]\ncheck = \"peak.fma.fp32\"\npercent = 500\nreason = \"r\"\n") ==
+          Texts{"toy.toml:8:11: percent must lie between 0 and 100"});
+    CHECK(problems_with("[[tolerance]]\ncheck = \"peak.fma.fp32\"\n").size() == 1);
+}
+
+TEST_CASE("syntax errors have a place") {
+    const Texts texts = problems_of("schema = 1\nname = \n");
+    REQUIRE(texts.size() == 1);
+    CHECK_THAT(texts[0], Catch::Matchers::StartsWith("toy.toml:2:"));
+    CHECK_THAT(problems_of("a = \"\xFF\xFE\"\n").at(0), Catch::Matchers::StartsWith("toy.toml:1:"));
+}
+
+TEST_CASE("hostile text is refused without harm") {
+    CHECK(problems_of("a = " + std::string(100000, '[')).size() == 1);
+    CHECK(problems_of("a = " + std::string(100000, '{')).size() == 1);
+    std::string dotted = "a";
+    for (int i = 0; i < 50000; ++i) dotted += ".a";
+    CHECK(problems_of(dotted + " = 1").size() == 1);
+    CHECK(problems_of("[" + dotted + "]").size() == 1);
+    CHECK(problems_of(std::string(2 << 20, '#')).at(0) ==
+          "toy.toml: the file is larger than 1 MiB");
+    CHECK_FALSE(problems_of("a = 1e99999\nb = 99999999999999999999\n").empty());
+    CHECK_FALSE(
+        problems_with("[dram]\nbandwidth = { value = \"1e300 TB/s\", source = \"DS\" }\n").empty());
+}
+
+TEST_CASE("random damage never gets through as an exception") {
+    const std::string right =
+        header +
+        "[dram]\nbandwidth = { value = \"2039 GB/s\", source = [\"DS\"] }\n"
+        "[[tolerance]]\ncheck = \"dram.bandwidth\"\npercent = 5\nreason = \"r\"\n";
+    std::mt19937 random(3);
+    for (int i = 0; i < 3000; ++i) {
+        std::string damaged = right;
+        for (int hit = 0; hit < 4; ++hit) {
+            damaged[random() % damaged.size()] = static_cast<char>(random() % 256);
+        }
+        CHECK_NOTHROW(load_text(damaged, "toy.toml"));
+    }
+}
+
+TEST_CASE("a device keeps its own fields and takes the rest from its architecture") {
+    const Description parent =
+        load_text(
+            "schema = 1\nkind = \"architecture\"\nname = \"arch\"\n"
+            "sources.DS = { kind = \"estimate\", text = \"another paper\" }\n"
+            "[sm]\ncount = { value = 10, source = \"DS\" }\nfull_die = { value = 12, source = "
+            "\"DS\" }\n",
+            "arch.toml")
+            .description;
+    const Description child =
+        load_text(header + "[sm]\ncount = { value = 8, source = \"DS\" }\n", "toy.toml")
+            .description;
+    const Description whole = inherit(child, parent);
+    CHECK(whole.count("sm.count") == 8);
+    CHECK(whole.count("sm.full_die") == 12);
+    CHECK(whole.provenance("sm.count") == Provenance::vendor);
+    CHECK(whole.provenance("sm.full_die") == Provenance::estimate);
+    CHECK(whole.find("sm.full_die")->sources == Texts{"DS (arch)"});
+    const Description overlaid = apply_overlay(child, parent);
+    CHECK(overlaid.count("sm.count") == 10);
+    CHECK(overlaid.provenance("sm.count") == Provenance::estimate);
+}
+
+TEST_CASE("the fields that a GPU cannot be without are named") {
+    const Loaded loaded = load_text(header, "toy.toml");
+    CHECK(loaded.problems.empty());
+    Texts texts;
+    for (const Problem& problem : missing_fields(loaded.description)) {
+        texts.push_back(to_string(problem));
+    }
+    CHECK(texts == Texts{"toy.toml:2:8: toy has no architecture.name",
+                         "toy.toml:2:8: toy has no sm.count",
+                         "toy.toml:2:8: toy has no limits.warp_size",
+                         "toy.toml:2:8: toy has no dram.capacity",
+                         "toy.toml:2:8: toy has no dram.bandwidth"});
+}
+
+TEST_CASE("problems are thrown together") {
+    CHECK_NOTHROW(throw_problems({}));
+    CHECK_THROWS_WITH(throw_problems({{{.file = "a", .line = 1, .column = 2}, "x"}, {{}, "y"}}),
+                      "a:1:2: x\ny");
+}

@@ -1,0 +1,26 @@
+#include "hardware/nearest.h"
+
+#include "tests/catch.h"
+
+using namespace ridge;
+
+TEST_CASE("edit distance counts changes without regard to case") {
+    CHECK(edit_distance("", "abc") == 3);
+    CHECK(edit_distance("kitten", "sitting") == 3);
+    CHECK(edit_distance("GB/S", "gb/s") == 0);
+}
+
+TEST_CASE("the nearest word is suggested, a far one is not") {
+    const std::vector<std::string> words{"bandwidth", "capacity", "type"};
+    CHECK(nearest("bandwith", words) == "bandwidth");
+    CHECK(nearest("zzzzzzzz", words).empty());
+    CHECK(nearest("", words).empty());
+    CHECK(nearest(std::string(10000, 'a'), words).empty());
+}
+
+TEST_CASE("near names begin with the word before they resemble it") {
+    const std::vector<std::string> names{"l4", "a100-pcie-40gb", "a10", "a100-sxm-80gb"};
+    CHECK(near("a100", names, 3) ==
+          std::vector<std::string>{"a100-pcie-40gb", "a100-sxm-80gb", "a10"});
+    CHECK(near("a100", names, 1).size() == 1);
+}

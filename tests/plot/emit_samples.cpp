@@ -1,0 +1,33 @@
+// Writes the sample charts to a folder, for looking at them:  ridge_plot_samples FOLDER
+#include <cstdio>
+#include <exception>
+#include <string>
+
+#include "plot/export.h"
+#include "plot/terminal.h"
+#include "tests/plot/samples.h"
+
+int main(int argc, char** argv) {
+    using namespace ridge::plot;
+    if (argc != 2) {
+        std::fputs("usage: ridge_plot_samples FOLDER\n", stderr);
+        return 1;
+    }
+    try {
+        const std::string folder = argv[1];
+        const auto write = [&folder](const std::string& name, const Chart& chart) {
+            write_chart(folder + "/" + name + ".svg", chart);
+            write_chart(folder + "/" + name + ".html", chart);
+            std::puts(render_terminal(chart, {.columns = 80, .rows = 26}).c_str());
+        };
+        write("predictions", roofline_chart(samples::predictions()));
+        write("comparison", roofline_chart(samples::comparison()));
+        write("sawtooth", sweep_chart(samples::sawtooth()));
+        write("accuracy", scatter_chart(samples::accuracy()));
+        write("hostile", roofline_chart(samples::hostile()));
+    } catch (const std::exception& error) {
+        std::fprintf(stderr, "%s\n", error.what());
+        return 1;
+    }
+    return 0;
+}

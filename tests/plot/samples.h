@@ -1,0 +1,26 @@
+// Charts of realistic size for the tests and for looking at: made up, but of the shape that the
+// command line produces.
+#pragma once
+
+#include "plot/roofline.h"
+#include "plot/scatter.h"
+#include "plot/sweep.h"
+
+namespace ridge::plot::samples {
+
+/// Three memory and three compute roofs, twelve operations, some of them close together.
+[[nodiscard]] Roofline predictions();
+
+/// The same machine with measured and datasheet roofs; every operation predicted and measured.
+[[nodiscard]] Roofline comparison();
+
+/// A sawtooth over 450 sizes in four alignment classes, with a peak.
+[[nodiscard]] Sweep sawtooth();
+
+/// 300 records in five groups about the diagonal.
+[[nodiscard]] Scatter accuracy();
+
+/// Names that would break a careless writer.
+[[nodiscard]] Roofline hostile();
+
+}  // namespace ridge::plot::samples
