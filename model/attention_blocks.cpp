@@ -130,7 +130,12 @@ AttentionBlocks flash2_blocks(const Attention& attention, const AttentionContext
     if (attention.direction == Direction::backward) {
         static constexpr std::array table{BlockEntry{64, {128, 128}}, BlockEntry{128, {64, 128}},
                                           BlockEntry{256, {64, 64}}};
-        return look_up(table, attention.head_dim);
+        static constexpr std::array little_memory{
+            BlockEntry{32, {128, 128}}, BlockEntry{96, {64, 128}}, BlockEntry{192, {64, 64}},
+            BlockEntry{256, {64, 32}}};
+        return is_workstation_ampere(context.compute_capability)
+                   ? look_up(little_memory, attention.head_dim)
+                   : look_up(table, attention.head_dim);
     }
     const std::int64_t d = attention.head_dim;
     if (d > 32 && d <= 64 && context.dropout) return {.q = 128, .kv = 64};

@@ -118,7 +118,7 @@ void count_standard(AttentionWork& result, const Attention& attention,
     Work& work = result.work;
     const double s = sizes.scores;
     const double mask = s / sizes.element;  // one byte per score
-    const double batch = static_cast<double>(attention.batch * attention.heads);
+    const auto batch = static_cast<double>(attention.batch * attention.heads);
     const std::int64_t q = attention.seq_q;
     const std::int64_t kv = attention.seq_kv;
     const std::int64_t d = attention.head_dim;

@@ -417,6 +417,15 @@ TEST_CASE("block sizes of the released kernels", "[attention]") {
     CHECK(blocks(Implementation::flash3, 128, false, 90) == AttentionBlocks{128, 176});
     CHECK(blocks(Implementation::flash3, 128, true, 90) == AttentionBlocks{128, 128});
     CHECK(blocks(Implementation::flash3, 64, true, 90) == AttentionBlocks{192, 128});
+
+    Attention backward = attention(1, 1, 1024, 128);
+    backward.direction = Direction::backward;
+    CHECK(attention_blocks(backward, Implementation::flash2, {.compute_capability = 80}) ==
+          AttentionBlocks{64, 128});
+    CHECK(attention_blocks(backward, Implementation::flash2, {.compute_capability = 89}) ==
+          AttentionBlocks{64, 64});
+    CHECK(attention_blocks(backward, Implementation::flash3, {.compute_capability = 90}) ==
+          AttentionBlocks{80, 128});
 }
 
 }  // namespace

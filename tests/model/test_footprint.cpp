@@ -1,0 +1,223 @@
+// Device memory: published tables and measured allocations, to the byte where they are.
+#include "model/footprint.h"
+
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <variant>
+#include <vector>
+
+#include "hardware/error.h"
+#include "model/sdpa_footprint.h"
+#include "tests/catch.h"
+
+namespace ridge::model {
+namespace {
+
+Attention attention(std::int64_t batch, std::int64_t heads, std::int64_t seq, std::int64_t head_dim,
+                    DataType type = DataType::fp16) {
+    return {.batch = batch,
+            .heads = heads,
+            .kv_heads = heads,
+            .seq_q = seq,
+            .seq_kv = seq,
+            .head_dim = head_dim,
+            .type = type};
+}
+
+TEST_CASE("FlashAttention paper, table 21", "[footprint]") {
+    // B 16, H 8, d 64, fp16, forward and backward, in MiB truncated. N = 128: T = 2 MiB, S = 4 MiB:
+    // 4S + 10T = 36; 11T + 8 B H N = 22 + 0.125. From N = 512: 13T + 8 B H N = 104 + 0.5.
+    const std::vector<double> standard{36, 104, 336, 1184, 4416, 17024};
+    const std::vector<double> flash{22, 44, 104, 209, 418, 836, 1672, 3344, 6688, 13376};
+    std::int64_t seq = 128;
+    for (std::size_t i = 0; i < flash.size(); ++i, seq *= 2) {
+        const Attention op = attention(16, 8, seq, 64);
+        INFO("N " << seq);
+        if (i < standard.size()) {
+            CHECK(footprint(op, Implementation::standard, Pass::training).total().in(units::MiB) ==
+                  standard[i]);
+        }
+        CHECK(std::floor(
+                  footprint(op, Implementation::flash1, Pass::training).total().in(units::MiB)) ==
+              flash[i]);
+    }
+}
+
+TEST_CASE("128K tokens in fp16 with head_dim 128", "[footprint]") {
+    // One score matrix: 131072^2 x 2 B = 34.36 GB; one of q, k, v, out: 32 x 131072 x 128 x 2 B.
+    const Attention op = attention(1, 32, 131072, 128);
+    const Footprint memory = footprint(op, Implementation::standard, Pass::inference);
+    CHECK(memory.bytes_of("scores").in(units::GB) == Approx(1099.5).epsilon(1e-4));
+    CHECK(memory.total(Phase::input).in(units::GB) == Approx(3.221).epsilon(1e-3));
+    CHECK(memory.bytes_of("out").in(units::GB) == Approx(1.074).epsilon(1e-3));
+
+    const OneHeadFormula rule = one_head_formula(op);
+    CHECK(rule.one_score_matrix.in(units::GB) == Approx(34.36).epsilon(1e-4));
+    CHECK(rule.all_score_matrices == memory.bytes_of("scores"));
+    CHECK(rule.rule_total.in(units::GB) == Approx(38.655).epsilon(1e-4));
+    CHECK(rule.factor == 32.0);
+    CHECK(rule.one_score_matrix * rule.factor == rule.all_score_matrices);
+
+    // flash2 keeps one statistic of 4 bytes per row and head instead.
+    const Footprint flash = footprint(op, Implementation::flash2, Pass::inference);
+    CHECK(flash.bytes_of("logsumexp").in(units::B) == 4.0 * 32 * 131072);
+    CHECK(flash.total(Phase::scratch) == flash.bytes_of("logsumexp"));
+}
+
+TEST_CASE("flash2 training peaks at 10T + 8 B H N", "[footprint]") {
+    const double t = 2.0 * 16 * 2048 * 128 * 2;
+    const Footprint memory =
+        footprint(attention(2, 16, 2048, 128), Implementation::flash2, Pass::training);
+    CHECK(memory.total().in(units::B) == 10 * t + 8.0 * 2 * 16 * 2048);
+    // A group of 4: k, v, dk, dv are quarters, and dk, dv are expanded for every head.
+    Attention grouped = attention(2, 16, 2048, 128);
+    grouped.kv_heads = 4;
+    CHECK(footprint(grouped, Implementation::flash2, Pass::training).total().in(units::B) ==
+          4 * t + t + 2 * t + 2 * t + 8.0 * 2 * 16 * 2048);
+}
+
+struct Measured {
+    AttentionBackend backend;
+    Attention op;
+    std::array<double, 6> bytes;
+};
+
+TEST_CASE("PyTorch's backends to the byte", "[footprint]") {
+    // torch.cuda.max_memory_allocated and memory_allocated on an H200, PyTorch 2.11, CUDA 13.0.
+    const Attention a = attention(1, 32, 4096, 128, DataType::bf16);
+    const Attention c = attention(64, 16, 1024, 64, DataType::fp16);
+    const std::vector<Measured> measured{
+        {AttentionBackend::flash,
+         a,
+         {100663296, 34079744, 34079744, 34079744, 235405312, 100137984}},
+        {AttentionBackend::flash,
+         c,
+         {402653184, 138413056, 138413056, 138413056, 943718400, 398457856}},
+        {AttentionBackend::cudnn,
+         a,
+         {100663296, 33555968, 34080256, 34079744, 168296960, 100137984}},
+        {AttentionBackend::cudnn,
+         c,
+         {402653184, 134219264, 138413568, 138413056, 675283456, 398457856}},
+        {AttentionBackend::memory_efficient,
+         a,
+         {100663296, 33554432, 34078720, 34078720, 168312832, 100139008}},
+        {AttentionBackend::memory_efficient,
+         c,
+         {402653184, 134217728, 138412032, 138412032, 675545088, 398458880}},
+        {AttentionBackend::math,
+         a,
+         {100663296, 5100405248, 5167514112, 2382364672, 6442450944, -2248146944}},
+        {AttentionBackend::math,
+         c,
+         {402653184, 10738467328, 11006902784, 5234491392, 12884901888, -4697620480}}};
+    for (const Measured& row : measured) {
+        INFO(name_of(row.backend) << " head_dim " << row.op.head_dim);
+        const SdpaOutcome outcome = sdpa_footprint(row.op, row.backend);
+        REQUIRE(std::holds_alternative<SdpaFootprint>(outcome));
+        const auto& memory = std::get<SdpaFootprint>(outcome);
+        CHECK(memory.qkv.in(units::B) == row.bytes[0]);
+        CHECK(memory.inference_peak.in(units::B) == row.bytes[1]);
+        CHECK(memory.training_forward_peak.in(units::B) == row.bytes[2]);
+        CHECK(memory.training_forward_saved.in(units::B) == row.bytes[3]);
+        CHECK(memory.backward_peak.in(units::B) == row.bytes[4]);
+        CHECK(memory.backward_after.in(units::B) == row.bytes[5]);
+    }
+}
+
+TEST_CASE("the flash backend agrees with the sum of flash2's tensors", "[footprint]") {
+    // In [batch, seq, heads, head_dim] order nothing is copied: inputs, output, its gradient, what
+    // was saved and the backward peak are 10T + 8 B H N and two single numbers.
+    const Attention op = attention(2, 16, 2048, 128);
+    const auto sdpa = std::get<SdpaFootprint>(
+        sdpa_footprint(op, AttentionBackend::flash, TensorLayout::sequence_first));
+    const Bytes gradient = footprint(op, Implementation::flash2, Pass::training).bytes_of("d_out");
+    CHECK((sdpa.qkv + gradient + sdpa.training_forward_saved + sdpa.backward_peak).in(units::B) ==
+          footprint(op, Implementation::flash2, Pass::training).total().in(units::B) + 1024.0);
+}
+
+TEST_CASE("what PyTorch's rules do not settle is said, not guessed", "[footprint][error]") {
+    const auto is_modelled = [](const Attention& op, AttentionBackend backend) {
+        return std::holds_alternative<SdpaFootprint>(sdpa_footprint(op, backend));
+    };
+    Attention op = attention(1, 8, 1024, 64);
+    CHECK(is_modelled(op, AttentionBackend::math));
+    op.causal = true;
+    CHECK(is_modelled(op, AttentionBackend::flash));
+    CHECK_FALSE(is_modelled(op, AttentionBackend::math));
+    op.kv_heads = 2;
+    CHECK_FALSE(is_modelled(op, AttentionBackend::memory_efficient));
+    op.head_dim = 60;
+    CHECK_FALSE(is_modelled(op, AttentionBackend::flash));
+    CHECK_FALSE(is_modelled(attention(1, 8, 1024, 64, DataType::fp32), AttentionBackend::flash));
+    CHECK_THROWS_AS(parse_attention_backend("xformers"), InputError);
+    CHECK(parse_attention_backend(name_of(AttentionBackend::memory_efficient)) ==
+          AttentionBackend::memory_efficient);
+    CHECK_THROWS_AS(parse_pass("both"), InputError);
+    CHECK(parse_pass("training") == Pass::training);
+}
+
+TEST_CASE("other operations hold inputs and outputs, and gradients in training", "[footprint]") {
+    const auto total = [](const Operation& op, Implementation implementation, Pass pass) {
+        return footprint(op, implementation, pass).total().in(units::B);
+    };
+    const Matmul matmul{
+        .m = 100, .n = 200, .k = 300, .type = DataType::bf16, .output = DataType::fp32};
+    const double matmul_bytes = 2.0 * (100 * 300 + 300 * 200) + 4.0 * 100 * 200;
+    CHECK(total(matmul, Implementation::library, Pass::inference) == matmul_bytes);
+    CHECK(total(matmul, Implementation::library, Pass::training) == 2 * matmul_bytes);
+
+    // sin, square, cos, square, add: while the second square is made, the first square and cos are
+    // alive beside it; the sum is the output.
+    const Elementwise trigonometry{.expression = parse_expression("sin(x)^2 + cos(x)^2"),
+                                   .elements = 1000};
+    CHECK(total(trigonometry, Implementation::fused, Pass::inference) == 2.0 * 4000);
+    CHECK(total(trigonometry, Implementation::unfused, Pass::inference) == (2.0 + 3) * 4000);
+    CHECK(total(trigonometry, Implementation::fused, Pass::training) == 4.0 * 4000);
+    CHECK(total(trigonometry, Implementation::unfused, Pass::training) == (4.0 + 4 + 1) * 4000);
+
+    const RowWise softmax{.rows = 10, .cols = 100, .type = DataType::fp16};
+    CHECK(total(softmax, Implementation::library, Pass::inference) == 2.0 * 2000);
+    CHECK(total(softmax, Implementation::manual, Pass::inference) == 4.0 * 2000 + 2 * 20);
+    const RowWise layernorm{
+        .kind = RowKind::layernorm, .rows = 10, .cols = 100, .type = DataType::fp16};
+    CHECK(total(layernorm, Implementation::library, Pass::inference) == 4000.0 + 400 + 80);
+
+    const Gather gather{.rows = 10, .cols = 64, .table_rows = 1000, .type = DataType::fp16};
+    CHECK(total(gather, Implementation::library, Pass::inference) ==
+          1000.0 * 128 + 10 * 8 + 10 * 128);
+    const Collective gathered{.kind = CollectiveKind::all_gather, .gpus = 8, .bytes = 8000};
+    CHECK(total(gathered, Implementation::library, Pass::inference) == 9000.0);
+}
+
+TEST_CASE("footprints grow with every dimension and from inference to training",
+          "[footprint][property]") {
+    const Attention base{.batch = 2,
+                         .heads = 8,
+                         .kv_heads = 4,
+                         .seq_q = 300,
+                         .seq_kv = 500,
+                         .head_dim = 64,
+                         .type = DataType::bf16};
+    for (const Implementation implementation : {Implementation::standard, Implementation::flash1,
+                                                Implementation::flash2, Implementation::flash3}) {
+        for (const Pass pass : {Pass::inference, Pass::training}) {
+            std::vector<Attention> larger(5, base);
+            larger[0].batch *= 2;
+            larger[1].heads *= 2;
+            larger[2].seq_q *= 2;
+            larger[3].seq_kv *= 2;
+            larger[4].head_dim *= 2;
+            for (const Attention& each : larger) {
+                CHECK(footprint(each, implementation, pass).total() >
+                      footprint(base, implementation, pass).total());
+            }
+        }
+        CHECK(footprint(base, implementation, Pass::training).total() >
+              footprint(base, implementation, Pass::inference).total());
+    }
+}
+
+}  // namespace
+}  // namespace ridge::model
