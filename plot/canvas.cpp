@@ -68,9 +68,8 @@ bool draws(Dash dash, int step) {
 }
 
 std::string_view color_code(Color color) {
-    constexpr std::array<std::string_view, 8> codes = {"1",        "38;5;32",  "38;5;166",
-                                                       "38;5;36",  "38;5;175", "38;5;178",
-                                                       "38;5;75",  "38;5;245"};
+    constexpr std::array<std::string_view, 8> codes = {
+        "1", "38;5;32", "38;5;166", "38;5;36", "38;5;175", "38;5;178", "38;5;75", "38;5;245"};
     return codes.at(static_cast<std::size_t>(color));
 }
 
@@ -78,7 +77,8 @@ std::string_view color_code(Color color) {
 
 int Canvas::line(const Segment& dots, Color color, Dash dash, int phase) {
     const Vec2 step = dots.to - dots.from;
-    const int steps = std::max(1, static_cast<int>(std::ceil(std::max(std::abs(step.x), std::abs(step.y)))));
+    const int steps =
+        std::max(1, static_cast<int>(std::ceil(std::max(std::abs(step.x), std::abs(step.y)))));
     for (int i = 0; i <= steps; ++i) {
         if (!draws(dash, phase + i)) continue;
         const Vec2 at = dots.from + (static_cast<double>(i) / steps) * step;
@@ -110,7 +110,8 @@ bool Canvas::write(int column, int row, std::string_view text, Color color) {
     std::string_view rest = text;
     while (!rest.empty()) {
         std::size_t length = 1;
-        while (length < rest.size() && (static_cast<unsigned char>(rest[length]) & 0xC0U) == 0x80U) {
+        while (length < rest.size() &&
+               (static_cast<unsigned char>(rest[length]) & 0xC0U) == 0x80U) {
             ++length;
         }
         const std::string_view character = rest.substr(0, length);
@@ -152,7 +153,8 @@ std::string Canvas::row_text(int row, Charset charset, Ink ink) const {
         if (at.color != run_color) flush();
         run_color = at.color;
         if (!at.glyph.empty()) {
-            if (at.glyph.front() != '\0') run += charset == Charset::ascii ? to_ascii(at.glyph) : at.glyph;
+            if (at.glyph.front() != '\0')
+                run += charset == Charset::ascii ? to_ascii(at.glyph) : at.glyph;
         } else {
             run += charset == Charset::ascii ? ascii_shape(at.dots) : braille(at.dots);
         }

@@ -30,9 +30,9 @@ Style class_style(std::size_t index) {
                                    Color::orange, Color::sky,        Color::ink};
     constexpr std::array dashes = {Dash::solid, Dash::dashed, Dash::dash_dot, Dash::dotted,
                                    Dash::long_dash};
-    constexpr std::array markers = {Marker::circle, Marker::square,   Marker::triangle,
-                                    Marker::diamond, Marker::wedge,   Marker::pentagon,
-                                    Marker::plus,   Marker::cross};
+    constexpr std::array markers = {Marker::circle,  Marker::square, Marker::triangle,
+                                    Marker::diamond, Marker::wedge,  Marker::pentagon,
+                                    Marker::plus,    Marker::cross};
     return {.color = colors.at(index % colors.size()),
             .dash = dashes.at(index % dashes.size()),
             .marker = markers.at(index % markers.size()),

@@ -96,7 +96,7 @@ struct Mark {
     std::string series = {};  ///< class, may be empty
     double x = 0.0;
     double y = 0.0;
-    std::optional<double> low = {};   ///< error bar, in y
+    std::optional<double> low = {};  ///< error bar, in y
     std::optional<double> high = {};
     Origin origin = Origin::predicted;
     Style style = {};

@@ -43,9 +43,11 @@ std::string rasterise(std::string_view svg, Format format, const RasterOptions& 
     // Where the C library reports a missing program from the child, it exits with 127.
     if (!result.started || (result.exit_code == 127 && result.output.empty())) {
         throw InputError(
-            fmt::format("PNG and PDF need the program '{}', which was not found", options.converter),
-            {}, "install it (Debian and Ubuntu: librsvg2-bin, Fedora: librsvg2-tools, macOS: "
-                "librsvg), or write .svg or .html");
+            fmt::format("PNG and PDF need the program '{}', which was not found",
+                        options.converter),
+            {},
+            "install it (Debian and Ubuntu: librsvg2-bin, Fedora: librsvg2-tools, macOS: "
+            "librsvg), or write .svg or .html");
     }
     if (result.exit_code != 0 || result.output.empty()) {
         throw InputError(fmt::format("'{}' failed with exit code {}: {}", options.converter,

@@ -35,7 +35,9 @@ double turn(Vec2 a, Vec2 b, Vec2 c) {
 
 }  // namespace
 
-double length(Vec2 a) { return std::hypot(a.x, a.y); }
+double length(Vec2 a) {
+    return std::hypot(a.x, a.y);
+}
 
 bool overlap(const Box& a, const Box& b) {
     const Vec2 offset = b.center - a.center;
@@ -104,10 +106,9 @@ std::optional<Segment> clip(const Segment& segment, const Rect& frame) {
         }
         return enter <= leave;
     };
-    const bool visible = cut(-d.x, segment.from.x - frame.left) &&
-                         cut(d.x, frame.right - segment.from.x) &&
-                         cut(-d.y, segment.from.y - frame.top) &&
-                         cut(d.y, frame.bottom - segment.from.y);
+    const bool visible =
+        cut(-d.x, segment.from.x - frame.left) && cut(d.x, frame.right - segment.from.x) &&
+        cut(-d.y, segment.from.y - frame.top) && cut(d.y, frame.bottom - segment.from.y);
     if (!visible) return std::nullopt;
     return Segment{.from = segment.from + enter * d, .to = segment.from + leave * d};
 }

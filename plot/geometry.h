@@ -16,10 +16,18 @@ struct Vec2 {
     friend constexpr bool operator==(const Vec2&, const Vec2&) = default;
 };
 
-[[nodiscard]] constexpr Vec2 operator+(Vec2 a, Vec2 b) { return {a.x + b.x, a.y + b.y}; }
-[[nodiscard]] constexpr Vec2 operator-(Vec2 a, Vec2 b) { return {a.x - b.x, a.y - b.y}; }
-[[nodiscard]] constexpr Vec2 operator*(double f, Vec2 a) { return {f * a.x, f * a.y}; }
-[[nodiscard]] constexpr double dot(Vec2 a, Vec2 b) { return a.x * b.x + a.y * b.y; }
+[[nodiscard]] constexpr Vec2 operator+(Vec2 a, Vec2 b) {
+    return {a.x + b.x, a.y + b.y};
+}
+[[nodiscard]] constexpr Vec2 operator-(Vec2 a, Vec2 b) {
+    return {a.x - b.x, a.y - b.y};
+}
+[[nodiscard]] constexpr Vec2 operator*(double f, Vec2 a) {
+    return {f * a.x, f * a.y};
+}
+[[nodiscard]] constexpr double dot(Vec2 a, Vec2 b) {
+    return a.x * b.x + a.y * b.y;
+}
 [[nodiscard]] double length(Vec2 a);
 
 struct Segment {

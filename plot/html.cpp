@@ -142,12 +142,13 @@ std::string json_of(const std::vector<Item>& items) {
     std::string out = "[";
     for (std::size_t i = 0; i < items.size(); ++i) {
         const Item& item = items[i];
-        out += fmt::format("{}{{\"kind\":{},\"name\":{},\"series\":{},\"terms\":[", i == 0 ? "" : ",\n",
-                           script_json_string(item.kind), script_json_string(item.name),
-                           script_json_string(item.series));
+        out += fmt::format("{}{{\"kind\":{},\"name\":{},\"series\":{},\"terms\":[",
+                           i == 0 ? "" : ",\n", script_json_string(item.kind),
+                           script_json_string(item.name), script_json_string(item.series));
         for (std::size_t k = 0; k < item.terms.size(); ++k) {
-            out += fmt::format("{}[{},{}]", k == 0 ? "" : ",", script_json_string(item.terms[k].name),
-                               script_json_string(item.terms[k].value));
+            out +=
+                fmt::format("{}[{},{}]", k == 0 ? "" : ",", script_json_string(item.terms[k].name),
+                            script_json_string(item.terms[k].value));
         }
         out += "]}";
     }
@@ -198,10 +199,11 @@ std::string table_row(const Row& row, const std::vector<std::string>& columns, b
 std::string table_of(std::string_view caption, const std::vector<Row>& rows) {
     if (rows.empty()) return "";
     const std::vector<std::string> columns = term_columns(rows);
-    const bool with_series = std::any_of(rows.begin(), rows.end(),
-                                         [](const Row& row) { return !row.content->series.empty(); });
-    std::string out = fmt::format("<div class=\"scroll\"><table>\n<caption>{}</caption>\n<thead><tr>{}",
-                                  escape_markup(caption), cell("th", "Name"));
+    const bool with_series = std::any_of(
+        rows.begin(), rows.end(), [](const Row& row) { return !row.content->series.empty(); });
+    std::string out =
+        fmt::format("<div class=\"scroll\"><table>\n<caption>{}</caption>\n<thead><tr>{}",
+                    escape_markup(caption), cell("th", "Name"));
     if (with_series) out += cell("th", "Series");
     out += cell("th", "Kind");
     for (const std::string& column : columns) out += cell("th", column);
@@ -220,9 +222,10 @@ std::string render_html(const Chart& chart) {
         (i < chart.marks.size() ? points : others).push_back({.item = i, .content = &items[i]});
     }
     std::string out = "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n";
-    out += "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
-           "'unsafe-inline'; script-src 'unsafe-inline'; base-uri 'none'; form-action 'none'\">\n"
-           "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n";
+    out +=
+        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
+        "'unsafe-inline'; script-src 'unsafe-inline'; base-uri 'none'; form-action 'none'\">\n"
+        "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n";
     out += fmt::format("<title>{}</title>\n<style>", escape_markup(chart.title));
     out += page_style;
     out += light_style_sheet();
@@ -237,7 +240,8 @@ std::string render_html(const Chart& chart) {
     out += table_of("Points", points);
     out += table_of("Roofs and reference lines", others);
     out += "</main>\n<div id=\"tip\" role=\"tooltip\" hidden></div>\n";
-    out += "<script type=\"application/json\" id=\"items\">" + json_of(items) + "</script>\n<script>";
+    out +=
+        "<script type=\"application/json\" id=\"items\">" + json_of(items) + "</script>\n<script>";
     out += page_script;
     return out + "</script>\n</body>\n</html>\n";
 }

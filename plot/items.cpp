@@ -39,10 +39,8 @@ std::vector<Item> items_of(const Chart& chart) {
                          .terms = curve.terms});
     }
     for (const Annotation& annotation : chart.annotations) {
-        items.push_back({.kind = "ridge",
-                         .name = annotation.name,
-                         .series = {},
-                         .terms = annotation.terms});
+        items.push_back(
+            {.kind = "ridge", .name = annotation.name, .series = {}, .terms = annotation.terms});
     }
     return items;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstddef>
 #include <numbers>
 #include <numeric>
 #include <random>
@@ -12,8 +13,9 @@ namespace ridge::plot {
 
 namespace {
 
-constexpr double collision = 1000.0;  ///< cost that no reachable sum of preferences attains
-constexpr double breathing = 1.5;     ///< pixels kept free around a label
+constexpr double collision = 1000.0;     ///< cost that no reachable sum of preferences attains
+constexpr double soft_collision = 25.0;  ///< while annealing, so that labels can pass each other
+constexpr double breathing = 1.5;        ///< pixels kept free around a label
 constexpr int most_passes = 12;
 
 /// Candidates that collide with nothing fixed, with their costs.
@@ -27,7 +29,9 @@ bool far_apart(const Box& a, const Box& b) {
            a.half_width + a.half_height + b.half_width + b.half_height;
 }
 
-bool covers(const Box& a, const Box& b) { return !far_apart(a, b) && overlap(a, b); }
+bool covers(const Box& a, const Box& b) {
+    return !far_apart(a, b) && overlap(a, b);
+}
 
 bool is_free(const Box& box, const Obstacles& obstacles) {
     if (!inside(box, obstacles.frame)) return false;
@@ -46,22 +50,33 @@ double leader_cost(const Segment& leader, const Obstacles& obstacles) {
     return cost;
 }
 
+/// A label that stands next to a foreign marker reads as that marker's. Without a leader its own
+/// marker is near too.
+double ambiguity_cost(const LabelCandidate& candidate, const Obstacles& obstacles) {
+    const Box surroundings = grown(candidate.box, 6.0);
+    const auto near = std::ranges::count_if(
+        obstacles.boxes, [&](const Box& marker) { return covers(surroundings, marker); });
+    return 2.5 *
+           static_cast<double>(std::max<std::ptrdiff_t>(0, near - (candidate.leader ? 0 : 1)));
+}
+
 std::vector<Choice> free_choices(const LabelRequest& request, const Obstacles& obstacles) {
     std::vector<Choice> out;
     for (std::size_t i = 0; i < request.candidates.size(); ++i) {
         const LabelCandidate& candidate = request.candidates[i];
         if (!is_free(candidate.box, obstacles)) continue;
         const double detour = candidate.leader ? leader_cost(*candidate.leader, obstacles) : 0.0;
-        out.push_back({.index = i, .cost = candidate.cost + detour});
+        out.push_back(
+            {.index = i, .cost = candidate.cost + detour + ambiguity_cost(candidate, obstacles)});
     }
     return out;
 }
 
-double pair_cost(const LabelCandidate& a, const LabelCandidate& b) {
-    if (covers(grown(a.box, breathing), b.box)) return collision;
+double pair_cost(const LabelCandidate& a, const LabelCandidate& b, double wall) {
+    if (covers(grown(a.box, breathing), b.box)) return wall;
     double cost = 0.0;
-    if (a.leader && overlap(b.box, *a.leader)) cost += collision;
-    if (b.leader && overlap(a.box, *b.leader)) cost += collision;
+    if (a.leader && overlap(b.box, *a.leader)) cost += wall;
+    if (b.leader && overlap(a.box, *b.leader)) cost += wall;
     if (a.leader && b.leader && cross(*a.leader, *b.leader)) cost += 8.0;
     return cost;
 }
@@ -80,7 +95,9 @@ class Placement {
         const std::vector<std::size_t> order = constrained_first();
         for (const std::size_t label : order) choose(label);
         settle(order);
+        wall_ = soft_collision;
         anneal();
+        wall_ = collision;
         settle(order);
         drop_collisions(order);
     }
@@ -106,7 +123,7 @@ class Placement {
         double cost = choice.cost;
         for (std::size_t other = 0; other < chosen_.size() && cost < enough; ++other) {
             if (other == label || !chosen_[other]) continue;
-            cost += pair_cost(candidate, requests_[other].candidates[*chosen_[other]]);
+            cost += pair_cost(candidate, requests_[other].candidates[*chosen_[other]], wall_);
         }
         return cost;
     }
@@ -129,7 +146,7 @@ class Placement {
             for (std::size_t b = a + 1; b < chosen_.size(); ++b) {
                 if (!chosen_[b]) continue;
                 total += pair_cost(requests_[a].candidates[*chosen_[a]],
-                                   requests_[b].candidates[*chosen_[b]]);
+                                   requests_[b].candidates[*chosen_[b]], wall_);
             }
         }
         return total;
@@ -144,7 +161,9 @@ class Placement {
         }
         if (movable.size() < 2) return;
         std::minstd_rand random(20240229);
-        const auto below = [&random](std::size_t n) { return static_cast<std::size_t>(random()) % n; };
+        const auto below = [&random](std::size_t n) {
+            return static_cast<std::size_t>(random()) % n;
+        };
         double total = total_cost();
         double best_total = total;
         std::vector<std::optional<std::size_t>> best_seen = chosen_;
@@ -211,6 +230,7 @@ class Placement {
     const std::vector<LabelRequest>& requests_;
     std::vector<std::vector<Choice>> choices_;
     std::vector<std::optional<std::size_t>> chosen_;
+    double wall_ = collision;
 };
 
 Box upright(Vec2 center, double width, double height) {
@@ -244,8 +264,9 @@ std::vector<LabelCandidate> candidates_beside(Vec2 point, double radius, double 
     std::vector<LabelCandidate> out;
     const double gap = radius + 3.5;
     for (const Side& side : sides) {
-        const Vec2 center = {point.x + side.x * gap + (side.x == 0 ? 0 : std::copysign(width / 2, side.x)),
-                             point.y + side.y * gap + (side.y == 0 ? 0 : std::copysign(height / 2, side.y))};
+        const Vec2 center = {
+            point.x + side.x * gap + (side.x == 0 ? 0 : std::copysign(width / 2, side.x)),
+            point.y + side.y * gap + (side.y == 0 ? 0 : std::copysign(height / 2, side.y))};
         out.push_back({.box = upright(center, width, height), .leader = {}, .cost = side.cost});
     }
     constexpr std::array<double, 10> rings = {18, 28, 40, 54, 70, 90, 115, 145, 180, 220};

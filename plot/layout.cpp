@@ -21,7 +21,9 @@ constexpr double line_height = 17.0;
 constexpr double label_limit = 230.0;  ///< pixels before a label is truncated
 constexpr double ridge_radius = 5.0;
 
-double label_height(FontRole role) { return font_size(role) * 1.16; }
+double label_height(FontRole role) {
+    return font_size(role) * 1.16;
+}
 
 double width_of(std::string_view text, FontRole role) {
     return text_width(text, font_size(role), font_weight(role));
@@ -115,8 +117,7 @@ class PageLayout {
         out_.frame.left = edge + 22.0 + tick_width + 9.0;
         out_.frame.right = out_.page.width - (chart_.side.empty() ? 30.0 : side_width());
         if (chart_.aspect == Aspect::square) {
-            out_.frame.right =
-                out_.frame.left + std::min(out_.frame.width(), out_.frame.height());
+            out_.frame.right = out_.frame.left + std::min(out_.frame.width(), out_.frame.height());
         }
         double at = out_.frame.bottom + below;
         if (!chart_.samples.empty()) place_samples(out_.frame.bottom + 48.0 + line_height - 2.0);
@@ -167,7 +168,8 @@ class PageLayout {
                 (width_of(a.text, FontRole::tick) + width_of(b.text, FontRole::tick)) / 2 + 7.0;
             return !a.text.empty() && !b.text.empty() && std::abs(a.at - b.at) < room;
         };
-        const bool crowded = std::ranges::adjacent_find(out_.x_ticks, clashes) != out_.x_ticks.end();
+        const bool crowded =
+            std::ranges::adjacent_find(out_.x_ticks, clashes) != out_.x_ticks.end();
         if (!crowded) return;
         const bool log = chart_.x.scale == Scale::log;
         for (std::size_t i = 0; i < out_.x_ticks.size(); ++i) {
@@ -182,7 +184,8 @@ class PageLayout {
             const std::vector<Vec2> high = pixels(chart_.bands[i].high);
             outline.insert(outline.end(), high.rbegin(), high.rend());
             outline = clip_polygon(std::move(outline), out_.frame);
-            if (outline.size() > 2) out_.bands.push_back({.band = i, .outline = std::move(outline)});
+            if (outline.size() > 2)
+                out_.bands.push_back({.band = i, .outline = std::move(outline)});
         }
         for (std::size_t i = 0; i < chart_.curves.size(); ++i) {
             auto parts = clip_line(pixels(chart_.curves[i].vertices), out_.frame);
@@ -207,9 +210,8 @@ class PageLayout {
             if (!drawable(value, chart_.y.scale)) return chart_.y_range.low;
             return std::clamp(value, chart_.y_range.low, chart_.y_range.high);
         };
-        return Segment{
-            .from = pixel({.x = mark.x, .y = inside_axis(mark.low.value_or(mark.y))}),
-            .to = pixel({.x = mark.x, .y = inside_axis(mark.high.value_or(mark.y))})};
+        return Segment{.from = pixel({.x = mark.x, .y = inside_axis(mark.low.value_or(mark.y))}),
+                       .to = pixel({.x = mark.x, .y = inside_axis(mark.high.value_or(mark.y))})};
     }
 
     [[nodiscard]] static double side_height(const SideEntry& entry) {
@@ -299,8 +301,9 @@ class PageLayout {
     void request_beside(PlacedLabel label, Vec2 at, double radius, double weight) {
         label.text = fitted(label.full, label_limit, label.role);
         const double width = width_of(label.text, label.role);
-        request(label, {.candidates = candidates_beside(at, radius, width, label_height(label.role)),
-                        .weight = weight});
+        request(label,
+                {.candidates = candidates_beside(at, radius, width, label_height(label.role)),
+                 .weight = weight});
     }
 
     void request_curve_labels() {
@@ -355,9 +358,10 @@ class PageLayout {
             const double width = width_of(label.text, label.role);
             LabelRequest wanted = {.candidates = {}, .weight = 0.1};
             for (const double up : {12.0, 30.0, 50.0, 75.0}) {
-                const Box box = {.center = {at.x + side * (width / 2 + 8.0), out_.frame.bottom - up},
-                                 .half_width = width / 2,
-                                 .half_height = label_height(label.role) / 2};
+                const Box box = {
+                    .center = {at.x + side * (width / 2 + 8.0), out_.frame.bottom - up},
+                    .half_width = width / 2,
+                    .half_height = label_height(label.role) / 2};
                 wanted.candidates.push_back({.box = box, .leader = {}, .cost = up});
             }
             request(std::move(label), std::move(wanted));

@@ -88,8 +88,8 @@ struct Layout {
     std::vector<PlacedTick> y_ticks = {};
     std::vector<PlacedBand> bands = {};
     std::vector<PlacedCurve> curves = {};
-    std::vector<PlacedMark> marks = {};      ///< one per mark of the chart, in its order
-    std::vector<Vec2> annotations = {};      ///< one per annotation of the chart
+    std::vector<PlacedMark> marks = {};  ///< one per mark of the chart, in its order
+    std::vector<Vec2> annotations = {};  ///< one per annotation of the chart
     std::vector<Segment> drop_lines = {};
     std::vector<PlacedLabel> labels = {};
     std::vector<PlacedSide> side = {};

@@ -35,8 +35,12 @@ struct Ridge {
     [[nodiscard]] bool complete() const { return memory != nullptr && compute != nullptr; }
 };
 
-double value_of(const MemoryRoof& roof) { return roof.slope; }
-double value_of(const ComputeRoof& roof) { return roof.rate; }
+double value_of(const MemoryRoof& roof) {
+    return roof.slope;
+}
+double value_of(const ComputeRoof& roof) {
+    return roof.rate;
+}
 
 /// Emphasised before plain, measured before datasheet, then the lowest `sign * value`.
 template <class Roof>
@@ -45,9 +49,9 @@ const Roof* chosen(const std::vector<Roof>& roofs, double sign) {
         return std::tuple{!roof.emphasised, roof.evidence != Evidence::measured,
                           sign * value_of(roof)};
     };
-    const auto best = std::min_element(
-        roofs.begin(), roofs.end(),
-        [&rank](const Roof& a, const Roof& b) { return rank(a) < rank(b); });
+    const auto best =
+        std::min_element(roofs.begin(), roofs.end(),
+                         [&rank](const Roof& a, const Roof& b) { return rank(a) < rank(b); });
     return best == roofs.end() ? nullptr : &*best;
 }
 
@@ -122,7 +126,8 @@ bool both_evidences(const Roofline& roofline) {
     int measured = 0;
     int datasheet = 0;
     const auto count = [&](const auto& roofs) {
-        for (const auto& roof : roofs) ++(roof.evidence == Evidence::measured ? measured : datasheet);
+        for (const auto& roof : roofs)
+            ++(roof.evidence == Evidence::measured ? measured : datasheet);
     };
     count(roofline.memory);
     count(roofline.compute);
@@ -139,8 +144,8 @@ void add_roofs(Chart& chart, const Roofline& roofline) {
     };
     for (const MemoryRoof& roof : roofline.memory) {
         const double top = extreme_value(roofline.compute, roof.evidence);
-        const double end = top > 0.0 ? std::min(top / roof.slope, chart.x_range.high)
-                                     : chart.x_range.high;
+        const double end =
+            top > 0.0 ? std::min(top / roof.slope, chart.x_range.high) : chart.x_range.high;
         const double start = std::min(chart.x_range.low, end);
         chart.curves.push_back(
             {.role = CurveRole::roof,
@@ -154,8 +159,8 @@ void add_roofs(Chart& chart, const Roofline& roofline) {
     }
     for (const ComputeRoof& roof : roofline.compute) {
         const double fastest = extreme_value(roofline.memory, roof.evidence);
-        const double start = fastest > 0.0 ? std::max(roof.rate / fastest, chart.x_range.low)
-                                           : chart.x_range.low;
+        const double start =
+            fastest > 0.0 ? std::max(roof.rate / fastest, chart.x_range.low) : chart.x_range.low;
         const double end = std::max(chart.x_range.high, start);
         chart.curves.push_back(
             {.role = CurveRole::roof,
@@ -183,12 +188,12 @@ void add_envelope(Chart& chart, const Ridge& ridge) {
         if (at > x.low && at < x.high) edge.push_back({.x = at, .y = ridge.compute->rate});
     }
     edge.push_back({.x = x.high, .y = attainable(x.high)});
-    chart.bands.push_back({.name = "attainable",
-                           .low = {{.x = x.low, .y = chart.y_range.low},
-                                   {.x = x.high, .y = chart.y_range.low}},
-                           .high = edge,
-                           .color = Color::blue,
-                           .opacity = 0.05});
+    chart.bands.push_back(
+        {.name = "attainable",
+         .low = {{.x = x.low, .y = chart.y_range.low}, {.x = x.high, .y = chart.y_range.low}},
+         .high = edge,
+         .color = Color::blue,
+         .opacity = 0.05});
     chart.curves.push_back({.role = CurveRole::envelope,
                             .name = "attainable",
                             .vertices = std::move(edge),

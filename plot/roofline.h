@@ -9,10 +9,10 @@
 //                   .compute = {{.name = "bf16 tensor", .value = "989 TFLOP/s", .rate = 989.4}},
 //                   .points = {{.name = "softmax", .x = 1.25, .y = 3.9}}})
 //
-// The slope is in the y axis's unit per unit of x: with TFLOP/s over FLOP/B it is TB/s. Memory roofs
-// are drawn up to the highest compute roof of the same evidence, compute roofs from the fastest
-// memory roof on. Points of one name, one predicted and one measured, are joined and share a label.
-// Limits: both axes are logarithmic.
+// The slope is in the y axis's unit per unit of x: with TFLOP/s over FLOP/B it is TB/s. Memory
+// roofs are drawn up to the highest compute roof of the same evidence, compute roofs from the
+// fastest memory roof on. Points of one name, one predicted and one measured, are joined and share
+// a label. Limits: both axes are logarithmic.
 #pragma once
 
 #include <optional>
@@ -57,8 +57,13 @@ struct OperationPoint {
 struct Roofline {
     std::string title = {};
     std::string subtitle = {};
-    Axis x = {.title = "Arithmetic intensity", .unit = "FLOP/B", .scale = Scale::log, .low = {}, .high = {}};
-    Axis y = {.title = "Attainable rate", .unit = "TFLOP/s", .scale = Scale::log, .low = {}, .high = {}};
+    Axis x = {.title = "Arithmetic intensity",
+              .unit = "FLOP/B",
+              .scale = Scale::log,
+              .low = {},
+              .high = {}};
+    Axis y = {
+        .title = "Attainable rate", .unit = "TFLOP/s", .scale = Scale::log, .low = {}, .high = {}};
     std::vector<MemoryRoof> memory = {};
     std::vector<ComputeRoof> compute = {};
     std::vector<OperationPoint> points = {};

@@ -42,11 +42,14 @@ std::string dash_attribute(Dash dash) {
     return "";
 }
 
-std::string point_text(Vec2 p) { return coordinate(p.x) + " " + coordinate(p.y); }
+std::string point_text(Vec2 p) {
+    return coordinate(p.x) + " " + coordinate(p.y);
+}
 
 std::string path_of(const std::vector<Vec2>& points) {
     std::string d;
-    for (std::size_t i = 0; i < points.size(); ++i) d += (i == 0 ? "M" : "L") + point_text(points[i]);
+    for (std::size_t i = 0; i < points.size(); ++i)
+        d += (i == 0 ? "M" : "L") + point_text(points[i]);
     return d;
 }
 
@@ -135,12 +138,14 @@ class SvgWriter {
         const std::string height = coordinate(layout_.page.height);
         if (use_ == SvgUse::file) out_ += "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n";
         out_ += fmt::format(
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"ridge-chart\" viewBox=\"0 0 {0} {1}\" "
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"ridge-chart\" viewBox=\"0 0 {0} "
+            "{1}\" "
             "width=\"{0}\" height=\"{1}\" style=\"max-width:100%;height:auto\" role=\"{2}\" "
             "aria-labelledby=\"ridge-title ridge-desc\">\n",
             width, height, use_ == SvgUse::file ? "img" : "group");
-        out_ += fmt::format("<title id=\"ridge-title\">{}</title>\n<desc id=\"ridge-desc\">{}</desc>\n",
-                            escape_markup(chart_.title), escape_markup(description()));
+        out_ +=
+            fmt::format("<title id=\"ridge-title\">{}</title>\n<desc id=\"ridge-desc\">{}</desc>\n",
+                        escape_markup(chart_.title), escape_markup(description()));
         if (use_ == SvgUse::file) out_ += fmt::format("<style>{}</style>\n", light_style_sheet());
         out_ += fmt::format("<rect class=\"page\" width=\"{}\" height=\"{}\"/>\n", width, height);
         const double room = layout_.page.width - 2 * layout_.notes_left;
@@ -170,10 +175,11 @@ class SvgWriter {
     void bands() {
         for (const PlacedBand& placed : layout_.bands) {
             const Band& band = chart_.bands[placed.band];
-            out_ += fmt::format("<path class=\"band f-{}\" fill-opacity=\"{}\" d=\"{}Z\">",
-                                name_of(band.color), coordinate(band.opacity),
-                                path_of(placed.outline));
-            if (use_ == SvgUse::file) out_ += fmt::format("<title>{}</title>", escape_markup(band.name));
+            out_ +=
+                fmt::format("<path class=\"band f-{}\" fill-opacity=\"{}\" d=\"{}Z\">",
+                            name_of(band.color), coordinate(band.opacity), path_of(placed.outline));
+            if (use_ == SvgUse::file)
+                out_ += fmt::format("<title>{}</title>", escape_markup(band.name));
             out_ += "</path>\n";
         }
     }
@@ -193,28 +199,29 @@ class SvgWriter {
             if (tick.text.empty()) continue;
             out_ += text_element("font-tick", {frame.left - 7.0, tick.at + 4.3}, "end", tick.text);
         }
-        out_ += fmt::format("<rect class=\"frame\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"/>\n",
-                            coordinate(frame.left), coordinate(frame.top),
-                            coordinate(frame.width()), coordinate(frame.height()));
+        out_ +=
+            fmt::format("<rect class=\"frame\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"/>\n",
+                        coordinate(frame.left), coordinate(frame.top), coordinate(frame.width()),
+                        coordinate(frame.height()));
         const double size = font_size(FontRole::axis);
         const Vec2 below = {(frame.left + frame.right) / 2, frame.bottom + 41.0};
         out_ += text_element("font-axis", below, "middle",
                              truncate_to_width(axis_text(chart_.x), frame.width(), size));
         const Vec2 beside = {layout_.notes_left + 12.0, (frame.top + frame.bottom) / 2};
-        out_ += text_element(
-            "font-axis", beside, "middle",
-            truncate_to_width(axis_text(chart_.y), frame.height(), size),
-            fmt::format(" transform=\"rotate(-90 {})\"", point_text(beside)));
+        out_ += text_element("font-axis", beside, "middle",
+                             truncate_to_width(axis_text(chart_.y), frame.height(), size),
+                             fmt::format(" transform=\"rotate(-90 {})\"", point_text(beside)));
         out_ += "</g>\n";
     }
 
     /// Opens a group for the next item; in a page it can be found and focused.
     [[nodiscard]] std::string open_item(std::string_view classes, std::size_t item) const {
         const std::string text = escape_markup(item_text(items_[item]));
-        if (use_ == SvgUse::file) return fmt::format("<g class=\"{}\"><title>{}</title>", classes, text);
+        if (use_ == SvgUse::file)
+            return fmt::format("<g class=\"{}\"><title>{}</title>", classes, text);
         return fmt::format(
-            "<g class=\"{}\" data-i=\"{}\" tabindex=\"{}\" role=\"img\" aria-label=\"{}\">", classes,
-            item, item == 0 ? "0" : "-1", text);
+            "<g class=\"{}\" data-i=\"{}\" tabindex=\"{}\" role=\"img\" aria-label=\"{}\">",
+            classes, item, item == 0 ? "0" : "-1", text);
     }
 
     void curves() {
@@ -241,8 +248,8 @@ class SvgWriter {
 
     void links_and_errors() {
         for (const Link& link : chart_.links) {
-            out_ += line_element("link", {.from = layout_.marks[link.from].at,
-                                          .to = layout_.marks[link.to].at});
+            out_ += line_element(
+                "link", {.from = layout_.marks[link.from].at, .to = layout_.marks[link.to].at});
         }
         for (const PlacedMark& mark : layout_.marks) {
             if (!mark.error) continue;
@@ -287,31 +294,28 @@ class SvgWriter {
             // The baseline lies a third of the font size below the middle of the box.
             const double drop = font_size(label.role) * 0.34;
             const double angle = label.box.angle * std::numbers::pi / 180.0;
-            const Vec2 at = label.box.center + Vec2{-std::sin(angle) * drop, std::cos(angle) * drop};
-            const std::string turn =
-                label.box.angle == 0.0
-                    ? ""
-                    : fmt::format(" transform=\"rotate({} {})\"", coordinate(label.box.angle),
-                                  point_text(at));
+            const Vec2 at =
+                label.box.center + Vec2{-std::sin(angle) * drop, std::cos(angle) * drop};
+            const std::string turn = label.box.angle == 0.0
+                                         ? ""
+                                         : fmt::format(" transform=\"rotate({} {})\"",
+                                                       coordinate(label.box.angle), point_text(at));
             constexpr std::array<std::string_view, 3> owners = {"of-curve", "of-point", "of-ridge"};
-            out_ += text_element(
-                fmt::format("label {} font-{} t-{}",
-                            owners.at(static_cast<std::size_t>(label.owner)), name_of(label.role),
-                            name_of(label.color)),
-                at, "middle", label.text, turn);
+            out_ += text_element(fmt::format("label {} font-{} t-{}",
+                                             owners.at(static_cast<std::size_t>(label.owner)),
+                                             name_of(label.role), name_of(label.color)),
+                                 at, "middle", label.text, turn);
         }
     }
 
-    void sample(const Style& style, bool line, std::optional<Origin> marker, Vec2 at) {
-        if (line) {
-            out_ += fmt::format(
-                "<path class=\"line s-{}\" stroke-width=\"{}\"{} d=\"{}\"/>\n", name_of(style.color),
-                coordinate(style.width), dash_attribute(style.dash),
-                path_of({at, at + Vec2{sample_width, 0}}));
-        }
-        if (marker) {
-            out_ += marker_element(style, *marker, at + Vec2{sample_width / 2, 0}, 4.2) + "\n";
-        }
+    void sample_line(const Style& style, Vec2 at) {
+        out_ += fmt::format("<path class=\"line s-{}\" stroke-width=\"{}\"{} d=\"{}\"/>\n",
+                            name_of(style.color), coordinate(style.width),
+                            dash_attribute(style.dash), path_of({at, at + Vec2{sample_width, 0}}));
+    }
+
+    void sample_marker(const Style& style, Origin origin, Vec2 at) {
+        out_ += marker_element(style, origin, at + Vec2{sample_width / 2, 0}, 4.2) + "\n";
     }
 
     void side() {
@@ -319,12 +323,11 @@ class SvgWriter {
             const SideEntry& entry = chart_.side[placed.entry];
             out_ += fmt::format("<g class=\"side\"><title>{}</title>\n", escape_markup(entry.name));
             if (placed.leader) out_ += line_element("leader", *placed.leader);
-            const std::optional<Origin> marker =
-                entry.marker ? std::optional(entry.origin) : std::nullopt;
-            sample(entry.style, entry.line, marker, placed.at);
+            if (entry.line) sample_line(entry.style, placed.at);
+            if (entry.marker) sample_marker(entry.style, entry.origin, placed.at);
             const Vec2 text = placed.at + Vec2{sample_width + 6.0, 4.5};
-            out_ += text_element(fmt::format("font-emphasis t-{}", name_of(entry.style.color)), text,
-                                 "start", placed.name);
+            out_ += text_element(fmt::format("font-emphasis t-{}", name_of(entry.style.color)),
+                                 text, "start", placed.name);
             if (!placed.detail.empty()) {
                 out_ += text_element("font-detail", text + Vec2{0, 16}, "start", placed.detail);
             }
@@ -335,7 +338,8 @@ class SvgWriter {
     void below() {
         for (const PlacedSample& placed : layout_.samples) {
             const Sample& entry = chart_.samples[placed.sample];
-            sample(entry.style, entry.line, entry.marker, placed.at);
+            if (entry.line) sample_line(entry.style, placed.at);
+            if (entry.marker) sample_marker(entry.style, *entry.marker, placed.at);
             out_ += text_element("font-detail", placed.at + Vec2{sample_width + 6.0, 4.3}, "start",
                                  entry.text);
         }

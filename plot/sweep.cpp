@@ -60,9 +60,9 @@ std::vector<Vertex> joined(const Series& series, const Chart& chart) {
 void add_marks(Chart& chart, const Series& series, const Style& style) {
     const double radius = series.points.size() > 60 ? 2.6 : 4.0;
     for (const SeriesPoint& point : series.points) {
-        const std::string name =
-            point.name.empty() ? fmt::format("{} = {}", chart.x.title, number_text(point.x))
-                               : point.name;
+        const std::string name = point.name.empty()
+                                     ? fmt::format("{} = {}", chart.x.title, number_text(point.x))
+                                     : point.name;
         chart.marks.push_back({.name = name,
                                .series = series.name,
                                .x = point.x,
@@ -104,20 +104,22 @@ void add_series(Chart& chart, const Series& series, std::size_t index) {
 void add_guides(Chart& chart, const Sweep& sweep) {
     const Range& x = chart.x_range;
     for (const Interval& interval : sweep.intervals) {
-        chart.bands.push_back({.name = interval.name,
-                               .low = {{.x = x.low, .y = interval.low}, {.x = x.high, .y = interval.low}},
-                               .high = {{.x = x.low, .y = interval.high}, {.x = x.high, .y = interval.high}},
-                               .color = Color::grey,
-                               .opacity = 0.12});
+        chart.bands.push_back(
+            {.name = interval.name,
+             .low = {{.x = x.low, .y = interval.low}, {.x = x.high, .y = interval.low}},
+             .high = {{.x = x.low, .y = interval.high}, {.x = x.high, .y = interval.high}},
+             .color = Color::grey,
+             .opacity = 0.12});
     }
     for (const Limit& limit : sweep.limits) {
-        chart.curves.push_back({.role = CurveRole::reference,
-                                .name = limit.name,
-                                .vertices = {{.x = x.low, .y = limit.y}, {.x = x.high, .y = limit.y}},
-                                .style = {.color = Color::ink, .dash = Dash::long_dash, .width = 1.2},
-                                .lettering = Lettering::along,
-                                .prefer = 0.02,
-                                .terms = {}});
+        chart.curves.push_back(
+            {.role = CurveRole::reference,
+             .name = limit.name,
+             .vertices = {{.x = x.low, .y = limit.y}, {.x = x.high, .y = limit.y}},
+             .style = {.color = Color::ink, .dash = Dash::long_dash, .width = 1.2},
+             .lettering = Lettering::along,
+             .prefer = 0.02,
+             .terms = {}});
     }
 }
 

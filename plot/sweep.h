@@ -23,8 +23,8 @@ struct SeriesPoint {
     double y = 0.0;
     std::optional<double> low = {};
     std::optional<double> high = {};
-    std::string name = {};         ///< title of the tooltip; "x = 1024" when empty
-    bool labelled = false;    ///< writes the name beside the point
+    std::string name = {};  ///< title of the tooltip; "x = 1024" when empty
+    bool labelled = false;  ///< writes the name beside the point
     std::vector<Term> terms = {};
 };
 

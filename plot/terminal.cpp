@@ -28,7 +28,8 @@ struct CellAt {
 /// 'a' to 'z', then '*' for whatever follows; digits stand for lines.
 std::string key_of(std::size_t index, Origin origin) {
     if (index < 26) {
-        return {static_cast<char>((origin == Origin::measured ? 'A' : 'a') + static_cast<int>(index))};
+        return {
+            static_cast<char>((origin == Origin::measured ? 'A' : 'a') + static_cast<int>(index))};
     }
     return "*";
 }
@@ -36,7 +37,10 @@ std::string key_of(std::size_t index, Origin origin) {
 class TerminalWriter {
   public:
     TerminalWriter(const Chart& chart, const TerminalOptions& options)
-        : chart_(chart), options_(options), y_ticks_(y_ticks()), canvas_(canvas_columns(), rows()) {}
+        : chart_(chart),
+          options_(options),
+          y_ticks_(y_ticks()),
+          canvas_(canvas_columns(), rows()) {}
 
     std::string write() {
         draw_curves();
@@ -122,8 +126,8 @@ class TerminalWriter {
                             .bottom = 4.0 * canvas_.rows() - 1.0};
         std::vector<Segment> out;
         for (std::size_t i = 1; i < curve.vertices.size(); ++i) {
-            const auto piece = clip(
-                {.from = dots(curve.vertices[i - 1]), .to = dots(curve.vertices[i])}, frame);
+            const auto piece =
+                clip({.from = dots(curve.vertices[i - 1]), .to = dots(curve.vertices[i])}, frame);
             if (piece) out.push_back(*piece);
         }
         return out;
@@ -166,8 +170,9 @@ class TerminalWriter {
             const std::string key = key_of(series, entry.origin);
             const std::size_t count = curve->vertices.size();
             for (std::size_t part = 1; part <= 4; ++part) {
-                const std::size_t shift = series * count / (4 * std::max<std::size_t>(1, chart_.side.size()));
-                const std::size_t at = std::min(count - 1, part * count / 4 + shift) ;
+                const std::size_t shift =
+                    series * count / (4 * std::max<std::size_t>(1, chart_.side.size()));
+                const std::size_t at = std::min(count - 1, part * count / 4 + shift);
                 const CellAt cell = cell_of(curve->vertices[at]);
                 canvas_.put(cell.column, cell.row, key, entry.style.color);
             }
@@ -240,17 +245,19 @@ class TerminalWriter {
             const CellAt at = cell_of({.x = annotation.x, .y = annotation.y});
             const std::string text = shown(annotation.text);
             const int size = text_columns(text);
-            const std::array<CellAt, 7> places = {{{.column = at.column - size / 2, .row = at.row - 1},
-                                                   {.column = at.column - size, .row = at.row - 1},
-                                                   {.column = at.column, .row = at.row - 1},
-                                                   {.column = at.column - size - 1, .row = at.row - 1},
-                                                   {.column = at.column + 2, .row = at.row + 1},
-                                                   {.column = at.column - size / 2, .row = at.row - 2},
-                                                   {.column = at.column + 3, .row = at.row + 2}}};
+            const std::array<CellAt, 7> places = {
+                {{.column = at.column - size / 2, .row = at.row - 1},
+                 {.column = at.column - size, .row = at.row - 1},
+                 {.column = at.column, .row = at.row - 1},
+                 {.column = at.column - size - 1, .row = at.row - 1},
+                 {.column = at.column + 2, .row = at.row + 1},
+                 {.column = at.column - size / 2, .row = at.row - 2},
+                 {.column = at.column + 3, .row = at.row + 2}}};
             const bool placed = std::ranges::any_of(places, [&](const CellAt& place) {
                 return canvas_.write(place.column, place.row, text, annotation.style.color);
             });
-            if (!placed && annotation.drop_line) unlettered_.push_back({.key = is_ascii() ? "#" : "◆", .name = annotation.text});
+            if (!placed && annotation.drop_line)
+                unlettered_.push_back({.key = is_ascii() ? "#" : "◆", .name = annotation.text});
         }
     }
 
@@ -276,12 +283,13 @@ class TerminalWriter {
     }
 
     [[nodiscard]] bool letter(const Curve& curve, const std::vector<Segment>& pieces) {
-        const std::string text = truncate_to_columns(shown(curve.name), canvas_.columns() / 2,
-                                                     is_ascii() ? "~" : "…");
+        const std::string text =
+            truncate_to_columns(shown(curve.name), canvas_.columns() / 2, is_ascii() ? "~" : "…");
         const int size = text_columns(text);
         const Segment& piece = pieces.front();
         const bool rising = piece.from.y - piece.to.y > 2.0;
-        for (const double offset : {0.0, -0.1, 0.1, -0.2, 0.2, -0.3, 0.3, -0.4, 0.4, 0.5, -0.5, 0.6, -0.7, -0.9}) {
+        for (const double offset :
+             {0.0, -0.1, 0.1, -0.2, 0.2, -0.3, 0.3, -0.4, 0.4, 0.5, -0.5, 0.6, -0.7, -0.9}) {
             const double at = curve.prefer + offset;
             if (at < 0.0 || at > 1.0) continue;
             const Vec2 dot = piece.from + at * (piece.to - piece.from);
@@ -289,9 +297,11 @@ class TerminalWriter {
             const int row = static_cast<int>(dot.y / 4.0);
             const int before = column - size;
             const int centred = std::clamp(column - size / 2, 0, canvas_.columns() - size);
-            const std::array<CellAt, 3> beside = {{{.column = before - 1, .row = row},
+            const std::array<CellAt, 5> beside = {{{.column = before - 1, .row = row},
                                                    {.column = before, .row = row - 1},
-                                                   {.column = column + 3, .row = row}}};
+                                                   {.column = column + 3, .row = row},
+                                                   {.column = column + 1, .row = row + 1},
+                                                   {.column = before - 2, .row = row}}};
             const std::array<CellAt, 5> over = {{{.column = centred, .row = row - 1},
                                                  {.column = centred, .row = row + 1},
                                                  {.column = centred, .row = row - 2},
@@ -321,7 +331,8 @@ class TerminalWriter {
         for (int row = 0; row < canvas_.rows(); ++row) {
             const std::string& text = y_texts[static_cast<std::size_t>(row)];
             out_ += std::string(static_cast<std::size_t>(left - text_columns(text)), ' ') + text;
-            const std::string_view bar = text.empty() ? (is_ascii() ? "|" : "│") : (is_ascii() ? "+" : "┤");
+            const std::string_view bar =
+                text.empty() ? (is_ascii() ? "|" : "│") : (is_ascii() ? "+" : "┤");
             out_ += bar;
             out_ += canvas_.row_text(row, options_.charset, options_.ink);
             out_ += '\n';
@@ -334,7 +345,8 @@ class TerminalWriter {
         std::vector<bool> marked(columns, false);
         std::string labels(static_cast<std::size_t>(width()), ' ');
         int free_from = 0;
-        for (const Tick& tick : ticks(chart_.x_range, chart_.x.scale, std::max(2, canvas_.columns() / 8))) {
+        for (const Tick& tick :
+             ticks(chart_.x_range, chart_.x.scale, std::max(2, canvas_.columns() / 8))) {
             if (tick.text.empty()) continue;
             // Superscripts take several bytes, so the row of labels is built from ASCII.
             const std::string text = to_ascii(tick.text);
@@ -347,7 +359,8 @@ class TerminalWriter {
             marked[static_cast<std::size_t>(at)] = true;
         }
         out_ += std::string(static_cast<std::size_t>(left), ' ') + (is_ascii() ? "+" : "└");
-        for (const bool mark : marked) out_ += mark ? (is_ascii() ? "+" : "┬") : (is_ascii() ? "-" : "─");
+        for (const bool mark : marked)
+            out_ += mark ? (is_ascii() ? "+" : "┬") : (is_ascii() ? "-" : "─");
         out_ += '\n';
         line(labels);
         const std::string title = shown(axis_text(chart_.x));
@@ -379,15 +392,16 @@ class TerminalWriter {
 
     void list_marks() {
         if (list_.empty()) return;
-        const bool predicted =
-            std::ranges::any_of(list_, [](const ListRow& row) { return row.predicted.has_value(); });
+        const bool predicted = std::ranges::any_of(
+            list_, [](const ListRow& row) { return row.predicted.has_value(); });
         const bool measured =
             std::ranges::any_of(list_, [](const ListRow& row) { return row.measured.has_value(); });
         const int numbers = 1 + (predicted ? 1 : 0) + (measured ? 1 : 0);
         const int name_width = width() - 5 - numbers * number_width;
         const auto right = [](std::string_view text) {
             const std::string fit = truncate_to_columns(text, number_width - 1);
-            return std::string(static_cast<std::size_t>(number_width - text_columns(fit)), ' ') + fit;
+            return std::string(static_cast<std::size_t>(number_width - text_columns(fit)), ' ') +
+                   fit;
         };
         std::string header(static_cast<std::size_t>(5 + name_width), ' ');
         header += right(chart_.x.unit);
@@ -398,11 +412,13 @@ class TerminalWriter {
             return right(value ? number_text(*value) : "-");
         };
         for (const ListRow& row : list_) {
-            const std::string hidden = row.hidden_by.empty() ? "" : fmt::format(" (under {})", row.hidden_by);
+            const std::string hidden =
+                row.hidden_by.empty() ? "" : fmt::format(" (under {})", row.hidden_by);
             const std::string name =
                 truncate_to_columns(row.name, name_width - text_columns(hidden)) + hidden;
             std::string text = fmt::format(" {:<4}{}", row.keys, name);
-            text += std::string(static_cast<std::size_t>(std::max(0, name_width - text_columns(name))), ' ');
+            text += std::string(
+                static_cast<std::size_t>(std::max(0, name_width - text_columns(name))), ' ');
             text += number(row.x);
             if (predicted) text += number(row.predicted);
             if (measured) text += number(row.measured);

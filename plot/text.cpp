@@ -19,7 +19,9 @@ struct Decoded {
     std::size_t length = 1;
 };
 
-bool is_continuation(char c) { return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U; }
+bool is_continuation(char c) {
+    return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U;
+}
 
 /// The character at the front of a non-empty text; an invalid byte is one replacement character.
 Decoded decode(std::string_view text) {
@@ -71,7 +73,9 @@ void append_utf8(std::string& out, char32_t code) {
     }
 }
 
-bool is_control(char32_t code) { return code < 0x20 || (code >= 0x7F && code < 0xA0); }
+bool is_control(char32_t code) {
+    return code < 0x20 || (code >= 0x7F && code < 0xA0);
+}
 
 /// Calls `visit(code)` for every cleaned character.
 template <class Visit>
@@ -103,11 +107,11 @@ bool is_superscript(char32_t code) {
 
 /// Advance widths of Helvetica for U+0020 to U+007E, in thousandths of an em.
 constexpr std::array<int, 95> helvetica = {
-    278, 278, 355, 556, 556, 889, 667, 191, 333, 333, 389, 584, 278, 333, 278, 278, 556, 556, 556,
+    278, 278, 355, 556, 556, 889, 667, 191, 333, 333, 389, 584, 278, 333,  278, 278, 556, 556, 556,
     556, 556, 556, 556, 556, 556, 556, 278, 278, 584, 584, 584, 556, 1015, 667, 667, 722, 722, 667,
-    611, 778, 722, 278, 500, 667, 556, 833, 722, 778, 667, 778, 722, 667, 611, 722, 667, 944, 667,
-    667, 611, 278, 278, 278, 469, 556, 333, 556, 556, 500, 556, 556, 278, 556, 556, 222, 222, 500,
-    222, 833, 556, 556, 556, 556, 333, 500, 278, 556, 500, 722, 500, 500, 500, 334, 260, 334, 584};
+    611, 778, 722, 278, 500, 667, 556, 833, 722, 778, 667, 778, 722, 667,  611, 722, 667, 944, 667,
+    667, 611, 278, 278, 278, 469, 556, 333, 556, 556, 500, 556, 556, 278,  556, 556, 222, 222, 500,
+    222, 833, 556, 556, 556, 556, 333, 500, 278, 556, 500, 722, 500, 500,  500, 334, 260, 334, 584};
 
 int character_width(char32_t code) {
     if (code >= 0x20 && code < 0x7F) return helvetica.at(code - 0x20);
@@ -119,7 +123,9 @@ int character_width(char32_t code) {
 }
 
 /// Bold glyphs are wider; the last two percent cover viewers that hint or substitute the font.
-double weight_factor(Weight weight) { return weight == Weight::bold ? 1.09 : 1.02; }
+double weight_factor(Weight weight) {
+    return weight == Weight::bold ? 1.09 : 1.02;
+}
 
 int character_columns(char32_t code) {
     if (is_combining(code)) return 0;
@@ -292,9 +298,13 @@ std::string to_ascii(std::string_view text) {
     return out;
 }
 
-std::string number_text(double value) { return number_with_digits(value, 4); }
+std::string number_text(double value) {
+    return number_with_digits(value, 4);
+}
 
-std::string short_number_text(double value) { return number_with_digits(value, 3); }
+std::string short_number_text(double value) {
+    return number_with_digits(value, 3);
+}
 
 std::string coordinate(double value) {
     std::string out = fmt::format("{:.2f}", value);

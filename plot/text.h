@@ -30,7 +30,8 @@ namespace ridge::plot {
 enum class Weight { regular, bold };
 
 /// Estimated width in pixels of one line at `size` pixels.
-[[nodiscard]] double text_width(std::string_view text, double size, Weight weight = Weight::regular);
+[[nodiscard]] double text_width(std::string_view text, double size,
+                                Weight weight = Weight::regular);
 
 /// The text, or as much of it as fits `width` pixels followed by an ellipsis.
 [[nodiscard]] std::string truncate_to_width(std::string_view text, double width, double size,

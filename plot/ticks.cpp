@@ -17,7 +17,9 @@ namespace {
 constexpr std::array<double, 3> mantissas = {1.0, 2.0, 5.0};
 constexpr double slack = 1e-9;  ///< relative tolerance when a mark lies on the range's end
 
-double power_of_ten(int exponent) { return std::pow(10.0, exponent); }
+double power_of_ten(int exponent) {
+    return std::pow(10.0, exponent);
+}
 
 /// Smallest of 1, 2, 5 x 10^k that is at least `value`.
 double step_at_least(double value) {
@@ -102,10 +104,12 @@ std::vector<Tick> log_ticks(const Range& range, int most_labels) {
         }
         return out;
     }
-    const bool label_all =
-        static_cast<int>(all.marks.size()) <= most_labels || all.decades < 2;
-    for (Tick& mark : all.marks) {
-        if (label_all || mark.decade) mark.text = log_tick_text(mark.value);
+    const std::size_t most = static_cast<std::size_t>(most_labels);
+    const bool decades_only = all.marks.size() > most && all.decades >= 2;
+    const std::size_t stride = decades_only ? 1 : (all.marks.size() + most - 1) / most;
+    for (std::size_t i = 0; i < all.marks.size(); ++i) {
+        Tick& mark = all.marks[i];
+        if (decades_only ? mark.decade : i % stride == 0) mark.text = log_tick_text(mark.value);
     }
     return all.marks;
 }
@@ -149,7 +153,8 @@ Range rounded_out(const Range& range, Scale scale) {
 
 Range range_of(const std::vector<double>& values, Scale scale) {
     bool any = false;
-    Range out = scale == Scale::log ? Range{.low = 1.0, .high = 10.0} : Range{.low = 0.0, .high = 1.0};
+    Range out =
+        scale == Scale::log ? Range{.low = 1.0, .high = 10.0} : Range{.low = 0.0, .high = 1.0};
     for (const double value : values) {
         if (!drawable(value, scale)) continue;
         out = any ? Range{.low = std::min(out.low, value), .high = std::max(out.high, value)}
@@ -164,7 +169,8 @@ Range padded(const Range& range, Scale scale, double fraction) {
         const double by = (range.high - range.low) * fraction;
         return {.low = range.low - by, .high = range.high + by};
     }
-    const double factor = std::pow(10.0, (std::log10(range.high) - std::log10(range.low)) * fraction);
+    const double factor =
+        std::pow(10.0, (std::log10(range.high) - std::log10(range.low)) * fraction);
     return {.low = range.low / factor, .high = range.high * factor};
 }
 
@@ -182,7 +188,8 @@ Range resolved(const Axis& axis, const Range& automatic) {
                                                       : "use a finite number");
         }
     }
-    Range out = {.low = axis.low.value_or(automatic.low), .high = axis.high.value_or(automatic.high)};
+    Range out = {.low = axis.low.value_or(automatic.low),
+                 .high = axis.high.value_or(automatic.high)};
     const bool both = axis.low && axis.high;
     if (!both && out.low >= out.high) {
         const bool log = axis.scale == Scale::log;
@@ -191,8 +198,9 @@ Range resolved(const Axis& axis, const Range& automatic) {
         if (axis.high) out.low = log ? out.high / 10.0 : out.high - span;
     }
     if (!(out.low < out.high)) {
-        throw InputError(fmt::format("the {} axis runs from {} to {}", axis.title, out.low, out.high),
-                         {}, "the first limit must be below the second");
+        throw InputError(
+            fmt::format("the {} axis runs from {} to {}", axis.title, out.low, out.high), {},
+            "the first limit must be below the second");
     }
     return out;
 }

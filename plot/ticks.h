@@ -18,8 +18,8 @@ namespace ridge::plot {
 
 struct Tick {
     double value = 0.0;
-    std::string text = {};    ///< empty for a mark without a label
-    bool decade = false; ///< a power of ten on a logarithmic axis
+    std::string text = {};  ///< empty for a mark without a label
+    bool decade = false;    ///< a power of ten on a logarithmic axis
 };
 
 /// Whether a value has a place on an axis: finite, within 1e±120, positive on a log axis.

@@ -5,6 +5,8 @@
 #include <random>
 #include <string>
 
+#include "plot/text.h"
+
 namespace ridge::plot::samples {
 
 namespace {
@@ -14,7 +16,7 @@ OperationPoint point(const std::string& name, double intensity, double rate, dou
     return {.name = name,
             .x = intensity,
             .y = rate,
-            .terms = {{.name = "Time", .value = std::to_string(time_us) + " us"},
+            .terms = {{.name = "Time", .value = number_text(time_us) + " us"},
                       {.name = "Bound", .value = bound}}};
 }
 
@@ -27,9 +29,10 @@ Roofline predictions() {
     out.memory = {{.name = "DRAM", .value = "3.35 TB/s", .slope = 3.35, .emphasised = true},
                   {.name = "L2", .value = "7.6 TB/s", .slope = 7.6},
                   {.name = "Shared", .value = "33.4 TB/s", .slope = 33.4}};
-    out.compute = {{.name = "bf16 tensor", .value = "989 TFLOP/s", .rate = 989.4, .emphasised = true},
-                   {.name = "fp32 FMA", .value = "66.9 TFLOP/s", .rate = 66.9},
-                   {.name = "Special functions", .value = "4.2 TFLOP/s", .rate = 4.2}};
+    out.compute = {
+        {.name = "bf16 tensor", .value = "989 TFLOP/s", .rate = 989.4, .emphasised = true},
+        {.name = "fp32 FMA", .value = "66.9 TFLOP/s", .rate = 66.9},
+        {.name = "Special functions", .value = "4.2 TFLOP/s", .rate = 4.2}};
     out.points = {point("matmul 4096³", 1365.3, 812.0, 169.2, "compute"),
                   point("matmul 8192³", 2730.7, 873.0, 1259.0, "compute"),
                   point("matmul 8192×128×8192", 124.1, 362.0, 47.4, "memory"),
@@ -42,22 +45,31 @@ Roofline predictions() {
                   point("rmsnorm 4096²", 1.6, 4.9, 20.3, "memory"),
                   point("gelu(x + bias)", 2.2, 6.6, 20.5, "memory"),
                   point("copy 256 KiB", 0.25, 0.09, 3.1, "latency")};
-    out.notes = {"An FMA counts as 2 FLOP. Ridge points divide the datasheet peak by the datasheet "
-                 "bandwidth."};
+    out.notes = {
+        "An FMA counts as 2 FLOP. Ridge points divide the datasheet peak by the datasheet "
+        "bandwidth."};
     return out;
 }
 
 Roofline comparison() {
     Roofline out = predictions();
     out.title = "H200 SXM: predicted and measured";
-    out.subtitle = "Measured ceilings solid, datasheet dashed; lines join the two points of an operation";
-    out.memory = {{.name = "DRAM", .value = "4.48 TB/s", .slope = 4.48, .evidence = Evidence::measured},
-                  {.name = "DRAM", .value = "4.8 TB/s", .slope = 4.8},
-                  {.name = "L2", .value = "7.1 TB/s", .slope = 7.1, .evidence = Evidence::measured},
-                  {.name = "Shared", .value = "31.2 TB/s", .slope = 31.2, .evidence = Evidence::measured}};
-    out.compute = {{.name = "bf16 tensor", .value = "803 TFLOP/s", .rate = 803, .evidence = Evidence::measured},
+    out.subtitle =
+        "Measured ceilings solid, datasheet dashed; lines join the two points of an operation";
+    out.memory = {
+        {.name = "DRAM", .value = "4.48 TB/s", .slope = 4.48, .evidence = Evidence::measured},
+        {.name = "DRAM", .value = "4.8 TB/s", .slope = 4.8},
+        {.name = "L2", .value = "7.1 TB/s", .slope = 7.1, .evidence = Evidence::measured},
+        {.name = "Shared", .value = "31.2 TB/s", .slope = 31.2, .evidence = Evidence::measured}};
+    out.compute = {{.name = "bf16 tensor",
+                    .value = "803 TFLOP/s",
+                    .rate = 803,
+                    .evidence = Evidence::measured},
                    {.name = "bf16 tensor", .value = "989 TFLOP/s", .rate = 989.4},
-                   {.name = "fp32 FMA", .value = "61.0 TFLOP/s", .rate = 61.0, .evidence = Evidence::measured}};
+                   {.name = "fp32 FMA",
+                    .value = "61.0 TFLOP/s",
+                    .rate = 61.0,
+                    .evidence = Evidence::measured}};
     std::vector<OperationPoint> all;
     double offset = 0.72;
     for (const OperationPoint& predicted : out.points) {
@@ -94,7 +106,7 @@ Sweep sawtooth() {
             const double waves = std::ceil(tiles / 108.0);
             const double rate = 312.0 * efficiency[k] * tiles / (waves * 108.0) * n / (n + 400.0);
             series.points.push_back(
-                {.x = n, .y = rate, .terms = {{.name = "Waves", .value = std::to_string(waves)}}});
+                {.x = n, .y = rate, .terms = {{.name = "Waves", .value = number_text(waves)}}});
         }
         out.series.push_back(series);
     }
@@ -117,12 +129,15 @@ Scatter accuracy() {
         for (int i = 0; i < 60; ++i) {
             const auto uniform = [&random] { return static_cast<double>(random() % 10000) / 1e4; };
             const double x = 3.0 * std::pow(10.0, 3.6 * uniform());
-            const double y = x * (0.85 + 0.3 * (uniform() + uniform()) / 2.0 + 0.02 * static_cast<double>(k));
-            group.points.push_back({.x = x, .y = y, .name = std::string(names.at(k)) + " " + std::to_string(i)});
+            const double y =
+                x * (0.85 + 0.3 * (uniform() + uniform()) / 2.0 + 0.02 * static_cast<double>(k));
+            group.points.push_back(
+                {.x = x, .y = y, .name = std::string(names.at(k)) + " " + std::to_string(i)});
         }
         out.groups.push_back(group);
     }
-    out.groups[0].points.push_back({.x = 55.0, .y = 92.0, .name = "matmul 1793²×4096", .labelled = true});
+    out.groups[0].points.push_back(
+        {.x = 55.0, .y = 92.0, .name = "matmul 1793²×4096", .labelled = true});
     return out;
 }
 

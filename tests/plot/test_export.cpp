@@ -1,0 +1,73 @@
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+
+#include "hardware/error.h"
+#include "plot/export.h"
+#include "plot/process.h"
+#include "plot/roofline.h"
+#include "plot/svg.h"
+#include "tests/catch.h"
+#include "tests/plot/samples.h"
+
+using namespace ridge::plot;
+
+TEST_CASE("the ending chooses the format", "[export]") {
+    CHECK(format_of("a.svg") == Format::svg);
+    CHECK(format_of("dir.png/b.HTML") == Format::html);
+    CHECK(format_of("c.PNG") == Format::png);
+    CHECK(format_of("d.tar.pdf") == Format::pdf);
+    CHECK_THROWS_AS(format_of("noending"), ridge::InputError);
+    CHECK_THROWS_AS(format_of("dir.svg/file"), ridge::InputError);
+}
+
+TEST_CASE("a missing converter is named with its remedy", "[export]") {
+    try {
+        const auto bytes =
+            rasterise("<svg/>", Format::png, {.converter = "no-such-converter-here"});
+        FAIL("no error, " << bytes.size() << " bytes");
+    } catch (const ridge::InputError& error) {
+        CHECK(error.message().find("no-such-converter-here") != std::string::npos);
+        CHECK(error.hint().find("librsvg2-bin") != std::string::npos);
+    }
+}
+
+TEST_CASE("PNG and PDF come out of the converter", "[export]") {
+    const std::string svg = render_svg(roofline_chart(samples::comparison()));
+    try {
+        const std::string png = rasterise(svg, Format::png, {.width = 400});
+        CHECK(png.substr(0, 8) == "\x89PNG\r\n\x1a\n");
+        CHECK(png.size() > 5000);
+        CHECK(rasterise(svg, Format::pdf).substr(0, 5) == "%PDF-");
+        CHECK_THROWS_AS(rasterise("this is no SVG", Format::png), ridge::InputError);
+    } catch (const ridge::InputError& error) {
+        if (error.hint().find("install") == std::string::npos) throw;
+        WARN("skipped: rsvg-convert is not installed");
+    }
+}
+
+TEST_CASE("files are written whole or the error says why", "[export]") {
+    const Chart chart = roofline_chart(samples::predictions());
+    const auto path = std::filesystem::temp_directory_path() / "ridge_plot_test.svg";
+    write_chart(path.string(), chart);
+    std::ifstream file(path, std::ios::binary);
+    const std::string written((std::istreambuf_iterator<char>(file)), {});
+    CHECK(written == render_svg(chart));
+    std::filesystem::remove(path);
+    CHECK_THROWS_AS(write_chart("/no/such/folder/a.svg", chart), ridge::InputError);
+}
+
+TEST_CASE("processes get their input and give their output", "[process]") {
+    const std::string large(3'000'000, 'x');
+    const ProcessResult echoed = run_process({"cat"}, large);
+    CHECK(echoed.started);
+    CHECK(echoed.exit_code == 0);
+    CHECK(echoed.output == large);
+    // Leaves without reading: neither SIGPIPE nor a deadlock.
+    const ProcessResult deaf = run_process({"sh", "-c", "echo oops >&2; exit 3"}, large);
+    CHECK(deaf.exit_code == 3);
+    CHECK(deaf.errors == "oops\n");
+    const ProcessResult literal = run_process({"printf", "%s", "$HOME; `id`"}, "");
+    CHECK(literal.output == "$HOME; `id`");
+}
