@@ -1,0 +1,32 @@
+# `cmake --install` puts the program, the libraries with their headers, and the CMake package
+# `ridge`: find_package(ridge) gives ridge::hardware, ridge::model, ridge::measure, ridge::plot.
+
+include(CMakePackageConfigHelpers)
+
+set(ridge_layers hardware model measure plot)
+set(ridge_exported "")
+foreach(layer IN LISTS ridge_layers)
+  if(TARGET ridge_${layer})
+    list(APPEND ridge_exported ridge_${layer})
+    install(DIRECTORY ${PROJECT_SOURCE_DIR}/${layer}/
+            DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/ridge/${layer}
+            FILES_MATCHING PATTERN "*.h" PATTERN "cuda" EXCLUDE PATTERN "records" EXCLUDE)
+  endif()
+endforeach()
+
+install(TARGETS ${ridge_exported} EXPORT ridge-targets
+        ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(TARGETS ridge RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(EXPORT ridge-targets NAMESPACE ridge:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/ridge)
+
+configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/ridge-config.cmake.in
+  ${CMAKE_CURRENT_BINARY_DIR}/ridge-config.cmake
+  INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/ridge)
+write_basic_package_version_file(${CMAKE_CURRENT_BINARY_DIR}/ridge-config-version.cmake
+  COMPATIBILITY SameMinorVersion)
+install(FILES
+  ${CMAKE_CURRENT_BINARY_DIR}/ridge-config.cmake
+  ${CMAKE_CURRENT_BINARY_DIR}/ridge-config-version.cmake
+  DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/ridge)
+install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/README.md
+        DESTINATION ${CMAKE_INSTALL_DOCDIR})
