@@ -167,7 +167,7 @@ class Placement {
         double total = total_cost();
         double best_total = total;
         std::vector<std::optional<std::size_t>> best_seen = chosen_;
-        const std::size_t moves = std::min<std::size_t>(movable.size() * 1500, 60000);
+        const std::size_t moves = std::min<std::size_t>(movable.size() * 1200, 40000);
         for (std::size_t move = 0; move < moves; ++move) {
             const double left = 1.0 - static_cast<double>(move) / static_cast<double>(moves);
             const double temperature = 6.0 * left * left + 0.02;
