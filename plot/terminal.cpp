@@ -91,20 +91,8 @@ class TerminalWriter {
     }
 
     void wrapped_line(std::string_view text) {
-        std::string_view rest = text;
-        std::string current;
-        while (!rest.empty()) {
-            const std::size_t space = std::min(rest.find(' '), rest.size());
-            const std::string word(rest.substr(0, space));
-            rest.remove_prefix(std::min(space + 1, rest.size()));
-            const std::string longer = current.empty() ? word : current + ' ' + word;
-            if (!current.empty() && text_columns(longer) > width()) {
-                line(std::exchange(current, word));
-            } else {
-                current = longer;
-            }
-        }
-        if (!current.empty()) line(current);
+        const auto fits = [this](std::string_view part) { return text_columns(part) <= width(); };
+        for (const std::string& part : wrap_text(text, fits)) line(part);
     }
 
     [[nodiscard]] Vec2 dots(const Vertex& vertex) const {
