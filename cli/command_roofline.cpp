@@ -1,5 +1,5 @@
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include <memory>
 #include <ostream>
@@ -36,7 +36,8 @@ Answer answer_for(const std::string& text, const model::Parameters& defaults,
     answer.parameters = parsed.parameters;
     answer.operation = model::make_operation(parsed.kind, parsed.parameters);
     answer.machine = &machine;
-    answer.outcome = model::predict(answer.operation, model::make_execution(parsed.parameters), machine);
+    answer.outcome =
+        model::predict(answer.operation, model::make_execution(parsed.parameters), machine);
     return answer;
 }
 
@@ -46,7 +47,8 @@ std::string label_of(const Answer& answer) {
     for (const model::FieldInfo& info : model::field_table()) {
         const bool shape = info.kind == model::FieldKind::count ||
                            info.field == model::Field::impl || info.field == model::Field::expr;
-        if (!shape || !answer.parameters.has(info.field) || !applies(answer.kind, info.field)) continue;
+        if (!shape || !answer.parameters.has(info.field) || !applies(answer.kind, info.field))
+            continue;
         label += info.kind == model::FieldKind::count
                      ? fmt::format(" {}={}", info.name, answer.parameters.count(info.field))
                      : " " + answer.parameters.text(info.field);
@@ -82,13 +84,14 @@ void add_point(plot::Roofline& chart, const Answer& answer) {
         return;
     }
     const Flop flop = p->work.flop();
-    chart.points.push_back({.name = label_of(answer),
-                            .x = p->intensity.base(),
-                            .y = (flop / p->time).base() / tera,
-                            .origin = plot::Origin::predicted,
-                            .low = p->high > Time{} ? std::optional((flop / p->high).base() / tera) : std::nullopt,
-                            .high = p->low > Time{} ? std::optional((flop / p->low).base() / tera) : std::nullopt,
-                            .terms = tooltip_of(*p)});
+    chart.points.push_back(
+        {.name = label_of(answer),
+         .x = p->intensity.base(),
+         .y = (flop / p->time).base() / tera,
+         .origin = plot::Origin::predicted,
+         .low = p->high > Time{} ? std::optional((flop / p->high).base() / tera) : std::nullopt,
+         .high = p->low > Time{} ? std::optional((flop / p->low).base() / tera) : std::nullopt,
+         .terms = tooltip_of(*p)});
 }
 
 void add_memory_roof(plot::Roofline& chart, const std::string& name,

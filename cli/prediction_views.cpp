@@ -56,7 +56,9 @@ std::string rate_text(const Prediction& p) {
 
 std::string work_text(const model::Work& work) {
     std::string text;
-    const auto add = [&text](const std::string& part) { text += (text.empty() ? "" : ", ") + part; };
+    const auto add = [&text](const std::string& part) {
+        text += (text.empty() ? "" : ", ") + part;
+    };
     if (work.tensor > Flop{}) add(format(work.tensor) + " on tensor cores");
     if (work.fma > Flop{}) add(format(work.fma) + " on the vector pipe");
     if (work.special > 0.0) add(format_number(work.special * 1e-6, 3) + " M special functions");
@@ -75,16 +77,17 @@ std::string traffic_text(const model::Work& work) {
 }
 
 std::string tiling_text(const model::Tiling& tiling) {
-    return fmt::format("{}x{}, {} tiles{}, {} wave{} ({} % full)", tiling.tile.m, tiling.tile.n,
-                       tiling.tiles,
-                       tiling.split > 1 ? fmt::format(" x {} splits", tiling.split) : "",
-                       tiling.waves, tiling.waves == 1 ? "" : "s",
-                       format_number(100.0 * tiling.wave_efficiency, 3));
+    return fmt::format(
+        "{}x{}, {} tiles{}, {} wave{} ({} % full)", tiling.tile.m, tiling.tile.n, tiling.tiles,
+        tiling.split > 1 ? fmt::format(" x {} splits", tiling.split) : "", tiling.waves,
+        tiling.waves == 1 ? "" : "s", format_number(100.0 * tiling.wave_efficiency, 3));
 }
 
 void write_terms(const Context& context, const Prediction& p) {
     context.out << '\n';
-    Table table{.columns = {{"  term"}, {"amount", Align::right}, {"rate", Align::right},
+    Table table{.columns = {{"  term"},
+                            {"amount", Align::right},
+                            {"rate", Align::right},
                             {"time", Align::right}},
                 .rows = {}};
     for (const model::Term& term : p.terms) {
@@ -100,8 +103,8 @@ void write_terms(const Context& context, const Prediction& p) {
             amount = format_traffic(Bytes::from_base(term.amount));
             rate = format(Bandwidth::from_base(term.rate));
         }
-        table.rows.push_back({"  " + std::string(name_of(term.resource)), amount, rate,
-                              format(term.time)});
+        table.rows.push_back(
+            {"  " + std::string(name_of(term.resource)), amount, rate, format(term.time)});
     }
     write_text(context.out, table);
 }
@@ -109,8 +112,7 @@ void write_terms(const Context& context, const Prediction& p) {
 void write_prediction(const Context& context, const Answer& answer, const Prediction& p,
                       Detail detail) {
     write_line(context, "time", band_text(p));
-    write_line(context, "bound",
-               fmt::format("{} ({})", name_of(p.bound), name_of(p.limiter)));
+    write_line(context, "bound", fmt::format("{} ({})", name_of(p.bound), name_of(p.limiter)));
     if (const std::string rate = rate_text(p); !rate.empty()) write_line(context, "rate", rate);
     write_line(context, "work", work_text(p.work));
     if (p.work.dram() > Bytes{}) write_line(context, "traffic", traffic_text(p.work));
@@ -140,8 +142,8 @@ ordered_json terms_json(const Prediction& p) {
         if (term.rate > 0.0) {
             const bool compute = is_pipe(term.resource);
             const char* unit = term.resource == model::Resource::special ? "op"
-                               : compute                                  ? "flop"
-                                                                          : "bytes";
+                               : compute                                 ? "flop"
+                                                                         : "bytes";
             entry[unit] = term.amount;
             entry[std::string(unit) + "_per_s"] = term.rate;
         }
@@ -225,8 +227,7 @@ void write_workload(const Context& context, const model::WorkloadPrediction& tot
                            format(total.high)));
     write_line(context, "work", work_text(total.work));
     write_line(context, "traffic", traffic_text(total.work));
-    write_line(context, "footprint",
-               "largest of them " + format_capacity(total.largest_footprint));
+    write_line(context, "footprint", "largest of them " + format_capacity(total.largest_footprint));
     if (total.not_modelled > 0) {
         write_line(context, "not modelled", std::to_string(total.not_modelled) + " of them");
     }
@@ -284,8 +285,8 @@ void append_result_cells(std::string& line, const Outcome& outcome) {
     line += name_of(p.bound);
     line += ',';
     line += name_of(p.limiter);
-    for (const double value : {p.work.flop().base(), p.work.dram().base(), p.work.l2.base(),
-                               p.intensity.base()}) {
+    for (const double value :
+         {p.work.flop().base(), p.work.dram().base(), p.work.l2.base(), p.intensity.base()}) {
         line += ',';
         append_number(line, value);
     }

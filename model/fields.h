@@ -103,6 +103,7 @@ struct OperationInfo {
     std::string_view help;
     std::span<const Field> required;
     std::span<const Field> optional;
+    std::span<const Implementation> implementations;  ///< that `impl` may name, beside auto
 };
 
 [[nodiscard]] std::span<const OperationInfo> operation_table();

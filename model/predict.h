@@ -48,8 +48,4 @@ struct WorkloadPrediction {
 [[nodiscard]] WorkloadPrediction predict(const Workload& workload, const Execution& execution,
                                          const Machine& machine);
 
-/// The implementations that `predict` accepts for an operation, the default first.
-[[nodiscard]] std::vector<Implementation> implementations_of(const Operation& operation,
-                                                             const Machine& machine);
-
 }  // namespace ridge::model
