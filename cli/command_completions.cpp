@@ -117,13 +117,23 @@ void write_zsh(std::ostream& out, const std::map<std::string, Words>& commands) 
     out << "  esac\n}\ncompdef _ridge ridge 2>/dev/null\n";
 }
 
+/// The inside of a text in single quotes, as fish escapes it.
+std::string quoted(std::string_view text) {
+    std::string escaped;
+    for (const char c : text) {
+        if (c == '\'' || c == '\\') escaped += '\\';
+        escaped += c;
+    }
+    return escaped;
+}
+
 void write_fish(std::ostream& out, const std::map<std::string, Words>& commands) {
     out << "# fish completion of ridge: ridge completions fish > "
            "~/.config/fish/completions/ridge.fish\n"
            "complete -c ridge -n __fish_use_subcommand -f\n";
     for (const CommandInfo& command : command_table()) {
         out << "complete -c ridge -n __fish_use_subcommand -a " << command.name << " -d '"
-            << command.help << "'\n";
+            << quoted(command.help) << "'\n";
     }
     for (const auto& [name, words] : commands) {
         const std::string condition = "'__fish_seen_subcommand_from " + name + "'";
