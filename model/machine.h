@@ -15,7 +15,9 @@
 
 #include "hardware/description.h"
 #include "hardware/quantity.h"
+#include "model/collective_model.h"
 #include "model/data_type.h"
+#include "model/memory_parameters.h"
 
 namespace ridge::model {
 
@@ -64,6 +66,8 @@ struct Machine {
     Time stream_gap;                      ///< between launches in a stream
     std::optional<Bandwidth> link_per_direction;
     std::optional<Bandwidth> pcie_per_direction;
+    std::optional<MemoryParameters> memory;  ///< of the model of memory-bound kernels
+    std::optional<FabricParameters> fabric;  ///< of the model of collectives
 
     [[nodiscard]] std::optional<FlopRate> tensor_peak(DataType type) const {
         return tensor[static_cast<std::size_t>(type)];
