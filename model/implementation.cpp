@@ -15,6 +15,8 @@ struct Word {
     Enum value;
     std::string_view text;
 };
+template <class Enum>
+Word(Enum, std::string_view) -> Word<Enum>;
 
 constexpr std::array implementations{
     Word{Implementation::automatic, std::string_view("auto")},
