@@ -232,7 +232,12 @@ void Parameters::set_count(Field field, std::int64_t value) {
     present_[index(field)] = true;
 }
 
-void Parameters::clear() { present_.reset(); }
+void Parameters::clear() {
+    present_.reset();
+    expression_.clear();
+    vectors_.clear();
+    scalars_.clear();
+}
 
 std::string Parameters::text(Field field) const {
     const FieldInfo& info = info_of(field);
@@ -388,9 +393,13 @@ OperationText parse_operation(std::string_view text, const Parameters& defaults)
         const std::string_view key = text.substr(0, equals);
         text.remove_prefix(equals + 1);
         const bool quoted = !text.empty() && (text.front() == '"' || text.front() == '\'');
-        const char quote = quoted ? text.front() : ' ';
+        const char quote = quoted ? text.front() : '\0';
         if (quoted) text.remove_prefix(1);
-        const std::size_t end = std::min(text.find(quote), text.size());
+        if (quoted && text.find(quote) == std::string_view::npos) {
+            throw InputError(std::string(key) + ": the quote is not closed");
+        }
+        const std::size_t end = std::min(quoted ? text.find(quote) : text.find_first_of(" \t"),
+                                         text.size());
         const std::string_view value = text.substr(0, end);
         text.remove_prefix(std::min(end + 1, text.size()));
 
