@@ -278,6 +278,9 @@ void Parameters::set_count(Field field, std::int64_t value) {
 
 void Parameters::clear() {
     present_.reset();
+    expression_.clear();
+    vectors_.clear();
+    scalars_.clear();
 }
 
 std::string Parameters::text(Field field) const {
@@ -454,9 +457,13 @@ OperationText parse_operation(std::string_view text, const Parameters& defaults)
         const std::string_view key = text.substr(0, equals);
         text.remove_prefix(equals + 1);
         const bool quoted = !text.empty() && (text.front() == '"' || text.front() == '\'');
-        const char quote = quoted ? text.front() : ' ';
+        const char quote = quoted ? text.front() : '\0';
         if (quoted) text.remove_prefix(1);
-        const std::size_t end = std::min(text.find(quote), text.size());
+        if (quoted && text.find(quote) == std::string_view::npos) {
+            throw InputError(std::string(key) + ": the quote is not closed");
+        }
+        const std::size_t end = std::min(quoted ? text.find(quote) : text.find_first_of(" \t"),
+                                         text.size());
         const std::string_view value = text.substr(0, end);
         text.remove_prefix(std::min(end + 1, text.size()));
 

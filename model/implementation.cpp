@@ -15,6 +15,8 @@ struct Word {
     Enum value;
     std::string_view text;
 };
+template <class Enum>
+Word(Enum, std::string_view) -> Word<Enum>;
 
 constexpr std::array implementations{
     Word{Implementation::automatic, std::string_view("auto")},
@@ -89,7 +91,7 @@ Tile parse_tile(std::string_view text) {
         if (position == end || *position != 'x') break;
         ++position;
     }
-    if (count < 2 || position != end) {
+    if (count < 2 || position != end || text.back() == 'x') {
         throw InputError("tile: '" + std::string(text) + "' is not a tile", {},
                          "write MxN or MxNxK with edges from 1 to 4096, for example 128x256");
     }

@@ -70,6 +70,8 @@ std::optional<SmLimits> limits_of(const Description& gpu) {
     if (!threads || !warps || !blocks || !registers || !shared) return std::nullopt;
     SmLimits limits;
     limits.threads = *threads;
+    limits.threads_per_block =
+        gpu.count("limits.threads_per_block").value_or(limits.threads_per_block);
     limits.warps = *warps;
     limits.blocks = *blocks;
     limits.registers = *registers;

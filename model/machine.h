@@ -24,6 +24,7 @@ namespace ridge::model {
 /// Limits on what one SM can hold.
 struct SmLimits {
     std::int64_t threads = 0;
+    std::int64_t threads_per_block = 1024;
     std::int64_t warps = 0;
     std::int64_t blocks = 0;
     std::int64_t registers = 0;

@@ -38,7 +38,7 @@ std::int64_t blocks_by_shared(const BlockResources& block, const SmLimits& limit
 
 Occupancy occupancy(const BlockResources& block, const SmLimits& limits) {
     const std::int64_t warps = ceil_divide(block.threads, limits.warp_size);
-    if (warps < 1) return {};
+    if (warps < 1 || block.threads > limits.threads_per_block) return {};
     struct Candidate {
         std::int64_t blocks;
         OccupancyLimiter limiter;

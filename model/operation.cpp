@@ -64,8 +64,8 @@ void check(const Attention& op) {
     if (op.head_dim > 4096) {
         throw InputError("head_dim must be at most 4096, got " + std::to_string(op.head_dim));
     }
-    if (op.window < 0) {
-        throw InputError("window must be 0 (all keys) or positive, got " +
+    if (op.window < 0 || op.window > largest_edge) {
+        throw InputError("window must be 0 (all keys) or from 1 to 2^48, got " +
                          std::to_string(op.window));
     }
     if (op.causal && op.seq_q > op.seq_kv) {
