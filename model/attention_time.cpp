@@ -228,8 +228,11 @@ AttentionTime forward_time(const Call& call, const Execution& execution) {
     time.dram = dram_floor(call, miss * stream, miss, lone, tile);
     time.dram_bytes = miss * (stream + 2.0 * call.counted.cache_write);
 
+    // A combine kernel without splits starts beside the attention kernel: it adds no gap.
+    const AttentionGrid& grid = call.counted.grid;
+    const bool idle = grid.combines && grid.splits == 1;
     time.launch = fitted.start + launch_gaps(call.machine, execution.launch,
-                                             call.counted.work.kernels);
+                                             call.counted.work.kernels - (idle ? 1 : 0));
     if (call.op.kv_write) {
         time.launch += fitted.cache_write_start;
         time.cache_write = cache_write_time(call, miss);

@@ -170,10 +170,15 @@ FlashParameters fit_attention(std::span<const MeasuredMachine> measured,
                               Implementation implementation, FlashParameters start,
                               int left_out) {
     const std::vector<Sample> samples = samples_of(measured, implementation, left_out);
-    Descent descent(samples, implementation, start);
-    constexpr int most_steps = 60;
-    for (int i = 0; i < most_steps && descent.step();) ++i;
-    return descent.best();
+    // Damping that has grown too far ends a descent early; a fresh one goes on from its end.
+    constexpr int restarts = 4;
+    constexpr int most_steps = 40;
+    for (int round = 0; round < restarts; ++round) {
+        Descent descent(samples, implementation, start);
+        for (int i = 0; i < most_steps && descent.step();) ++i;
+        start = descent.best();
+    }
+    return start;
 }
 
 }  // namespace ridge::measure
