@@ -65,6 +65,7 @@ std::optional<FlashParameters> flash_of(const hardware::Description& gpu,
                                         const std::string& section) {
     if (gpu.find(section + ".start") == nullptr) return std::nullopt;
     FlashParameters parameters;
+    parameters.own = gpu.has_own(section + ".start");
     for (const FlashField& each : fields) {
         const auto value = value_of(gpu, section + "." + std::string(each.name));
         if (value) each.write(parameters, *value);
@@ -86,6 +87,7 @@ std::optional<AttentionParameters> attention_parameters_of(const hardware::Descr
     if (const auto fraction = gpu.number(section + ".flash1.tensor_fraction");
         fraction && parameters.flash1) {
         parameters.flash1->tensor_fraction = *fraction;
+        parameters.flash1->own = false;
     }
     StandardParameters& standard = parameters.standard;
     const auto number = [&](const std::string& name, double otherwise) {

@@ -50,6 +50,7 @@ struct FlashParameters {
     Time combine_split;             ///< the same, per split
     Time combine_block;             ///< per thread block and SM of one that finds nothing to combine
     double backward_tensor_fraction = 0.7;  ///< of the dense peak, within a block of the backward
+    bool own = false;  ///< fitted to this GPU, not taken from its architecture
 };
 
 /// Unfused attention, one kernel per matmul and softmax.
@@ -65,7 +66,6 @@ struct AttentionParameters {
     std::optional<FlashParameters> flash2;
     std::optional<FlashParameters> flash3;
     StandardParameters standard;
-    bool own = false;  ///< fitted to this GPU, not taken from its architecture
 };
 
 /// Name of a field of FlashParameters under `model.attention.flash2` or `.flash3`, and access to its

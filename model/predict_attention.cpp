@@ -38,28 +38,31 @@ Tiling tiling_of(const AttentionWork& counted, const Machine& machine) {
                                (static_cast<double>(waves) * static_cast<double>(slots))};
 }
 
-const FlashParameters* parameters_of(const Machine& machine, Implementation implementation) {
-    if (!machine.attention || machine.sm_count == 0) return nullptr;
-    const AttentionParameters& fitted = *machine.attention;
-    const std::optional<FlashParameters>& chosen =
-        implementation == Implementation::flash1   ? fitted.flash1
-        : implementation == Implementation::flash2 ? fitted.flash2
-                                                   : fitted.flash3;
-    return chosen ? &*chosen : nullptr;
+const std::optional<FlashParameters>& parameters_of(const AttentionParameters& fitted,
+                                                    Implementation implementation) {
+    if (implementation == Implementation::flash1) return fitted.flash1;
+    return implementation == Implementation::flash2 ? fitted.flash2 : fitted.flash3;
 }
 
-/// The time of the model for this implementation; empty where the machine has no parameters.
-std::optional<AttentionTime> modelled_time(const Attention& op, const AttentionWork& counted,
-                                           Implementation implementation,
-                                           const Execution& execution, const Machine& machine) {
+/// What the time model says, and what its parameters rest on.
+struct Modelled {
+    AttentionTime time;
+    bool own = false;  ///< parameters fitted to this GPU
+};
+
+/// Empty where the machine has no parameters for the implementation.
+std::optional<Modelled> modelled_time(const Attention& op, const AttentionWork& counted,
+                                      Implementation implementation, const Execution& execution,
+                                      const Machine& machine) {
+    if (!machine.attention || machine.sm_count == 0) return std::nullopt;
     if (implementation == Implementation::standard) {
-        if (!machine.attention || machine.sm_count == 0) return std::nullopt;
-        return standard_attention_time(op, counted, machine.attention->standard, execution,
-                                       machine);
+        const StandardParameters& fitted = machine.attention->standard;
+        return Modelled{standard_attention_time(op, counted, fitted, execution, machine)};
     }
-    const FlashParameters* const fitted = parameters_of(machine, implementation);
-    if (fitted == nullptr) return std::nullopt;
-    return attention_time(op, counted, implementation, *fitted, execution, machine);
+    const auto& fitted = parameters_of(*machine.attention, implementation);
+    if (!fitted) return std::nullopt;
+    return Modelled{attention_time(op, counted, implementation, *fitted, execution, machine),
+                    fitted->own};
 }
 
 /// The least time at datasheet rates when the inputs may already be in the L2: only what exceeds
@@ -98,30 +101,21 @@ void set_terms(Prediction& prediction, const AttentionTime& time, const Attentio
     settle_limiter(prediction);
 }
 
-/// What the parameters were not fitted to.
-bool is_extrapolated(const Attention& op, Implementation implementation) {
-    const bool known_dim =
-        op.head_dim == 64 || op.head_dim == 128 || op.head_dim == 192 || op.head_dim == 256;
-    const bool fitted_kernel =
-        implementation == Implementation::flash2 || implementation == Implementation::flash3;
-    return !known_dim || !fitted_kernel || size_of(op.type) != 2 || op.window != 0 ||
-           op.direction == Direction::backward || (op.seq_q > 1 && op.seq_q != op.seq_kv);
-}
-
-void set_time(Prediction& prediction, const AttentionTime& time, const Attention& op,
-              const AttentionWork& counted, Implementation implementation,
-              const Execution& execution, const Machine& machine) {
+void set_time(Prediction& prediction, const Modelled& modelled, const Attention& op,
+              const AttentionWork& counted, const Execution& execution, const Machine& machine) {
+    const AttentionTime& time = modelled.time;
     prediction.lower_bound = warm_bound(prediction, counted, machine, execution.l2);
     set_terms(prediction, time, counted);
     prediction.time = std::max(time.total, prediction.lower_bound);
-    const BandRatios band = attention_band(time.regime, machine, is_extrapolated(op, implementation));
+    const AttentionBand band =
+        attention_band(op, prediction.implementation, time, modelled.own, machine);
     prediction.low = std::max(prediction.lower_bound, band.low * prediction.time);
     prediction.high = band.high * prediction.time;
-    prediction.confidence = machine.attention->own ? Confidence::calibrated : Confidence::family;
-    if (!machine.attention->own) prediction.note(NoteCode::uncalibrated);
-    if (is_extrapolated(op, implementation)) prediction.note(NoteCode::extrapolated);
-    const Bytes l2 = machine.l2_size.value_or(Bytes{});
+    prediction.confidence = modelled.own ? Confidence::calibrated : Confidence::family;
+    if (!modelled.own) prediction.note(NoteCode::uncalibrated);
+    if (band.extrapolated) prediction.note(NoteCode::extrapolated);
     if (time.dram_bytes <= Bytes{}) {
+        const Bytes l2 = machine.l2_size.value_or(Bytes{});
         prediction.note(NoteCode::l2_resident, time.working_set.base(), l2.base());
     }
 }
@@ -164,8 +158,8 @@ Outcome predict(const Attention& op, const Execution& execution, const Machine& 
     prediction.implementation = implementation;
     prediction.footprint = work.compulsory() + counted.scratch;
     prediction.tiling = tiling_of(counted, machine);
-    if (const auto time = modelled_time(op, counted, implementation, execution, machine)) {
-        set_time(prediction, *time, op, counted, implementation, execution, machine);
+    if (const auto modelled = modelled_time(op, counted, implementation, execution, machine)) {
+        set_time(prediction, *modelled, op, counted, execution, machine);
     } else {
         prediction.time += launch_gaps(machine, execution.launch, work.kernels);
         prediction.low = prediction.lower_bound;

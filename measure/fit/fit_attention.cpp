@@ -155,15 +155,12 @@ std::span<const std::string_view> free_attention_fields(Implementation implement
     return flash2;
 }
 
-double log_error(const model::Machine& machine, const FlashParameters& fitted,
-                 const AttentionRow& row) {
+model::AttentionTime fitted_time(const model::Machine& machine, const FlashParameters& fitted,
+                                 const AttentionRow& row) {
     const Implementation implementation = row.execution.implementation;
     const model::AttentionWork counted =
         model::count_attention(row.op, implementation, model::attention_context(machine));
-    const Time time =
-        model::attention_time(row.op, counted, implementation, fitted, row.execution, machine)
-            .total;
-    return std::log(time / row.measured);
+    return model::attention_time(row.op, counted, implementation, fitted, row.execution, machine);
 }
 
 FlashParameters fit_attention(std::span<const MeasuredMachine> measured,

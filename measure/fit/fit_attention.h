@@ -40,9 +40,10 @@ struct MeasuredMachine {
     std::vector<AttentionRow> rows;
 };
 
-/// log(predicted / measured) with `fitted` in place of the machine's parameters.
-[[nodiscard]] double log_error(const model::Machine& machine, const model::FlashParameters& fitted,
-                               const AttentionRow& row);
+/// The modelled time of a row with `fitted` in place of the machine's parameters.
+[[nodiscard]] model::AttentionTime fitted_time(const model::Machine& machine,
+                                               const model::FlashParameters& fitted,
+                                               const AttentionRow& row);
 
 /// Names of the parameters that are fitted; the others keep their described values.
 [[nodiscard]] std::span<const std::string_view> free_attention_fields(
