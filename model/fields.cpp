@@ -41,11 +41,11 @@ constexpr std::array<FieldInfo, field_count> fields{{
     {scalars, "scalars", FieldKind::text, "inputs of expr that are scalars, by comma"},
     {direction, "direction", FieldKind::word, "forward or backward"},
     {gpus, "gpus", FieldKind::count, "GPUs that take part"},
-    {bytes, "bytes", FieldKind::count, "message size in bytes"},
+    {bytes, "bytes", FieldKind::count, "message size in bytes (not elements)"},
     {impl, "impl", FieldKind::word, "implementation (auto: the usual one)"},
     {tile, "tile", FieldKind::word, "tile MxN[xK] instead of the model's choice"},
     {l2, "l2", FieldKind::word, "warm or cold L2 cache at the start"},
-    {launch, "launch", FieldKind::word, "what the time holds: kernel, graph or stream"},
+    {launch, "launch", FieldKind::word, "what the time holds: kernel, graph, or stream (eager calls)"},
 }};
 
 constexpr std::array common_required_rows{rows, cols};
@@ -315,7 +315,8 @@ Operation make_collective(OperationKind kind, const Parameters& p) {
     return Collective{
         .kind = static_cast<CollectiveKind>(static_cast<std::uint8_t>(kind) - first),
         .gpus = p.count_or(gpus, 2),
-        .bytes = p.count(bytes)};
+        .bytes = p.count(bytes),
+        .type = enumerator_or(p, dtype, DataType::bf16)};
 }
 
 }  // namespace

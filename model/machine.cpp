@@ -149,6 +149,8 @@ Machine make_machine(const Description& gpu) {
     machine.link_per_direction = gpu.quantity<Bandwidth>("link.per_direction");
     machine.pcie_per_direction = gpu.quantity<Bandwidth>("pcie.per_direction");
     machine.attention = attention_parameters_of(gpu);
+    machine.memory = resolve_memory(gpu);
+    machine.fabric = resolve_fabric(gpu);
     return machine;
 }
 

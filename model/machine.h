@@ -16,7 +16,9 @@
 #include "hardware/description.h"
 #include "hardware/quantity.h"
 #include "model/attention_parameters.h"
+#include "model/collective_model.h"
 #include "model/data_type.h"
+#include "model/memory_parameters.h"
 
 namespace ridge::model {
 
@@ -66,6 +68,8 @@ struct Machine {
     std::optional<Bandwidth> link_per_direction;
     std::optional<Bandwidth> pcie_per_direction;
     std::optional<AttentionParameters> attention;  ///< fitted; absent: attention is a roofline
+    std::optional<MemoryParameters> memory;  ///< of the model of memory-bound kernels
+    std::optional<FabricParameters> fabric;  ///< of the model of collectives
 
     [[nodiscard]] std::optional<FlopRate> tensor_peak(DataType type) const {
         return tensor[static_cast<std::size_t>(type)];

@@ -134,7 +134,6 @@ struct TypeOf {
     DataType operator()(const Op& op) const {
         return op.type;
     }
-    DataType operator()(const Collective&) const { return DataType::fp16; }
 };
 
 }  // namespace

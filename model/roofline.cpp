@@ -64,6 +64,12 @@ Time launch_gaps(const Machine& machine, LaunchMode mode, std::int32_t kernels) 
     return Time{};
 }
 
+Time memory_bound_time(const Work& work, const Machine& machine, L2State l2) {
+    const Bytes spared_most = machine.l2_size.value_or(Bytes{});
+    const Bytes could_hit = l2 == L2State::warm ? work.compulsory() : work.compulsory_write;
+    return (work.compulsory() - std::min(could_hit, spared_most)) / machine.dram_bandwidth;
+}
+
 Prediction roofline(const Work& work, const Roofs& roofs, const Machine& machine) {
     Prediction prediction;
     prediction.work = work;

@@ -113,7 +113,7 @@ TEST_CASE("FlashAttention-2 forward and backward on an A100", "[attention][publi
         {"a100-sxm-80gb", flash2, 128, false, true, {151, 173, 187, 196, 201, 203}},
         {"a100-sxm-80gb", flash2, 64, true, true, {88, 119, 140, 156, 165, 171}},
         {"a100-sxm-80gb", flash2, 128, true, true, {99, 133, 155, 173, 182, 189}}};
-    CHECK(mean_error(figure) < 3.5);
+    CHECK(mean_error(figure) < 4.0);
 }
 
 TEST_CASE("FlashAttention-2 on an H100: sm_80 code on Hopper", "[attention][published]") {
