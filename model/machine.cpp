@@ -150,6 +150,7 @@ Machine make_machine(const Description& gpu) {
     machine.stream_gap = gap_of(gpu, "launch.stream", machine.kernel_floor);
     machine.link_per_direction = gpu.quantity<Bandwidth>("link.per_direction");
     machine.pcie_per_direction = gpu.quantity<Bandwidth>("pcie.per_direction");
+    machine.attention = attention_parameters_of(gpu);
     machine.memory = resolve_memory(gpu);
     machine.fabric = resolve_fabric(gpu);
     return machine;

@@ -15,6 +15,7 @@
 
 #include "hardware/description.h"
 #include "hardware/quantity.h"
+#include "model/attention_parameters.h"
 #include "model/collective_model.h"
 #include "model/data_type.h"
 #include "model/memory_parameters.h"
@@ -67,6 +68,7 @@ struct Machine {
     Time stream_gap;                      ///< between launches in a stream
     std::optional<Bandwidth> link_per_direction;
     std::optional<Bandwidth> pcie_per_direction;
+    std::optional<AttentionParameters> attention;  ///< fitted; absent: attention is a roofline
     std::optional<MemoryParameters> memory;  ///< of the model of memory-bound kernels
     std::optional<FabricParameters> fabric;  ///< of the model of collectives
 
