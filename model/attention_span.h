@@ -66,13 +66,4 @@ struct TileLoad {
     return fitted.droop * (run / (run + fitted.droop_time)) * run;
 }
 
-/// (a^8 + b^8)^(1/8): the longer of two times that overlap, rounded where they meet.
-[[nodiscard]] inline Time overlapped(Time a, Time b) {
-    const Time longer = std::max(a, b);
-    if (longer <= Time{}) return Time{};
-    const double ratio = std::min(a, b) / longer;
-    const double fourth = ratio * ratio * ratio * ratio;
-    return std::sqrt(std::sqrt(std::sqrt(1.0 + fourth * fourth))) * longer;
-}
-
 }  // namespace ridge::model::detail

@@ -6,6 +6,7 @@
 
 #include "hardware/checked.h"
 #include "model/attention_span.h"
+#include "model/combine.h"
 #include "model/roofline.h"
 
 namespace ridge::model {
@@ -241,7 +242,7 @@ AttentionTime forward_time(const Call& call, const Execution& execution) {
     time.copies = copies_time(call);
     time.combine = combine_time(call);
     time.total = time.launch + time.cache_write + time.scan + time.copies +
-                 detail::overlapped(span + time.droop, time.dram) + time.combine;
+                 combined({span + time.droop, time.dram}, pipes) + time.combine;
     time.regime = regime_of(call, time);
     return time;
 }

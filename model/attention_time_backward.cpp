@@ -2,6 +2,7 @@
 // docs/model.md.
 #include "model/attention_span.h"
 #include "model/attention_time.h"
+#include "model/combine.h"
 #include "model/roofline.h"
 
 namespace ridge::model {
@@ -47,7 +48,7 @@ namespace detail {
     time.dram_bytes = counted.work.dram();
     time.working_set = counted.work.compulsory() + counted.scratch;
     time.dram = (counted.work.dram() - counted.side_dram) / dram;
-    const Time kernel = overlapped(span, time.dram);
+    const Time kernel = combined({span, time.dram}, pipes);
     time.droop = droop_of(kernel, fitted);
     time.copies = counted.side_dram / dram;
     time.launch = fitted.start + (counted.work.kernels - 1) * machine.kernel_floor +

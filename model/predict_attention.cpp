@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <string>
 
-#include "model/attention_band.h"
 #include "model/attention_time.h"
 #include "model/attention_work.h"
+#include "model/band.h"
 #include "model/predict.h"
 #include "model/roofline.h"
 
@@ -65,18 +65,6 @@ std::optional<Modelled> modelled_time(const Attention& op, const AttentionWork& 
                     fitted->own};
 }
 
-/// The least time at datasheet rates when the inputs may already be in the L2: only what exceeds
-/// its size must come from DRAM.
-Time warm_bound(const Prediction& prediction, const AttentionWork& counted, const Machine& machine,
-                L2State state) {
-    const Bytes kept = state == L2State::warm ? machine.l2_size.value_or(Bytes{}) : Bytes{};
-    Time bound = std::max(Bytes{}, counted.work.compulsory() - kept) / machine.dram_bandwidth;
-    for (const Term& term : prediction.terms) {
-        if (bound_of(term.resource) == Bound::compute) bound = std::max(bound, term.time);
-    }
-    return bound;
-}
-
 void add_term(Prediction& prediction, Resource resource, Time time, double amount = 0.0) {
     if (time <= Time{}) return;
     prediction.terms.push_back({.resource = resource,
@@ -101,19 +89,46 @@ void set_terms(Prediction& prediction, const AttentionTime& time, const Attentio
     settle_limiter(prediction);
 }
 
+/// Rows by regime for paged calls; contiguous ones were only checked against published throughput,
+/// which holds no short calls.
+BandClass band_class_of(const Attention& op, Implementation implementation,
+                        const AttentionTime& time) {
+    if (time.regime == AttentionRegime::backward) return BandClass::attention_backward;
+    if (time.regime == AttentionRegime::unfused) return BandClass::attention_unfused;
+    if (!op.kv_write) {
+        return time.launch > 0.25 * time.total ? BandClass::attention_contiguous_short
+                                               : BandClass::attention_contiguous;
+    }
+    const BandClass first = implementation == Implementation::flash3
+                                ? BandClass::flash3_decode_memory
+                                : BandClass::flash2_decode_memory;
+    return static_cast<BandClass>(static_cast<int>(first) + static_cast<int>(time.regime));
+}
+
+/// Shapes and families that no row or figure covers.
+Validity validity_of(const Attention& op, const Machine& machine) {
+    const bool known_dim =
+        op.head_dim == 64 || op.head_dim == 128 || op.head_dim == 192 || op.head_dim == 256;
+    const bool known_shape = size_of(op.type) == 2 && op.window == 0 &&
+                             (op.seq_q == 1 || op.seq_q == op.seq_kv);
+    const bool known_family = machine.compute_capability == 80 || machine.compute_capability == 90;
+    return known_dim && known_shape && known_family ? Validity::validated : Validity::extrapolated;
+}
+
 void set_time(Prediction& prediction, const Modelled& modelled, const Attention& op,
               const AttentionWork& counted, const Execution& execution, const Machine& machine) {
     const AttentionTime& time = modelled.time;
-    prediction.lower_bound = warm_bound(prediction, counted, machine, execution.l2);
+    // At datasheet rates, but only what exceeds a warm L2 must come from DRAM.
+    prediction.lower_bound = memory_bound_time(counted.work, machine, execution.l2);
+    for (const Term& term : prediction.terms) {
+        if (bound_of(term.resource) != Bound::compute) continue;
+        prediction.lower_bound = std::max(prediction.lower_bound, term.time);
+    }
     set_terms(prediction, time, counted);
     prediction.time = std::max(time.total, prediction.lower_bound);
-    const AttentionBand band =
-        attention_band(op, prediction.implementation, time, modelled.own, machine);
-    prediction.low = std::max(prediction.lower_bound, band.low * prediction.time);
-    prediction.high = band.high * prediction.time;
-    prediction.confidence = modelled.own ? Confidence::calibrated : Confidence::family;
-    if (!modelled.own) prediction.note(NoteCode::uncalibrated);
-    if (band.extrapolated) prediction.note(NoteCode::extrapolated);
+    apply_band(prediction, band_class_of(op, prediction.implementation, time),
+               modelled.own ? Confidence::calibrated : Confidence::family,
+               validity_of(op, machine));
     if (time.dram_bytes <= Bytes{}) {
         const Bytes l2 = machine.l2_size.value_or(Bytes{});
         prediction.note(NoteCode::l2_resident, time.working_set.base(), l2.base());
