@@ -22,6 +22,8 @@ std::string_view words_of(Resource resource) {
         case Resource::link: return "interconnect";
         case Resource::latency: return "latency";
         case Resource::launch: return "kernel launch";
+        case Resource::store: return "stores of the results";
+        case Resource::quantise: return "quantising the input";
     }
     return "?";
 }
@@ -71,8 +73,10 @@ std::string describe(const Note& note) {
                                bytes_of(note.a), format_capacity(Bytes::from_base(note.b)));
         case NoteCode::alignment_cliff:
             return fmt::format(
-                "a leading dimension is a multiple of {} bytes only; fast kernels need 16",
-                note.a);
+                "a leading dimension is a multiple of {} bytes only; fast kernels need 16{}", note.a,
+                note.b > 0.0 && note.b < 1.0
+                    ? ", others are taken to issue " + percent(note.b) + " of their rate (estimate)"
+                    : std::string());
         case NoteCode::vector_pipe: return "no tensor core for this type; runs on the vector pipe";
         case NoteCode::one_head_formula:
             return fmt::format(
@@ -96,6 +100,19 @@ std::string describe(const Note& note) {
         case NoteCode::assumed_broadcast:
             return "broadcast inputs are counted as free; their bytes are negligible";
         case NoteCode::host_link: return "limited by PCIe, from and to pinned host memory";
+        case NoteCode::split_k:
+            return fmt::format("k is split into {} parts; a second kernel adds them", note.a);
+        case NoteCode::power_limited:
+            return fmt::format("the power limit holds the clock to {} of the peak rate",
+                               percent(note.a));
+        case NoteCode::quantised_input:
+            return fmt::format("the 16-bit input is first quantised to 8 bits by a kernel of its own, {}",
+                               format(Time::from_base(note.a)));
+        case NoteCode::rotated_weights:
+            return fmt::format(
+                "graph replay: A and C are reused, B is one of {} weights taken in turn", note.a);
+        case NoteCode::estimated_kernel:
+            return "the efficiency of this kernel is an estimate; it was not measured";
     }
     return {};
 }

@@ -148,6 +148,7 @@ Machine make_machine(const Description& gpu) {
     machine.stream_gap = gap_of(gpu, "launch.stream", machine.kernel_floor);
     machine.link_per_direction = gpu.quantity<Bandwidth>("link.per_direction");
     machine.pcie_per_direction = gpu.quantity<Bandwidth>("pcie.per_direction");
+    machine.matmul = read_matmul_calibration(gpu);
     return machine;
 }
 

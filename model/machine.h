@@ -16,6 +16,7 @@
 #include "hardware/description.h"
 #include "hardware/quantity.h"
 #include "model/data_type.h"
+#include "model/matmul_parameters.h"
 
 namespace ridge::model {
 
@@ -64,6 +65,7 @@ struct Machine {
     Time stream_gap;                      ///< between launches in a stream
     std::optional<Bandwidth> link_per_direction;
     std::optional<Bandwidth> pcie_per_direction;
+    MatmulCalibration matmul;
 
     [[nodiscard]] std::optional<FlopRate> tensor_peak(DataType type) const {
         return tensor[static_cast<std::size_t>(type)];

@@ -39,7 +39,19 @@ struct Work {
     Work& operator+=(const Work& other);
 };
 
-enum class Resource : std::uint8_t { tensor, fma, special, dram, l2, shared, link, latency, launch };
+enum class Resource : std::uint8_t {
+    tensor,
+    fma,
+    special,
+    dram,
+    l2,
+    shared,
+    link,
+    latency,
+    launch,
+    store,    ///< epilogue of a tiled kernel, from the SMs to L2
+    quantise  ///< conversion of the operands by a kernel of its own
+};
 enum class Bound : std::uint8_t { memory, compute, latency };
 
 /// One candidate of the time: `amount / rate`, in base units of the resource (FLOP, op or byte).
@@ -78,7 +90,12 @@ enum class NoteCode : std::uint8_t {
     split_kv,             ///< keys are split; a = splits
     sparse_gather,        ///< rows are read in whole sectors; a = efficiency
     assumed_broadcast,    ///< an input counted as a broadcast vector; a = elements
-    host_link             ///< limited by PCIe
+    host_link,            ///< limited by PCIe
+    split_k,              ///< k is split; a = parts
+    power_limited,        ///< the clock falls under the power limit; a = share of the peak left
+    quantised_input,      ///< A is quantised first; a = its time in seconds
+    rotated_weights,      ///< replayed over several weights; a = how many
+    estimated_kernel      ///< the kernel's efficiency is an estimate, not a measurement
 };
 struct Note {
     NoteCode code = NoteCode::roofline_only;
