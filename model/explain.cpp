@@ -51,6 +51,11 @@ std::string tiling_sentence(const Prediction& p, const Machine& machine) {
 std::string band_sentence(const Prediction& p) {
     switch (p.confidence) {
         case Confidence::calibrated:
+            for (const Note& note : p.notes) {
+                if (note.code != NoteCode::extrapolated) continue;
+                return "The band is that of validated residuals, widened: this lies outside their "
+                       "range.";
+            }
             return "The band holds 80 % of validated residuals of this class of operation.";
         case Confidence::family:
             return "The band is widened: efficiencies come from the architecture family.";
