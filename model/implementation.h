@@ -55,7 +55,7 @@ struct Execution {
     Implementation implementation = Implementation::automatic;
     L2State l2 = L2State::warm;
     LaunchMode launch = LaunchMode::kernel;
-    std::optional<Tile> tile;  ///< overrides the tile the model would choose
+    std::optional<Tile> tile = std::nullopt;  ///< overrides the tile the model would choose
 };
 
 [[nodiscard]] std::string_view name_of(Implementation implementation);

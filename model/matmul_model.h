@@ -37,7 +37,7 @@ struct MatmulSituation {
     MatmulPipe pipe = MatmulPipe::tensor;
     L2State l2 = L2State::warm;
     LaunchMode launch = LaunchMode::kernel;
-    std::optional<Tile> tile;  ///< the only tile tried: one block each, whole waves, no split
+    std::optional<Tile> tile = std::nullopt;  ///< the only tile tried: one block each, whole waves, no split
 };
 
 /// Every part of the time, the choice that led to it, and the traffic.
