@@ -14,8 +14,7 @@ std::span<const CommandInfo> command_table() {
         CommandInfo{"compare", "Predict one operation on several GPUs", build_compare},
         CommandInfo{"fit", "Fit the parameters of a time model to measured tables", build_fit},
         CommandInfo{"gpus", "List, show and check GPU descriptions", build_gpus},
-        CommandInfo{"completions", "Print shell completions (bash, zsh, fish)",
-                    build_completions}};
+        CommandInfo{"completions", "Print shell completions (bash, zsh, fish)", build_completions}};
     return commands;
 }
 

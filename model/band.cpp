@@ -17,10 +17,18 @@ constexpr std::string_view eager_rows =
     "held-out rows of the NeuSight test set, whole shapes held out together, A100 PCIe and V100";
 constexpr std::string_view nccl_rows =
     "held-out rows of aiconfigurator's NCCL tables, A100, H100 and H200 SXM";
+constexpr std::string_view flash2_rows =
+    "held-out (batch, heads) groups of aiconfigurator's attention tables, A100 SXM";
+constexpr std::string_view flash3_rows =
+    "held-out (batch, heads) groups of aiconfigurator's attention tables, H100 and H200 SXM";
+constexpr std::string_view flash_figures =
+    "throughput figures of FlashAttention-2 and 3, A100 and H100: 108 points";
+constexpr std::string_view flash_tables =
+    "tables of the FlashAttention paper, A100 40 GB, from 1024 tokens";
 constexpr std::string_view nothing = "nothing measured: an estimate";
 
 // clang-format off
-constexpr std::array<BandRow, 14> rows{{
+constexpr std::array<BandRow, 38> rows{{
     {BandClass::stream_native,    -0.08, 0.09, 0.12, microbenchmarks},
     {BandClass::stream_eager,     -0.03, 0.02, 0.12, eager_rows},
     {BandClass::row_native,       -0.20, 0.25, 0.12, nothing},
@@ -35,6 +43,30 @@ constexpr std::array<BandRow, 14> rows{{
     {BandClass::peer_ll,          -0.07, 0.14, 0.35, nccl_rows},
     {BandClass::peer_simple,      -0.10, 0.10, 0.35, nccl_rows},
     {BandClass::host_copy,        -0.25, 0.35, 0.00, nothing},
+    {BandClass::flash2_decode_memory, -0.043, 0.062, 0.06, flash2_rows},
+    {BandClass::flash2_decode_split, -0.060, 0.045, 0.06, flash2_rows},
+    {BandClass::flash2_decode_waves, -0.054, 0.049, 0.06, flash2_rows},
+    {BandClass::flash2_decode_latency, -0.027, 0.032, 0.06, flash2_rows},
+    {BandClass::flash2_prefill_short, -0.027, 0.040, 0.06, flash2_rows},
+    {BandClass::flash2_prefill_split, -0.124, 0.058, 0.06, flash2_rows},
+    {BandClass::flash2_prefill_memory, -0.080, 0.070, 0.06, flash2_rows},
+    {BandClass::flash2_prefill_tail, -0.062, 0.046, 0.06, flash2_rows},
+    {BandClass::flash2_prefill_tiles, -0.064, 0.040, 0.06, flash2_rows},
+    {BandClass::flash2_prefill_throughput, -0.027, 0.027, 0.06, flash2_rows},
+    {BandClass::flash3_decode_memory, -0.041, 0.074, 0.06, flash3_rows},
+    {BandClass::flash3_decode_split, -0.070, 0.077, 0.06, flash3_rows},
+    {BandClass::flash3_decode_waves, -0.073, 0.081, 0.06, flash3_rows},
+    {BandClass::flash3_decode_latency, -0.064, 0.056, 0.06, flash3_rows},
+    {BandClass::flash3_prefill_short, -0.043, 0.076, 0.06, flash3_rows},
+    {BandClass::flash3_prefill_split, -0.124, 0.058, 0.06, flash3_rows},
+    {BandClass::flash3_prefill_memory, -0.080, 0.112, 0.06, flash3_rows},
+    {BandClass::flash3_prefill_tail, -0.068, 0.057, 0.06, flash3_rows},
+    {BandClass::flash3_prefill_tiles, -0.068, 0.069, 0.06, flash3_rows},
+    {BandClass::flash3_prefill_throughput, -0.051, 0.046, 0.06, flash3_rows},
+    {BandClass::attention_contiguous, -0.105, 0.113, 0.06, flash_figures},
+    {BandClass::attention_contiguous_short, -0.330, 0.300, 0.10, nothing},
+    {BandClass::attention_backward, -0.105, 0.113, 0.06, flash_figures},
+    {BandClass::attention_unfused, -0.080, 0.170, 0.12, flash_tables},
 }};
 // clang-format on
 

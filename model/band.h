@@ -31,7 +31,32 @@ enum class BandClass : std::uint8_t {
     ring_nvls,
     peer_ll,
     peer_simple,
-    host_copy
+    host_copy,
+    // regimes of attention_time.h, in the order of AttentionRegime
+    flash2_decode_memory,
+    flash2_decode_split,
+    flash2_decode_waves,
+    flash2_decode_latency,
+    flash2_prefill_short,
+    flash2_prefill_split,
+    flash2_prefill_memory,
+    flash2_prefill_tail,
+    flash2_prefill_tiles,
+    flash2_prefill_throughput,
+    flash3_decode_memory,
+    flash3_decode_split,
+    flash3_decode_waves,
+    flash3_decode_latency,
+    flash3_prefill_short,
+    flash3_prefill_split,
+    flash3_prefill_memory,
+    flash3_prefill_tail,
+    flash3_prefill_tiles,
+    flash3_prefill_throughput,
+    attention_contiguous,
+    attention_contiguous_short,
+    attention_backward,
+    attention_unfused
 };
 
 /// Quantiles of ln(measured / predicted) of one class, and their origin.

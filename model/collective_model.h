@@ -33,8 +33,8 @@ enum class CollectivePath : std::uint8_t { ll, ll128, simple, nvls, peer_ll, pee
 [[nodiscard]] std::string_view name_of(CollectivePath path);
 
 struct ProtocolCost {
-    Time start{};         ///< kernel and first synchronisation
-    Time hop{};           ///< per ring step
+    Time start{};       ///< kernel and first synchronisation
+    Time hop{};         ///< per ring step
     double rate = 1.0;  ///< wire bandwidth over the link rate
 };
 

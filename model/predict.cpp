@@ -1,5 +1,6 @@
 #include "model/predict.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace ridge::model {
@@ -31,6 +32,24 @@ WorkloadPrediction predict(const Workload& workload, const Execution& execution,
     total.low = total.time - Time::from_base(std::sqrt(below));
     total.high = total.time + Time::from_base(std::sqrt(above));
     return total;
+}
+
+std::vector<Implementation> implementations_of(const Operation& operation, const Machine& machine) {
+    std::vector<Implementation> found;
+    const auto consider = [&](Implementation asked) {
+        const Outcome outcome = predict(operation, {.implementation = asked}, machine);
+        const Prediction* prediction = std::get_if<Prediction>(&outcome);
+        if (prediction == nullptr) return;
+        const Implementation resolved = prediction->implementation;
+        if (std::find(found.begin(), found.end(), resolved) == found.end()) {
+            found.push_back(resolved);
+        }
+    };
+    constexpr auto last = static_cast<std::uint8_t>(Implementation::wgmma);
+    for (std::uint8_t value = 0; value <= last; ++value) {
+        consider(static_cast<Implementation>(value));
+    }
+    return found;
 }
 
 }  // namespace ridge::model
