@@ -13,8 +13,7 @@ std::span<const CommandInfo> command_table() {
         CommandInfo{"sweep", "Predict over ranges of shapes", build_sweep},
         CommandInfo{"compare", "Predict one operation on several GPUs", build_compare},
         CommandInfo{"gpus", "List, show and check GPU descriptions", build_gpus},
-        CommandInfo{"completions", "Print shell completions (bash, zsh, fish)",
-                    build_completions}};
+        CommandInfo{"completions", "Print shell completions (bash, zsh, fish)", build_completions}};
     return commands;
 }
 

@@ -9,15 +9,22 @@
 namespace ridge::cli {
 
 /// Exit codes of the program.
-enum ExitCode : int { success = 0, usage = 1, bad_data = 2, device_failure = 3, bound_exceeded = 4, internal = 70 };
+enum ExitCode : int {
+    success = 0,
+    usage = 1,
+    bad_data = 2,
+    device_failure = 3,
+    bound_exceeded = 4,
+    internal = 70
+};
 
 struct Context {
     std::istream& in;
     std::ostream& out;
     std::ostream& err;
-    bool colour = false;   ///< ANSI colour on `out`
-    bool terminal = false; ///< `err` is a terminal: progress may be shown
-    int width = 80;        ///< columns of the terminal
+    bool colour = false;    ///< ANSI colour on `out`
+    bool terminal = false;  ///< `err` is a terminal: progress may be shown
+    int width = 80;         ///< columns of the terminal
 };
 
 }  // namespace ridge::cli
