@@ -247,6 +247,7 @@ constexpr auto fields = std::to_array<Field>({
     {"model.collective.simple.rate", ValueKind::number, dimensionless, optional, "ring with protocol Simple (fences): wire bandwidth over the link rate"},
     {"model.collective.engage.time", ValueKind::quantity, Time::dimension, optional, "ring with protocol LL: added start when all channels run"},
     {"model.collective.engage.bytes", ValueKind::quantity, Bytes::dimension, optional, "ring with protocol LL: part of one GPU at which half of that is added"},
+    {"model.collective.tuner_ll", ValueKind::quantity, Bandwidth::dimension, optional, "ring bandwidth with protocol LL that the library's tuner assumes"},
     {"model.collective.local_share", ValueKind::number, dimensionless, optional, "share of the own part that a ring handles beside the wire"},
     {"model.collective.peer_ll.start", ValueKind::quantity, Time::dimension, optional, "all-to-all and send with protocol LL: start"},
     {"model.collective.peer_ll.peer", ValueKind::quantity, Time::dimension, optional, "all-to-all and send with protocol LL: each further peer"},
