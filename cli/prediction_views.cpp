@@ -10,6 +10,7 @@
 
 #include "cli/table.h"
 #include "hardware/units.h"
+#include "model/advice.h"
 #include "model/explain.h"
 
 namespace ridge::cli {
@@ -132,6 +133,12 @@ void write_prediction(const Context& context, const Answer& answer, const Predic
         if (line.rfind("Note:", 0) == 0) continue;
         context.out << "  " << wrap(line, width - 2, 2) << '\n';
     }
+    const auto advice = advise(answer.operation, model::make_execution(answer.parameters), p,
+                               *answer.machine);
+    if (!advice.empty()) context.out << "\n  What would help:\n";
+    for (const model::Advice& item : advice) {
+        context.out << "  - " << wrap(describe(item), width - 4, 4) << '\n';
+    }
 }
 
 ordered_json terms_json(const Prediction& p) {
@@ -190,6 +197,17 @@ void add_prediction(ordered_json& json, const Prediction& p) {
     ordered_json notes = ordered_json::array();
     for (const model::Note& note : p.notes) notes.push_back(describe(note));
     json["notes"] = std::move(notes);
+}
+
+ordered_json advice_json(const Answer& answer, const Prediction& p) {
+    ordered_json list = ordered_json::array();
+    for (const model::Advice& advice : advise(
+             answer.operation, model::make_execution(answer.parameters), p, *answer.machine)) {
+        list.push_back({{"change", advice.change},
+                        {"time_us", advice.time.in(units::us)},
+                        {"speed_up", advice.speed_up}});
+    }
+    return list;
 }
 
 }  // namespace
@@ -253,7 +271,9 @@ ordered_json to_json(const Answer& answer) {
     if (const auto* unmodelled = std::get_if<NotModelled>(&answer.outcome)) {
         json["error"] = unmodelled->reason;
     } else {
-        add_prediction(json, std::get<Prediction>(answer.outcome));
+        const auto& prediction = std::get<Prediction>(answer.outcome);
+        add_prediction(json, prediction);
+        json["advice"] = advice_json(answer, prediction);
     }
     return json;
 }

@@ -86,8 +86,8 @@ std::int64_t visited_blocks(const Attention& attention, std::int64_t q, std::int
     const std::int64_t ahead = (band.offset + band.right) * pack;
     // The last block ends with the last row, all others after q rows.
     const std::int64_t last_end = std::clamp<std::int64_t>(rows + ahead, 0, keys);
-    const std::int64_t ends = block_ramp_sum(q + ahead, q, count - 1, keys, unit, unit - 1) +
-                              ceil_divide(last_end, unit);
+    const std::int64_t ends =
+        block_ramp_sum(q + ahead, q, count - 1, keys, unit, unit - 1) + ceil_divide(last_end, unit);
     const std::int64_t starts =
         block_ramp_sum((band.offset - band.left) * pack, q, count, keys, unit, 0);
     return ends - starts;
@@ -170,8 +170,8 @@ AttentionBlocks flash3_blocks(const Attention& attention) {
                                           BlockEntry{256, {128, 128}}};
         return look_up(table, d);
     }
-    // Behind a page table, keys come by plain copies, in the blocks of a window; the causal block of
-    // d <= 64 and the one of d > 192 keep their size.
+    // Behind a page table, keys come by plain copies, in the blocks of a window; the causal block
+    // of d <= 64 and the one of d > 192 keep their size.
     const bool paged = attention.kv_write && d > 64 && d <= 192;
     static constexpr std::array full{BlockEntry{64, {192, 192}}, BlockEntry{96, {192, 144}},
                                      BlockEntry{128, {128, 176}}, BlockEntry{192, {128, 112}},
@@ -192,8 +192,8 @@ struct SplitRule {
     double short_parts = 1.0;  ///< weight of parts of fewer than four blocks
 };
 
-/// The smallest number of splits, at most 128, whose fill of the last wave is good enough; one where
-/// the tiles fill 0.8 of the slots.
+/// The smallest number of splits, at most 128, whose fill of the last wave is good enough; one
+/// where the tiles fill 0.8 of the slots.
 std::int64_t good_splits(std::int64_t tiles, std::int64_t slots, std::int64_t key_blocks,
                          const SplitRule& rule) {
     constexpr std::int64_t limit = 128;
@@ -304,8 +304,7 @@ AttentionGrid flash3_forward_grid(const Attention& attention, const AttentionCon
     const std::int64_t group = attention.heads / attention.kv_heads;
     if (group > 1 && packs_heads(attention, group, grid.blocks.q)) grid.pack = group;
     const bool decodes = attention.seq_q == 1;
-    grid.few_rows =
-        attention.seq_q * grid.pack <= 64 && (decodes || attention.head_dim == 128);
+    grid.few_rows = attention.seq_q * grid.pack <= 64 && (decodes || attention.head_dim == 128);
     if (grid.few_rows) grid.blocks.q = 64;
     if (attention.kv_write && attention.head_dim <= 64 && attention.window == 0 &&
         (decodes || !attention.causal)) {
@@ -369,8 +368,7 @@ ScoreCounts count_scores(const Attention& attention, const AttentionGrid& grid) 
     ScoreCounts counts;
     counts.exact = heads * static_cast<double>(pairs);
     counts.full = heads * static_cast<double>(attention.seq_q) * static_cast<double>(keys);
-    counts.visits =
-        static_cast<double>(visited_blocks(attention, blocks.q, blocks.kv, grid.pack));
+    counts.visits = static_cast<double>(visited_blocks(attention, blocks.q, blocks.kv, grid.pack));
     counts.executed = heads / static_cast<double>(grid.pack) * counts.visits *
                       static_cast<double>(blocks.q) * static_cast<double>(blocks.kv);
     counts.query_blocks = ceil_divide(attention.seq_q * grid.pack, blocks.q);

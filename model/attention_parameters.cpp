@@ -75,7 +75,9 @@ std::optional<FlashParameters> flash_of(const hardware::Description& gpu,
 
 }  // namespace
 
-std::span<const FlashField> flash_fields() { return fields; }
+std::span<const FlashField> flash_fields() {
+    return fields;
+}
 
 std::optional<AttentionParameters> attention_parameters_of(const hardware::Description& gpu) {
     const std::string section = "model.attention";
@@ -93,7 +95,8 @@ std::optional<AttentionParameters> attention_parameters_of(const hardware::Descr
     const auto number = [&](const std::string& name, double otherwise) {
         return gpu.number(section + ".standard." + name).value_or(otherwise);
     };
-    standard.forward_dram_fraction = number("forward_dram_fraction", standard.forward_dram_fraction);
+    standard.forward_dram_fraction =
+        number("forward_dram_fraction", standard.forward_dram_fraction);
     standard.backward_dram_fraction =
         number("backward_dram_fraction", standard.backward_dram_fraction);
     standard.tensor_fraction = number("tensor_fraction", standard.tensor_fraction);

@@ -27,10 +27,10 @@ struct Call {
     const AttentionWork& counted;
     const FlashParameters& fitted;
     const Machine& machine;
-    bool whole_head;   ///< flash1: a thread block walks a whole head
-    bool causal;       ///< the mask removes blocks
+    bool whole_head;  ///< flash1: a thread block walks a whole head
+    bool causal;      ///< the mask removes blocks
     double sms;
-    double element;    ///< bytes
+    double element;  ///< bytes
     double head_dim;
     double tile_rows;  ///< that hold a query
     double pieces;     ///< thread blocks
@@ -42,8 +42,8 @@ Call call_of(const Attention& op, const AttentionWork& counted, Implementation i
              const FlashParameters& fitted, const Machine& machine) {
     const AttentionGrid& grid = counted.grid;
     const bool whole_head = implementation == Implementation::flash1;
-    const auto rows = static_cast<double>(
-        whole_head ? op.seq_q : std::min(op.seq_q * grid.pack, grid.blocks.q));
+    const auto rows =
+        static_cast<double>(whole_head ? op.seq_q : std::min(op.seq_q * grid.pack, grid.blocks.q));
     const double per_piece =
         whole_head ? counted.scores.visits
                    : static_cast<double>(ceil_divide(counted.scores.longest_row, grid.splits));
@@ -71,11 +71,10 @@ detail::BlockPrice block_of(const Call& call) {
     const double moved = call.whole_head
                              ? 3.0 * row * static_cast<double>(blocks.q)
                              : 2.0 * row * static_cast<double>(std::min(blocks.kv, call.op.seq_kv));
-    detail::BlockPrice price =
-        detail::price_block(call.machine, call.op.type,
-                            Flop::from_base(4.0 * scores * call.head_dim),
-                            call.fitted.tensor_fraction, scores, call.fitted,
-                            Bytes::from_base(moved), call.fitted.load * call.machine.boost_clock);
+    detail::BlockPrice price = detail::price_block(
+        call.machine, call.op.type, Flop::from_base(4.0 * scores * call.head_dim),
+        call.fitted.tensor_fraction, scores, call.fitted, Bytes::from_base(moved),
+        call.fitted.load * call.machine.boost_clock);
     if (call.op.kv_write) {
         price.softmax += call.fitted.page_block;
         price.whole = std::max(price.whole, price.tensor + price.softmax);
@@ -92,8 +91,8 @@ Time tile_of(const Call& call) {
         const double moved = 2.0 * call.element * call.tile_rows * call.head_dim;
         return tile + Bytes::from_base(moved) / fitted.bulk_tile;
     }
-    const bool bulk_rows = fitted.bulk_rows > Time{} &&
-                           (grid.pack == 4 || grid.pack == 8 || grid.pack == 16);
+    const bool bulk_rows =
+        fitted.bulk_rows > Time{} && (grid.pack == 4 || grid.pack == 8 || grid.pack == 16);
     tile += call.tile_rows / 64.0 * (bulk_rows ? fitted.bulk_rows : fitted.tile_rows);
     if (grid.few_rows) {
         return tile + fitted.decode_tile + call.head_dim / 64.0 * fitted.decode_columns;
@@ -176,9 +175,9 @@ Time combine_time(const Call& call) {
     const AttentionGrid& grid = call.counted.grid;
     if (!grid.combines) return Time{};
     const std::int64_t rows = call.op.batch * call.op.heads * call.op.seq_q;
-    const std::int64_t groups =
-        call.op.head_dim <= 64 ? ceil_divide(rows, 16)
-                               : ceil_divide(rows, 8) * ceil_divide(call.op.head_dim, 128);
+    const std::int64_t groups = call.op.head_dim <= 64
+                                    ? ceil_divide(rows, 16)
+                                    : ceil_divide(rows, 8) * ceil_divide(call.op.head_dim, 128);
     Time time = static_cast<double>(groups) / call.sms * std::min(1.0, call.pieces / call.sms) *
                 call.fitted.combine_block;
     if (grid.splits == 1) return time;
@@ -250,9 +249,9 @@ AttentionTime forward_time(const Call& call, const Execution& execution) {
 
 std::string_view name_of(AttentionRegime regime) {
     constexpr std::array<std::string_view, attention_regime_count> names{
-        "decode_memory",  "decode_split",   "decode_waves", "decode_latency",
-        "prefill_short",  "prefill_split",  "prefill_memory", "prefill_tail",
-        "prefill_tiles",  "prefill_throughput", "backward", "unfused"};
+        "decode_memory", "decode_split",       "decode_waves",   "decode_latency",
+        "prefill_short", "prefill_split",      "prefill_memory", "prefill_tail",
+        "prefill_tiles", "prefill_throughput", "backward",       "unfused"};
     return names[static_cast<std::size_t>(regime)];
 }
 

@@ -1,7 +1,7 @@
 // The time of an attention call from the work that its kernels really do.
 //
-// A fused kernel cuts queries into tiles and keys into blocks. `attention_work` counts tiles, blocks
-// (whole ones, as executed), splits and traffic; this model prices one block and one tile:
+// A fused kernel cuts queries into tiles and keys into blocks. `attention_work` counts tiles,
+// blocks (whole ones, as executed), splits and traffic; this model prices one block and one tile:
 //
 //   block = max(tensor + softmax, load)                                            (eq. T1)
 //   tile  = fixed + rows + columns: prologue, first load, epilogue, not overlapped (eq. T2)
@@ -12,8 +12,8 @@
 //   const AttentionWork counted = count_attention(op, Implementation::flash3, context);
 //   attention_time(op, counted, Implementation::flash3, {}, machine).total
 //
-// Limits. Fitted on 16-bit elements, equal lengths within a batch, paged caches, head_dim 64 to 256,
-// forward; the rest follows from the same prices and the counts. No dropout.
+// Limits. Fitted on 16-bit elements, equal lengths within a batch, paged caches, head_dim 64 to
+// 256, forward; the rest follows from the same prices and the counts. No dropout.
 #pragma once
 
 #include "model/attention_parameters.h"

@@ -74,8 +74,8 @@ AttentionTime standard_attention_time(const Attention& op, const AttentionWork& 
                               : machine.vector_peak(op.type).value_or(FlopRate{});
     const Flop matmul = Flop::from_base(2.0 * d * counted.scores.executed);
     const Time product = matmul / (peak * fitted.tensor_fraction);
-    const Bandwidth dram = machine.dram_bandwidth * (forward ? fitted.forward_dram_fraction
-                                                             : fitted.backward_dram_fraction);
+    const Bandwidth dram = machine.dram_bandwidth *
+                           (forward ? fitted.forward_dram_fraction : fitted.backward_dram_fraction);
     AttentionTime time;
     time.regime = AttentionRegime::unfused;
     time.working_set = counted.work.compulsory() + counted.scratch;

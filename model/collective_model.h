@@ -33,8 +33,8 @@ enum class CollectivePath : std::uint8_t { ll, ll128, simple, nvls, peer_ll, pee
 [[nodiscard]] std::string_view name_of(CollectivePath path);
 
 struct ProtocolCost {
-    Time start{};         ///< kernel and first synchronisation
-    Time hop{};           ///< per ring step
+    Time start{};       ///< kernel and first synchronisation
+    Time hop{};         ///< per ring step
     double rate = 1.0;  ///< wire bandwidth over the link rate
 };
 
@@ -44,6 +44,7 @@ struct FabricParameters {
     ProtocolCost ll{};
     ProtocolCost ll128{};  ///< rate 0: not used on this fabric
     ProtocolCost simple{};
+    Bandwidth tuner_ll{};  ///< that the library's tuner assumes of LL
     Time engage{};
     Bytes engage_bytes{};
     double local_share = 0.0;

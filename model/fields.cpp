@@ -462,8 +462,8 @@ OperationText parse_operation(std::string_view text, const Parameters& defaults)
         if (quoted && text.find(quote) == std::string_view::npos) {
             throw InputError(std::string(key) + ": the quote is not closed");
         }
-        const std::size_t end = std::min(quoted ? text.find(quote) : text.find_first_of(" \t"),
-                                         text.size());
+        const std::size_t end =
+            std::min(quoted ? text.find(quote) : text.find_first_of(" \t"), text.size());
         const std::string_view value = text.substr(0, end);
         text.remove_prefix(std::min(end + 1, text.size()));
 

@@ -152,7 +152,6 @@ struct OperationText {
 };
 /// `defaults` fills fields that the text does not set and the operation has. InputError names the
 /// field and, for an unknown one, the nearest.
-[[nodiscard]] OperationText parse_operation(std::string_view text,
-                                            const Parameters& defaults = {});
+[[nodiscard]] OperationText parse_operation(std::string_view text, const Parameters& defaults = {});
 
 }  // namespace ridge::model

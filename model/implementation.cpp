@@ -67,13 +67,19 @@ auto parse_word(const Words& words, std::string_view text, std::string_view fiel
 std::string_view name_of(Implementation implementation) {
     return word_of(implementations, implementation);
 }
-std::string_view name_of(L2State state) { return word_of(l2_states, state); }
-std::string_view name_of(LaunchMode mode) { return word_of(launch_modes, mode); }
+std::string_view name_of(L2State state) {
+    return word_of(l2_states, state);
+}
+std::string_view name_of(LaunchMode mode) {
+    return word_of(launch_modes, mode);
+}
 
 Implementation parse_implementation(std::string_view text) {
     return parse_word(implementations, text, "impl");
 }
-L2State parse_l2_state(std::string_view text) { return parse_word(l2_states, text, "l2"); }
+L2State parse_l2_state(std::string_view text) {
+    return parse_word(l2_states, text, "l2");
+}
 LaunchMode parse_launch_mode(std::string_view text) {
     return parse_word(launch_modes, text, "launch");
 }

@@ -13,8 +13,8 @@
 namespace ridge::model {
 
 /// `automatic` means the usual choice for the operation and GPU. For operations that stream their
-/// data that is a well-made kernel; where the launch mode is `stream`, it is the eager kernel, since
-/// a time of one call in a stream is that of a framework.
+/// data that is a well-made kernel; where the launch mode is `stream`, it is the eager kernel,
+/// since a time of one call in a stream is that of a framework.
 enum class Implementation : std::uint8_t {
     automatic,
     library,  ///< matmul: the vendor library; others: a well-made fused library kernel
@@ -41,8 +41,8 @@ enum class Implementation : std::uint8_t {
 enum class L2State : std::uint8_t { warm, cold };
 
 /// What the time includes: the sum of kernel durations, or also the gaps between launches in a
-/// replayed CUDA graph or a stream. For eager kernels `stream` is what events around one call of the
-/// framework show, with its dispatch on the host.
+/// replayed CUDA graph or a stream. For eager kernels `stream` is what events around one call of
+/// the framework show, with its dispatch on the host.
 enum class LaunchMode : std::uint8_t { kernel, graph, stream };
 
 /// A tile of the output computed by one block, and its depth along k.

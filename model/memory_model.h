@@ -49,7 +49,7 @@ struct RowKernel {
     double read_passes = 1.0;     ///< later ones come from L1 or L2 as far as rows stay there
     double trips = 1.0;           ///< dependent loads of a thread in one pass
     double trip_latencies = 1.0;  ///< loaded latencies per dependent load
-    Time reductions{};              ///< per row, with start and end of the block
+    Time reductions{};            ///< per row, with start and end of the block
     double drain_rows = 1.0;  ///< row times in which the first and last rows do not fill the memory
     double reuse_l1 = 0.5;    ///< shares that half-lost rows fill, and the exponent of the loss
     double reuse_l2 = 0.25;

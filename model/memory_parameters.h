@@ -19,9 +19,9 @@ namespace ridge::model {
 
 /// Costs of the kernels of an eager framework that are fitted, not derived.
 struct EagerCosts {
-    Time launch{};                 ///< events around one call, beside the kernel
+    Time launch{};               ///< events around one call, beside the kernel
     double softmax_trips = 1.0;  ///< loaded latencies per dependent load
-    Time softmax_reductions{};     ///< per row
+    Time softmax_reductions{};   ///< per row
     double norm_trips = 1.0;
     Time norm_reductions{};
     double drain_rows = 1.0;  ///< row times of ramp and drain

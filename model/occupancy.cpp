@@ -61,7 +61,8 @@ Occupancy occupancy(const BlockResources& block, const SmLimits& limits) {
 }
 
 std::string_view name_of(OccupancyLimiter limiter) {
-    constexpr std::array<std::string_view, 4> names{"threads", "blocks", "registers", "shared memory"};
+    constexpr std::array<std::string_view, 4> names{"threads", "blocks", "registers",
+                                                    "shared memory"};
     return names[static_cast<std::size_t>(limiter)];
 }
 

@@ -34,8 +34,7 @@ WorkloadPrediction predict(const Workload& workload, const Execution& execution,
     return total;
 }
 
-std::vector<Implementation> implementations_of(const Operation& operation,
-                                               const Machine& machine) {
+std::vector<Implementation> implementations_of(const Operation& operation, const Machine& machine) {
     std::vector<Implementation> found;
     const auto consider = [&](Implementation asked) {
         const Outcome outcome = predict(operation, {.implementation = asked}, machine);

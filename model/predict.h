@@ -40,7 +40,7 @@ struct WorkloadPrediction {
     std::vector<Outcome> parts;
     Work work;
     Time time;
-    Time low;   ///< errors of different operations are taken as independent (R6)
+    Time low;  ///< errors of different operations are taken as independent (R6)
     Time high;
     Bytes largest_footprint;
     std::int32_t not_modelled = 0;

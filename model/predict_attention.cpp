@@ -13,9 +13,8 @@ namespace ridge::model {
 namespace {
 
 bool is_attention_implementation(Implementation implementation) {
-    return implementation == Implementation::standard ||
-           implementation == Implementation::flash1 || implementation == Implementation::flash2 ||
-           implementation == Implementation::flash3;
+    return implementation == Implementation::standard || implementation == Implementation::flash1 ||
+           implementation == Implementation::flash2 || implementation == Implementation::flash3;
 }
 
 /// flash3 where its kernels run (sm_90), flash2 on other tensor cores.
@@ -109,8 +108,8 @@ BandClass band_class_of(const Attention& op, Implementation implementation,
 Validity validity_of(const Attention& op, const Machine& machine) {
     const bool known_dim =
         op.head_dim == 64 || op.head_dim == 128 || op.head_dim == 192 || op.head_dim == 256;
-    const bool known_shape = size_of(op.type) == 2 && op.window == 0 &&
-                             (op.seq_q == 1 || op.seq_q == op.seq_kv);
+    const bool known_shape =
+        size_of(op.type) == 2 && op.window == 0 && (op.seq_q == 1 || op.seq_q == op.seq_kv);
     const bool known_family = machine.compute_capability == 80 || machine.compute_capability == 90;
     return known_dim && known_shape && known_family ? Validity::validated : Validity::extrapolated;
 }
