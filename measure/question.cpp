@@ -80,7 +80,7 @@ struct Describe {
         words.add(Field::k, op.k);
         const DataType accumulator = op.type == DataType::fp64 ? DataType::fp64 : DataType::fp32;
         if (op.accumulate != accumulator) words.add(Field::accumulate, op.accumulate);
-        if (op.output != usual_output(op.type)) words.add(Field::output, op.output);
+        if (op.output != usual_output(op.type)) words.add(Field::out_dtype, op.output);
         if (op.a_layout != model::Layout::row_major) words.add(Field::a_layout, "column");
         if (op.b_layout != model::Layout::row_major) words.add(Field::b_layout, "column");
         if (op.epilogue != model::Epilogue::none) {
