@@ -1,5 +1,5 @@
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -81,10 +81,12 @@ std::string progress_line(const measure::SuiteProgress& progress, int width) {
     constexpr std::int64_t bar_width = 20;
     const std::int64_t filled =
         progress.total > 0 ? progress.done * bar_width / progress.total : bar_width;
-    std::string line = fmt::format("[{}{}] {}/{}", std::string(static_cast<std::size_t>(filled), '#'),
-                                   std::string(static_cast<std::size_t>(bar_width - filled), '.'),
-                                   progress.done, progress.total);
-    if (progress.seconds_left) line += fmt::format(", {:.0f} s left", std::ceil(*progress.seconds_left));
+    std::string line =
+        fmt::format("[{}{}] {}/{}", std::string(static_cast<std::size_t>(filled), '#'),
+                    std::string(static_cast<std::size_t>(bar_width - filled), '.'), progress.done,
+                    progress.total);
+    if (progress.seconds_left)
+        line += fmt::format(", {:.0f} s left", std::ceil(*progress.seconds_left));
     if (!progress.current.empty()) line += "  " + progress.current;
     return line.substr(0, static_cast<std::size_t>(std::max(20, width - 1)));
 }
@@ -132,9 +134,15 @@ void write_results(const Context& context, const MeasureArguments& arguments,
     }
     const Table table = record_table(records, machines, gpu);
     switch (format) {
-        case Format::csv: write_csv(context.out, table); break;
-        case Format::markdown: write_markdown(context.out, table); break;
-        default: write_text(context.out, table); break;
+        case Format::csv:
+            write_csv(context.out, table);
+            break;
+        case Format::markdown:
+            write_markdown(context.out, table);
+            break;
+        default:
+            write_text(context.out, table);
+            break;
     }
 }
 
@@ -148,8 +156,8 @@ int conclude(const Context& context, const measure::SuiteResult& result,
         if (record.verification && !record.verification->ok) ++wrong;
     }
     for (const measure::Damage& damage : result.damaged) {
-        context.err << "ridge: " << to_string(damage.location) << ": damaged record: " << damage.message
-                    << '\n';
+        context.err << "ridge: " << to_string(damage.location)
+                    << ": damaged record: " << damage.message << '\n';
     }
     const auto failed = static_cast<std::int64_t>(result.records.size()) - measured;
     const bool single = arguments.suite.empty() && arguments.random == 0;

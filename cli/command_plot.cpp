@@ -17,7 +17,9 @@ namespace {
 /// What both charts take; each subcommand has its own.
 struct RecordArguments {
     explicit RecordArguments(CLI::App& app) : gpu(app) {
-        app.add_option("records", paths, "files or folders of records")->type_name("PATH")->required();
+        app.add_option("records", paths, "files or folders of records")
+            ->type_name("PATH")
+            ->required();
         app.add_option("--where", conditions, "only records with field=value (impl=wgmma, n=@m)")
             ->type_name("TEXT");
         add_chart_options(app, output);
@@ -55,13 +57,15 @@ Compared compare(const Context& context, const RecordArguments& arguments) {
     const Machines machines = arguments.gpu.machines();
     const std::string gpu = arguments.gpu.given() ? arguments.gpu.name() : std::string();
     Compared compared;
-    compared.records = RecordFilter(arguments.conditions)
-                           .apply(load_records(context, arguments.paths, gpu, machines.catalogue()));
+    compared.records =
+        RecordFilter(arguments.conditions)
+            .apply(load_records(context, arguments.paths, gpu, machines.catalogue()));
     compared.validation =
         measure::validate(compared.records, machines.catalogue(), machines.view());
     if (compared.validation.comparisons.empty()) {
-        throw InputError("no record could be compared: " + compared.validation.unused.front().reason,
-                         {.file = arguments.paths.front()});
+        throw InputError(
+            "no record could be compared: " + compared.validation.unused.front().reason,
+            {.file = arguments.paths.front()});
     }
     compared.title = compared.records.front().device.name;
     for (const measure::Record& record : compared.records) {
@@ -104,8 +108,8 @@ Ordinate ordinate_of(const PlotOptions& options, const Compared& compared) {
 int draw_sweep(const Context& context, const PlotOptions& options) {
     const model::Field x = field_of(options.x);
     const Compared compared = compare(context, options.sweep_records);
-    plot::Sweep sweep = record_sweep(compared.validation, compared.records, x,
-                                     ordinate_of(options, compared));
+    plot::Sweep sweep =
+        record_sweep(compared.validation, compared.records, x, ordinate_of(options, compared));
     sweep.title = compared.title + ", measured and predicted";
     write_chart_output(context, options.sweep_records.output, plot::sweep_chart(sweep));
     return success;

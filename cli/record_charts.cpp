@@ -26,30 +26,37 @@ std::string class_name(const Record& record) {
 }
 
 std::vector<plot::Term> tooltip(const Comparison& comparison, const Record& record) {
-    std::vector<plot::Term> terms{
-        {"measured", format(record.time(), 4)},
-        {"predicted", format(comparison.prediction.time, 4)},
-        {"error", fmt::format("{:+.1f} %", 100.0 * comparison.error)},
-        {"limiter", std::string(name_of(comparison.prediction.limiter))}};
-    if (comparison.dram) terms.push_back({"DRAM predicted / counted", fmt::format("{:.3f}", *comparison.dram)});
-    if (comparison.flop) terms.push_back({"FLOP predicted / counted", fmt::format("{:.3f}", *comparison.flop)});
+    std::vector<plot::Term> terms{{"measured", format(record.time(), 4)},
+                                  {"predicted", format(comparison.prediction.time, 4)},
+                                  {"error", fmt::format("{:+.1f} %", 100.0 * comparison.error)},
+                                  {"limiter", std::string(name_of(comparison.prediction.limiter))}};
+    if (comparison.dram)
+        terms.push_back({"DRAM predicted / counted", fmt::format("{:.3f}", *comparison.dram)});
+    if (comparison.flop)
+        terms.push_back({"FLOP predicted / counted", fmt::format("{:.3f}", *comparison.flop)});
     return terms;
 }
 
 double ordinate_of(const model::Prediction& p, Time time, Ordinate ordinate) {
     switch (ordinate) {
-        case Ordinate::rate: return (p.work.flop() / time).base() / tera;
-        case Ordinate::bandwidth: return (p.work.compulsory() / time).base() * 1e-9;
-        case Ordinate::time: break;
+        case Ordinate::rate:
+            return (p.work.flop() / time).base() / tera;
+        case Ordinate::bandwidth:
+            return (p.work.compulsory() / time).base() * 1e-9;
+        case Ordinate::time:
+            break;
     }
     return time.in(units::us);
 }
 
 plot::Axis axis_of(Ordinate ordinate) {
     switch (ordinate) {
-        case Ordinate::rate: return {.title = "Rate", .unit = "TFLOP/s"};
-        case Ordinate::bandwidth: return {.title = "Inputs and outputs over time", .unit = "GB/s"};
-        case Ordinate::time: break;
+        case Ordinate::rate:
+            return {.title = "Rate", .unit = "TFLOP/s"};
+        case Ordinate::bandwidth:
+            return {.title = "Inputs and outputs over time", .unit = "GB/s"};
+        case Ordinate::time:
+            break;
     }
     return {.title = "Time", .unit = "us", .scale = plot::Scale::log};
 }
@@ -74,8 +81,9 @@ void add_pair(plot::Roofline& chart, const std::string& name, const Comparison& 
 }
 
 void sort_by_x(plot::Series& series) {
-    std::stable_sort(series.points.begin(), series.points.end(),
-                     [](const plot::SeriesPoint& a, const plot::SeriesPoint& b) { return a.x < b.x; });
+    std::stable_sort(
+        series.points.begin(), series.points.end(),
+        [](const plot::SeriesPoint& a, const plot::SeriesPoint& b) { return a.x < b.x; });
 }
 
 }  // namespace
@@ -85,11 +93,14 @@ RecordFilter::RecordFilter(const std::vector<std::string>& conditions) {
         const std::size_t equals = text.find('=');
         const auto field_of = [&text](std::string_view name) {
             const std::optional<Field> field = model::find_field(name);
-            if (!field) throw InputError("where: '" + std::string(name) + "' in '" + text + "' is not a field");
+            if (!field)
+                throw InputError("where: '" + std::string(name) + "' in '" + text +
+                                 "' is not a field");
             return *field;
         };
         if (equals == std::string::npos || equals + 1 == text.size()) {
-            throw InputError("where: '" + text + "' is not a condition", {}, "write field=value, or n=@m");
+            throw InputError("where: '" + text + "' is not a condition", {},
+                             "write field=value, or n=@m");
         }
         Condition condition{.field = field_of(text.substr(0, equals)),
                             .value = text.substr(equals + 1),
@@ -144,13 +155,15 @@ plot::Scatter record_scatter(const Validation& validation, std::span<const Recor
     for (const measure::ErrorSummary& group : validation.groups) {
         plot::Series& series = classes[{group.operation, group.implementation}];
         series.name = group.operation + " " + group.implementation;
-        series.detail = fmt::format("n = {}, median {:.1f} %", group.count, 100.0 * group.median_error);
+        series.detail =
+            fmt::format("n = {}, median {:.1f} %", group.count, 100.0 * group.median_error);
         series.drawing = plot::Drawing::scatter;
         series.origin = plot::Origin::measured;
         scatter.groups.push_back(std::move(series));
     }
     if (!validation.unused.empty()) {
-        scatter.notes.push_back(fmt::format("{} records are not compared", validation.unused.size()));
+        scatter.notes.push_back(
+            fmt::format("{} records are not compared", validation.unused.size()));
     }
     return scatter;
 }
@@ -213,7 +226,8 @@ void add_record_points(plot::Roofline& chart, const Validation& validation,
         }
         add_pair(chart, name, comparison, record, dram, work.dram());
         if (levels == Levels::dram || counters == nullptr) continue;
-        if (counters->l2) add_pair(chart, name + " (L2)", comparison, record, counters->l2, work.l2);
+        if (counters->l2)
+            add_pair(chart, name + " (L2)", comparison, record, counters->l2, work.l2);
         if (counters->shared) {
             add_pair(chart, name + " (shared)", comparison, record, counters->shared, work.shared);
         }

@@ -21,16 +21,18 @@ void write_line(const Context& context, std::string_view name, const std::string
     context.out << wrap(fmt::format("  {:<12}{}", name, text), width, 14) << '\n';
 }
 
-std::string percent(double fraction) { return fmt::format("{:+.1f} %", 100.0 * fraction); }
+std::string percent(double fraction) {
+    return fmt::format("{:+.1f} %", 100.0 * fraction);
+}
 
 std::string measured_text(const Record& record) {
     const measure::Timing& timing = *record.timing;
     const measure::Statistics& s = *timing.statistics;
     std::string text = fmt::format(
-        "{}   ({:.0f} % interval {} to {}; p5 {}, p95 {}; {} samples by {}", format(record.time(), 4),
-        100.0 * s.confidence, format(Time::from_base(s.low), 4), format(Time::from_base(s.high), 4),
-        format(Time::from_base(s.p5), 4), format(Time::from_base(s.p95), 4), s.count,
-        name_of(timing.method));
+        "{}   ({:.0f} % interval {} to {}; p5 {}, p95 {}; {} samples by {}",
+        format(record.time(), 4), 100.0 * s.confidence, format(Time::from_base(s.low), 4),
+        format(Time::from_base(s.high), 4), format(Time::from_base(s.p5), 4),
+        format(Time::from_base(s.p95), 4), s.count, name_of(timing.method));
     if (timing.discarded > 0) text += fmt::format(", {} throttled left out", timing.discarded);
     if (timing.clock) text += ", SM clock " + format(*timing.clock);
     return text + ")";
@@ -46,27 +48,31 @@ std::string rate_text(const model::Prediction& p, Time time) {
     std::string text;
     if (p.work.flop() > Flop{}) text = format(p.work.flop() / time);
     if (p.work.dram() > Bytes{}) {
-        text += (text.empty() ? "" : ", ") + format(p.work.dram() / time) + " of the predicted traffic";
+        text +=
+            (text.empty() ? "" : ", ") + format(p.work.dram() / time) + " of the predicted traffic";
     }
     return text;
 }
 
 void write_counters(const Context& context, const Record& record, const model::Prediction* p) {
     if (const auto* missing = std::get_if<measure::Unavailable>(&record.counters)) {
-        write_line(context, "counters", "none: " + missing->reason +
-                                            (missing->remedy.empty() ? "" : " (" + missing->remedy + ")"));
+        write_line(context, "counters",
+                   "none: " + missing->reason +
+                       (missing->remedy.empty() ? "" : " (" + missing->remedy + ")"));
         return;
     }
     const measure::Counters& counters = std::get<measure::Counters>(record.counters);
     const auto beside = [&](std::string_view name, const std::string& counted,
                             const std::string& predicted) {
-        write_line(context, name, counted + " counted" + (p == nullptr ? "" : ", " + predicted + " predicted"));
+        write_line(context, name,
+                   counted + " counted" + (p == nullptr ? "" : ", " + predicted + " predicted"));
     };
     if (counters.dram_read && counters.dram_write) {
         beside("DRAM", format_traffic(*counters.dram_read + *counters.dram_write),
                p == nullptr ? "" : format_traffic(p->work.dram()));
     }
-    if (counters.l2) beside("L2", format_traffic(*counters.l2), p == nullptr ? "" : format_traffic(p->work.l2));
+    if (counters.l2)
+        beside("L2", format_traffic(*counters.l2), p == nullptr ? "" : format_traffic(p->work.l2));
     const bool tensor = counters.tensor && *counters.tensor > Flop{};
     const std::optional<Flop>& flop = tensor ? counters.tensor : counters.fma;
     if (flop) {
@@ -79,7 +85,8 @@ void write_conditions(const Context& context, const Record& record) {
     std::string text;
     if (record.mean_power) text += format(*record.mean_power) + " mean";
     if (record.after.temperature_celsius) {
-        text += fmt::format("{}{:.0f} C", text.empty() ? "" : ", ", *record.after.temperature_celsius);
+        text +=
+            fmt::format("{}{:.0f} C", text.empty() ? "" : ", ", *record.after.temperature_celsius);
     }
     for (const std::string& reason : record.after.clock_reasons) {
         text += (text.empty() ? "clocks limited by " : ", clocks limited by ") + reason;
@@ -90,8 +97,9 @@ void write_conditions(const Context& context, const Record& record) {
     }
     constexpr double noticeable_drift = 0.02;
     if (record.measured() && std::abs(record.timing->statistics->drift) > noticeable_drift) {
-        write_line(context, "note", "the times drifted by " + percent(record.timing->statistics->drift) +
-                                        " from the first to the second half");
+        write_line(context, "note",
+                   "the times drifted by " + percent(record.timing->statistics->drift) +
+                       " from the first to the second half");
     }
 }
 
@@ -131,10 +139,10 @@ void write_record(const Context& context, const Record& record, const RecordAnsw
         write_line(context, "not measured", record.failure.value_or("no samples"));
     }
     if (p != nullptr) {
-        write_line(context, "predicted",
-                   fmt::format("{}   (80 % band {} to {}), {} bound ({})", format(p->time, 4),
-                               format(p->low), format(p->high), name_of(p->bound),
-                               name_of(p->limiter)));
+        write_line(
+            context, "predicted",
+            fmt::format("{}   (80 % band {} to {}), {} bound ({})", format(p->time, 4),
+                        format(p->low), format(p->high), name_of(p->bound), name_of(p->limiter)));
     } else {
         write_line(context, "not modelled", answer.reason);
     }
@@ -167,8 +175,9 @@ Table record_table(std::span<const Record> records, Machines& machines, const st
         const std::optional<double> error = answer.error(record);
         table.rows.push_back(
             {canonical_text(record.question), time_text(record),
-             record.measured() ? fmt::format("{:.1f} %", 100.0 * record.timing->statistics->relative_half_width())
-                               : "",
+             record.measured()
+                 ? fmt::format("{:.1f} %", 100.0 * record.timing->statistics->relative_half_width())
+                 : "",
              answer.prediction ? format(answer.prediction->time, 4) : "",
              error ? percent(*error) : "", remark});
     }
@@ -204,8 +213,8 @@ std::vector<Record> load_records(const Context& context, const std::vector<std::
                                  const std::string& gpu, const hardware::Catalogue& catalogue) {
     measure::RecordFile file = measure::read_all_records(paths);
     for (const measure::Damage& damage : file.damaged) {
-        context.err << "ridge: " << to_string(damage.location) << ": damaged record: " << damage.message
-                    << '\n';
+        context.err << "ridge: " << to_string(damage.location)
+                    << ": damaged record: " << damage.message << '\n';
     }
     if (!gpu.empty()) {
         const std::string wanted = catalogue.at(gpu).name;

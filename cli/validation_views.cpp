@@ -18,8 +18,12 @@ using measure::ErrorSummary;
 using measure::Record;
 using measure::Validation;
 
-std::string percent(double fraction) { return fmt::format("{:.1f} %", 100.0 * fraction); }
-std::string signed_percent(double fraction) { return fmt::format("{:+.1f} %", 100.0 * fraction); }
+std::string percent(double fraction) {
+    return fmt::format("{:.1f} %", 100.0 * fraction);
+}
+std::string signed_percent(double fraction) {
+    return fmt::format("{:+.1f} %", 100.0 * fraction);
+}
 std::string ratio(const std::optional<double>& value) {
     return value ? fmt::format("{:.3f}", *value) : "";
 }
@@ -87,7 +91,8 @@ std::map<std::string, std::int64_t> unused_reasons(const Validation& validation)
 }
 
 constexpr std::string_view legend =
-    "Errors are predicted / measured - 1; bias is their median, the others are of absolute values.\n"
+    "Errors are predicted / measured - 1; bias is their median, the others are of absolute "
+    "values.\n"
     "DRAM and FLOP are predicted / counted (medians); rate is what is left of the error.\n";
 
 void write_report(const Context& context, const Validation& validation,
@@ -149,8 +154,8 @@ void write_json(const Context& context, const Validation& validation,
         json["records"].push_back(to_json(comparison, records[comparison.record]));
     }
     for (const measure::Unused& unused : validation.unused) {
-        json["unused"].push_back({{"op", canonical_text(records[unused.record].question)},
-                                  {"reason", unused.reason}});
+        json["unused"].push_back(
+            {{"op", canonical_text(records[unused.record].question)}, {"reason", unused.reason}});
     }
     context.out << json.dump(2) << '\n';
 }
@@ -165,22 +170,30 @@ void write_rows(const Context& context, const Validation& validation,
     const auto exact_if = [&exact](const std::optional<double>& value) {
         return value ? exact(*value) : std::string();
     };
-    Table table{.columns = {{"op"}, {"operation"}, {"implementation"}, {"gpu"}, {"measured_us"},
-                            {"predicted_us"}, {"error"}, {"in_band"}, {"limiter"},
-                            {"dram_predicted_over_counted"}, {"flop_predicted_over_counted"},
-                            {"work_factor"}, {"rate_factor"}},
+    Table table{.columns = {{"op"},
+                            {"operation"},
+                            {"implementation"},
+                            {"gpu"},
+                            {"measured_us"},
+                            {"predicted_us"},
+                            {"error"},
+                            {"in_band"},
+                            {"limiter"},
+                            {"dram_predicted_over_counted"},
+                            {"flop_predicted_over_counted"},
+                            {"work_factor"},
+                            {"rate_factor"}},
                 .rows = {}};
     for (const Comparison& comparison : validation.comparisons) {
         const Record& record = records[comparison.record];
         const measure::Question& question = record.question;
-        table.rows.push_back({canonical_text(question), std::string(name_of(question.operation)),
-                              std::string(name_of(question.execution.implementation)),
-                              comparison.device, exact(record.time().in(units::us)),
-                              exact(comparison.prediction.time.in(units::us)),
-                              exact(comparison.error), comparison.in_band ? "1" : "0",
-                              std::string(name_of(comparison.prediction.limiter)),
-                              exact_if(comparison.dram), exact_if(comparison.flop),
-                              exact_if(comparison.work), exact_if(comparison.rate)});
+        table.rows.push_back(
+            {canonical_text(question), std::string(name_of(question.operation)),
+             std::string(name_of(question.execution.implementation)), comparison.device,
+             exact(record.time().in(units::us)), exact(comparison.prediction.time.in(units::us)),
+             exact(comparison.error), comparison.in_band ? "1" : "0",
+             std::string(name_of(comparison.prediction.limiter)), exact_if(comparison.dram),
+             exact_if(comparison.flop), exact_if(comparison.work), exact_if(comparison.rate)});
     }
     write_csv(context.out, table);
 }
@@ -190,10 +203,13 @@ void write_rows(const Context& context, const Validation& validation,
 void write_validation(const Context& context, const Validation& validation,
                       std::span<const Record> records, Format format) {
     switch (format) {
-        case Format::json: return write_json(context, validation, records);
-        case Format::csv: return write_rows(context, validation, records);
+        case Format::json:
+            return write_json(context, validation, records);
+        case Format::csv:
+            return write_rows(context, validation, records);
         case Format::table:
-        case Format::markdown: return write_report(context, validation, records, format);
+        case Format::markdown:
+            return write_report(context, validation, records, format);
     }
 }
 

@@ -19,9 +19,13 @@ inline const hardware::Catalogue& catalogue() {
     return embedded;
 }
 
-inline measure::FakePlan h200_plan() { return measure::fake_plan(catalogue().at("h200-sxm")); }
+inline measure::FakePlan h200_plan() {
+    return measure::fake_plan(catalogue().at("h200-sxm"));
+}
 
-inline measure::Question question(const std::string& text) { return measure::parse_question(text); }
+inline measure::Question question(const std::string& text) {
+    return measure::parse_question(text);
+}
 
 /// A fresh folder that is removed at the end.
 class Folder {

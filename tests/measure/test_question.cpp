@@ -11,7 +11,8 @@ using ridge::test::question;
 TEST_CASE("defaults that are written out do not change the canonical text") {
     CHECK(canonical_text(question("matmul m=8 n=16 k=32").operation) ==
           "matmul dtype=bf16 m=8 n=16 k=32");
-    CHECK(canonical_text(question("matmul k=32 n=16 m=8 dtype=bf16 batch=1 epilogue=none").operation) ==
+    CHECK(canonical_text(
+              question("matmul k=32 n=16 m=8 dtype=bf16 batch=1 epilogue=none").operation) ==
           "matmul dtype=bf16 m=8 n=16 k=32");
     CHECK(canonical_text(question("attention heads=8 seq=64 head_dim=64").operation) ==
           canonical_text(
@@ -31,7 +32,8 @@ TEST_CASE("the canonical text reads back to itself") {
           "elementwise expr=\"gelu(x + bias) * w\" vectors=w elements=4096 dtype=bf16",
           "elementwise expr=\"a*x + y\" scalars=a elements=4096 direction=backward",
           "softmax rows=3 cols=5 dtype=fp32", "layernorm rows=3 cols=5 direction=backward",
-          "transpose rows=3 cols=5", "gather rows=3 cols=5 table_rows=7", "all_reduce bytes=1024 gpus=8"}) {
+          "transpose rows=3 cols=5", "gather rows=3 cols=5 table_rows=7",
+          "all_reduce bytes=1024 gpus=8"}) {
         CAPTURE(text);
         const std::string canonical = canonical_text(question(text).operation);
         CAPTURE(canonical);
@@ -42,9 +44,9 @@ TEST_CASE("the canonical text reads back to itself") {
 TEST_CASE("keys differ in everything that changes the answer") {
     const std::string base = key_of(question("copy elements=10"), "NVIDIA H200");
     CHECK(base == key_of(question("copy dtype=bf16 elements=10"), "NVIDIA H200"));
-    for (const char* text : {"copy elements=11", "copy elements=10 dtype=fp32",
-                             "copy elements=10 impl=eager", "copy elements=10 l2=cold",
-                             "copy elements=10 launch=graph"}) {
+    for (const char* text :
+         {"copy elements=11", "copy elements=10 dtype=fp32", "copy elements=10 impl=eager",
+          "copy elements=10 l2=cold", "copy elements=10 launch=graph"}) {
         CAPTURE(text);
         CHECK(key_of(question(text), "NVIDIA H200") != base);
     }

@@ -65,8 +65,8 @@ TEST_CASE("every member survives, also those that are rare") {
     record.timing->samples[2].clock.reset();
     record.timing->statistics = summarise(steady_times(record.timing->samples));
     record.timing->discarded = 1;
-    record.counters = Unavailable{.reason = "the driver keeps \"counters\" to\nadmins",
-                                  .remedy = "µ: ask"};
+    record.counters =
+        Unavailable{.reason = "the driver keeps \"counters\" to\nadmins", .remedy = "µ: ask"};
     record.after.temperature_celsius = 1.0 / 3.0;
     record.mean_power = Power::from_base(0.1 + 0.2);
     record.before = {};
@@ -98,10 +98,10 @@ TEST_CASE("what is wrong with a record is named") {
     CHECK(complaint_of(replaced(line, "m=1024", "m=-1")).find("m") != std::string::npos);
     CHECK(complaint_of(replaced(line, "\"sm_count\":132", "\"sm_count\":\"many\"")) ==
           "device.sm_count must be a whole number");
-    CHECK(complaint_of(replaced(line, "\"l2\":\"warm\"", "\"l2\":\"hot\"")).find("unknown word 'hot'") !=
-          std::string::npos);
-    CHECK(complaint_of(replaced(line, "\"times_s\":[", "\"times_s\":[-1.0,")).find("positive times") !=
-          std::string::npos);
+    CHECK(complaint_of(replaced(line, "\"l2\":\"warm\"", "\"l2\":\"hot\""))
+              .find("unknown word 'hot'") != std::string::npos);
+    CHECK(complaint_of(replaced(line, "\"times_s\":[", "\"times_s\":[-1.0,"))
+              .find("positive times") != std::string::npos);
     CHECK(complaint_of(replaced(line, "\"times_s\":[", "\"times_s\":[0.5,")).find("as many") !=
           std::string::npos);
     CHECK(complaint_of(replaced(line, "\"median_s\":", "\"median_s\":1")).find("do not follow") !=
@@ -112,7 +112,8 @@ TEST_CASE("what is wrong with a record is named") {
 
 TEST_CASE("damaged and cut lines are reported with file and line, the rest is read") {
     const std::string good = to_json_line(example_record());
-    const std::string text = good + "\n\n{\"schema\": 1\n" + good + "\nno json\n" + good.substr(0, 99);
+    const std::string text =
+        good + "\n\n{\"schema\": 1\n" + good + "\nno json\n" + good.substr(0, 99);
     const RecordFile file = parse_records(text, "h200.jsonl");
     CHECK(file.records.size() == 2);
     REQUIRE(file.damaged.size() == 3);

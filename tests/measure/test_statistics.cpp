@@ -28,7 +28,7 @@ TEST_CASE("median, quantiles and drift of known samples") {
     const Statistics s = summarise(values);
     CHECK(s.count == 5);
     CHECK(s.median == 3.0);
-    CHECK(s.p5 == Approx(1.2));   // 1 + 0.2 x (2 - 1)
+    CHECK(s.p5 == Approx(1.2));  // 1 + 0.2 x (2 - 1)
     CHECK(s.p95 == Approx(4.8));
     CHECK(s.low == 1.0);
     CHECK(s.high == 5.0);
