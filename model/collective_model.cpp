@@ -19,9 +19,9 @@ struct Belief {
 };
 
 // NCCL, src/graph/tuning.cc: base and hop latencies of rings over NVLink; 0.8 of the link rate is
-// the ring rate it assumes (240 of 300, 360 of 450 GB/s), LL128 takes 0.92 of that, and LL is
-// capped at 0.29 (NVLink3) to 0.31 (NVLink4) of the link.
-constexpr Belief believed_ll{6.6 * units::us, 0.6 * units::us, 0.30};
+// the ring rate it assumes (240 of 300, 360 of 450 GB/s), LL128 takes 0.92 of that; the rate of LL
+// depends on the architecture and is a field.
+constexpr Belief believed_ll{6.6 * units::us, 0.6 * units::us, 0.0};
 constexpr Belief believed_ll128{14.0 * units::us, 1.9 * units::us, 0.736};
 constexpr Belief believed_simple{8.4 * units::us, 3.4 * units::us, 0.8};
 
@@ -98,6 +98,7 @@ FabricParameters pcie_fabric(Bandwidth pcie) {
             .ll = {7.5 * units::us, 1.4 * units::us, 0.4},
             .ll128 = {Time{}, Time{}, 0.0},
             .simple = {15.0 * units::us, 7.0 * units::us, 0.8},
+            .tuner_ll = 0.4 * pcie,
             .engage = 3.7 * units::us,
             .engage_bytes = 4.4 * units::kB,
             .local_share = 0.5,
@@ -144,6 +145,7 @@ std::optional<FabricParameters> resolve_links(const Description& gpu, Bandwidth 
     const auto bytes = [&](const std::string& field) {
         return gpu.quantity<Bytes>("model.collective." + field);
     };
+    const auto tuner_ll = gpu.quantity<Bandwidth>("model.collective.tuner_ll");
     const auto engage = time("engage.time");
     const auto engage_bytes = bytes("engage.bytes");
     const auto local = number("local_share");
@@ -155,14 +157,15 @@ std::optional<FabricParameters> resolve_links(const Description& gpu, Bandwidth 
     const auto rate = number("peer.rate");
     const auto fill = time("peer.fill");
     const auto fill_bytes = bytes("peer.fill_bytes");
-    if (!ll || !ll128 || !simple || !engage || !engage_bytes || !local || !ll_start || !ll_peer ||
-        !ll_bandwidth || !start || !peer || !rate || !fill || !fill_bytes) {
+    if (!ll || !ll128 || !simple || !tuner_ll || !engage || !engage_bytes || !local || !ll_start ||
+        !ll_peer || !ll_bandwidth || !start || !peer || !rate || !fill || !fill_bytes) {
         return std::nullopt;
     }
     return FabricParameters{.link = link,
                             .ll = *ll,
                             .ll128 = *ll128,
                             .simple = *simple,
+                            .tuner_ll = *tuner_ll,
                             .engage = *engage,
                             .engage_bytes = *engage_bytes,
                             .local_share = *local,
@@ -204,7 +207,7 @@ CollectivePath chosen_protocol(const FabricParameters& fabric, const Collective&
     const auto believed = [&](const Belief& belief) {
         return belief.base + steps * belief.hop + wire / (fabric.link * belief.rate);
     };
-    const Time ll = believed(believed_ll);
+    const Time ll = believed_ll.base + steps * believed_ll.hop + wire / fabric.tuner_ll;
     const Time simple = believed(believed_simple);
     if (fabric.ll128.rate <= 0.0) return ll <= simple ? CollectivePath::ll : CollectivePath::simple;
     const Time ll128 = believed(believed_ll128);

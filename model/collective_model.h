@@ -44,6 +44,7 @@ struct FabricParameters {
     ProtocolCost ll{};
     ProtocolCost ll128{};  ///< rate 0: not used on this fabric
     ProtocolCost simple{};
+    Bandwidth tuner_ll{};  ///< that the library's tuner assumes of LL
     Time engage{};
     Bytes engage_bytes{};
     double local_share = 0.0;

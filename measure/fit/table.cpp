@@ -1,0 +1,12 @@
+#include "measure/fit/fit.h"
+
+namespace ridge::measure {
+
+const std::vector<FitProgram>& fit_programs() {
+    static const std::vector<FitProgram> programs{
+        {"memory", "streaming and row kernels of an eager framework", fit_memory},
+        {"collective", "collectives among the GPUs of one node", fit_collective}};
+    return programs;
+}
+
+}  // namespace ridge::measure
