@@ -22,13 +22,14 @@ using model::Machine;
 /// The field was fitted: the others are read off figures or carried over, as their notes say.
 bool is_free(std::string_view name, Implementation implementation) {
     static constexpr std::array<std::string_view, 19> flash3{
-        "start",       "softmax_fraction", "tile",           "decode_tile", "tile_rows",
-        "bulk_rows",   "tile_columns",     "decode_columns", "split_tile",  "load",
-        "l2_fraction", "dram_fraction",    "dram_start",     "droop",       "cache_write",
+        "start",       "softmax_fraction", "tile",           "decode_tile",  "tile_rows",
+        "bulk_rows",   "tile_columns",     "decode_columns", "split_tile",   "load",
+        "l2_fraction", "dram_fraction",    "dram_start",     "droop",        "cache_write",
         "scan",        "combine",          "combine_split",  "combine_block"};
     static constexpr std::array<std::string_view, 16> flash2{
-        "start",       "page_block",    "lone_block_factor", "tile",  "decode_tile", "tile_rows",
-        "l2_fraction", "dram_fraction", "dram_start",        "droop", "cache_write", "fold",
+        "start",       "page_block",    "lone_block_factor", "tile",
+        "decode_tile", "tile_rows",     "l2_fraction",       "dram_fraction",
+        "dram_start",  "droop",         "cache_write",       "fold",
         "copy",        "copy_fraction", "combine",           "combine_split"};
     const auto among = [name](const auto& names) {
         return std::find(names.begin(), names.end(), name) != names.end();
@@ -58,16 +59,17 @@ std::vector<FreeParameter> attention_parameters(Implementation implementation) {
         const std::string path = std::string(section_of(implementation)) + std::string(field.name);
         const hardware::Field* const known = hardware::find_field(path);
         RIDGE_CONTRACT(known != nullptr);
-        parameters.push_back(
-            {.field = path,
-             .dimension = known->dimension,
-             .read =
-                 [=](const Machine& machine) {
-                     Machine copy = machine;
-                     return field.read(flash_of(copy, implementation));
-                 },
-             .write = [=](Machine& machine,
-                          double value) { field.write(flash_of(machine, implementation), value); }});
+        parameters.push_back({.field = path,
+                              .dimension = known->dimension,
+                              .read =
+                                  [=](const Machine& machine) {
+                                      Machine copy = machine;
+                                      return field.read(flash_of(copy, implementation));
+                                  },
+                              .write =
+                                  [=](Machine& machine, double value) {
+                                      field.write(flash_of(machine, implementation), value);
+                                  }});
     }
     return parameters;
 }
@@ -93,8 +95,7 @@ std::vector<FitReport> fit_attention(const FitRequest& request) {
     const auto rows = read_folder(request.data, {"attention_prefill", "attention_decode"});
     std::vector<FitReport> reports;
     for (FitProblem& problem : split_rows(rows, request)) {
-        problem.parameters =
-            attention_parameters(problem.rows.front().execution.implementation);
+        problem.parameters = attention_parameters(problem.rows.front().execution.implementation);
         problem.group = [machines = problem.machines](const MeasuredRow& row,
                                                       const model::Prediction&) {
             return regime_of(row, machines.at(row.gpu));
