@@ -5,6 +5,7 @@ namespace ridge::measure {
 const std::vector<FitProgram>& fit_programs() {
     static const std::vector<FitProgram> programs{
         {"memory", "streaming and row kernels of an eager framework", fit_memory},
+        {"attention", "fused attention, prefill and decode of a serving engine", fit_attention},
         {"collective", "collectives among the GPUs of one node", fit_collective}};
     return programs;
 }

@@ -57,12 +57,8 @@ TEST_CASE("a full call by hand", "[attention][time]") {
     // half of 1 TFLOP/s per SM is 23.069 us; 22528 exp2 at 10 per ns are 2.253 us, half of it
     // exposed: 24.195 us. Tile: 5 + 2 x 1 (rows) + 2 x 0.5 (columns) = 8 us. Average 2.5 x (2 x
     // 24.195 + 8) = 140.976 us; three waves for 2.5, half a tile of 56.390 us more: 169.171 us.
-    const Attention op{.batch = 1,
-                       .heads = 25,
-                       .kv_heads = 25,
-                       .seq_q = 128,
-                       .seq_kv = 352,
-                       .head_dim = 128};
+    const Attention op{
+        .batch = 1, .heads = 25, .kv_heads = 25, .seq_q = 128, .seq_kv = 352, .head_dim = 128};
     FlashParameters fitted;
     fitted.start = 3.0 * us;
     fitted.tensor_fraction = 0.5;
@@ -92,12 +88,8 @@ TEST_CASE("a full call by hand", "[attention][time]") {
 }
 
 TEST_CASE("decoding of one sequence splits its keys and combines them", "[attention][time]") {
-    const Attention op{.heads = 32,
-                       .kv_heads = 8,
-                       .seq_q = 1,
-                       .seq_kv = 65536,
-                       .head_dim = 128,
-                       .kv_write = true};
+    const Attention op{
+        .heads = 32, .kv_heads = 8, .seq_q = 1, .seq_kv = 65536, .head_dim = 128, .kv_write = true};
     const Prediction p = predicted(op, with(Implementation::flash3), machine("h200-sxm"));
     // 8 tiles of 512 blocks over 132 SMs: ceil(1.1 x 4096 / 132) = 35 blocks per SM, 15 splits.
     CHECK(p.tiling.split == 15);
@@ -198,8 +190,9 @@ TEST_CASE("a causal mask never costs time once there are blocks to leave out",
 }
 
 TEST_CASE("longer sequences take longer, up to the kernels' own steps", "[attention][property]") {
-    // Within a tile and a block nothing changes but bytes. Over steps, the kernels' choice of splits
-    // and the fill of the last wave may gain time, but twice the length gains at most a fifth.
+    // Within a tile and a block nothing changes but bytes. Over steps, the kernels' choice of
+    // splits and the fill of the last wave may gain time, but twice the length gains at most a
+    // fifth.
     Draw draw;
     for (int i = 0; i < 4000; ++i) {
         Attention op = draw.call(i % 2 == 0);

@@ -1,0 +1,37 @@
+// Measured rows and error bounds of the accuracy tests.
+//
+//   const auto folder = reference_folder();          // RIDGE_REFERENCE; empty: skip
+//   const Accuracy accuracy = accuracy_of(rows, machine_of);
+//   check_bounds(accuracy, "attention.decode.h200-sxm");
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "measure/fit/rows.h"
+#include "model/machine.h"
+
+namespace ridge::test {
+
+/// The directory that RIDGE_REFERENCE names. Where it names none, prints why the test skips.
+[[nodiscard]] std::optional<std::string> reference_folder();
+
+/// Errors in per cent.
+struct Accuracy {
+    std::size_t rows = 0;
+    double mean = 0.0;
+    double p90 = 0.0;
+    double coverage = 0.0;  ///< share of times inside the predicted band
+};
+
+[[nodiscard]] Accuracy accuracy_of(
+    const std::vector<measure::MeasuredRow>& rows,
+    const std::function<const model::Machine&(const std::string&)>& machine);
+
+/// Checks mean and p90 against the table of this name in bounds.toml, which must exist, and the
+/// coverage against `[coverage]`.
+void check_bounds(const Accuracy& accuracy, const std::string& name);
+
+}  // namespace ridge::test
