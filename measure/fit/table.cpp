@@ -5,6 +5,7 @@ namespace ridge::measure {
 const std::vector<FitProgram>& fit_programs() {
     static const std::vector<FitProgram> programs{
         {"memory", "streaming and row kernels of an eager framework", fit_memory},
+        {"matmul", "library matrix products: 16-bit, 8-bit and fp32", fit_matmul},
         {"collective", "collectives among the GPUs of one node", fit_collective}};
     return programs;
 }
