@@ -15,8 +15,12 @@
 
 namespace ridge::test {
 
-/// The directory that RIDGE_REFERENCE names. Where it names none, prints why the test skips.
+/// The directory that RIDGE_REFERENCE names, in the environment or in the build's cache. Where there
+/// is none, prints why the test skips.
 [[nodiscard]] std::optional<std::string> reference_folder();
+
+/// The catalogue's machine of that name, resolved once.
+[[nodiscard]] const model::Machine& machine_of(const std::string& gpu);
 
 /// Errors in per cent.
 struct Accuracy {
@@ -30,8 +34,11 @@ struct Accuracy {
     const std::vector<measure::MeasuredRow>& rows,
     const std::function<const model::Machine&(const std::string&)>& machine);
 
-/// Checks mean and p90 against the table of this name in bounds.toml, which must exist, and the
-/// coverage against `[coverage]`.
+/// Checks mean and p90 against the table of this name in bounds.toml, which must exist.
+void check_errors(const Accuracy& accuracy, const std::string& name);
+
+/// The same, and the coverage against `[coverage]`: for classes whose band was validated on many
+/// rows of several kinds.
 void check_bounds(const Accuracy& accuracy, const std::string& name);
 
 }  // namespace ridge::test

@@ -1,7 +1,4 @@
 // Attention of a serving engine, prefill and decode, against the times of aiconfigurator's tables.
-#include <map>
-
-#include "hardware/catalogue.h"
 #include "tests/accuracy/reference.h"
 #include "tests/catch.h"
 
@@ -9,18 +6,6 @@ namespace ridge::test {
 namespace {
 
 using measure::MeasuredRow;
-
-const hardware::Catalogue& catalogue() {
-    static const hardware::Catalogue embedded = hardware::Catalogue::embedded();
-    return embedded;
-}
-
-const model::Machine& machine(const std::string& gpu) {
-    static std::map<std::string, model::Machine> machines;
-    const auto found = machines.find(gpu);
-    if (found != machines.end()) return found->second;
-    return machines.emplace(gpu, model::make_machine(catalogue().at(gpu))).first->second;
-}
 
 /// Prefill is judged over 20 us, decoding whole.
 std::vector<MeasuredRow> judged_rows(const std::string& folder, const std::string& phase,
@@ -38,7 +23,7 @@ TEST_CASE("attention of measured GPUs", "[accuracy]") {
     if (!folder) return;
     for (const std::string phase : {"prefill", "decode"}) {
         for (const std::string gpu : {"h200-sxm", "h100-sxm", "a100-sxm-80gb"}) {
-            check_bounds(accuracy_of(judged_rows(*folder, phase, gpu), machine),
+            check_bounds(accuracy_of(judged_rows(*folder, phase, gpu), machine_of),
                          "attention." + phase + "." + gpu);
         }
     }
@@ -48,12 +33,12 @@ TEST_CASE("attention with the family's parameters", "[accuracy]") {
     const auto folder = reference_folder();
     if (!folder) return;
     // The H100 NVL has no fit of its own: its parameters are the family's.
-    const model::Machine& relative = machine("h100-nvl");
+    const model::Machine& relative = machine_of("h100-nvl");
     REQUIRE(relative.attention.has_value());
     REQUIRE(!relative.attention->flash3->own);
     for (const std::string phase : {"prefill", "decode"}) {
         for (const std::string gpu : {"h200-sxm", "h100-sxm"}) {
-            model::Machine borrowed = machine(gpu);
+            model::Machine borrowed = machine_of(gpu);
             borrowed.attention = relative.attention;
             const Accuracy accuracy =
                 accuracy_of(judged_rows(*folder, phase, gpu),
