@@ -130,6 +130,16 @@ std::vector<Record> RecordFilter::apply(std::vector<Record> records) const {
 model::Parameters parameters_of(const measure::Question& question) {
     model::Parameters parameters =
         model::parse_operation(measure::canonical_text(question.operation)).parameters;
+    // Fields that the canonical text leaves out, so that conditions can name them.
+    const auto fill = [&parameters, &question](Field field, Field source, std::int64_t otherwise) {
+        const auto kind = model::parse_operation_kind(name_of(question.operation));
+        if (!applies(kind, field) || parameters.has(field)) return;
+        parameters.set_count(field, parameters.count_or(source, otherwise));
+    };
+    fill(Field::batch, Field::batch, 1);
+    fill(Field::kv_heads, Field::heads, 1);
+    fill(Field::seq_kv, Field::seq_q, 1);
+    fill(Field::causal, Field::causal, 0);
     parameters.set(Field::impl, name_of(question.execution.implementation));
     parameters.set(Field::l2, name_of(question.execution.l2));
     parameters.set(Field::launch, name_of(question.execution.launch));
