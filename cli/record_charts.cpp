@@ -25,6 +25,33 @@ std::string class_name(const Record& record) {
                        name_of(record.question.execution.implementation));
 }
 
+/// Short and yet one of its kind among records of one type: "matmul wgmma 4096x4096x4096".
+std::string label_of(const Record& record) {
+    const measure::Question& question = record.question;
+    const model::OperationText text =
+        model::parse_operation(measure::canonical_text(question.operation));
+    std::string shape;
+    std::string rest;
+    for (const model::FieldInfo& info : model::field_table()) {
+        if (!text.parameters.has(info.field) || info.field == Field::dtype) continue;
+        const std::string value = text.parameters.text(info.field);
+        if (info.kind == model::FieldKind::count) {
+            shape += (shape.empty() ? " " : "x") + value;
+        } else {
+            rest += " " + (info.kind == model::FieldKind::flag ? std::string(info.name) : value);
+        }
+    }
+    if (question.execution.l2 == model::L2State::cold) rest += " cold";
+    if (question.execution.launch != model::LaunchMode::kernel) {
+        rest += " " + std::string(name_of(question.execution.launch));
+    }
+    if (question.pattern != measure::DataPattern::normal) {
+        rest += " " + std::string(name_of(question.pattern));
+    }
+    return fmt::format("{} {}{}{}", name_of(question.operation),
+                       name_of(question.execution.implementation), shape, rest);
+}
+
 std::vector<plot::Term> tooltip(const Comparison& comparison, const Record& record) {
     std::vector<plot::Term> terms{{"measured", format(record.time(), 4)},
                                   {"predicted", format(comparison.prediction.time, 4)},
@@ -229,7 +256,7 @@ void add_record_points(plot::Roofline& chart, const Validation& validation,
         const Record& record = records[comparison.record];
         const model::Work& work = comparison.prediction.work;
         const auto* counters = std::get_if<measure::Counters>(&record.counters);
-        const std::string name = canonical_text(record.question);
+        const std::string name = label_of(record);
         std::optional<Bytes> dram;
         if (counters != nullptr && counters->dram_read && counters->dram_write) {
             dram = *counters->dram_read + *counters->dram_write;
