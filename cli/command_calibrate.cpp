@@ -79,12 +79,12 @@ int calibrate_device(const Context& context, const CalibrateArguments& arguments
                             : "ridge: the device stopped working; nothing was written\n");
         return interruption.requested() ? interrupted : device_failure;
     }
-    write_results(context, calibration);
     if (!arguments.output.empty()) {
         write_file(arguments.output,
                    measure::to_overlay(calibration, base.name, base.title, base.vendor));
         context.err << "wrote " << arguments.output << '\n';
     }
+    write_results(context, calibration);
     return success;
 }
 
