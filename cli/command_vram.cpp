@@ -74,10 +74,14 @@ Need need_of(const VramOptions& options) {
     return need;
 }
 
-/// Decimal as traffic is, and binary as capacities are: both stand on the packaging.
-std::string both(Bytes bytes) {
-    return format_traffic(bytes, 4) + " (" + format_capacity(bytes) + ")";
+/// Decimal gigabytes as the literature prints them, smaller sizes in their own unit.
+std::string decimal(Bytes bytes) {
+    if (bytes < units::GB) return format_traffic(bytes, 4);
+    return format_number(bytes.in(units::GB), 5) + " GB";
 }
+
+/// Decimal and binary, because sources use either.
+std::string both(Bytes bytes) { return decimal(bytes) + " (" + format_capacity(bytes) + ")"; }
 
 void write_parts(const Context& context, const Need& need) {
     Table table{.columns = {{"  tensor"}, {"phase"}, {"bytes", Align::right},
@@ -85,9 +89,9 @@ void write_parts(const Context& context, const Need& need) {
                 .rows = {}};
     for (const model::Allocation& part : need.footprint.parts) {
         table.rows.push_back({"  " + std::string(part.name), std::string(name_of(part.phase)),
-                              format_traffic(part.bytes, 4), format_capacity(part.bytes)});
+                              decimal(part.bytes), format_capacity(part.bytes)});
     }
-    table.rows.push_back({"  total", "", format_traffic(need.footprint.total(), 4),
+    table.rows.push_back({"  total", "", decimal(need.footprint.total()),
                           format_capacity(need.footprint.total())});
     write_text(context.out, table);
 }

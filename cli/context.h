@@ -1,15 +1,31 @@
 // What a command may touch of the outside world: its streams and what it knows of the terminal.
 //
 // Libraries never print; commands print to `out` and `err` of the context, which a test replaces
-// by string streams.
+// by string streams. Commands that measure open a device through `open_device`, which a test
+// replaces by a fake one.
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <iosfwd>
+#include <memory>
+
+#include "measure/device.h"
 
 namespace ridge::cli {
 
 /// Exit codes of the program.
-enum ExitCode : int { success = 0, usage = 1, bad_data = 2, device_failure = 3, bound_exceeded = 4, internal = 70 };
+enum ExitCode : int {
+    success = 0,
+    usage = 1,
+    bad_data = 2,
+    device_failure = 3,
+    bound_exceeded = 4,
+    internal = 70,
+    interrupted = 130  ///< as shells report a Ctrl-C
+};
+
+using OpenDevice = std::function<measure::Maybe<std::unique_ptr<measure::Device>>(std::int32_t)>;
 
 struct Context {
     std::istream& in;
@@ -18,6 +34,7 @@ struct Context {
     bool colour = false;   ///< ANSI colour on `out`
     bool terminal = false; ///< `err` is a terminal: progress may be shown
     int width = 80;        ///< columns of the terminal
+    OpenDevice open_device = measure::open_device;
 };
 
 }  // namespace ridge::cli

@@ -98,6 +98,7 @@ class Case {
     [[nodiscard]] virtual Maybe<Counters> counters(std::span<const CounterGroup> groups) = 0;
 };
 
+/// The DRAM benchmarks flush the L2 before every sample and so show DRAM at every size.
 enum class Microbenchmark : std::uint8_t {
     dram_read,
     dram_write,

@@ -33,13 +33,4 @@ Work elementwise_work(const Elementwise& op, Implementation implementation) {
     return work;
 }
 
-Bytes elementwise_footprint(const Elementwise& op, Implementation implementation) {
-    const ExpressionCounts fused = counts_of(op, Fusion::fused);
-    double tensors = fused.passes();
-    if (implementation != Implementation::fused && counts_of(op, Fusion::unfused).kernels > 1) {
-        tensors += 2.0;
-    }
-    return tensors * pass_of(op);
-}
-
 }  // namespace ridge::model

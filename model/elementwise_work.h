@@ -17,7 +17,4 @@ namespace ridge::model {
 /// those of the fused kernel.
 [[nodiscard]] Work elementwise_work(const Elementwise& op, Implementation implementation);
 
-/// Inputs, output and, unfused, the largest pair of intermediates alive at once.
-[[nodiscard]] Bytes elementwise_footprint(const Elementwise& op, Implementation implementation);
-
 }  // namespace ridge::model

@@ -19,7 +19,7 @@ constexpr std::array<FieldInfo, field_count> fields{{
     {n, "n", FieldKind::count, "columns of B and C"},
     {k, "k", FieldKind::count, "columns of A, rows of B"},
     {accumulate, "accumulate", FieldKind::word, "accumulator type (fp32; fp16; fp64)"},
-    {output, "output", FieldKind::word, "element type of C"},
+    {out_dtype, "out_dtype", FieldKind::word, "element type of C"},
     {a_layout, "a_layout", FieldKind::word, "row (k contiguous) or column"},
     {b_layout, "b_layout", FieldKind::word, "row (n contiguous) or column"},
     {epilogue, "epilogue", FieldKind::word, "none, bias, bias_relu, bias_gelu, accumulate"},
@@ -50,7 +50,7 @@ constexpr std::array<FieldInfo, field_count> fields{{
 
 constexpr std::array common_required_rows{rows, cols};
 constexpr std::array matmul_required{m, n, k};
-constexpr std::array matmul_optional{dtype,    batch,    accumulate, output, a_layout,
+constexpr std::array matmul_optional{dtype,    batch,    accumulate, out_dtype, a_layout,
                                      b_layout, epilogue, impl,       tile,   l2,
                                      launch};
 constexpr std::array attention_required{heads, head_dim};
@@ -278,7 +278,7 @@ Matmul make_matmul(const Parameters& p) {
             .k = p.count(k),
             .type = type,
             .accumulate = enumerator_or(p, accumulate, default_accumulator(type)),
-            .output = enumerator_or(p, output, default_output(type)),
+            .output = enumerator_or(p, out_dtype, default_output(type)),
             .a_layout = enumerator_or(p, a_layout, Layout::row_major),
             .b_layout = enumerator_or(p, b_layout, Layout::row_major),
             .epilogue = enumerator_or(p, epilogue, Epilogue::none)};

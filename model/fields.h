@@ -54,7 +54,7 @@ enum class Field : std::uint8_t {
     n,
     k,
     accumulate,
-    output,
+    out_dtype,
     a_layout,
     b_layout,
     epilogue,

@@ -57,6 +57,11 @@ struct OneHeadFormula {
 };
 [[nodiscard]] OneHeadFormula one_head_formula(const Attention& attention);
 
+/// The pass whose peak a prediction reports: training when it asks for the backward direction.
+[[nodiscard]] constexpr Pass pass_of(Direction direction) {
+    return direction == Direction::backward ? Pass::training : Pass::inference;
+}
+
 [[nodiscard]] std::string_view name_of(Pass pass);
 [[nodiscard]] std::string_view name_of(Phase phase);
 /// "inference" or "training"; InputError names the field and both words.

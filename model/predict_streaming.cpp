@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "model/elementwise_work.h"
+#include "model/footprint.h"
 #include "model/predict.h"
 #include "model/roofline.h"
 #include "model/row_work.h"
@@ -49,7 +50,7 @@ Outcome predict(const Elementwise& op, const Execution& execution, const Machine
     }
     Prediction prediction = streaming_prediction(elementwise_work(op, implementation), op.type,
                                                  execution, implementation, machine);
-    prediction.footprint = elementwise_footprint(op, implementation);
+    prediction.footprint = footprint(op, implementation, pass_of(op.direction)).total();
     return prediction;
 }
 

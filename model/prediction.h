@@ -30,7 +30,9 @@ struct Work {
     Bytes shared;              ///< between shared memory and the pipes, 0 where not modelled
     std::int32_t kernels = 1;
 
-    [[nodiscard]] Flop flop() const { return tensor + fma; }
+    /// FLOP as the field counts them: the matrix products where there are any, else the vector
+    /// arithmetic (attention's softmax arithmetic is in `fma` and `special` alone).
+    [[nodiscard]] Flop flop() const { return tensor > Flop{} ? tensor : fma; }
     [[nodiscard]] Bytes compulsory() const { return compulsory_read + compulsory_write; }
     [[nodiscard]] Bytes dram() const { return dram_read + dram_write; }
 

@@ -51,9 +51,15 @@ bool overlap(const Box& a, const Box& b) {
 }
 
 bool overlap(const Box& box, const Segment& segment) {
-    const Axes axes = axes_of(box);
     const Vec2 from = segment.from - box.center;
     const Vec2 to = segment.to - box.center;
+    // Most segments lie wholly to one side of the box's circumscribed square.
+    const double radius = box.half_width + box.half_height;
+    if (std::min(from.x, to.x) > radius || std::max(from.x, to.x) < -radius ||
+        std::min(from.y, to.y) > radius || std::max(from.y, to.y) < -radius) {
+        return false;
+    }
+    const Axes axes = axes_of(box);
     const Segment local = {.from = {dot(from, axes.along), dot(from, axes.across)},
                            .to = {dot(to, axes.along), dot(to, axes.across)}};
     const Rect rect = {.left = -box.half_width,

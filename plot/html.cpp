@@ -142,9 +142,9 @@ std::string json_of(const std::vector<Item>& items) {
     std::string out = "[";
     for (std::size_t i = 0; i < items.size(); ++i) {
         const Item& item = items[i];
-        out += fmt::format("{}{{\"kind\":{},\"name\":{},\"series\":{},\"terms\":[",
-                           i == 0 ? "" : ",\n", script_json_string(item.kind),
-                           script_json_string(item.name), script_json_string(item.series));
+        out += fmt::format(R"({}{{"kind":{},"name":{},"series":{},"terms":[)", i == 0 ? "" : ",\n",
+                           script_json_string(item.kind), script_json_string(item.name),
+                           script_json_string(item.series));
         for (std::size_t k = 0; k < item.terms.size(); ++k) {
             out +=
                 fmt::format("{}[{},{}]", k == 0 ? "" : ",", script_json_string(item.terms[k].name),
@@ -241,7 +241,7 @@ std::string render_html(const Chart& chart) {
     out += table_of("Roofs and reference lines", others);
     out += "</main>\n<div id=\"tip\" role=\"tooltip\" hidden></div>\n";
     out +=
-        "<script type=\"application/json\" id=\"items\">" + json_of(items) + "</script>\n<script>";
+        R"(<script type="application/json" id="items">)" + json_of(items) + "</script>\n<script>";
     out += page_script;
     return out + "</script>\n</body>\n</html>\n";
 }

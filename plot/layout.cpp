@@ -35,21 +35,8 @@ std::string fitted(std::string_view text, double width, FontRole role) {
 
 /// Breaks a note into lines of at most `width` pixels at its spaces.
 std::vector<std::string> wrapped(const std::string& text, double width, FontRole role) {
-    std::vector<std::string> lines;
-    std::string line;
-    std::string_view rest = text;
-    while (!rest.empty()) {
-        const std::size_t space = std::min(rest.find(' '), rest.size());
-        const std::string word(rest.substr(0, space));
-        rest.remove_prefix(std::min(space + 1, rest.size()));
-        const std::string longer = line.empty() ? word : line + ' ' + word;
-        if (!line.empty() && width_of(longer, role) > width) {
-            lines.push_back(std::exchange(line, word));
-        } else {
-            line = longer;
-        }
-    }
-    if (!line.empty()) lines.push_back(line);
+    std::vector<std::string> lines =
+        wrap_text(text, [=](std::string_view line) { return width_of(line, role) <= width; });
     for (std::string& each : lines) each = fitted(each, width, role);
     return lines;
 }
@@ -370,15 +357,42 @@ class PageLayout {
         beside(annotation.right_of_drop, 1.0);
     }
 
+    /// Marks with a label that fall on the same pixel as this one.
+    [[nodiscard]] std::vector<std::size_t> labelled_at(Vec2 at) const {
+        std::vector<std::size_t> out;
+        for (std::size_t i = 0; i < chart_.marks.size(); ++i) {
+            const bool near = length(out_.marks[i].at - at) < 1.0;
+            if (near && chart_.marks[i].labelled) out.push_back(i);
+        }
+        return out;
+    }
+
+    /// A name per mark; where many marks coincide one label counts them and the key names them.
+    void request_mark_labels() {
+        constexpr std::size_t crowd = 4;
+        for (std::size_t i = 0; i < chart_.marks.size(); ++i) {
+            const Mark& mark = chart_.marks[i];
+            if (!mark.labelled) continue;
+            PlacedLabel label = {
+                .text = {}, .full = mark.name, .owner = LabelOwner::mark, .index = i};
+            const std::vector<std::size_t> here = labelled_at(out_.marks[i].at);
+            if (here.size() >= crowd) {
+                overflow_.push_back(mark.name + where(mark));
+                if (i != here.front()) continue;
+                label.full = fmt::format("{} points, listed below", here.size());
+            }
+            request_beside(label, out_.marks[i].at, mark.radius, 1.0);
+        }
+    }
+
+    [[nodiscard]] static std::string where(const Mark& mark) {
+        return fmt::format(" ({}, {})", number_text(mark.x), number_text(mark.y));
+    }
+
     void place_labels_in_frame() {
         request_curve_labels();
         request_annotation_labels();
-        for (std::size_t i = 0; i < chart_.marks.size(); ++i) {
-            if (!chart_.marks[i].labelled) continue;
-            const PlacedLabel label = {
-                .text = {}, .full = chart_.marks[i].name, .owner = LabelOwner::mark, .index = i};
-            request_beside(label, out_.marks[i].at, chart_.marks[i].radius, 1.0);
-        }
+        request_mark_labels();
         Obstacles fixed = obstacles();
         const std::vector<PlacedLabel> homeless = settle(fixed);
         place_key(homeless, fixed);
@@ -419,12 +433,12 @@ class PageLayout {
             const std::string letter = key_letter(letters++);
             Vec2 at;
             double radius = 1.0;
-            std::string where;
+            std::string place;
             if (label.owner == LabelOwner::mark) {
                 const Mark& mark = chart_.marks[label.index];
                 at = out_.marks[label.index].at;
                 radius = mark.radius;
-                where = fmt::format(" ({}, {})", number_text(mark.x), number_text(mark.y));
+                place = where(mark);
             } else {
                 const auto& part = out_.curves[label.index].parts.front();
                 at = 0.5 * (part.front() + part.back());
@@ -434,7 +448,7 @@ class PageLayout {
             keyed.role = FontRole::emphasis;
             request_beside(keyed, at, radius, 1.0);
             entries.push_back(fmt::format(
-                "{}  {}{}", letter, fitted(label.full, label_limit, FontRole::detail), where));
+                "{}  {}{}", letter, fitted(label.full, label_limit, FontRole::detail), place));
         }
         settle(fixed);
         list_key(entries);
@@ -443,13 +457,15 @@ class PageLayout {
     void list_key(const std::vector<std::string>& entries) {
         if (entries.empty()) return;
         constexpr std::size_t columns = 3;
-        const double column = (out_.page.width - 2 * edge) / columns;
+        const double column_width = (out_.page.width - 2 * edge) / columns;
         const std::size_t rows = (entries.size() + columns - 1) / columns;
         for (std::size_t i = 0; i < entries.size(); ++i) {
-            const Vec2 at = {edge + static_cast<double>(i / rows) * column,
-                             out_.page.height + static_cast<double>(i % rows) * line_height + 6.0};
+            const std::size_t column = i / rows;
+            const std::size_t row = i % rows;
+            const Vec2 at = {edge + static_cast<double>(column) * column_width,
+                             out_.page.height + static_cast<double>(row) * line_height + 6.0};
             out_.key.push_back({.at = at,
-                                .text = fitted(entries[i], column - 12.0, FontRole::detail),
+                                .text = fitted(entries[i], column_width - 12.0, FontRole::detail),
                                 .full = entries[i],
                                 .role = FontRole::detail});
         }

@@ -100,7 +100,7 @@ std::string marker_path(Marker marker, Vec2 at, double r) {
 std::string marker_element(const Style& style, Origin origin, Vec2 at, double radius) {
     const bool open = origin == Origin::predicted || style.marker == Marker::plus ||
                       style.marker == Marker::cross;
-    return fmt::format("<path class=\"marker s-{0} {1}{2}\" d=\"{3}\"/>", name_of(style.color),
+    return fmt::format(R"(<path class="marker s-{0} {1}{2}" d="{3}"/>)", name_of(style.color),
                        open ? "hollow" : "f-", open ? "" : name_of(style.color),
                        marker_path(style.marker, at, radius));
 }
@@ -176,7 +176,7 @@ class SvgWriter {
         for (const PlacedBand& placed : layout_.bands) {
             const Band& band = chart_.bands[placed.band];
             out_ +=
-                fmt::format("<path class=\"band f-{}\" fill-opacity=\"{}\" d=\"{}Z\">",
+                fmt::format(R"(<path class="band f-{}" fill-opacity="{}" d="{}Z">)",
                             name_of(band.color), coordinate(band.opacity), path_of(placed.outline));
             if (use_ == SvgUse::file)
                 out_ += fmt::format("<title>{}</title>", escape_markup(band.name));
@@ -219,9 +219,8 @@ class SvgWriter {
         const std::string text = escape_markup(item_text(items_[item]));
         if (use_ == SvgUse::file)
             return fmt::format("<g class=\"{}\"><title>{}</title>", classes, text);
-        return fmt::format(
-            "<g class=\"{}\" data-i=\"{}\" tabindex=\"{}\" role=\"img\" aria-label=\"{}\">",
-            classes, item, item == 0 ? "0" : "-1", text);
+        return fmt::format(R"(<g class="{}" data-i="{}" tabindex="{}" role="img" aria-label="{}">)",
+                           classes, item, item == 0 ? "0" : "-1", text);
     }
 
     void curves() {
@@ -236,11 +235,11 @@ class SvgWriter {
                                                                "reference"};
             const auto role = roles.at(static_cast<std::size_t>(curve.role));
             out_ += is_item ? open_item(role, item++) : "<g>";
-            out_ += fmt::format("<path class=\"line {}s-{}\" stroke-width=\"{}\"{} d=\"{}\"/>",
+            out_ += fmt::format(R"(<path class="line {}s-{}" stroke-width="{}"{} d="{}"/>)",
                                 is_item ? "" : fmt::format("{} ", role), name_of(curve.style.color),
                                 coordinate(curve.style.width), dash_attribute(curve.style.dash), d);
             if (is_item && use_ == SvgUse::page) {
-                out_ += fmt::format("<path class=\"hit-line\" d=\"{}\"/>", d);
+                out_ += fmt::format(R"(<path class="hit-line" d="{}"/>)", d);
             }
             out_ += "</g>\n";
         }
@@ -278,7 +277,7 @@ class SvgWriter {
             out_ += open_item(fmt::format("point {}", items_[i].kind), i);
             out_ += marker_element(mark.style, mark.origin, layout_.marks[i].at, mark.radius);
             if (use_ == SvgUse::page) {
-                out_ += fmt::format("<circle class=\"hit\" cx=\"{}\" cy=\"{}\" r=\"2\"/>",
+                out_ += fmt::format(R"(<circle class="hit" cx="{}" cy="{}" r="2"/>)",
                                     coordinate(layout_.marks[i].at.x),
                                     coordinate(layout_.marks[i].at.y));
             }

@@ -91,20 +91,8 @@ class TerminalWriter {
     }
 
     void wrapped_line(std::string_view text) {
-        std::string_view rest = text;
-        std::string current;
-        while (!rest.empty()) {
-            const std::size_t space = std::min(rest.find(' '), rest.size());
-            const std::string word(rest.substr(0, space));
-            rest.remove_prefix(std::min(space + 1, rest.size()));
-            const std::string longer = current.empty() ? word : current + ' ' + word;
-            if (!current.empty() && text_columns(longer) > width()) {
-                line(std::exchange(current, word));
-            } else {
-                current = longer;
-            }
-        }
-        if (!current.empty()) line(current);
+        const auto fits = [this](std::string_view part) { return text_columns(part) <= width(); };
+        for (const std::string& part : wrap_text(text, fits)) line(part);
     }
 
     [[nodiscard]] Vec2 dots(const Vertex& vertex) const {
@@ -288,8 +276,7 @@ class TerminalWriter {
         const int size = text_columns(text);
         const Segment& piece = pieces.front();
         const bool rising = piece.from.y - piece.to.y > 2.0;
-        for (const double offset :
-             {0.0, -0.1, 0.1, -0.2, 0.2, -0.3, 0.3, -0.4, 0.4, 0.5, -0.5, 0.6, -0.7, -0.9}) {
+        for (const double offset : {0.0, -0.1, 0.1, -0.2, 0.2, -0.3, 0.3, -0.4, 0.4, -0.5, 0.5}) {
             const double at = curve.prefer + offset;
             if (at < 0.0 || at > 1.0) continue;
             const Vec2 dot = piece.from + at * (piece.to - piece.from);
@@ -409,13 +396,15 @@ class TerminalWriter {
         if (measured) header += right("measured");
         line(header);
         const auto number = [&](const std::optional<double>& value) {
-            return right(value ? number_text(*value) : "-");
+            return right(value ? shown(number_text(*value)) : "-");
         };
         for (const ListRow& row : list_) {
             const std::string hidden =
-                row.hidden_by.empty() ? "" : fmt::format(" (under {})", row.hidden_by);
+                row.hidden_by.empty() ? "" : fmt::format(" (under {})", shown(row.hidden_by));
             const std::string name =
-                truncate_to_columns(row.name, name_width - text_columns(hidden)) + hidden;
+                truncate_to_columns(shown(row.name), name_width - text_columns(hidden),
+                                    is_ascii() ? "~" : "…") +
+                hidden;
             std::string text = fmt::format(" {:<4}{}", row.keys, name);
             text += std::string(
                 static_cast<std::size_t>(std::max(0, name_width - text_columns(name))), ' ');

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 namespace ridge::plot {
 
@@ -284,6 +285,25 @@ std::string truncate_to_columns(std::string_view text, int columns, std::string_
         if (used <= limit) append_utf8(out, code);
     });
     return columns > 0 ? out.append(ellipsis) : std::string{};
+}
+
+std::vector<std::string> wrap_text(std::string_view text,
+                                   const std::function<bool(std::string_view)>& fits) {
+    std::vector<std::string> lines;
+    std::string line;
+    while (!text.empty()) {
+        const std::size_t space = std::min(text.find(' '), text.size());
+        const std::string word(text.substr(0, space));
+        text.remove_prefix(std::min(space + 1, text.size()));
+        std::string longer = line.empty() ? word : fmt::format("{} {}", line, word);
+        if (!line.empty() && !fits(longer)) {
+            lines.push_back(std::exchange(line, word));
+        } else {
+            line = std::move(longer);
+        }
+    }
+    if (!line.empty()) lines.push_back(std::move(line));
+    return lines;
 }
 
 std::string to_ascii(std::string_view text) {

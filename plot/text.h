@@ -12,8 +12,10 @@
 // average width, an East Asian one or an emoji as a full em (two columns).
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace ridge::plot {
 
@@ -43,6 +45,10 @@ enum class Weight { regular, bold };
 /// The text, or as much of it as fits `columns` followed by `ellipsis`.
 [[nodiscard]] std::string truncate_to_columns(std::string_view text, int columns,
                                               std::string_view ellipsis = "…");
+
+/// Lines broken at spaces as late as `fits` allows; a word that does not fit has its own line.
+[[nodiscard]] std::vector<std::string> wrap_text(std::string_view text,
+                                                 const std::function<bool(std::string_view)>& fits);
 
 /// Characters outside ASCII replaced by near ASCII ones ("10⁵" becomes "10^5"), '?' where there is
 /// none.

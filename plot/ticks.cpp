@@ -54,8 +54,11 @@ std::vector<Tick> linear_ticks(const Range& range, int most_labels) {
     const auto last_of = [&] { return std::floor(range.high / step + slack); };
     while (last_of() - first_of() + 1 > most_labels) step = step_at_least(step * 1.5);
     std::vector<Tick> out;
-    for (double i = first_of(); i <= last_of(); i += 1.0) {
-        out.push_back({.value = i * step, .text = tick_text(i * step, step)});
+    const double first = first_of();
+    const int count = static_cast<int>(last_of() - first) + 1;
+    for (int i = 0; i < count; ++i) {
+        const double value = (first + i) * step;
+        out.push_back({.value = value, .text = tick_text(value, step)});
     }
     return out;
 }
@@ -104,7 +107,7 @@ std::vector<Tick> log_ticks(const Range& range, int most_labels) {
         }
         return out;
     }
-    const std::size_t most = static_cast<std::size_t>(most_labels);
+    const auto most = static_cast<std::size_t>(most_labels);
     const bool decades_only = all.marks.size() > most && all.decades >= 2;
     const std::size_t stride = decades_only ? 1 : (all.marks.size() + most - 1) / most;
     for (std::size_t i = 0; i < all.marks.size(); ++i) {

@@ -1,6 +1,6 @@
 // Writes the sample charts to a folder, for looking at them:  ridge_plot_samples FOLDER
-#include <cstdio>
 #include <exception>
+#include <iostream>
 #include <string>
 
 #include "plot/export.h"
@@ -10,7 +10,7 @@
 int main(int argc, char** argv) {
     using namespace ridge::plot;
     if (argc != 2) {
-        std::fputs("usage: ridge_plot_samples FOLDER\n", stderr);
+        std::cerr << "usage: ridge_plot_samples FOLDER\n";
         return 1;
     }
     try {
@@ -18,7 +18,7 @@ int main(int argc, char** argv) {
         const auto write = [&folder](const std::string& name, const Chart& chart) {
             write_chart(folder + "/" + name + ".svg", chart);
             write_chart(folder + "/" + name + ".html", chart);
-            std::puts(render_terminal(chart, {.columns = 80, .rows = 26}).c_str());
+            std::cout << render_terminal(chart, {.columns = 80, .rows = 26}) << "\n";
         };
         write("predictions", roofline_chart(samples::predictions()));
         write("comparison", roofline_chart(samples::comparison()));
@@ -26,7 +26,7 @@ int main(int argc, char** argv) {
         write("accuracy", scatter_chart(samples::accuracy()));
         write("hostile", roofline_chart(samples::hostile()));
     } catch (const std::exception& error) {
-        std::fprintf(stderr, "%s\n", error.what());
+        std::cerr << error.what() << "\n";
         return 1;
     }
     return 0;

@@ -119,6 +119,7 @@ Scatter accuracy() {
     out.subtitle = "300 records; the bands hold relative errors of 10 % and 20 %";
     out.x = {.title = "Predicted", .unit = "us"};
     out.y = {.title = "Measured", .unit = "us"};
+    // NOLINTNEXTLINE(cert-msc32-c,cert-msc51-cpp): the sample must not change
     std::mt19937 random(7);
     constexpr std::array<const char*, 5> names = {"matmul", "attention", "elementwise", "softmax",
                                                   "layernorm"};

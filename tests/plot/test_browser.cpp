@@ -1,5 +1,8 @@
 // Opens pages in headless Chromium: everything is drawn, no script error, names stay text, tooltips
 // appear on focus. Each page gets a probe script that writes what it finds into the document.
+#include <fmt/format.h>
+#include <unistd.h>
+
 #include <filesystem>
 #include <fstream>
 #include <iostream>
@@ -37,6 +40,8 @@ constexpr const char* probe = R"(<script>
   const point = document.querySelector('svg [data-i="0"]');
   if (point) {
     point.focus();
+    // A window in the background moves the focus without saying so.
+    if (!document.hasFocus()) point.dispatchEvent(new FocusEvent('focusin', {bubbles: true}));
     result.hidden_focus = tip.hidden;
     result.tip_name = tip.querySelector('strong').textContent;
     result.tip_terms = [...tip.querySelectorAll('dt')].map((n) => n.textContent);
@@ -98,16 +103,22 @@ nlohmann::json probed(const std::string& program, const Chart& chart, const std:
     const std::string html =
         replaced(replaced(render_html(chart), "</body>", probe), "<meta charset=\"utf-8\">",
                  std::string("<meta charset=\"utf-8\">") + listener);
-    const auto path = std::filesystem::temp_directory_path() / ("ridge_browser_" + name + ".html");
+    // A profile of its own: browsers that share one wait for each other or refuse to start.
+    const auto folder = std::filesystem::temp_directory_path() /
+                        fmt::format("ridge_browser_{}_{}", ::getpid(), name);
+    std::filesystem::create_directories(folder);
+    const auto path = folder / "page.html";
     std::ofstream(path, std::ios::binary) << html;
-    const ProcessResult page = run_process(
-        {program, "--headless", "--no-sandbox", "--disable-gpu", "--window-size=1100,900",
-         "--virtual-time-budget=2000", "--dump-dom", "file://" + path.string()},
-        "");
-    std::filesystem::remove(path);
+    const ProcessResult page =
+        run_process({program, "--headless", "--no-sandbox", "--disable-gpu",
+                     "--window-size=1100,900", "--user-data-dir=" + (folder / "profile").string(),
+                     "--virtual-time-budget=2000", "--dump-dom", "file://" + path.string()},
+                    "");
+    std::filesystem::remove_all(folder);
     const std::string attribute = "data-result=\"";
     const std::size_t from = page.output.find(attribute);
-    INFO(page.errors);
+    INFO("exit code " << page.exit_code << ", " << page.output.size()
+                      << " bytes: " << page.output.substr(0, 400) << page.errors);
     REQUIRE(from != std::string::npos);
     const std::size_t begin = from + attribute.size();
     return nlohmann::json::parse(

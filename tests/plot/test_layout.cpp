@@ -178,7 +178,7 @@ TEST_CASE("extreme values keep every coordinate on the page", "[layout]") {
 }
 
 TEST_CASE("tick labels do not run into each other", "[layout]") {
-    for (double high = 20.0; high < 1e9; high *= 13.0) {
+    for (const double high : {20.0, 260.0, 3.4e3, 4.4e4, 5.7e5, 7.4e6, 9.7e7}) {
         Roofline roofline = samples::predictions();
         roofline.x.low = 0.001;
         roofline.x.high = high;

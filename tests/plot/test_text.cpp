@@ -32,7 +32,7 @@ TEST_CASE("widths follow the metrics of Helvetica", "[text]") {
 
 TEST_CASE("truncated text fits and ends in an ellipsis", "[text]") {
     const std::string longer = "attention with a rather long name and ümläute";
-    for (double width = 20.0; width < 260.0; width += 7.0) {
+    for (int width = 20; width < 260; width += 7) {
         const std::string cut = truncate_to_width(longer, width, 12.0);
         CHECK(text_width(cut, 12.0) <= width);
         CHECK(clean_text(cut) == cut);

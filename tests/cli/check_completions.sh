@@ -1,0 +1,29 @@
+#!/usr/bin/env bash
+# The completions are valid for the shells that are installed, and bash really completes.
+# Usage: check_completions.sh RIDGE
+set -euo pipefail
+ridge=$1
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+for shell in bash zsh fish; do
+  "$ridge" completions "$shell" >"$folder/$shell"
+  grep -q predict "$folder/$shell"
+  if command -v "$shell" >/dev/null; then
+    "$shell" -n "$folder/$shell"
+    echo "$shell: valid"
+  fi
+done
+# shellcheck disable=SC1091
+source "$folder/bash"
+complete_words() {
+  COMP_WORDS=("$@")
+  COMP_CWORD=$((${#COMP_WORDS[@]} - 1))
+  COMPREPLY=()
+  _ridge
+  printf '%s\n' "${COMPREPLY[@]}"
+}
+complete_words ridge pre | grep -qx predict
+complete_words ridge predict att | grep -qx attention
+complete_words ridge predict --gpu h200-s | grep -qx h200-sxm
+complete_words ridge predict attention --kv | grep -qx -- --kv-heads
+echo "bash: completes"

@@ -1,0 +1,106 @@
+// Command-line transcripts: each file in golden/ starts with "$ ridge ..." and holds what that
+// prints at 80 columns. RIDGE_UPDATE_GOLDEN=1 rewrites them; the change is then reviewed as a diff.
+// The console blocks of README.md are transcripts too.
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+
+#include "tests/catch.h"
+#include "tests/cli/run.h"
+
+namespace {
+
+constexpr std::string_view prompt = "$ ridge ";
+
+std::string read_file(const std::filesystem::path& path) {
+    std::ifstream file(path, std::ios::binary);
+    std::ostringstream text;
+    text << file.rdbuf();
+    return text.str();
+}
+
+/// The text with the output below each prompt replaced by what the program prints now.
+std::string replayed(const std::string& transcript) {
+    std::istringstream stream(transcript);
+    std::string result;
+    std::string command;
+    const auto finish = [&result, &command] {
+        if (command.empty()) return;
+        const auto run = ridge::test::run_line(command);
+        result += run.out + run.err;
+        command.clear();
+    };
+    for (std::string line; std::getline(stream, line);) {
+        if (line.rfind(prompt, 0) != 0) continue;
+        finish();
+        if (!result.empty()) result += '\n';
+        result += line + '\n';
+        command = line.substr(prompt.size());
+        while (!command.empty() && command.back() == '\\' && std::getline(stream, line)) {
+            result += line + '\n';
+            command.back() = ' ';
+            command += line;
+        }
+    }
+    finish();
+    return result;
+}
+
+/// Console blocks of a Markdown file with their prompts.
+std::vector<std::string> console_blocks(const std::string& markdown) {
+    std::vector<std::string> blocks;
+    std::istringstream stream(markdown);
+    bool inside = false;
+    for (std::string line; std::getline(stream, line);) {
+        if (line == "```console") {
+            inside = true;
+            blocks.emplace_back();
+        } else if (line == "```") {
+            inside = false;
+        } else if (inside) {
+            blocks.back() += line + '\n';
+        }
+    }
+    return blocks;
+}
+
+}  // namespace
+
+TEST_CASE("golden transcripts") {
+    const std::filesystem::path folder = RIDGE_GOLDEN_FOLDER;
+    std::size_t count = 0;
+    for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+        CAPTURE(entry.path().filename().string());
+        const std::string expected = read_file(entry.path());
+        const std::string actual = replayed(expected);
+        if (std::getenv("RIDGE_UPDATE_GOLDEN") != nullptr) {
+            std::ofstream(entry.path(), std::ios::binary) << actual;
+        } else {
+            CHECK(actual == expected);
+        }
+        ++count;
+    }
+    CHECK(count >= 8);
+}
+
+TEST_CASE("the README shows what the program prints") {
+    const std::filesystem::path path = RIDGE_README;
+    std::string readme = read_file(path);
+    std::size_t commands = 0;
+    for (const std::string& block : console_blocks(readme)) {
+        if (block.rfind(prompt, 0) != 0) continue;
+        const std::string actual = replayed(block);
+        ++commands;
+        if (std::getenv("RIDGE_UPDATE_GOLDEN") != nullptr) {
+            readme.replace(readme.find(block), block.size(), actual);
+        } else {
+            CHECK(actual == block);
+        }
+    }
+    if (std::getenv("RIDGE_UPDATE_GOLDEN") != nullptr) {
+        std::ofstream(path, std::ios::binary) << readme;
+    }
+    CHECK(commands >= 3);
+}
