@@ -52,14 +52,23 @@ std::optional<Quantity> as(const std::optional<double>& value, double factor = 1
     return Quantity::from_base(*value * factor);
 }
 
-constexpr double packed_instruction = 4.0;  // FLOP of one HFMA2
+constexpr double warp = 32.0;
+constexpr double packed_fma = 4.0;  // FLOP of one HFMA2 thread instruction
 
-/// The compiler builds constants with about one packed FP16 instruction per thread: not arithmetic.
+/// FLOP of packed FP16. The compiler also builds constants with HFMA2, always on the tensor pipe
+/// (T), where it puts every second one of real arithmetic; so of N instructions 2 (N - T) are
+/// arithmetic. Seen on Hopper: T = N in fp32 kernels, T = N / 2 in a loop of HFMA2.
+double packed_flop(const Totals& totals) {
+    const double all = totals.or_zero(Meaning::packed_fma) / packed_fma;
+    const double on_tensor_pipe = warp * totals.or_zero(Meaning::hfma_on_tensor_pipe);
+    const double arithmetic = std::clamp(2.0 * (all - on_tensor_pipe), 0.0, all);
+    return packed_fma * arithmetic + totals.or_zero(Meaning::packed_other);
+}
+
 std::optional<double> vector_flop(const Totals& totals) {
     const auto scalar = totals.of(Meaning::fma);
     if (!scalar) return std::nullopt;
-    const double phantom = packed_instruction * totals.or_zero(Meaning::threads);
-    return *scalar + std::max(0.0, totals.or_zero(Meaning::packed_half) - phantom);
+    return *scalar + packed_flop(totals);
 }
 
 std::map<std::string, double> raw_values(std::span<const KernelValues> kernels) {

@@ -35,13 +35,12 @@ constexpr std::array table{
     Metric{"smsp__sass_thread_inst_executed_op_fadd_pred_on.sum", arithmetic, Meaning::fma},
     Metric{"smsp__sass_thread_inst_executed_op_fmul_pred_on.sum", arithmetic, Meaning::fma},
     Metric{"smsp__sass_thread_inst_executed_op_ffma_pred_on.sum", arithmetic, Meaning::fma, 2.0},
-    Metric{"smsp__sass_thread_inst_executed_op_hadd_pred_on.sum", arithmetic, Meaning::packed_half,
+    Metric{"smsp__sass_thread_inst_executed_op_hadd_pred_on.sum", arithmetic, Meaning::packed_other,
            packed_other},
-    Metric{"smsp__sass_thread_inst_executed_op_hmul_pred_on.sum", arithmetic, Meaning::packed_half,
+    Metric{"smsp__sass_thread_inst_executed_op_hmul_pred_on.sum", arithmetic, Meaning::packed_other,
            packed_other},
-    Metric{"smsp__sass_thread_inst_executed_op_hfma_pred_on.sum", arithmetic, Meaning::packed_half,
+    Metric{"smsp__sass_thread_inst_executed_op_hfma_pred_on.sum", arithmetic, Meaning::packed_fma,
            packed_fma},
-    Metric{"smsp__threads_launched.sum", arithmetic, Meaning::threads},
     Metric{"sm__inst_executed_pipe_xu.sum", arithmetic, Meaning::special, warp},
 
     Metric{"sm__ops_path_tensor_op_hgmma_src_bf16_dst_fp32.sum", tensor, Meaning::tensor},
@@ -85,9 +84,10 @@ bool is_sum(Meaning meaning) {
 std::vector<Metric> metrics_of(std::span<const CounterGroup> groups) {
     std::vector<Metric> chosen;
     for (const Metric& metric : table) {
+        const bool always = metric.meaning == Meaning::duration ||
+                            metric.meaning == Meaning::hfma_on_tensor_pipe;
         const bool wanted =
-            metric.meaning == Meaning::duration ||
-            std::find(groups.begin(), groups.end(), metric.group) != groups.end();
+            always || std::find(groups.begin(), groups.end(), metric.group) != groups.end();
         if (wanted) chosen.push_back(metric);
     }
     return chosen;

@@ -10,7 +10,7 @@
 //
 // What is deliberately not used: `lts__t_bytes` counts the fabric between the two halves of L2 once
 // more, and `peak_sustained` of the tensor counters is the sparse rate. The compiler builds constants
-// with one packed FP16 instruction per thread, so that many are taken off the count (counters.cpp).
+// with packed FP16 instructions, which are taken off the count of FLOP (counter_values.cpp).
 #pragma once
 
 #include <cstdint>
@@ -33,8 +33,8 @@ enum class Meaning : std::uint8_t {
     l2,               ///< byte between SMs and L2
     shared,           ///< byte
     fma,              ///< FLOP on the vector pipes, fp64 and fp32
-    packed_half,      ///< FLOP of two-wide fp16 instructions
-    threads,          ///< threads launched
+    packed_fma,       ///< FLOP of two-wide fp16 FMA, constants included
+    packed_other,     ///< FLOP of other two-wide fp16 instructions
     special,          ///< results
     tensor,           ///< FLOP of wgmma, fp8 and fp64
     tensor_by_type,   ///< FLOP of all tensor instructions of one type

@@ -121,6 +121,10 @@ Bench misaligned_read(const MicrobenchmarkRequest& request, const Context& conte
     return bench;
 }
 
+KernelLaunch kernel_of(const Bench& bench, const Launch& launch) {
+    return kernels_of(Graph(bench.shown ? bench.shown : launch, 1).handle()).front();
+}
+
 double median_seconds(std::vector<Sample> samples) {
     const auto middle = samples.begin() + static_cast<std::ptrdiff_t>(samples.size() / 2);
     std::nth_element(samples.begin(), middle, samples.end(),
@@ -146,7 +150,7 @@ class Sampler {
                 best_seconds = seconds;
             }
         }
-        const bool brief = best_seconds < activity_below && !bench_.graph &&
+        const bool brief = best_seconds < activity_below &&
                            bench_.launch == model::LaunchMode::kernel;
         if (brief && tracer_ != nullptr) method_ = Method::activity;
         return *best;
@@ -167,9 +171,7 @@ class Sampler {
 
   private:
     [[nodiscard]] SampleRequest sampling(std::int32_t count) const {
-        const Method method = bench_.graph                            ? Method::graph
-                              : bench_.sampling == Sampling::kernel ? Method::activity
-                                                                    : method_;
+        const Method method = bench_.sampling == Sampling::kernel ? Method::activity : method_;
         return {.method = method, .l2 = bench_.l2, .launch = bench_.launch, .count = count};
     }
 
@@ -220,13 +222,13 @@ MicrobenchmarkResult run_bench(const MicrobenchmarkRequest& request, const Bench
         launch(watch.stream().handle());
         watch.stream().synchronize();
         for (std::int32_t i = 0; i < request.count; ++i) result.samples.push_back(bench.take());
-        result.kernel = kernels_of(Graph(launch, 1).handle()).front();
+        result.kernel = kernel_of(bench, launch);
         return result;
     }
     Sampler sampler(request, bench, watch, tracer);
     const Launch& launch = sampler.fastest();
     result.samples = sampler.samples(launch);
-    result.kernel = kernels_of(Graph(launch, 1).handle()).front();
+    result.kernel = kernel_of(bench, launch);
     return result;
 }
 

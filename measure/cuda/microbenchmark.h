@@ -32,9 +32,9 @@ struct Bench {
     Sampling sampling = Sampling::timed;
     model::L2State l2 = model::L2State::warm;
     model::LaunchMode launch = model::LaunchMode::kernel;
-    bool graph = false;                   ///< replay from a graph
     bool rests = false;                   ///< pause before each burst sample
     std::function<Sample()> take{};       ///< for Sampling::own
+    Launch shown{};                       ///< whose kernel is reported, when not the candidate's
     std::vector<Buffer> buffers{};
 };
 

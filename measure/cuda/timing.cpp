@@ -9,7 +9,7 @@
 namespace ridge::measure::cuda {
 namespace {
 
-constexpr double throttled_share = 0.70;
+constexpr double throttled_share = 0.60;
 constexpr double graph_seconds = 1e-3;
 constexpr int most_repetitions = 200;
 constexpr int fewest_repetitions = 5;
