@@ -1,5 +1,5 @@
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include <fstream>
 #include <memory>
@@ -32,8 +32,9 @@ const hardware::Description& base_of(const CalibrateArguments& arguments, const 
     if (arguments.gpu.given()) return machines.description(arguments.gpu.name());
     const std::string name = machines.catalogue().canonical_name(info.name);
     if (name.empty()) {
-        throw InputError("no GPU description is called '" + info.name + "'", {},
-                         "name the one to add to with --gpu, or write one and give it with --gpu-file");
+        throw InputError(
+            "no GPU description is called '" + info.name + "'", {},
+            "name the one to add to with --gpu, or write one and give it with --gpu-file");
     }
     return machines.description(name);
 }
@@ -65,7 +66,8 @@ int calibrate_device(const Context& context, const CalibrateArguments& arguments
                                       .tool = std::string("ridge ") + version};
     options.hooks.interrupted = [&interruption] { return interruption.requested(); };
     if (context.terminal) {
-        options.progress = [&context](std::string_view step, std::int64_t done, std::int64_t total) {
+        options.progress = [&context](std::string_view step, std::int64_t done,
+                                      std::int64_t total) {
             context.err << fmt::format("\r\033[K{}/{} {}", done + 1, total, step) << std::flush;
         };
     }

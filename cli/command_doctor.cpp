@@ -1,5 +1,5 @@
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -46,22 +46,25 @@ std::string enables(const std::string& feature) {
 }
 
 void add_device(const DeviceInfo& info, std::vector<Finding>& findings) {
-    findings.push_back({"GPU", fmt::format("{}, compute capability {}.{}, {} SMs, {} memory, {} L2",
-                                           info.name, info.compute_capability / 10,
-                                           info.compute_capability % 10, info.sm_count,
-                                           format_capacity(info.memory), format_capacity(info.l2))});
+    findings.push_back(
+        {"GPU",
+         fmt::format("{}, compute capability {}.{}, {} SMs, {} memory, {} L2", info.name,
+                     info.compute_capability / 10, info.compute_capability % 10, info.sm_count,
+                     format_capacity(info.memory), format_capacity(info.l2))});
     findings.push_back({"driver", fmt::format("{}, up to CUDA {}", info.driver, info.cuda_driver)});
     findings.push_back({"CUDA runtime", info.cuda_runtime});
     if (info.mig) {
-        findings.push_back({"MIG", "on: this is a slice of a GPU, and no description fits it", false,
-                            "measure a whole GPU to compare with predictions"});
+        findings.push_back({"MIG", "on: this is a slice of a GPU, and no description fits it",
+                            false, "measure a whole GPU to compare with predictions"});
     }
     for (const Feature& feature : info.features) {
         if (feature.works()) {
-            findings.push_back({feature.name, enables(feature.name) + ": " +
-                                                  (feature.detail.empty() ? "works" : feature.detail)});
+            findings.push_back(
+                {feature.name, enables(feature.name) + ": " +
+                                   (feature.detail.empty() ? "works" : feature.detail)});
         } else {
-            findings.push_back({feature.name, "no " + enables(feature.name) + ": " + feature.missing->reason,
+            findings.push_back({feature.name,
+                                "no " + enables(feature.name) + ": " + feature.missing->reason,
                                 false, feature.missing->remedy});
         }
     }
@@ -76,23 +79,26 @@ std::string words(const std::vector<std::string>& list) {
 void add_environment(const DeviceInfo& info, const Environment& now,
                      std::vector<Finding>& findings) {
     if (now.sm_clock) {
-        findings.push_back({"clock", format(*now.sm_clock) +
-                                         (info.max_sm_clock ? " now, at most " + format(*info.max_sm_clock) : "") +
-                                         "; limited by: " + words(now.clock_reasons)});
+        findings.push_back(
+            {"clock", format(*now.sm_clock) +
+                          (info.max_sm_clock ? " now, at most " + format(*info.max_sm_clock) : "") +
+                          "; limited by: " + words(now.clock_reasons)});
     }
     if (now.power) {
-        findings.push_back({"power", format(*now.power) +
-                                         (now.power_limit ? " of " + format(*now.power_limit) : "")});
+        findings.push_back(
+            {"power",
+             format(*now.power) + (now.power_limit ? " of " + format(*now.power_limit) : "")});
     }
     if (now.temperature_celsius) {
         findings.push_back({"temperature", fmt::format("{:.0f} C", *now.temperature_celsius)});
     }
     if (now.other_processes) {
         const bool alone = *now.other_processes == 0;
-        findings.push_back({"other processes",
-                            alone ? "none on this GPU"
-                                  : fmt::format("{} on this GPU: times will vary", *now.other_processes),
-                            alone, alone ? "" : "end them, or measure another GPU with --device"});
+        findings.push_back(
+            {"other processes",
+             alone ? "none on this GPU"
+                   : fmt::format("{} on this GPU: times will vary", *now.other_processes),
+             alone, alone ? "" : "end them, or measure another GPU with --device"});
     }
 }
 
@@ -137,12 +143,13 @@ void write_json(const Context& context, const std::vector<Finding>& findings) {
 void write_findings(const Context& context, const std::vector<Finding>& findings) {
     const auto width = static_cast<std::size_t>(std::max(40, context.width));
     for (const Finding& finding : findings) {
-        context.out << wrap(fmt::format("{} {:<16} {}", finding.well ? "ok  " : "MISS", finding.subject,
-                                        finding.found),
+        context.out << wrap(fmt::format("{} {:<16} {}", finding.well ? "ok  " : "MISS",
+                                        finding.subject, finding.found),
                             width, 22)
                     << '\n';
         if (!finding.remedy.empty()) {
-            context.out << wrap(fmt::format("     {:<16} remedy: {}", "", finding.remedy), width, 22)
+            context.out << wrap(fmt::format("     {:<16} remedy: {}", "", finding.remedy), width,
+                                22)
                         << '\n';
         }
     }

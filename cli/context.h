@@ -31,9 +31,9 @@ struct Context {
     std::istream& in;
     std::ostream& out;
     std::ostream& err;
-    bool colour = false;   ///< ANSI colour on `out`
-    bool terminal = false; ///< `err` is a terminal: progress may be shown
-    int width = 80;        ///< columns of the terminal
+    bool colour = false;    ///< ANSI colour on `out`
+    bool terminal = false;  ///< `err` is a terminal: progress may be shown
+    int width = 80;         ///< columns of the terminal
     OpenDevice open_device = measure::open_device;
 };
 

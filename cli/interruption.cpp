@@ -5,7 +5,9 @@ namespace {
 
 volatile sig_atomic_t signalled = 0;
 
-extern "C" void note_signal(int) { signalled = 1; }
+extern "C" void note_signal(int) {
+    signalled = 1;
+}
 
 }  // namespace
 
@@ -25,6 +27,8 @@ Interruption::~Interruption() {
     sigaction(SIGTERM, &old_terminate_, nullptr);
 }
 
-bool Interruption::requested() const { return signalled != 0; }
+bool Interruption::requested() const {
+    return signalled != 0;
+}
 
 }  // namespace ridge::cli

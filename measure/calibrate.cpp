@@ -18,11 +18,11 @@ using model::DataType;
 
 /// What a microbenchmark gives as fields.
 enum class Yield {
-    bandwidth,       ///< amount / time in bytes per second
+    bandwidth,  ///< amount / time in bytes per second
     flop_rate,
-    special_rate,    ///< results per cycle and multiprocessor
-    load_latency,    ///< cycles per load
-    launch_time      ///< time per launch
+    special_rate,  ///< results per cycle and multiprocessor
+    load_latency,  ///< cycles per load
+    launch_time    ///< time per launch
 };
 
 struct Step {
@@ -74,23 +74,21 @@ std::vector<Step> compute_steps(std::int32_t compute_capability) {
                                     DataType::int8, DataType::fp64}) {
             // Before Hopper mma.sync is the one tensor instruction; on Hopper fp64 has no other.
             const bool wgmma = hopper && type != DataType::fp64;
-            steps.push_back(
-                {.path = fmt::format("measured.tensor.{}.{}", name_of(type), suffix),
-                 .yield = Yield::flop_rate,
-                 .request = {.benchmark = wgmma ? Microbenchmark::tensor_wgmma
-                                                : Microbenchmark::tensor_mma,
-                             .type = type,
-                             .regime = regime},
-                 .clock_path = type == DataType::bf16 && regime == Regime::burst
-                                   ? "measured.clock.tensor"
-                                   : ""});
+            steps.push_back({.path = fmt::format("measured.tensor.{}.{}", name_of(type), suffix),
+                             .yield = Yield::flop_rate,
+                             .request = {.benchmark = wgmma ? Microbenchmark::tensor_wgmma
+                                                            : Microbenchmark::tensor_mma,
+                                         .type = type,
+                                         .regime = regime},
+                             .clock_path = type == DataType::bf16 && regime == Regime::burst
+                                               ? "measured.clock.tensor"
+                                               : ""});
             if (!wgmma) continue;
             steps.push_back(
                 {.path = fmt::format("measured.tensor_mma.{}.{}", name_of(type), suffix),
                  .yield = Yield::flop_rate,
-                 .request = {.benchmark = Microbenchmark::tensor_mma,
-                             .type = type,
-                             .regime = regime}});
+                 .request = {
+                     .benchmark = Microbenchmark::tensor_mma, .type = type, .regime = regime}});
         }
     }
     return steps;
@@ -103,9 +101,7 @@ std::vector<Step> latency_steps(const DeviceInfo& info) {
                     .request = {.benchmark = Microbenchmark::pointer_chase, .size = size}};
     };
     const auto launch = [](const char* path, Microbenchmark benchmark) {
-        return Step{.path = path,
-                    .yield = Yield::launch_time,
-                    .request = {.benchmark = benchmark}};
+        return Step{.path = path, .yield = Yield::launch_time, .request = {.benchmark = benchmark}};
     };
     return {chase("latency.l1", 16.0 * units::KiB),
             chase("latency.l2", std::max(2.0 * units::MiB, 0.1 * info.l2)),
@@ -116,7 +112,9 @@ std::vector<Step> latency_steps(const DeviceInfo& info) {
             launch("launch.submit", Microbenchmark::launch_submit)};
 }
 
-std::string number_text(double value) { return fmt::format("{:.5g}", value); }
+std::string number_text(double value) {
+    return fmt::format("{:.5g}", value);
+}
 
 class Bench {
   public:
@@ -173,10 +171,8 @@ class Bench {
             {.path = path, .value = std::move(value), .quoted = true, .note = std::move(note)});
     }
     void add_number(const std::string& path, double value, std::string note = {}) {
-        result_.fields.push_back({.path = path,
-                                  .value = number_text(value),
-                                  .quoted = false,
-                                  .note = std::move(note)});
+        result_.fields.push_back(
+            {.path = path, .value = number_text(value), .quoted = false, .note = std::move(note)});
     }
 
     /// Steady samples of a benchmark as a timing; empty and listed when there are none.
@@ -193,7 +189,8 @@ class Bench {
             Timing timing{.samples = std::move(result.samples)};
             settle(timing, {});
             if (timing.statistics && timing.statistics->median > 0.0 && amount > 0.0) return timing;
-            skip(path, "every sample was throttled");
+            skip(path,
+                 timing.statistics ? "the benchmark took no time" : "every sample was throttled");
         } catch (const DeviceError& error) {
             skip(path, error.what());
         }
@@ -239,8 +236,7 @@ class Bench {
             skip(step.per_clock_path, "the clock during the benchmark is not known");
             return;
         }
-        const double units =
-            step.per_sm ? static_cast<double>(device_.info().sm_count) : 1.0;
+        const double units = step.per_sm ? static_cast<double>(device_.info().sm_count) : 1.0;
         add(step.per_clock_path,
             format(BytesPerCycle::from_base(rate / timing.clock->base() / units), 5),
             note_of(timing));
@@ -253,21 +249,19 @@ class Bench {
         for (Bytes size = 256.0 * units::KiB; size <= large_array; size *= 2.0) {
             if (options_.hooks.interrupted() || !device_.usable()) return;
             double amount = 0.0;
-            const std::optional<Timing> timing =
-                samples_of(path,
-                           {.benchmark = Microbenchmark::dram_read,
-                            .size = size,
-                            .count = options_.samples},
-                           amount);
+            const std::optional<Timing> timing = samples_of(
+                path,
+                {.benchmark = Microbenchmark::dram_read, .size = size, .count = options_.samples},
+                amount);
             if (!timing) return;
             points.push_back({.bytes = Bytes::from_base(amount),
                               .time = Time::from_base(timing->statistics->median)});
         }
         const RampFit ramp = fit_ramp(points);
-        const std::string note =
-            fmt::format("t = (latency^p + (bytes / {})^p)^(1/p) over {} read sizes, root mean "
-                        "square error {:.1f} %",
-                        format(ramp.bandwidth, 4), points.size(), 100.0 * ramp.error);
+        const std::string note = fmt::format(
+            "t = (latency^p + (bytes / {})^p)^(1/p) over {} read sizes, root mean "
+            "square error {:.1f} %",
+            format(ramp.bandwidth, 4), points.size(), 100.0 * ramp.error);
         add(path, format(ramp.latency, 4), note);
         add("measured.dram.in_flight", format_traffic(ramp.bytes_in_flight(), 4), note);
         add_number("measured.dram.ramp_exponent", ramp.exponent, note);
@@ -277,14 +271,13 @@ class Bench {
     /// The library's matrix product at a size that fills any GPU.
     void measure_gemm(const std::string& path, DataType type) {
         constexpr std::int64_t edge = 8192;
-        const model::Matmul op{
-            .m = edge,
-            .n = edge,
-            .k = edge,
-            .type = type,
-            .output = type == DataType::tf32  ? DataType::fp32
-                      : type == DataType::fp8 ? DataType::bf16
-                                              : type};
+        const model::Matmul op{.m = edge,
+                               .n = edge,
+                               .k = edge,
+                               .type = type,
+                               .output = type == DataType::tf32  ? DataType::fp32
+                                         : type == DataType::fp8 ? DataType::bf16
+                                                                 : type};
         try {
             model::Execution execution;
             execution.implementation = model::Implementation::library;
@@ -298,8 +291,8 @@ class Bench {
                 skip(path, "the library's result is wrong");
                 return;
             }
-            Timing timing{.samples = unit.sample({.method = Method::events,
-                                                  .count = options_.samples})};
+            Timing timing{.samples =
+                              unit.sample({.method = Method::events, .count = options_.samples})};
             settle(timing, {});
             if (!timing.statistics) {
                 skip(path, "every sample was throttled");

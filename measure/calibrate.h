@@ -1,7 +1,8 @@
 // Measures the ceilings and latencies of a device and writes them as an overlay description.
 //
 //   const Calibration calibration = calibrate(device, {});
-//   const std::string toml = to_overlay(calibration, "h200-sxm", "NVIDIA H200 SXM 141GB", "NVIDIA");
+//   const std::string toml = to_overlay(calibration, "h200-sxm", "NVIDIA H200 SXM 141GB",
+//   "NVIDIA");
 //
 // Method: every ceiling is the median of the steady samples of a microbenchmark; rates of tensor
 // cores twice, in short kernels (burst) and held for seconds (sustained, where the power limit
@@ -25,9 +26,9 @@ namespace ridge::measure {
 
 /// One field of the overlay.
 struct CalibratedField {
-    std::string path;   ///< of the schema: "measured.dram.copy"
-    std::string value;  ///< with its unit; a number for pure numbers
-    bool quoted = true; ///< texts with a unit are, numbers are not
+    std::string path;    ///< of the schema: "measured.dram.copy"
+    std::string value;   ///< with its unit; a number for pure numbers
+    bool quoted = true;  ///< texts with a unit are, numbers are not
     std::string note{};
 };
 
@@ -57,8 +58,8 @@ struct CalibrateOptions {
 
 [[nodiscard]] Calibration calibrate(Device& device, const CalibrateOptions& options);
 
-/// The overlay as TOML: `ridge gpus check` finds no problem in it. `name` is the catalogue's name of
-/// the device that it adds to.
+/// The overlay as TOML: `ridge gpus check` finds no problem in it. `name` is the catalogue's name
+/// of the device that it adds to.
 [[nodiscard]] std::string to_overlay(const Calibration& calibration, const std::string& name,
                                      const std::string& title, const std::string& vendor);
 

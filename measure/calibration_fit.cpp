@@ -85,9 +85,8 @@ Parameters levenberg_marquardt(std::span<const RampPoint> points) {
 }  // namespace
 
 Time RampFit::time_of(Bytes bytes) const {
-    return Time::from_base(
-        std::exp(log_time({std::log(latency.base()), std::log(bandwidth.base()), std::log(exponent)},
-                          bytes.base())));
+    return Time::from_base(std::exp(log_time(
+        {std::log(latency.base()), std::log(bandwidth.base()), std::log(exponent)}, bytes.base())));
 }
 
 RampFit fit_ramp(std::span<const RampPoint> points) {

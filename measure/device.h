@@ -9,7 +9,8 @@
 //   Device& device = *std::get<std::unique_ptr<Device>>(opened);
 //   auto prepared = device.prepare(operation, execution, DataPattern::normal);
 //   if (auto* unit = std::get_if<std::unique_ptr<Case>>(&prepared)) {
-//       if ((*unit)->verify().ok) samples = (*unit)->sample({.method = Method::events, .count = 10});
+//       if ((*unit)->verify().ok) samples = (*unit)->sample({.method = Method::events, .count =
+//       10});
 //   }
 //
 // Errors: what the device fairly cannot do (no fp8 on sm_80, not enough memory, no such bundled
@@ -55,10 +56,10 @@ struct DeviceInfo {
     bool mig = false;
     bool ecc = false;
     std::string pci_bus{};
-    std::string driver{};         ///< "580.159"
-    std::string cuda_driver{};    ///< newest CUDA that the driver supports, "13.0"
+    std::string driver{};       ///< "580.159"
+    std::string cuda_driver{};  ///< newest CUDA that the driver supports, "13.0"
     std::string cuda_runtime{};
-    std::string cupti{};          ///< "" when not found
+    std::string cupti{};  ///< "" when not found
     std::string nvml{};
     std::vector<Feature> features{};
 
@@ -106,16 +107,16 @@ enum class Microbenchmark : std::uint8_t {
     dram_triad,  ///< two reads and one write are counted
     l2_read,
     shared_read,
-    fma,            ///< vector pipe of `type`
-    tensor_mma,     ///< mma.sync, register operands
-    tensor_wgmma,   ///< wgmma, shared-memory operands
-    exp2,           ///< special functions
-    pointer_chase,  ///< dependent loads over a random permutation of `size`
-    launch_kernel,  ///< duration of a kernel that does nothing
-    launch_stream,  ///< per kernel, launched back to back in a stream
-    launch_graph,   ///< per kernel of a replayed graph
-    launch_submit,  ///< host time of one launch
-    strided_read,   ///< one 4-byte word in every `stride` bytes
+    fma,              ///< vector pipe of `type`
+    tensor_mma,       ///< mma.sync, register operands
+    tensor_wgmma,     ///< wgmma, shared-memory operands
+    exp2,             ///< special functions
+    pointer_chase,    ///< dependent loads over a random permutation of `size`
+    launch_kernel,    ///< duration of a kernel that does nothing
+    launch_stream,    ///< per kernel, launched back to back in a stream
+    launch_graph,     ///< per kernel of a replayed graph
+    launch_submit,    ///< host time of one launch
+    strided_read,     ///< one 4-byte word in every `stride` bytes
     misaligned_read,  ///< 16-byte vectors shifted by `stride` bytes
     bank_conflict,    ///< shared memory, `stride` words between neighbouring threads
     divergence        ///< `stride` different paths within a warp

@@ -112,8 +112,8 @@ class FakeCase : public Case {
         const FakePlan& plan = state_->plan;
         ++taken_;
         const double spread = std::exp(plan.noise * noise_.gaussian());
-        const bool throttled = fault_ == Fault::all_throttled ||
-                               (fault_ == Fault::some_throttled && taken_ % 4 == 0);
+        const bool throttled =
+            fault_ == Fault::all_throttled || (fault_ == Fault::some_throttled && taken_ % 4 == 0);
         const double slower = throttled ? 1.3 : 1.0;
         const Time time = prediction_.time * (plan.bias * spread * slower);
         state_->energy += 500.0 * time.base();
@@ -143,8 +143,7 @@ Ceiling dram(const FakePlan& plan, const MicrobenchmarkRequest& request, double 
     const double moving =
         (bytes / (plan.ceilings.dram_efficiency * plan.machine.dram_bandwidth)).base();
     return {.amount = bytes.base(),
-            .time = Time::from_base(
-                std::pow(std::pow(fixed, p) + std::pow(moving, p), 1.0 / p))};
+            .time = Time::from_base(std::pow(std::pow(fixed, p) + std::pow(moving, p), 1.0 / p))};
 }
 
 /// A second's worth of work at `rate` units per second, in 100 us.
@@ -155,7 +154,7 @@ std::optional<Ceiling> at_rate(std::optional<double> rate, double efficiency) {
 }
 
 std::optional<Ceiling> latency(std::optional<Time> each) {
-    if (!each) return std::nullopt;
+    if (!each || *each <= Time{}) return std::nullopt;
     constexpr double loads = 1000.0;
     return Ceiling{.amount = loads, .time = loads * *each};
 }
@@ -174,10 +173,14 @@ std::optional<Ceiling> ceiling_of(const FakePlan& plan, const MicrobenchmarkRequ
     const bool hopper = machine.compute_capability == 90;
     switch (request.benchmark) {
         case Microbenchmark::dram_read:
-        case Microbenchmark::dram_write: return dram(plan, request, 1.0);
-        case Microbenchmark::dram_copy: return dram(plan, request, 2.0);
-        case Microbenchmark::dram_triad: return dram(plan, request, 3.0);
-        case Microbenchmark::l2_read: return at_rate(base_of(machine.l2_bandwidth), ceilings.other);
+        case Microbenchmark::dram_write:
+            return dram(plan, request, 1.0);
+        case Microbenchmark::dram_copy:
+            return dram(plan, request, 2.0);
+        case Microbenchmark::dram_triad:
+            return dram(plan, request, 3.0);
+        case Microbenchmark::l2_read:
+            return at_rate(base_of(machine.l2_bandwidth), ceilings.other);
         case Microbenchmark::shared_read:
             return at_rate(base_of(machine.shared_bandwidth), ceilings.other);
         case Microbenchmark::fma:
@@ -188,19 +191,25 @@ std::optional<Ceiling> ceiling_of(const FakePlan& plan, const MicrobenchmarkRequ
         case Microbenchmark::tensor_wgmma:
             return hopper ? at_rate(base_of(machine.tensor_peak(request.type)), tensor)
                           : std::nullopt;
-        case Microbenchmark::exp2: return at_rate(machine.special_rate, ceilings.other);
+        case Microbenchmark::exp2:
+            return at_rate(machine.special_rate, ceilings.other);
         case Microbenchmark::pointer_chase:
             return latency(machine.l2_size && request.size < *machine.l2_size
                                ? machine.l2_latency
                                : machine.dram_latency);
-        case Microbenchmark::launch_kernel: return latency(machine.kernel_floor);
-        case Microbenchmark::launch_stream: return latency(machine.stream_gap);
-        case Microbenchmark::launch_graph: return latency(machine.graph_gap);
-        case Microbenchmark::launch_submit: return latency(0.8 * machine.stream_gap);
+        case Microbenchmark::launch_kernel:
+            return latency(machine.kernel_floor);
+        case Microbenchmark::launch_stream:
+            return latency(machine.stream_gap);
+        case Microbenchmark::launch_graph:
+            return latency(machine.graph_gap);
+        case Microbenchmark::launch_submit:
+            return latency(0.8 * machine.stream_gap);
         case Microbenchmark::strided_read:
         case Microbenchmark::misaligned_read:
         case Microbenchmark::bank_conflict:
-        case Microbenchmark::divergence: return std::nullopt;
+        case Microbenchmark::divergence:
+            return std::nullopt;
     }
     return std::nullopt;
 }
@@ -242,7 +251,9 @@ FakeDevice::FakeDevice(FakePlan plan) : state_(std::make_shared<State>()) {
 
 FakeDevice::~FakeDevice() = default;
 
-const DeviceInfo& FakeDevice::info() const { return state_->plan.info; }
+const DeviceInfo& FakeDevice::info() const {
+    return state_->plan.info;
+}
 
 Environment FakeDevice::environment() {
     return {.sm_clock = state_->plan.machine.boost_clock,
@@ -287,6 +298,8 @@ Maybe<MicrobenchmarkResult> FakeDevice::run(const MicrobenchmarkRequest& request
     return result;
 }
 
-bool FakeDevice::usable() const { return state_->usable; }
+bool FakeDevice::usable() const {
+    return state_->usable;
+}
 
 }  // namespace ridge::measure

@@ -22,18 +22,18 @@ namespace ridge::measure {
 /// What goes wrong with one question.
 enum class Fault : std::uint8_t {
     none,
-    unavailable,    ///< cannot be prepared
-    wrong_result,   ///< fails its verification
-    failing,        ///< a device call fails while sampling
-    fatal,          ///< the same, and the device does not recover
-    some_throttled, ///< every fourth sample, 30 % slower
+    unavailable,     ///< cannot be prepared
+    wrong_result,    ///< fails its verification
+    failing,         ///< a device call fails while sampling
+    fatal,           ///< the same, and the device does not recover
+    some_throttled,  ///< every fourth sample, 30 % slower
     all_throttled
 };
 
 /// The ceilings that the fake's microbenchmarks show.
 struct FakeCeilings {
     double dram_efficiency = 0.90;
-    Time dram_latency = 2.0 * units::us;     ///< fixed time beside the traffic
+    Time dram_latency = 2.0 * units::us;  ///< fixed time beside the traffic
     double ramp_exponent = 2.0;
     double tensor_burst = 0.97;
     double tensor_sustained = 0.75;
@@ -43,8 +43,8 @@ struct FakeCeilings {
 struct FakePlan {
     DeviceInfo info{};
     model::Machine machine{};
-    double bias = 1.0;    ///< measured over predicted time
-    double noise = 0.004; ///< relative
+    double bias = 1.0;     ///< measured over predicted time
+    double noise = 0.004;  ///< relative
     std::uint64_t seed = 1;
     FakeCeilings ceilings{};
     std::function<Fault(const Question&)> fault{};

@@ -21,9 +21,10 @@ std::string sentence(const Unavailable& unavailable) {
 }
 
 std::string wrong_result(const Verification& verification) {
-    return fmt::format("wrong result: relative error {:.3g} (Frobenius) exceeds {:.3g}; the kernel "
-                       "was not timed",
-                       verification.frobenius_error, verification.tolerance);
+    return fmt::format(
+        "wrong result: relative error {:.3g} (Frobenius) exceeds {:.3g}; the kernel "
+        "was not timed",
+        verification.frobenius_error, verification.tolerance);
 }
 
 Time probe(Case& unit, const Question& question) {
@@ -63,8 +64,8 @@ void take_timing(Device& device, Case& unit, const MeasureOptions& options, Reco
         return;
     }
     record.before = device.environment();
-    record.timing = take_samples(unit, std::get<Method>(method), record.question,
-                                 options.sampling, options.hooks);
+    record.timing = take_samples(unit, std::get<Method>(method), record.question, options.sampling,
+                                 options.hooks);
     record.after = device.environment();
     // The energy counter advances in steps of some 20 ms, so short windows say nothing.
     constexpr double shortest_window = 0.1;
@@ -73,7 +74,8 @@ void take_timing(Device& device, Case& unit, const MeasureOptions& options, Reco
                             Time::from_base(record.timing->seconds);
     }
     if (!record.measured()) {
-        record.failure = fmt::format("all {} samples were throttled", record.timing->samples.size());
+        record.failure =
+            fmt::format("all {} samples were throttled", record.timing->samples.size());
     }
 }
 
@@ -231,8 +233,8 @@ std::optional<Record> measure_one(Device& device, Question question,
         record.timing.reset();
     }
     // A case cut short has too few samples to be believed; it is measured again next time.
-    const bool cut_short = options.hooks.interrupted() && record.timing &&
-                           !record.timing->converged;
+    const bool cut_short =
+        options.hooks.interrupted() && record.timing && !record.timing->converged;
     if (cut_short) return std::nullopt;
     return record;
 }

@@ -1,7 +1,8 @@
 // Measures questions on a device and keeps what was found.
 //
 //   const Record record = *measure_one(device, question, options);
-//   const SuiteResult result = measure_suite(device, suite(Suite::quick, 90), {.folder = "records"});
+//   const SuiteResult result = measure_suite(device, suite(Suite::quick, 90), {.folder =
+//   "records"});
 //
 // Order of one measurement: prepare, verify against the CPU, probe, choose the method, sample,
 // count. A case that computes wrongly is never timed; a case that cannot be prepared or fails
@@ -37,28 +38,28 @@ struct MeasureOptions {
 struct SuiteProgress {
     std::int64_t done = 0;  ///< of this run, without the skipped ones
     std::int64_t total = 0;
-    double seconds = 0.0;   ///< since the run began
+    double seconds = 0.0;                  ///< since the run began
     std::optional<double> seconds_left{};  ///< by the pace so far
-    std::string current{};  ///< the question that begins; empty at the end
+    std::string current{};                 ///< the question that begins; empty at the end
 };
 
 enum class Failures : std::uint8_t { keep, retry };
 
 struct SuiteOptions {
     MeasureOptions measuring{};
-    std::string folder{};          ///< made when missing; empty: nothing is written
-    double seconds = 0.0;          ///< for the whole suite; 0: no limit
+    std::string folder{};                ///< made when missing; empty: nothing is written
+    double seconds = 0.0;                ///< for the whole suite; 0: no limit
     Failures failures = Failures::keep;  ///< whether recorded failures are tried again
     std::function<void(const SuiteProgress&)> progress{};
 };
 
 struct SuiteResult {
-    std::vector<Record> records;   ///< made in this run, in order
-    std::int64_t skipped = 0;      ///< found in the folder
-    std::int64_t remaining = 0;    ///< not reached
+    std::vector<Record> records;  ///< made in this run, in order
+    std::int64_t skipped = 0;     ///< found in the folder
+    std::int64_t remaining = 0;   ///< not reached
     bool interrupted = false;
     std::optional<std::string> stopped{};  ///< why the device could not go on
-    std::vector<Damage> damaged{};  ///< lines of the folder that could not be read
+    std::vector<Damage> damaged{};         ///< lines of the folder that could not be read
 };
 
 /// Runs the questions that the folder does not answer yet for this device. A record that cannot be

@@ -44,12 +44,16 @@ constexpr std::array<std::pair<std::uint64_t, std::string_view>, 9> clock_reason
 std::string_view name_of(DataPattern pattern) {
     return patterns[static_cast<std::size_t>(pattern)];
 }
-std::string_view name_of(Method method) { return methods[static_cast<std::size_t>(method)]; }
+std::string_view name_of(Method method) {
+    return methods[static_cast<std::size_t>(method)];
+}
 
 DataPattern parse_data_pattern(std::string_view text) {
     return parse_word<DataPattern>(patterns, "pattern", text);
 }
-Method parse_method(std::string_view text) { return parse_word<Method>(methods, "method", text); }
+Method parse_method(std::string_view text) {
+    return parse_word<Method>(methods, "method", text);
+}
 
 std::int64_t Geometry::launches() const {
     return std::accumulate(

@@ -73,9 +73,9 @@ struct KernelLaunch {
 /// How the operation was carried out.
 struct Geometry {
     std::vector<KernelLaunch> kernels{};
-    std::optional<model::Tile> tile{};      ///< of the output one block computes
-    std::int64_t split = 1;                 ///< parts along k or along the keys
-    std::optional<Bytes> device_memory{};   ///< buffers allocated for the case
+    std::optional<model::Tile> tile{};     ///< of the output one block computes
+    std::int64_t split = 1;                ///< parts along k or along the keys
+    std::optional<Bytes> device_memory{};  ///< buffers allocated for the case
 
     /// Launches in one run of the operation.
     [[nodiscard]] std::int64_t launches() const;
@@ -103,9 +103,9 @@ struct Counters {
     std::optional<Bytes> shared{};  ///< shared memory, operand reads of tensor cores included
     std::optional<Flop> tensor{};   ///< tensor cores, all types
     std::optional<Flop> fma{};      ///< vector pipes: fp64, fp32 and packed fp16, an FMA is 2
-    std::optional<double> special{};          ///< special-function results
-    std::optional<double> occupancy{};        ///< resident warps over the maximum, while active
-    std::optional<double> tensor_active{};    ///< share of the time that the tensor pipe was busy
+    std::optional<double> special{};        ///< special-function results
+    std::optional<double> occupancy{};      ///< resident warps over the maximum, while active
+    std::optional<double> tensor_active{};  ///< share of the time that the tensor pipe was busy
     std::optional<Frequency> sm_clock{};
     std::optional<Frequency> dram_clock{};
     std::map<std::string, double> metrics{};  ///< raw values by the profiler's metric name
@@ -126,8 +126,8 @@ struct Environment {
     std::optional<Power> power{};
     std::optional<Power> power_limit{};
     std::optional<double> temperature_celsius{};
-    std::optional<Energy> energy{};             ///< since the driver was loaded
-    std::vector<std::string> clock_reasons{};   ///< why clocks are limited: "sw_power_cap" ...
+    std::optional<Energy> energy{};                 ///< since the driver was loaded
+    std::vector<std::string> clock_reasons{};       ///< why clocks are limited: "sw_power_cap" ...
     std::optional<std::int64_t> other_processes{};  ///< that compute on the device
 
     friend bool operator==(const Environment&, const Environment&) = default;

@@ -37,9 +37,12 @@ class Words {
 DataType usual_output(DataType type) {
     switch (type) {
         case DataType::tf32:
-        case DataType::int8: return DataType::fp32;
-        case DataType::fp8: return DataType::bf16;
-        default: return type;
+        case DataType::int8:
+            return DataType::fp32;
+        case DataType::fp8:
+            return DataType::bf16;
+        default:
+            return type;
     }
 }
 
@@ -188,6 +191,8 @@ std::string key_of(const Question& question, const std::string& device_name) {
     return canonical_text(question) + " on " + device_name;
 }
 
-std::string key_of(const Record& record) { return key_of(record.question, record.device.name); }
+std::string key_of(const Record& record) {
+    return key_of(record.question, record.device.name);
+}
 
 }  // namespace ridge::measure

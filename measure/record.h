@@ -1,4 +1,5 @@
-// A measurement as a record: what was run, on what, every sample, and what was seen beside the time.
+// A measurement as a record: what was run, on what, every sample, and what was seen beside the
+// time.
 //
 //   append_record("records/h200.jsonl", record);
 //   const RecordFile file = read_records("records/h200.jsonl");
@@ -59,12 +60,12 @@ struct RecordDevice {
 /// The times of one measurement.
 struct Timing {
     Method method = Method::events;
-    std::vector<Sample> samples{};      ///< every one in order, throttled ones too
+    std::vector<Sample> samples{};           ///< every one in order, throttled ones too
     std::optional<Statistics> statistics{};  ///< of the steady ones; empty when all were throttled
-    std::int64_t discarded = 0;         ///< throttled samples
-    std::optional<Frequency> clock{};   ///< mean SM clock of the steady samples
-    bool converged = false;             ///< the interval reached its bound within the budget
-    double seconds = 0.0;               ///< wall time that sampling took
+    std::int64_t discarded = 0;              ///< throttled samples
+    std::optional<Frequency> clock{};        ///< mean SM clock of the steady samples
+    bool converged = false;                  ///< the interval reached its bound within the budget
+    double seconds = 0.0;                    ///< wall time that sampling took
 
     friend bool operator==(const Timing&, const Timing&) = default;
 };
@@ -116,8 +117,8 @@ struct RecordFile {
 /// The same for a text; `file` names it in damage reports.
 [[nodiscard]] RecordFile parse_records(std::string_view text, const std::string& file);
 
-/// All files named, in order, and the *.jsonl of each folder named, sorted. InputError when one does
-/// not exist.
+/// All files named, in order, and the *.jsonl of each folder named, sorted. InputError when one
+/// does not exist.
 [[nodiscard]] RecordFile read_all_records(const std::vector<std::string>& paths);
 
 /// Adds the record at the end of the file, creating it and cutting off an incomplete last line.

@@ -28,12 +28,9 @@ void put(Json& json, const char* name, const std::optional<double>& value) {
 }
 
 Json to_json(const RecordDevice& device) {
-    Json json{{"name", device.name},
-              {"compute_capability", device.compute_capability},
-              {"sm_count", device.sm_count},
-              {"driver", device.driver},
-              {"cuda", device.cuda},
-              {"cupti", device.cupti}};
+    Json json{{"name", device.name},         {"compute_capability", device.compute_capability},
+              {"sm_count", device.sm_count}, {"driver", device.driver},
+              {"cuda", device.cuda},         {"cupti", device.cupti}};
     if (device.mig) json["mig"] = true;
     return json;
 }
@@ -64,9 +61,12 @@ Json to_json(const Verification& verification) {
 }
 
 Json to_json(const Statistics& statistics) {
-    return {{"count", statistics.count},          {"median_s", number(statistics.median)},
-            {"p5_s", number(statistics.p5)},      {"p95_s", number(statistics.p95)},
-            {"low_s", number(statistics.low)},    {"high_s", number(statistics.high)},
+    return {{"count", statistics.count},
+            {"median_s", number(statistics.median)},
+            {"p5_s", number(statistics.p5)},
+            {"p95_s", number(statistics.p95)},
+            {"low_s", number(statistics.low)},
+            {"high_s", number(statistics.high)},
             {"confidence", number(statistics.confidence)},
             {"drift", number(statistics.drift)}};
 }
@@ -177,9 +177,7 @@ class Reader {
         if (!value.is_string()) fail(name, "must be a text");
         return value.get<std::string>();
     }
-    [[nodiscard]] std::int64_t count(const char* name) const {
-        return whole(at(name), name);
-    }
+    [[nodiscard]] std::int64_t count(const char* name) const { return whole(at(name), name); }
     [[nodiscard]] bool flag(const char* name) const {
         const Json& value = at(name);
         if (!value.is_boolean()) fail(name, "must be true or false");
@@ -255,13 +253,13 @@ std::optional<model::Tile> tile_if(const Reader& reader) {
 
 Question read_question(const Reader& reader) {
     const model::OperationText parsed = model::parse_operation(reader.text("op"));
-    return {.operation = model::make_operation(parsed.kind, parsed.parameters),
-            .execution = {.implementation =
-                              model::parse_implementation(reader.text("implementation")),
-                          .l2 = model::parse_l2_state(reader.text("l2")),
-                          .launch = model::parse_launch_mode(reader.text("launch")),
-                          .tile = tile_if(reader)},
-            .pattern = parse_data_pattern(reader.text("pattern"))};
+    return {
+        .operation = model::make_operation(parsed.kind, parsed.parameters),
+        .execution = {.implementation = model::parse_implementation(reader.text("implementation")),
+                      .l2 = model::parse_l2_state(reader.text("l2")),
+                      .launch = model::parse_launch_mode(reader.text("launch")),
+                      .tile = tile_if(reader)},
+        .pattern = parse_data_pattern(reader.text("pattern"))};
 }
 
 RecordDevice read_device(const Reader& reader) {
@@ -409,14 +407,15 @@ Environment read_environment(const Reader& reader) {
             environment.clock_reasons.push_back(word.get<std::string>());
         }
     }
-    if (reader.has("other_processes")) environment.other_processes = reader.count("other_processes");
+    if (reader.has("other_processes"))
+        environment.other_processes = reader.count("other_processes");
     return environment;
 }
 
 Record read_record(const Reader& reader) {
     if (reader.count("schema") != record_schema) {
-        reader.fail("schema", fmt::format("must be {}; this is a record of another version",
-                                          record_schema));
+        reader.fail("schema",
+                    fmt::format("must be {}; this is a record of another version", record_schema));
     }
     Record record{.question = read_question(reader),
                   .device = read_device(reader.object("device")),

@@ -92,11 +92,10 @@ Timing take_samples(Case& unit, Method method, const Question& question,
     double elapsed = 0.0;
     std::int64_t batch = std::min(first_batch, options.most);
     while (batch > 0 && !hooks.interrupted()) {
-        const std::vector<Sample> taken =
-            unit.sample({.method = method,
-                         .l2 = question.execution.l2,
-                         .launch = question.execution.launch,
-                         .count = static_cast<std::int32_t>(batch)});
+        const std::vector<Sample> taken = unit.sample({.method = method,
+                                                       .l2 = question.execution.l2,
+                                                       .launch = question.execution.launch,
+                                                       .count = static_cast<std::int32_t>(batch)});
         for (const Sample& sample : taken) {
             timing.samples.push_back(sample);
             timing.samples.back().time = rounded(sample.time);

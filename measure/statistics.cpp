@@ -23,8 +23,10 @@ double binomial_half_cdf(std::int64_t n, std::int64_t k) {
 double drift_of(std::span<const double> values) {
     if (values.size() < 4) return 0.0;
     const std::size_t half = values.size() / 2;
-    const double first = median_of({values.begin(), values.begin() + static_cast<std::ptrdiff_t>(half)});
-    const double second = median_of({values.end() - static_cast<std::ptrdiff_t>(half), values.end()});
+    const double first =
+        median_of({values.begin(), values.begin() + static_cast<std::ptrdiff_t>(half)});
+    const double second =
+        median_of({values.end() - static_cast<std::ptrdiff_t>(half), values.end()});
     return first > 0.0 ? second / first - 1.0 : 0.0;
 }
 

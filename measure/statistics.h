@@ -25,7 +25,7 @@ struct Statistics {
     double median = 0.0;
     double p5 = 0.0;
     double p95 = 0.0;
-    double low = 0.0;         ///< confidence interval of the median
+    double low = 0.0;  ///< confidence interval of the median
     double high = 0.0;
     double confidence = 0.0;  ///< that the interval covers the median
     double drift = 0.0;       ///< median of the second half over that of the first, minus 1

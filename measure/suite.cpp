@@ -74,9 +74,11 @@ constexpr std::array full_rows{
     Row{"matmul dtype=fp32 m=8192 n=@m k=@m impl=register_tiled"},
     // Attention: prefill over lengths, heads and masks; decoding over cache lengths.
     Row{"attention dtype=bf16 heads=16 seq={512,1024,4096,16384} head_dim={64,128} causal={0,1} "
-        "impl={flash2,flash3}", 90, 90},
+        "impl={flash2,flash3}",
+        90, 90},
     Row{"attention dtype=bf16 heads=16 seq={512,1024,4096,16384} head_dim={64,128} causal={0,1} "
-        "impl=flash2", 80, 89},
+        "impl=flash2",
+        80, 89},
     Row{"attention dtype=fp16 heads=32 kv_heads={4,32} seq={2048,8192} head_dim=128 causal=1 "
         "impl=flash2"},
     Row{"attention dtype=bf16 batch={4,32} heads=16 seq=1024 head_dim=64 impl=flash2"},
@@ -210,10 +212,11 @@ std::string random_text(Random& random) {
                                random.size(16, 8192), random.size(64, 16384),
                                random.size(64, 16384));
         case 2:
-            return fmt::format("attention dtype=bf16 heads={} seq={} head_dim={} causal={} "
-                               "impl=flash2",
-                               std::int64_t{1} << random.below(6), random.size(128, 8192),
-                               random.below(2) == 0 ? 64 : 128, random.below(2));
+            return fmt::format(
+                "attention dtype=bf16 heads={} seq={} head_dim={} causal={} "
+                "impl=flash2",
+                std::int64_t{1} << random.below(6), random.size(128, 8192),
+                random.below(2) == 0 ? 64 : 128, random.below(2));
         case 3:
             return fmt::format("elementwise dtype={} elements={} expr=\"{}\" impl=fused",
                                types[random.below(3)], random.size(1 << 12, 1 << 28),
@@ -230,7 +233,9 @@ std::string random_text(Random& random) {
 
 }  // namespace
 
-std::string_view name_of(Suite suite) { return suite == Suite::quick ? "quick" : "full"; }
+std::string_view name_of(Suite suite) {
+    return suite == Suite::quick ? "quick" : "full";
+}
 
 Suite parse_suite(std::string_view text) {
     if (text == "quick") return Suite::quick;
@@ -238,7 +243,9 @@ Suite parse_suite(std::string_view text) {
     throw InputError("suite: unknown suite '" + std::string(text) + "'", {}, "quick or full");
 }
 
-double seconds_of(Suite suite) { return suite == Suite::quick ? 50.0 : 420.0; }
+double seconds_of(Suite suite) {
+    return suite == Suite::quick ? 50.0 : 420.0;
+}
 
 std::vector<std::string> expand(std::string_view row) {
     const std::size_t open = row.find('{');

@@ -77,8 +77,7 @@ ErrorSummary summarise_errors(const std::vector<Comparison>& comparisons,
         signed_errors.push_back(comparison.error);
         absolute.push_back(std::abs(comparison.error));
         summary.mean_error += std::abs(comparison.error) / static_cast<double>(members.size());
-        summary.coverage +=
-            (comparison.in_band ? 1.0 : 0.0) / static_cast<double>(members.size());
+        summary.coverage += (comparison.in_band ? 1.0 : 0.0) / static_cast<double>(members.size());
         if (comparison.dram) dram.push_back(*comparison.dram);
         if (comparison.flop) flop.push_back(*comparison.flop);
         if (comparison.rate) rate.push_back(*comparison.rate);
@@ -160,8 +159,8 @@ Validation validate(std::span<const Record> records, const hardware::Catalogue& 
                               .device = machine->name,
                               .prediction = std::get<model::Prediction>(outcome)};
         comparison.error = comparison.prediction.time.in(record.time()) - 1.0;
-        comparison.in_band =
-            record.time() >= comparison.prediction.low && record.time() <= comparison.prediction.high;
+        comparison.in_band = record.time() >= comparison.prediction.low &&
+                             record.time() <= comparison.prediction.high;
         if (const auto* counters = std::get_if<Counters>(&record.counters)) {
             compare_counters(*counters, comparison);
         }

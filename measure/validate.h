@@ -28,8 +28,8 @@ struct Comparison {
     std::size_t record = 0;  ///< position in the records
     std::string device;      ///< the catalogue's name of the record's GPU
     model::Prediction prediction;
-    double error = 0.0;      ///< predicted / measured time - 1
-    bool in_band = false;    ///< measured time within the prediction's 80 % band
+    double error = 0.0;            ///< predicted / measured time - 1
+    bool in_band = false;          ///< measured time within the prediction's 80 % band
     std::optional<double> dram{};  ///< predicted / counted DRAM bytes
     std::optional<double> flop{};  ///< predicted / counted FLOP of the pipe that does the work
     std::optional<double> work{};  ///< of the limiter: `dram` or `flop`
@@ -38,19 +38,20 @@ struct Comparison {
 
 /// Errors over a set of comparisons, as fractions.
 struct ErrorSummary {
-    std::string operation;       ///< empty for all together
+    std::string operation;  ///< empty for all together
     std::string implementation;
     std::int64_t count = 0;
-    double bias = 0.0;           ///< median of the signed errors
-    double median_error = 0.0;   ///< of the absolute errors
+    double bias = 0.0;          ///< median of the signed errors
+    double median_error = 0.0;  ///< of the absolute errors
     double mean_error = 0.0;
     double p90_error = 0.0;
-    double coverage = 0.0;       ///< share within the 80 % band
-    std::int64_t counted = 0;    ///< comparisons with counters
+    double coverage = 0.0;         ///< share within the 80 % band
+    std::int64_t counted = 0;      ///< comparisons with counters
     std::optional<double> dram{};  ///< medians of the ratios
     std::optional<double> flop{};
     std::optional<double> rate{};
-    std::vector<std::size_t> worst{};  ///< comparisons with the largest absolute errors, worst first
+    std::vector<std::size_t>
+        worst{};  ///< comparisons with the largest absolute errors, worst first
 };
 
 /// A record that has no error, and why.
@@ -61,7 +62,7 @@ struct Unused {
 
 struct Validation {
     std::vector<Comparison> comparisons;
-    std::vector<ErrorSummary> groups;  ///< by operation and implementation
+    std::vector<ErrorSummary> groups;       ///< by operation and implementation
     std::optional<ErrorSummary> overall{};  ///< empty without comparisons
     std::vector<Unused> unused;
 };
