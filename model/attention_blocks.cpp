@@ -260,14 +260,16 @@ bool packs_heads(const Attention& attention, std::int64_t group, std::int64_t ro
     return attention.kv_write || fill(attention.seq_q) < 0.9 * fill(attention.seq_q * group);
 }
 
-/// Splits of the keys in flash3 for `tiles` tiles of `key_blocks` blocks. Contiguous calls split as
-/// the heuristic says. A serving engine bounds the splits (32 in decoding, at most 992 sequences;
-/// else a stricter heuristic) and lets a small kernel choose: as many blocks per multiprocessor as
-/// an even share of all blocks plus 10 %.
+/// Splits of the keys in flash3 for `tiles` tiles of `key_blocks` blocks. Contiguous calls ask for
+/// one split but in decoding, where the heuristic chooses. A serving engine bounds the splits (32
+/// in decoding, at most 992 sequences; else a stricter heuristic) and lets a small kernel choose:
+/// as many blocks per multiprocessor as an even share of all blocks plus 10 %.
 void split_flash3_keys(AttentionGrid& grid, const Attention& attention, std::int64_t sm_count,
                        std::int64_t tiles, std::int64_t key_blocks) {
     if (!attention.kv_write) {
-        if (key_blocks > 4) grid.splits = good_splits(tiles, sm_count, key_blocks, {});
+        if (attention.seq_q == 1 && key_blocks > 4) {
+            grid.splits = good_splits(tiles, sm_count, key_blocks, {});
+        }
         grid.combines = grid.splits > 1;
         return;
     }

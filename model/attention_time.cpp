@@ -153,10 +153,9 @@ Time cache_write_time(const Call& call, double miss) {
     Time time = tokens * threads / (resident * call.sms) * call.fitted.cache_write;
     if (op.seq_q == 1) return time;
     const Bytes moved = 2.0 * call.counted.cache_write;
-    const Bandwidth near = call.fitted.load * call.machine.boost_clock * call.sms;
-    time += miss * (moved / (call.machine.dram_bandwidth * call.fitted.dram_fraction));
-    if (near > Bandwidth{}) time += (1.0 - miss) * (moved / near);
-    return time;
+    const Bandwidth far = call.machine.dram_bandwidth * call.fitted.dram_fraction;
+    const Bandwidth near = std::max(far, call.fitted.load * call.machine.boost_clock * call.sms);
+    return time + miss * (moved / far) + (1.0 - miss) * (moved / near);
 }
 
 /// Reordering the grouped queries of flash2 decoding, out and back. (eq. T8)

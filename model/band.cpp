@@ -25,10 +25,18 @@ constexpr std::string_view flash_figures =
     "throughput figures of FlashAttention-2 and 3, A100 and H100: 108 points";
 constexpr std::string_view flash_tables =
     "tables of the FlashAttention paper, A100 40 GB, from 1024 tokens";
+constexpr std::string_view library_hopper =
+    "held-out rows of aiconfigurator's matrix-product tables, bf16, H100 and H200 SXM";
+constexpr std::string_view library_ampere =
+    "held-out rows of aiconfigurator's matrix-product tables, bf16, A100 SXM";
+constexpr std::string_view library_fp8 =
+    "held-out rows of aiconfigurator's matrix-product tables, fp8, H100 and H200 SXM";
+constexpr std::string_view library_fma =
+    "held-out rows of the NeuSight test set, fp32 products, A100 PCIe and V100";
 constexpr std::string_view nothing = "nothing measured: an estimate";
 
 // clang-format off
-constexpr std::array<BandRow, 38> rows{{
+constexpr std::array<BandRow, 64> rows{{
     {BandClass::stream_native,    -0.08, 0.09, 0.12, microbenchmarks},
     {BandClass::stream_eager,     -0.03, 0.02, 0.12, eager_rows},
     {BandClass::row_native,       -0.20, 0.25, 0.12, nothing},
@@ -67,6 +75,32 @@ constexpr std::array<BandRow, 38> rows{{
     {BandClass::attention_contiguous_short, -0.330, 0.300, 0.10, nothing},
     {BandClass::attention_backward, -0.105, 0.113, 0.06, flash_figures},
     {BandClass::attention_unfused, -0.080, 0.170, 0.12, flash_tables},
+    {BandClass::matmul_hopper_launch, -0.053, 0.072, 0.06, library_hopper},
+    {BandClass::matmul_hopper_split, -0.092, 0.089, 0.06, library_hopper},
+    {BandClass::matmul_hopper_memory, -0.062, 0.086, 0.06, library_hopper},
+    {BandClass::matmul_hopper_store, -0.105, 0.122, 0.06, library_hopper},
+    {BandClass::matmul_hopper_latency, -0.060, 0.097, 0.06, library_hopper},
+    {BandClass::matmul_hopper_pipe, -0.087, 0.103, 0.06, library_hopper},
+    {BandClass::matmul_hopper_power, -0.061, 0.094, 0.06, library_hopper},
+    {BandClass::matmul_hopper_quantise, -0.073, 0.095, 0.06, library_hopper},
+    {BandClass::matmul_ampere_launch, -0.171, 0.149, 0.06, library_ampere},
+    {BandClass::matmul_ampere_split, -0.092, 0.117, 0.06, library_ampere},
+    {BandClass::matmul_ampere_memory, -0.069, 0.136, 0.06, library_ampere},
+    {BandClass::matmul_ampere_store, -0.151, 0.171, 0.06, library_ampere},
+    {BandClass::matmul_ampere_latency, -0.117, 0.148, 0.06, library_ampere},
+    {BandClass::matmul_ampere_pipe, -0.103, 0.165, 0.06, library_ampere},
+    {BandClass::matmul_ampere_power, -0.042, 0.035, 0.06, library_ampere},
+    {BandClass::matmul_ampere_quantise, -0.117, 0.148, 0.06, library_ampere},
+    {BandClass::matmul_fp8_launch, -0.062, 0.086, 0.06, library_fp8},
+    {BandClass::matmul_fp8_split, -0.062, 0.086, 0.06, library_fp8},
+    {BandClass::matmul_fp8_memory, -0.044, 0.063, 0.06, library_fp8},
+    {BandClass::matmul_fp8_store, -0.062, 0.104, 0.06, library_fp8},
+    {BandClass::matmul_fp8_latency, -0.046, 0.086, 0.06, library_fp8},
+    {BandClass::matmul_fp8_pipe, -0.068, 0.086, 0.06, library_fp8},
+    {BandClass::matmul_fp8_power, -0.053, 0.071, 0.06, library_fp8},
+    {BandClass::matmul_fp8_quantise, -0.037, 0.037, 0.06, library_fp8},
+    {BandClass::matmul_fma, -0.062, 0.140, 0.15, library_fma},
+    {BandClass::matmul_bundled, -0.220, 0.220, 0.10, nothing},
 }};
 // clang-format on
 

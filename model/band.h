@@ -56,7 +56,34 @@ enum class BandClass : std::uint8_t {
     attention_contiguous,
     attention_contiguous_short,
     attention_backward,
-    attention_unfused
+    attention_unfused,
+    // regimes of matmul_model.h, in the order of MatmulRegime
+    matmul_hopper_launch,
+    matmul_hopper_split,
+    matmul_hopper_memory,
+    matmul_hopper_store,
+    matmul_hopper_latency,
+    matmul_hopper_pipe,
+    matmul_hopper_power,
+    matmul_hopper_quantise,
+    matmul_ampere_launch,
+    matmul_ampere_split,
+    matmul_ampere_memory,
+    matmul_ampere_store,
+    matmul_ampere_latency,
+    matmul_ampere_pipe,
+    matmul_ampere_power,
+    matmul_ampere_quantise,
+    matmul_fp8_launch,
+    matmul_fp8_split,
+    matmul_fp8_memory,
+    matmul_fp8_store,
+    matmul_fp8_latency,
+    matmul_fp8_pipe,
+    matmul_fp8_power,
+    matmul_fp8_quantise,
+    matmul_fma,
+    matmul_bundled
 };
 
 /// Quantiles of ln(measured / predicted) of one class, and their origin.

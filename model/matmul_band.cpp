@@ -1,60 +1,34 @@
 #include "model/matmul_band.h"
 
 #include <algorithm>
-#include <array>
-#include <cmath>
 
 namespace ridge::model {
 namespace {
 
-// In the order of MatmulRegime: launch, split, memory, store, latency, pipe, power, quantise.
-using Row = std::array<ResidualBand, matmul_regime_count>;
-
-// H100 SXM and H200 SXM, bf16, 2514 rows each; 5-fold cross-validation.
-constexpr Row hopper{{{0.948, 1.075},
-                      {0.912, 1.093},
-                      {0.940, 1.090},
-                      {0.900, 1.130},
-                      {0.942, 1.102},
-                      {0.917, 1.109},
-                      {0.941, 1.099},
-                      {0.930, 1.100}}};
-// A100 SXM 80GB, bf16, 4584 rows.
-constexpr Row ampere{{{0.843, 1.161},
-                      {0.912, 1.124},
-                      {0.933, 1.146},
-                      {0.860, 1.186},
-                      {0.890, 1.160},
-                      {0.902, 1.179},
-                      {0.959, 1.036},
-                      {0.890, 1.160}}};
-// H100 SXM and H200 SXM, fp8, 2486 rows each.
-constexpr Row eight_bit{{{0.940, 1.090},
-                         {0.940, 1.090},
-                         {0.957, 1.065},
-                         {0.940, 1.110},
-                         {0.955, 1.090},
-                         {0.934, 1.090},
-                         {0.948, 1.074},
-                         {0.964, 1.038}}};
-// A100 PCIe 40GB and V100 PCIe, fp32, 503 rows each; all in one regime.
-constexpr ResidualBand fp32{0.940, 1.150};
-constexpr Row vector{{fp32, fp32, fp32, fp32, fp32, fp32, fp32, fp32}};
-
-constexpr std::array<Row, 4> bands{hopper, ampere, eight_bit, vector};
-
-}  // namespace
-
-ResidualBand ResidualBand::widened(double factor) const {
-    return {.low = std::pow(low, factor), .high = std::pow(high, factor)};
+BandClass in_regime(BandClass first, MatmulRegime regime) {
+    return static_cast<BandClass>(static_cast<std::uint8_t>(first) +
+                                  static_cast<std::uint8_t>(regime));
 }
 
-ResidualBand matmul_band(MatmulKernels kernels, MatmulRegime regime) {
-    return bands[static_cast<std::size_t>(kernels)][static_cast<std::size_t>(regime)];
+static_assert(static_cast<std::size_t>(BandClass::matmul_ampere_launch) -
+                      static_cast<std::size_t>(BandClass::matmul_hopper_launch) ==
+                  matmul_regime_count,
+              "one class per regime");
+
+bool measured_family(const Machine& machine, MatmulPipe pipe) {
+    const std::int32_t capability = machine.compute_capability;
+    switch (pipe) {
+        case MatmulPipe::vector:
+            return capability == 80 || capability == 70;
+        case MatmulPipe::eight_bit:
+            return capability == 90;
+        case MatmulPipe::tensor:
+            break;
+    }
+    return capability == 80 || capability == 90;
 }
 
-bool validated(const Matmul& op, MatmulPipe pipe, L2State l2) {
-    if (op.batch > 1 || l2 == L2State::cold) return false;
+bool measured_shape(const Matmul& op, MatmulPipe pipe) {
     const std::int64_t width = std::max(op.n, op.k);
     if (pipe == MatmulPipe::vector) {
         return op.type == DataType::fp32 && op.m >= 512 && op.m <= 65536 && op.n >= 768 &&
@@ -62,6 +36,28 @@ bool validated(const Matmul& op, MatmulPipe pipe, L2State l2) {
     }
     const bool type = size_of(op.type) == 2 || op.type == DataType::fp8;
     return type && op.m <= 32768 && std::min(op.n, op.k) >= 32 && width <= 65536;
+}
+
+}  // namespace
+
+BandClass matmul_band(const MatmulSituation& s, MatmulRegime regime) {
+    switch (s.pipe) {
+        case MatmulPipe::vector:
+            return BandClass::matmul_fma;
+        case MatmulPipe::eight_bit:
+            return in_regime(BandClass::matmul_fp8_launch, regime);
+        case MatmulPipe::tensor:
+            break;
+    }
+    const bool fine = s.machine.family == Family::hopper || s.machine.family == Family::blackwell;
+    return in_regime(fine ? BandClass::matmul_hopper_launch : BandClass::matmul_ampere_launch,
+                     regime);
+}
+
+Validity matmul_validity(const MatmulSituation& s) {
+    const bool measured = s.op.batch == 1 && s.l2 == L2State::warm &&
+                          measured_shape(s.op, s.pipe) && measured_family(s.machine, s.pipe);
+    return measured ? Validity::validated : Validity::extrapolated;
 }
 
 }  // namespace ridge::model

@@ -1,39 +1,24 @@
-// How far predictions of matrix products may be trusted: an 80 % band per kernel set and regime.
+// Which residuals a prediction of a matrix product rests on: the class of `band.h` for its kernels
+// and regime, and whether the question lies where residuals were taken.
 //
-//   const ResidualBand band = matmul_band(MatmulKernels::hopper, MatmulRegime::memory);
-//   low = time * band.low; high = time * band.high;
+//   apply_band(prediction, matmul_band(situation, regime_of(time)), confidence, validity);
 //
-// Method: quantiles at 8 and 92 % of measured over predicted time, on rows that were held out of
-// the fit; a little wider than 80 %, so that other rows do not fall below 75 %. A band is widened
-// (in the logarithm) for what was not validated: other GPUs of the family, shapes outside the
-// validated range, estimated parameters.
+// The quantiles of these classes are those of held-out rows at 8 and 92 %, a little wider than 80 %
+// so that other rows do not fall below 75 %.
 #pragma once
 
+#include "model/band.h"
 #include "model/matmul_model.h"
 
 namespace ridge::model {
 
-struct ResidualBand {
-    double low = 1.0;  ///< measured over predicted
-    double high = 1.0;
+[[nodiscard]] BandClass matmul_band(const MatmulSituation& situation, MatmulRegime regime);
 
-    /// Both sides moved away from 1 by `factor` in the logarithm.
-    [[nodiscard]] ResidualBand widened(double factor) const;
-};
+/// Extrapolated: batched or cold products, other types, extents beyond the measured ones, and GPUs
+/// whose family borrows its parameters from another.
+[[nodiscard]] Validity matmul_validity(const MatmulSituation& situation);
 
-/// Kernel sets whose residuals differ.
-enum class MatmulKernels : std::uint8_t { hopper, ampere, eight_bit, vector };
-
-/// The band of a regime; of the whole set where a regime had fewer than 20 rows.
-[[nodiscard]] ResidualBand matmul_band(MatmulKernels kernels, MatmulRegime regime);
-
-/// Widening factors of `widened`.
-inline constexpr double unmeasured_gpu = 1.6;  ///< Hopper to Hopper 5 %, Volta to Ampere 17 %
-inline constexpr double other_family = 2.5;    ///< parameters of another family
-inline constexpr double outside_range = 1.5;
-inline constexpr double estimated_cliff = 4.0;  ///< alignment shares are estimates
-
-/// Whether the shape, type and state lie where residuals were taken.
-[[nodiscard]] bool validated(const Matmul& op, MatmulPipe pipe, L2State l2);
+/// Alignment shares are estimates: where one acts, the band is as many times as wide.
+inline constexpr double estimated_cliff = 4.0;
 
 }  // namespace ridge::model

@@ -2,6 +2,7 @@
 // matmul_model where the GPU has parameters.
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 
 #include "model/matmul_band.h"
@@ -100,44 +101,14 @@ void set_notes(Prediction& p, const Matmul& op, const MatmulSituation& s, const 
     }
 }
 
-MatmulKernels residuals_of(const MatmulSituation& s) {
-    if (s.pipe == MatmulPipe::vector) return MatmulKernels::vector;
-    if (s.pipe == MatmulPipe::eight_bit) return MatmulKernels::eight_bit;
-    const bool fine = s.machine.family == Family::hopper || s.machine.family == Family::blackwell;
-    return fine ? MatmulKernels::hopper : MatmulKernels::ampere;
-}
-
-/// Families whose members were measured; others borrow their parameters.
-bool measured_family(const Machine& machine, MatmulPipe pipe) {
-    if (pipe == MatmulPipe::vector) {
-        return machine.compute_capability == 80 || machine.compute_capability == 70;
-    }
-    if (pipe == MatmulPipe::eight_bit) return machine.family == Family::hopper;
-    return machine.compute_capability == 80 || machine.family == Family::hopper;
-}
-
 void set_band(Prediction& p, const MatmulSituation& s, const MatmulTime& t, bool bundled) {
-    ResidualBand band = matmul_band(residuals_of(s), regime_of(t));
-    double factor = 1.0;
-    if (s.parameters.evidence == Evidence::own && !bundled) {
-        p.confidence = Confidence::calibrated;
-    } else {
-        p.confidence = Confidence::family;
-        p.note(NoteCode::uncalibrated);
-        factor *= measured_family(s.machine, s.pipe) ? unmeasured_gpu : other_family;
-    }
-    if (bundled) {
-        p.note(NoteCode::estimated_kernel);
-        band = {.low = 0.8, .high = 1.25};
-    }
-    if (!validated(s.op, s.pipe, s.l2)) {
-        p.note(NoteCode::extrapolated);
-        factor *= outside_range;
-    }
-    if (t.alignment < 1.0) factor *= estimated_cliff;
-    band = band.widened(factor);
-    p.low = std::max(p.lower_bound, p.time * band.low);
-    p.high = p.time * band.high;
+    const bool own = s.parameters.evidence == Evidence::own && !bundled;
+    apply_band(p, bundled ? BandClass::matmul_bundled : matmul_band(s, regime_of(t)),
+               own ? Confidence::calibrated : Confidence::family, matmul_validity(s));
+    if (bundled) p.note(NoteCode::estimated_kernel);
+    if (t.alignment == 1.0) return;
+    p.low = std::max(p.lower_bound, p.time * std::pow(p.low / p.time, estimated_cliff));
+    p.high = p.time * std::pow(p.high / p.time, estimated_cliff);
 }
 
 /// Time, terms, traffic, tiling and band of the calibrated model over the roofline's counts.

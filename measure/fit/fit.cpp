@@ -126,6 +126,9 @@ std::string toml_value(double value, const Dimension& dimension) {
     if (dimension == Bandwidth::dimension) {
         return '"' + format(Bandwidth::from_base(value), digits) + '"';
     }
+    if (dimension == BytesPerCycle::dimension) {
+        return '"' + format(BytesPerCycle::from_base(value), digits) + '"';
+    }
     return '"' + format(Time::from_base(value), digits) + '"';
 }
 

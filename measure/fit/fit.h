@@ -107,6 +107,8 @@ struct FitProgram {
 [[nodiscard]] const std::vector<FitProgram>& fit_programs();
 
 [[nodiscard]] std::vector<FitReport> fit_memory(const FitRequest& request);
+[[nodiscard]] std::vector<FitReport> fit_attention(const FitRequest& request);
+[[nodiscard]] std::vector<FitReport> fit_matmul(const FitRequest& request);
 [[nodiscard]] std::vector<FitReport> fit_collective(const FitRequest& request);
 
 /// The rows of the requested GPUs, split into the groups that are fitted together.

@@ -2,9 +2,10 @@
 // the fractions whose notes in the GPU files say so.
 //
 // Figures of FlashAttention-2 (arXiv 2307.08691) and FlashAttention-3 (arXiv 2407.08608) and their
-// repository: 16384 tokens, heads x head_dim = 2048, N = 512 to 16384; FLOP by the papers' convention
-// (half of the scores under a causal mask, 3.5 x forward for forward and backward). Tables of the
-// FlashAttention paper (arXiv 2205.14135): A100 40 GB, fp16, batch 16, 8 heads, head_dim 64.
+// repository: 16384 tokens, heads x head_dim = 2048, N = 512 to 16384; FLOP by the papers'
+// convention (half of the scores under a causal mask, 3.5 x forward for forward and backward).
+// Tables of the FlashAttention paper (arXiv 2205.14135): A100 40 GB, fp16, batch 16, 8 heads,
+// head_dim 64.
 #include <array>
 #include <cmath>
 #include <map>
@@ -159,7 +160,8 @@ TEST_CASE("flash1 forward on an A100 40 GB, FlashAttention tables", "[attention]
     const std::array<double, 6> milliseconds{0.18, 0.68, 2.40, 8.42, 33.54, 134.03};
     for (std::size_t i = 0; i < milliseconds.size(); ++i) {
         CHECK(1e3 * seconds(paper_shape(std::int64_t{512} << i), Implementation::flash1,
-                            "a100-sxm-40gb") == Approx(milliseconds.at(i)).epsilon(0.2));
+                            "a100-sxm-40gb") ==
+              Approx(milliseconds.at(i)).epsilon(0.2));
     }
 }
 
