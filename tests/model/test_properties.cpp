@@ -103,7 +103,9 @@ TEST_CASE("more DRAM bandwidth slows no operation", "[property]") {
     for_each_prediction(2, [&random](const Operation& operation, const Execution& execution,
                                      const Machine& machine, const Prediction& p) {
         Machine faster = machine;
-        faster.dram_bandwidth *= random.real(1.0, 4.0);
+        const double factor = random.real(1.0, 4.0);
+        faster.dram_bandwidth *= factor;
+        if (faster.memory) faster.memory->dram *= factor;
         const Outcome outcome = predict(operation, execution, faster);
         REQUIRE(std::get<Prediction>(outcome).time <= p.time * (1.0 + 1e-9));
     });
