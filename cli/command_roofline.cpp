@@ -8,6 +8,8 @@
 #include "cli/commands.h"
 #include "cli/gpu_options.h"
 #include "cli/prediction_views.h"
+#include "cli/record_charts.h"
+#include "cli/record_views.h"
 #include "hardware/error.h"
 #include "hardware/units.h"
 #include "model/predict.h"
@@ -23,6 +25,9 @@ struct RooflineOptions {
     GpuOptions gpu;
     std::vector<std::string> operations;
     std::string type = "bf16";
+    std::vector<std::string> records;
+    std::vector<std::string> conditions;
+    std::string levels;
     ChartOutput output;
 };
 
@@ -135,30 +140,85 @@ void add_compute_roof(plot::Roofline& chart, const std::string& name,
                              .terms = {{"rate", format(*rate)}}});
 }
 
-plot::Roofline roofs_chart(const model::Machine& machine, model::DataType type) {
+plot::Roofline roofs_chart(const model::Machine& machine, const hardware::Description& gpu,
+                           model::DataType type) {
     const model::Roofs roofs = model::roofs_of(machine, type);
     const std::string name(name_of(type));
     plot::Roofline chart;
     chart.title = machine.title + ", " + name;
     add_memory_roof(chart, "DRAM", roofs.dram, true);
-    add_memory_roof(chart, "L2", roofs.l2, false);
+    // Where the L2 was measured, that is the one bandwidth there is.
+    if (gpu.find("measured.l2.read") == nullptr) add_memory_roof(chart, "L2", roofs.l2, false);
     add_memory_roof(chart, "shared memory", roofs.shared, false);
     add_compute_roof(chart, name + " tensor", roofs.tensor, true);
     const bool double_precision = type == model::DataType::fp64;
     add_compute_roof(chart, double_precision ? "fp64 FMA" : "fp32 FMA", roofs.vector,
                      !roofs.tensor.has_value());
+    add_measured_roofs(chart, gpu, type);
     return chart;
+}
+
+/// The one GPU that all records come from. InputError when there are several.
+std::string gpu_of(const std::vector<measure::Record>& records,
+                   const hardware::Catalogue& catalogue) {
+    const std::string& device = records.front().device.name;
+    for (const measure::Record& record : records) {
+        if (record.device.name != device) {
+            throw InputError("the records come from several GPUs", {}, "choose one with --gpu");
+        }
+    }
+    const std::string name = catalogue.canonical_name(device);
+    if (name.empty()) throw InputError("no GPU description is called '" + device + "'");
+    return name;
+}
+
+Levels levels_of(const RooflineOptions& options, std::size_t comparisons) {
+    constexpr std::size_t readable = 6;
+    if (options.levels.empty()) return comparisons <= readable ? Levels::all : Levels::dram;
+    return options.levels == "all" ? Levels::all : Levels::dram;
+}
+
+/// Records of the chart's type that meet the conditions.
+std::vector<measure::Record> records_of(const Context& context, const RooflineOptions& options,
+                                        const Machines& machines, model::DataType type) {
+    const std::string gpu = options.gpu.given() ? options.gpu.name() : std::string();
+    std::vector<measure::Record> records =
+        RecordFilter(options.conditions)
+            .apply(load_records(context, options.records, gpu, machines.catalogue()));
+    std::erase_if(records, [type](const measure::Record& record) {
+        return type_of(record.question.operation) != type;
+    });
+    if (records.empty()) {
+        throw InputError("there is no record of type " + std::string(name_of(type)), {},
+                         "choose another with --dtype");
+    }
+    return records;
 }
 
 int draw(const Context& context, const RooflineOptions& options) {
     Machines machines = options.gpu.machines();
-    const model::Machine& machine = machines.at(options.gpu.name());
     model::Parameters defaults;
     defaults.set(model::Field::dtype, options.type);
-    plot::Roofline chart =
-        roofs_chart(machine, static_cast<model::DataType>(defaults.count(model::Field::dtype)));
+    const auto type = static_cast<model::DataType>(defaults.count(model::Field::dtype));
+    std::vector<measure::Record> records;
+    if (!options.records.empty()) records = records_of(context, options, machines, type);
+    const std::string gpu = options.gpu.given() || records.empty()
+                                ? options.gpu.name()
+                                : gpu_of(records, machines.catalogue());
+    const model::Machine& machine = machines.at(gpu);
+    plot::Roofline chart = roofs_chart(machine, machines.description(gpu), type);
     for (const std::string& text : options.operations) {
         add_point(chart, answer_for(text, defaults, machine));
+    }
+    if (!records.empty()) {
+        const measure::Validation validation =
+            measure::validate(records, machines.catalogue(), machines.view());
+        add_record_points(chart, validation, records,
+                          levels_of(options, validation.comparisons.size()));
+        if (!validation.unused.empty()) {
+            chart.notes.push_back(
+                fmt::format("{} records are not compared", validation.unused.size()));
+        }
     }
     write_chart_output(context, options.output, plot::roofline_chart(chart));
     return success;
@@ -173,12 +233,22 @@ Action build_roofline(CLI::App& app, std::span<const std::string>) {
         ->type_name("TEXT");
     app.add_option("--dtype", options->type, "element type of the roofs and the operations")
         ->type_name("WORD");
+    app.add_option("--records", options->records,
+                   "files or folders of records: measured points, joined with predicted ones")
+        ->type_name("PATH");
+    app.add_option("--where", options->conditions,
+                   "only records with field=value (impl=wgmma, n=@m)")
+        ->type_name("TEXT");
+    app.add_option("--levels", options->levels,
+                   "memory levels of records with counters: dram or all (default: by their number)")
+        ->check(CLI::IsMember({"dram", "all"}));
     add_chart_options(app, options->output);
     app.footer(
         "Examples:\n"
         "  ridge roofline --gpu h100-sxm --op \"matmul m=4096 n=4096 k=4096\" \\\n"
         "      --op \"softmax rows=4096 cols=4096\" -o roofline.svg\n"
-        "  ridge roofline --gpu a100-sxm-80gb          # in the terminal");
+        "  ridge roofline --gpu a100-sxm-80gb          # in the terminal\n"
+        "  ridge roofline --records records/ --where impl=wgmma -o measured.html");
     return [options](const Context& context) { return draw(context, *options); };
 }
 

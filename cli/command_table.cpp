@@ -13,6 +13,12 @@ std::span<const CommandInfo> command_table() {
         CommandInfo{"sweep", "Predict over ranges of shapes", build_sweep},
         CommandInfo{"compare", "Predict one operation on several GPUs", build_compare},
         CommandInfo{"fit", "Fit the parameters of a time model to measured tables", build_fit},
+        CommandInfo{"measure", "Measure operations on the GPU at hand, beside the prediction",
+                    build_measure},
+        CommandInfo{"validate", "How far predictions are from records, and why", build_validate},
+        CommandInfo{"plot", "Draw records: predicted against measured, sweeps", build_plot},
+        CommandInfo{"calibrate", "Measure the ceilings of the GPU at hand", build_calibrate},
+        CommandInfo{"doctor", "What measuring will work here, and what will not", build_doctor},
         CommandInfo{"gpus", "List, show and check GPU descriptions", build_gpus},
         CommandInfo{"completions", "Print shell completions (bash, zsh, fish)", build_completions}};
     return commands;

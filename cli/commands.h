@@ -40,6 +40,11 @@ Action build_sweep(CLI::App& app, std::span<const std::string> arguments);
 Action build_compare(CLI::App& app, std::span<const std::string> arguments);
 Action build_fit(CLI::App& app, std::span<const std::string> arguments);
 Action build_gpus(CLI::App& app, std::span<const std::string> arguments);
+Action build_measure(CLI::App& app, std::span<const std::string> arguments);
+Action build_calibrate(CLI::App& app, std::span<const std::string> arguments);
+Action build_validate(CLI::App& app, std::span<const std::string> arguments);
+Action build_plot(CLI::App& app, std::span<const std::string> arguments);
+Action build_doctor(CLI::App& app, std::span<const std::string> arguments);
 Action build_completions(CLI::App& app, std::span<const std::string> arguments);
 
 }  // namespace ridge::cli

@@ -1,10 +1,16 @@
 // What a command may touch of the outside world: its streams and what it knows of the terminal.
 //
 // Libraries never print; commands print to `out` and `err` of the context, which a test replaces
-// by string streams.
+// by string streams. Commands that measure open a device through `open_device`, which a test
+// replaces by a fake one.
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <iosfwd>
+#include <memory>
+
+#include "measure/device.h"
 
 namespace ridge::cli {
 
@@ -15,8 +21,11 @@ enum ExitCode : int {
     bad_data = 2,
     device_failure = 3,
     bound_exceeded = 4,
-    internal = 70
+    internal = 70,
+    interrupted = 130  ///< as shells report a Ctrl-C
 };
+
+using OpenDevice = std::function<measure::Maybe<std::unique_ptr<measure::Device>>(std::int32_t)>;
 
 struct Context {
     std::istream& in;
@@ -25,6 +34,7 @@ struct Context {
     bool colour = false;    ///< ANSI colour on `out`
     bool terminal = false;  ///< `err` is a terminal: progress may be shown
     int width = 80;         ///< columns of the terminal
+    OpenDevice open_device = measure::open_device;
 };
 
 }  // namespace ridge::cli

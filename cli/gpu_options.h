@@ -24,6 +24,7 @@ class Machines {
     /// InputError when the name is unknown or its description is broken.
     [[nodiscard]] const model::Machine& at(std::string_view name);
     [[nodiscard]] const hardware::Catalogue& catalogue() const { return catalogue_; }
+    [[nodiscard]] hardware::View view() const { return view_; }
     [[nodiscard]] const hardware::Description& description(std::string_view name) const {
         return catalogue_.at(name, view_);
     }

@@ -34,22 +34,4 @@ WorkloadPrediction predict(const Workload& workload, const Execution& execution,
     return total;
 }
 
-std::vector<Implementation> implementations_of(const Operation& operation, const Machine& machine) {
-    std::vector<Implementation> found;
-    const auto consider = [&](Implementation asked) {
-        const Outcome outcome = predict(operation, {.implementation = asked}, machine);
-        const Prediction* prediction = std::get_if<Prediction>(&outcome);
-        if (prediction == nullptr) return;
-        const Implementation resolved = prediction->implementation;
-        if (std::find(found.begin(), found.end(), resolved) == found.end()) {
-            found.push_back(resolved);
-        }
-    };
-    constexpr auto last = static_cast<std::uint8_t>(Implementation::wgmma);
-    for (std::uint8_t value = 0; value <= last; ++value) {
-        consider(static_cast<Implementation>(value));
-    }
-    return found;
-}
-
 }  // namespace ridge::model

@@ -1,0 +1,32 @@
+// The option that says which device is measured: --device.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "cli/context.h"
+
+namespace CLI {
+class App;
+}
+
+namespace ridge::cli {
+
+class DeviceOption {
+  public:
+    explicit DeviceOption(CLI::App& app);
+
+    /// DeviceError with the reason and the remedy when there is no such device.
+    [[nodiscard]] std::unique_ptr<measure::Device> open(const Context& context) const;
+
+    /// The same as a value.
+    [[nodiscard]] measure::Maybe<std::unique_ptr<measure::Device>> try_open(
+        const Context& context) const {
+        return context.open_device(ordinal_);
+    }
+
+  private:
+    std::int32_t ordinal_ = 0;
+};
+
+}  // namespace ridge::cli

@@ -1,0 +1,178 @@
+// The measuring machine: the one interface of ridge.
+//
+// A `Device` prepares a `Case` from an operation and its execution; the case owns its buffers and
+// launches, checks its own result and takes samples on request. What to sample, how often and when
+// to stop is decided by the caller (`sampling.h`), so a device stays simple and a fake one
+// (`fake_device.h`) drives every test.
+//
+//   Maybe<std::unique_ptr<Device>> opened = open_device(0);
+//   Device& device = *std::get<std::unique_ptr<Device>>(opened);
+//   auto prepared = device.prepare(operation, execution, DataPattern::normal);
+//   if (auto* unit = std::get_if<std::unique_ptr<Case>>(&prepared)) {
+//       if ((*unit)->verify().ok) samples = (*unit)->sample({.method = Method::events, .count =
+//       10});
+//   }
+//
+// Errors: what the device fairly cannot do (no fp8 on sm_80, not enough memory, no such bundled
+// kernel) is an `Unavailable`; a failing call throws DeviceError. After a DeviceError `usable` says
+// whether the device can go on.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "hardware/quantity.h"
+#include "measure/observation.h"
+#include "model/data_type.h"
+#include "model/implementation.h"
+#include "model/operation.h"
+
+namespace ridge::measure {
+
+/// One ability of the machine: there, or why not.
+struct Feature {
+    std::string name;  ///< "counters", "activity", "nvml", "cublaslt", "nvrtc", "graph"
+    std::optional<Unavailable> missing{};  ///< empty: it works
+    std::string detail{};                  ///< version or path of what was found
+
+    [[nodiscard]] bool works() const { return !missing.has_value(); }
+};
+
+/// What the device is, as its driver reports it.
+struct DeviceInfo {
+    std::string name;  ///< "NVIDIA H200": the catalogue knows it as an alias
+    std::int32_t ordinal = 0;
+    std::int32_t compute_capability = 0;  ///< 90 for 9.0
+    std::int64_t sm_count = 0;
+    Bytes memory;
+    Bytes l2;
+    std::optional<Frequency> max_sm_clock{};
+    std::optional<Frequency> max_memory_clock{};
+    std::optional<std::int64_t> memory_bus_bits{};
+    bool mig = false;
+    bool ecc = false;
+    std::string pci_bus{};
+    std::string driver{};       ///< "580.159"
+    std::string cuda_driver{};  ///< newest CUDA that the driver supports, "13.0"
+    std::string cuda_runtime{};
+    std::string cupti{};  ///< "" when not found
+    std::string nvml{};
+    std::vector<Feature> features{};
+
+    /// The feature of this name, or nullptr.
+    [[nodiscard]] const Feature* feature(std::string_view name) const;
+};
+
+/// What one call of `Case::sample` takes.
+struct SampleRequest {
+    Method method = Method::events;
+    model::L2State l2 = model::L2State::warm;
+    /// `stream` includes the host's launch cost: no blocking kernel in front.
+    model::LaunchMode launch = model::LaunchMode::kernel;
+    std::int32_t count = 10;
+};
+
+/// One operation with its buffers on the device, ready to run.
+class Case {
+  public:
+    Case() = default;
+    Case(const Case&) = delete;
+    Case& operator=(const Case&) = delete;
+    virtual ~Case() = default;
+
+    /// The implementation that runs; never `automatic`.
+    [[nodiscard]] virtual model::Implementation implementation() const = 0;
+    [[nodiscard]] virtual Geometry geometry() const = 0;
+
+    /// Runs once and compares with the CPU. A case that is not ok must not be timed.
+    [[nodiscard]] virtual Verification verify() = 0;
+
+    /// `request.count` runs after a warm-up of its own, each with a cold (flushed) or warm L2.
+    /// Throws DeviceError when the method's feature is missing; callers ask `DeviceInfo::feature`.
+    [[nodiscard]] virtual std::vector<Sample> sample(const SampleRequest& request) = 0;
+
+    /// One profiled run; its times are not believed.
+    [[nodiscard]] virtual Maybe<Counters> counters(std::span<const CounterGroup> groups) = 0;
+};
+
+/// The DRAM benchmarks flush the L2 before every sample and so show DRAM at every size.
+enum class Microbenchmark : std::uint8_t {
+    dram_read,
+    dram_write,
+    dram_copy,   ///< bytes read and written are counted
+    dram_triad,  ///< two reads and one write are counted
+    l2_read,
+    shared_read,
+    fma,              ///< vector pipe of `type`
+    tensor_mma,       ///< mma.sync, register operands
+    tensor_wgmma,     ///< wgmma, shared-memory operands
+    exp2,             ///< special functions
+    pointer_chase,    ///< dependent loads over a random permutation of `size`
+    launch_kernel,    ///< duration of a kernel that does nothing
+    launch_stream,    ///< per kernel, launched back to back in a stream
+    launch_graph,     ///< per kernel of a replayed graph
+    launch_submit,    ///< host time of one launch
+    strided_read,     ///< one 4-byte word in every `stride` bytes
+    misaligned_read,  ///< 16-byte vectors shifted by `stride` bytes
+    bank_conflict,    ///< shared memory, `stride` words between neighbouring threads
+    divergence        ///< `stride` different paths within a warp
+};
+
+[[nodiscard]] std::string_view name_of(Microbenchmark benchmark);
+
+/// Short kernels before the power limit acts, or seconds on end.
+enum class Regime : std::uint8_t { burst, sustained };
+
+struct MicrobenchmarkRequest {
+    Microbenchmark benchmark = Microbenchmark::dram_read;
+    model::DataType type = model::DataType::fp32;
+    Bytes size{};             ///< working set: of each array for DRAM, of the buffer otherwise
+    std::int64_t stride = 0;  ///< see the enumerators; 0 where it means nothing
+    Regime regime = Regime::burst;
+    DataPattern pattern = DataPattern::normal;
+    std::int32_t count = 10;  ///< samples
+};
+
+/// `amount / sample.time` is the rate: bytes, FLOP or special-function results per second; for
+/// latencies and launches `sample.time / amount` is the time of one load or one kernel.
+struct MicrobenchmarkResult {
+    double amount = 0.0;  ///< in one sample: byte, FLOP, result, load or launch
+    std::vector<Sample> samples{};
+    KernelLaunch kernel{};
+    Environment environment{};  ///< right after the last sample
+};
+
+class Device {
+  public:
+    Device() = default;
+    Device(const Device&) = delete;
+    Device& operator=(const Device&) = delete;
+    virtual ~Device() = default;
+
+    [[nodiscard]] virtual const DeviceInfo& info() const = 0;
+    [[nodiscard]] virtual Environment environment() = 0;
+
+    /// The operation must be valid and `execution.implementation` not `automatic` (`choose`).
+    [[nodiscard]] virtual Maybe<std::unique_ptr<Case>> prepare(const model::Operation& operation,
+                                                               const model::Execution& execution,
+                                                               DataPattern pattern) = 0;
+
+    [[nodiscard]] virtual Maybe<MicrobenchmarkResult> run(const MicrobenchmarkRequest& request) = 0;
+
+    /// False after an error from which the device does not recover within this process.
+    [[nodiscard]] virtual bool usable() const = 0;
+};
+
+/// The implementation that `automatic` stands for on a device of this compute capability.
+[[nodiscard]] model::Implementation choose(const model::Operation& operation,
+                                           std::int32_t compute_capability);
+
+/// The CUDA device of this number. Unavailable without a driver, without a device, and in a build
+/// without CUDA.
+[[nodiscard]] Maybe<std::unique_ptr<Device>> open_device(std::int32_t ordinal);
+
+}  // namespace ridge::measure

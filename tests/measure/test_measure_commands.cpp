@@ -1,0 +1,230 @@
+// Every command that measures or reads records, in-process, on the fake device.
+#include <csignal>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "cli/application.h"
+#include "tests/catch.h"
+#include "tests/cli/run.h"
+#include "tests/measure/fakes.h"
+
+using namespace ridge;
+using measure::FakeDevice;
+using measure::FakePlan;
+using measure::Fault;
+using test::Folder;
+using test::h200_plan;
+using test::Transcript;
+
+namespace {
+
+Transcript run_on(const FakePlan& plan, const std::string& line, bool terminal = false) {
+    std::istringstream in;
+    std::ostringstream out;
+    std::ostringstream err;
+    cli::Context context{.in = in, .out = out, .err = err, .terminal = terminal};
+    context.open_device =
+        [&plan](std::int32_t ordinal) -> measure::Maybe<std::unique_ptr<measure::Device>> {
+        if (ordinal != 0) {
+            return measure::Unavailable{.reason = "there is no device 7", .remedy = "use device 0"};
+        }
+        return std::make_unique<FakeDevice>(plan);
+    };
+    const int code = cli::run(test::words_of(line), context);
+    return {code, out.str(), err.str()};
+}
+
+Transcript run_fake(const std::string& line) {
+    return run_on(h200_plan(), line);
+}
+
+bool holds(const std::string& text, const std::string& part) {
+    return text.find(part) != std::string::npos;
+}
+
+/// Records of a few operations with times 10 % above the predictions.
+void fill(const Folder& folder) {
+    FakePlan plan = h200_plan();
+    plan.bias = 1.1;
+    const Transcript t =
+        run_on(plan,
+               "measure --op \"matmul m=1024 n=1024 k=1024\" --op \"matmul m=4096 n=4096 k=4096\""
+               " --op \"softmax rows=8192 cols=8192\" --op \"copy elements=268435456\" -o " +
+                   folder.path());
+    CAPTURE(t.err);
+    REQUIRE(t.code == 0);
+}
+
+}  // namespace
+
+TEST_CASE("measure takes the arguments of predict and shows measured, predicted and difference") {
+    const Transcript t = run_fake("measure matmul --m 4096 --n 4096 --k 4096 --dtype bf16");
+    CAPTURE(t.out, t.err);
+    CHECK(t.code == 0);
+    for (const char* part : {"measured", "predicted", "difference", "inside the band", "TFLOP/s",
+                             "counted", "against the CPU"}) {
+        CHECK(holds(t.out, part));
+    }
+    CHECK(run_fake("measure matmul --m 4096 --n 4096 --k 4096 --gpu h200-sxm").code == 0);
+    const Transcript json = run_fake("measure softmax --rows 4096 --cols 4096 --format json");
+    const auto list = nlohmann::json::parse(json.out);
+    REQUIRE(list.size() == 1);
+    CHECK(list[0]["error"].get<double>() == Approx(0.0).margin(0.01));
+    CHECK(list[0]["measured_time_us"].get<double>() > 0.0);
+}
+
+TEST_CASE("measure explains what is missing") {
+    CHECK(run_fake("measure").code == 1);
+    CHECK(run_fake("measure matmul --m 4 --n 4").code == 1);
+    CHECK(run_fake("measure --suite slow").code == 1);
+    const Transcript none = run_fake("measure copy --elements 4096 --device 7");
+    CHECK(none.code == 3);
+    CHECK(holds(none.err, "there is no device 7"));
+    CHECK(holds(none.err, "use device 0"));
+}
+
+TEST_CASE("a wrong kernel gives exit code 3 and no time") {
+    FakePlan plan = h200_plan();
+    plan.fault = [](const measure::Question&) { return Fault::wrong_result; };
+    const Transcript t = run_on(plan, "measure copy --elements 4096");
+    CHECK(t.code == 3);
+    CHECK(holds(t.out, "not measured"));
+    CHECK(holds(t.out, "wrong result"));
+    CHECK_FALSE(holds(t.out, "difference"));
+}
+
+TEST_CASE("the quick suite runs, keeps records and resumes") {
+    const Folder folder;
+    const Transcript first = run_fake("measure --suite quick -o " + folder.path());
+    CAPTURE(first.err);
+    CHECK(first.code == 0);
+    CHECK(holds(first.out, "operation"));
+    CHECK(holds(first.err, " 0 already there"));
+    const Transcript second = run_fake("measure --suite quick -o " + folder.path());
+    CHECK(second.code == 0);
+    CHECK(holds(second.err, "0 measured, 0 failed"));
+    CHECK(second.out.empty());
+}
+
+TEST_CASE("Ctrl-C finishes cleanly and a second run goes on") {
+    const Folder folder;
+    FakePlan plan = h200_plan();
+    int samples = 0;
+    plan.on_sample = [&samples] {
+        if (++samples == 10) std::raise(SIGINT);
+    };
+    const Transcript t = run_on(plan, "measure --suite quick -o " + folder.path(), true);
+    CHECK(t.code == 130);
+    CHECK(holds(t.err, "run the same command again"));
+    CHECK(holds(t.err, "[..."));
+    const measure::RecordFile kept = measure::read_all_records({folder.path()});
+    CHECK(!kept.records.empty());
+    CHECK(kept.records.size() < 10);
+    CHECK(kept.damaged.empty());
+    const Transcript rest = run_fake("measure --suite quick -o " + folder.path());
+    CHECK(rest.code == 0);
+    CHECK(holds(rest.err, std::to_string(kept.records.size()) + " already there"));
+}
+
+TEST_CASE("random shapes are measured") {
+    const Transcript t = run_fake("measure --random 8 --seed 3 --format csv");
+    CAPTURE(t.err);
+    CHECK(t.code == 0);
+    CHECK(std::count(t.out.begin(), t.out.end(), '\n') == 9);
+    CHECK(t.out == run_fake("measure --random 8 --seed 3 --format csv").out);
+}
+
+TEST_CASE("validate reports in every format and fails beyond the bound") {
+    const Folder folder;
+    fill(folder);
+    const Transcript table = run_fake("validate " + folder.path());
+    CAPTURE(table.out, table.err);
+    CHECK(table.code == 0);
+    CHECK(holds(table.out, "-9.1 %"));  // 1 / 1.1 - 1
+    const Transcript markdown = run_fake("validate " + folder.path() + " --format md");
+    CHECK(holds(markdown.out, "| operation"));
+    const auto json =
+        nlohmann::json::parse(run_fake("validate " + folder.path() + " --format json").out);
+    CHECK(json["overall"]["n"] == 4);
+    CHECK(json["overall"]["bias"].get<double>() == Approx(-1.0 / 11.0).epsilon(0.03));
+    const Transcript csv = run_fake("validate " + folder.path() + " --format csv");
+    CHECK(std::count(csv.out.begin(), csv.out.end(), '\n') == 5);
+    CHECK(run_fake("validate " + folder.path() + " --max-error 15").code == 0);
+    const Transcript beyond = run_fake("validate " + folder.path() + " --max-error 5");
+    CHECK(beyond.code == 4);
+    CHECK(holds(beyond.err, "exceeds 5 %"));
+}
+
+TEST_CASE("validate names damaged lines and reads the rest") {
+    const Folder folder;
+    fill(folder);
+    const std::string path = folder.file("matmul.jsonl");
+    test::write_text(path, test::text_of(path) + "nonsense\n");
+    const Transcript t = run_fake("validate " + folder.path());
+    CHECK(t.code == 0);
+    CHECK(holds(t.err, "matmul.jsonl:3: damaged record"));
+    test::write_text(path, "nonsense\n");
+    CHECK(run_fake("validate " + path).code == 2);
+    CHECK(run_fake("validate " + folder.file("none")).code == 2);
+}
+
+TEST_CASE("plot scatter and sweep draw records") {
+    const Folder folder;
+    fill(folder);
+    const Transcript scatter = run_fake("plot scatter " + folder.path() + " --ascii");
+    CAPTURE(scatter.err);
+    CHECK(scatter.code == 0);
+    CHECK(holds(scatter.out, "matmul library"));
+    CHECK(run_fake("plot sweep " + folder.path() + " --x m -o " + folder.file("sweep.svg")).code ==
+          0);
+    CHECK(holds(test::text_of(folder.file("sweep.svg")), "<svg"));
+    CHECK(run_fake("plot sweep " + folder.path() + " --x m --where impl=wgmma").code == 1);
+    CHECK(run_fake("plot sweep " + folder.path() + " --x mm").code == 1);
+    CHECK(run_fake("plot sweep " + folder.path() + " --x m --where n=@m --y time").code == 0);
+}
+
+TEST_CASE("roofline joins measured and predicted points and shows measured roofs") {
+    const Folder folder;
+    fill(folder);
+    REQUIRE(run_fake("calibrate -o " + folder.file("mine.toml")).code == 0);
+    const std::string records =
+        " --records " + folder.path() + " --gpu-file " + folder.file("mine.toml");
+    const Transcript t = run_fake("roofline" + records + " -o " + folder.file("roof.svg"));
+    CAPTURE(t.err);
+    REQUIRE(t.code == 0);
+    const std::string svg = test::text_of(folder.file("roof.svg"));
+    CHECK(holds(svg, "DRAM, measured"));
+    CHECK(holds(svg, "bf16 tensor, sustained"));
+    CHECK(holds(svg, "(L2)"));
+    CHECK(run_fake("roofline" + records + " --levels dram -o " + folder.file("flat.svg")).code ==
+          0);
+    CHECK_FALSE(holds(test::text_of(folder.file("flat.svg")), "(L2)"));
+    CHECK(run_fake("roofline" + records + " --dtype fp64").code == 1);
+}
+
+TEST_CASE("calibrate writes an overlay that ridge gpus check accepts") {
+    const Folder folder;
+    const Transcript t = run_fake("calibrate -o " + folder.file("mine.toml"));
+    CAPTURE(t.err);
+    REQUIRE(t.code == 0);
+    CHECK(holds(t.out, "measured.dram.copy"));
+    const Transcript check = run_fake("gpus check " + folder.file("mine.toml"));
+    CAPTURE(check.out);
+    CHECK(check.code == 0);
+    CHECK(run_fake("calibrate -o /nonexistent/mine.toml").code != 0);
+}
+
+TEST_CASE("doctor says what works, what does not, and the remedy") {
+    FakePlan plan = h200_plan();
+    remove_feature(plan, "counters", "the driver keeps counters to administrators");
+    const Transcript t = run_on(plan, "doctor");
+    CHECK(t.code == 0);
+    CHECK(holds(t.out, "NVIDIA H200"));
+    CHECK(holds(t.out, "MISS"));
+    CHECK(holds(t.out, "keeps counters to"));
+    CHECK(holds(t.out, "remedy: use another fake"));
+    CHECK(holds(t.out, "h200-sxm"));
+    const Transcript none = run_fake("doctor --device 7 --format json");
+    CHECK(none.code == 3);
+    CHECK(nlohmann::json::parse(none.out)[0]["ok"] == false);
+}
