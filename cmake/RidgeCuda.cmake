@@ -1,6 +1,6 @@
 # Decides whether the CUDA measuring machine is built and sets RIDGE_HAVE_CUDA. Without a toolkit
 # everything else builds; measure/CMakeLists.txt then links the twin that answers "not built with
-# CUDA".
+# CUDA". CUDA 13.0 is the oldest whose CUPTI has the activity records and the range profiler used.
 
 set(RIDGE_HAVE_CUDA OFF)
 if(NOT RIDGE_CUDA STREQUAL "OFF")
@@ -9,13 +9,19 @@ if(NOT RIDGE_CUDA STREQUAL "OFF")
   check_language(CUDA)
   if(CMAKE_CUDA_COMPILER)
     enable_language(CUDA)
-    find_package(CUDAToolkit 12.0)
+    # CMake 3.25 does not know that nvcc has C++20.
+    if(NOT CMAKE_CUDA20_STANDARD_COMPILE_OPTION)
+      set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION "-std=c++20")
+      set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION "-std=c++20")
+      list(APPEND CMAKE_CUDA_COMPILE_FEATURES cuda_std_20)
+    endif()
+    find_package(CUDAToolkit 13.0)
     if(CUDAToolkit_FOUND)
       set(RIDGE_HAVE_CUDA ON)
     endif()
   endif()
   if(RIDGE_CUDA STREQUAL "ON" AND NOT RIDGE_HAVE_CUDA)
-    message(FATAL_ERROR "RIDGE_CUDA=ON, but no CUDA Toolkit (12.0 or newer) was found; set CUDACXX or use RIDGE_CUDA=OFF")
+    message(FATAL_ERROR "RIDGE_CUDA=ON, but no CUDA Toolkit (13.0 or newer) was found; set CUDACXX or use RIDGE_CUDA=OFF")
   endif()
 endif()
 message(STATUS "CUDA measuring machine: ${RIDGE_HAVE_CUDA}")

@@ -1,0 +1,340 @@
+// The CUDA device behind measure/device.h: opening it, preparing cases, running microbenchmarks.
+//
+// Method: `open_device` makes the device current, subscribes to CUPTI before the context exists,
+// opens NVML, and asks each library once, so that `features` says what will work. A case is a plan
+// (plan.h) with the device's stopwatch, tracer and profiler.
+//
+//   auto opened = open_device(0);
+//
+// Errors: what plans refuse becomes Unavailable; a failing CUDA call becomes DeviceError, after which
+// `usable` asks the context whether it survived.
+#include <cuda_runtime.h>
+
+#include <memory>
+#include <stdexcept>
+
+#include "hardware/error.h"
+#include "measure/cuda/activity.h"
+#include "measure/cuda/counters.h"
+#include "measure/cuda/cublas.h"
+#include "measure/cuda/driver.h"
+#include "measure/cuda/management.h"
+#include "measure/cuda/microbenchmark.h"
+#include "measure/cuda/nvrtc.h"
+#include "measure/cuda/plan.h"
+#include "measure/cuda/timing.h"
+#include "measure/device.h"
+
+namespace ridge::measure {
+namespace cuda {
+namespace {
+
+/// What the device and its cases share.
+struct Services {
+    std::unique_ptr<Management> management;
+    std::unique_ptr<ActivityTracer> tracer;
+    std::unique_ptr<CounterProfiler> profiler;
+    Unavailable no_counters;
+    std::unique_ptr<Stopwatch> watch;
+};
+
+/// Runs `ask`; turns refusals into values and failing CUDA calls into DeviceError.
+template <class Value, class Ask>
+Maybe<Value> refusable(Ask ask) {
+    try {
+        return ask();
+    } catch (const Refusal& refusal) {
+        return Unavailable{.reason = refusal.what(), .remedy = refusal.remedy()};
+    } catch (const NotEnoughMemory& refusal) {
+        return Unavailable{.reason = refusal.what(), .remedy = "use a smaller shape"};
+    } catch (const DeviceError&) {
+        throw;
+    } catch (const std::invalid_argument& refusal) {
+        return Unavailable{.reason = refusal.what()};
+    } catch (const std::runtime_error& error) {
+        // The kernels throw std::runtime_error for both; a failed call leaves its code behind.
+        if (cudaGetLastError() != cudaSuccess) throw DeviceError(error.what());
+        return Unavailable{.reason = error.what()};
+    }
+}
+
+/// The same for what may only fail.
+template <class Ask>
+auto failing(Ask ask) {
+    try {
+        return ask();
+    } catch (const DeviceError&) {
+        throw;
+    } catch (const ContractViolation&) {
+        throw;
+    } catch (const std::exception& error) {
+        throw DeviceError(error.what());
+    }
+}
+
+class CudaCase final : public Case {
+  public:
+    CudaCase(Plan plan, Services& services)
+        : plan_(std::move(plan)), services_(services), graph_(plan_.launch, 1) {}
+
+    [[nodiscard]] model::Implementation implementation() const override {
+        return plan_.implementation;
+    }
+
+    [[nodiscard]] Geometry geometry() const override {
+        return {.kernels = kernels_of(graph_.handle()),
+                .tile = plan_.tile,
+                .split = plan_.split,
+                .device_memory = static_cast<double>(plan_.bytes()) * units::B};
+    }
+
+    [[nodiscard]] Verification verify() override {
+        return failing([&] { return plan_.verify(); });
+    }
+
+    [[nodiscard]] std::vector<Sample> sample(const SampleRequest& request) override {
+        return failing([&] {
+            const Management::Watch watching(services_.management.get());
+            return services_.watch->sample(plan_.launch, request, services_.tracer.get());
+        });
+    }
+
+    [[nodiscard]] Maybe<Counters> counters(std::span<const CounterGroup> groups) override {
+        if (services_.profiler == nullptr) return services_.no_counters;
+        return failing([&] {
+            const auto launches = static_cast<std::size_t>(geometry().launches());
+            return services_.profiler->collect({.launch = plan_.launch,
+                                                .stream = services_.watch->stream().handle(),
+                                                .kernels = launches,
+                                                .before = [&] { services_.watch->flush(); }},
+                                               groups);
+        });
+    }
+
+  private:
+    Plan plan_;
+    Services& services_;
+    Graph graph_;
+};
+
+/// The plan of each operation.
+struct Planner {
+    const model::Execution& execution;
+    const Context& context;
+
+    Plan operator()(const model::Matmul& op) const { return plan_matmul(op, execution, context); }
+    Plan operator()(const model::Attention& op) const {
+        return plan_attention(op, execution, context);
+    }
+    Plan operator()(const model::Elementwise& op) const {
+        return plan_elementwise(op, execution, context);
+    }
+    Plan operator()(const model::RowWise& op) const {
+        return plan_row_wise(op, execution, context);
+    }
+    Plan operator()(const model::Transpose& op) const {
+        return plan_transpose(op, execution, context);
+    }
+    Plan operator()(const model::Copy& op) const { return plan_copy(op, execution, context); }
+    Plan operator()(const model::Gather& op) const { return plan_gather(op, execution, context); }
+    Plan operator()(const model::Collective&) const {
+        throw Refusal("collectives between GPUs are not measured");
+    }
+};
+
+class CudaDevice final : public Device {
+  public:
+    CudaDevice(DeviceInfo info, Services services)
+        : info_(std::move(info)), services_(std::move(services)), limits_(device_limits()) {}
+
+    [[nodiscard]] const DeviceInfo& info() const override { return info_; }
+
+    [[nodiscard]] Environment environment() override {
+        return services_.management == nullptr ? Environment{}
+                                               : services_.management->environment();
+    }
+
+    [[nodiscard]] Maybe<std::unique_ptr<Case>> prepare(const model::Operation& operation,
+                                                       const model::Execution& execution,
+                                                       DataPattern pattern) override {
+        RIDGE_CONTRACT(execution.implementation != model::Implementation::automatic);
+        return refusable<std::unique_ptr<Case>>([&]() -> std::unique_ptr<Case> {
+            const Stream& stream = services_.watch->stream();
+            const Context context(stream.handle(), limits_, pattern);
+            Plan plan = std::visit(Planner{execution, context}, operation);
+            plan.launch(stream.handle());  // loads the kernels, which a capture may not do
+            stream.synchronize();
+            return std::make_unique<CudaCase>(std::move(plan), services_);
+        });
+    }
+
+    [[nodiscard]] Maybe<MicrobenchmarkResult> run(const MicrobenchmarkRequest& request) override {
+        return refusable<MicrobenchmarkResult>([&] {
+            const Stream& stream = services_.watch->stream();
+            const Bench bench =
+                make_bench(request, Context(stream.handle(), limits_, request.pattern));
+            stream.synchronize();
+            MicrobenchmarkResult result;
+            {
+                const Management::Watch watching(services_.management.get());
+                result = run_bench(request, bench, *services_.watch, services_.tracer.get());
+            }
+            result.environment = environment();
+            return result;
+        });
+    }
+
+    [[nodiscard]] bool usable() const override {
+        cudaGetLastError();
+        return cudaDeviceSynchronize() == cudaSuccess;
+    }
+
+  private:
+    DeviceInfo info_;
+    Services services_;
+    DeviceLimits limits_;
+};
+
+std::string version_text(int version) {
+    return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
+}
+
+std::string bus_of(int ordinal) {
+    std::array<char, 32> bus{};
+    require(cudaDeviceGetPCIBusId(bus.data(), static_cast<int>(bus.size()), ordinal),
+            "cudaDeviceGetPCIBusId");
+    return bus.data();
+}
+
+DeviceInfo describe(int ordinal) {
+    cudaDeviceProp properties{};
+    require(cudaGetDeviceProperties(&properties, ordinal), "cudaGetDeviceProperties");
+    int driver = 0;
+    int runtime = 0;
+    require(cudaDriverGetVersion(&driver), "cudaDriverGetVersion");
+    require(cudaRuntimeGetVersion(&runtime), "cudaRuntimeGetVersion");
+    DeviceInfo info{.name = properties.name,
+                    .ordinal = ordinal,
+                    .compute_capability = properties.major * 10 + properties.minor,
+                    .sm_count = properties.multiProcessorCount,
+                    .memory = static_cast<double>(properties.totalGlobalMem) * units::B,
+                    .l2 = static_cast<double>(properties.l2CacheSize) * units::B,
+                    .memory_bus_bits = properties.memoryBusWidth,
+                    .ecc = properties.ECCEnabled != 0,
+                    .pci_bus = bus_of(ordinal),
+                    .cuda_driver = version_text(driver),
+                    .cuda_runtime = version_text(runtime)};
+    return info;
+}
+
+/// The text behind a found library, or why it is missing, as a feature.
+Feature feature_of(std::string name, const Maybe<std::string>& found) {
+    if (const auto* missing = std::get_if<Unavailable>(&found)) {
+        return {.name = std::move(name), .missing = *missing};
+    }
+    return {.name = std::move(name), .detail = std::get<std::string>(found)};
+}
+
+template <class Service>
+Feature take(std::string name, Maybe<std::unique_ptr<Service>> opened,
+             std::unique_ptr<Service>& into, std::string detail) {
+    if (auto* missing = std::get_if<Unavailable>(&opened)) {
+        return {.name = std::move(name), .missing = std::move(*missing)};
+    }
+    into = std::get<std::unique_ptr<Service>>(std::move(opened));
+    return {.name = std::move(name), .detail = std::move(detail)};
+}
+
+/// A library that loads and then fails to start is missing too, with its own words.
+template <class Service, class Open>
+Maybe<std::unique_ptr<Service>> opened_or_reason(Open open) {
+    try {
+        return open();
+    } catch (const DeviceError& error) {
+        return Unavailable{.reason = error.what(), .remedy = "see ridge doctor"};
+    }
+}
+
+void read_management(const Management& management, DeviceInfo& info) {
+    info.driver = management.driver_version();
+    info.nvml = management.version();
+    info.max_sm_clock = management.max_sm_clock();
+    info.max_memory_clock = management.max_memory_clock();
+    info.mig = management.mig();
+}
+
+void open_services(int ordinal, DeviceInfo& info, Services& services) {
+    std::string cupti_detail;
+    if (const auto* table = std::get_if<Cupti>(&cupti())) {
+        info.cupti = table->version_text();
+        cupti_detail = table->version_text() + ", " + table->path;
+    }
+    // CUPTI wants its subscriber before the context.
+    auto tracer = opened_or_reason<ActivityTracer>([] { return ActivityTracer::open(); });
+    static_cast<void>(current_context());
+    auto management = opened_or_reason<Management>([&] { return Management::open(info.pci_bus); });
+    info.features.push_back(take("activity", std::move(tracer), services.tracer, cupti_detail));
+    auto profiler =
+        opened_or_reason<CounterProfiler>([&] { return CounterProfiler::open(ordinal); });
+    if (const auto* missing = std::get_if<Unavailable>(&profiler)) services.no_counters = *missing;
+    info.features.push_back(take("counters", std::move(profiler), services.profiler, ""));
+    if (services.profiler != nullptr) info.features.back().detail = services.profiler->chip();
+    info.features.push_back(take("nvml", std::move(management), services.management, ""));
+    if (services.management != nullptr) {
+        read_management(*services.management, info);
+        info.features.back().detail = info.nvml + ", " + services.management->path();
+    }
+    info.features.push_back(feature_of("cublaslt", library_description()));
+    info.features.push_back(feature_of("nvrtc", compiler_description()));
+    info.features.push_back({.name = "graph", .detail = "CUDA " + info.cuda_runtime});
+    services.watch =
+        std::make_unique<Stopwatch>(static_cast<int>(info.sm_count), info.max_sm_clock);
+}
+
+/// Why there is no device of this number, if so.
+std::optional<Unavailable> missing_device(std::int32_t ordinal) {
+    int count = 0;
+    const cudaError_t status = cudaGetDeviceCount(&count);
+    if (status == cudaErrorInsufficientDriver || status == cudaErrorSystemDriverMismatch) {
+        return Unavailable{.reason = std::string("no usable driver: ") + cudaGetErrorString(status),
+                           .remedy = "install an NVIDIA driver of branch 580 or newer"};
+    }
+    if (status == cudaErrorNoDevice || (status == cudaSuccess && count == 0)) {
+        return Unavailable{.reason = "the driver sees no CUDA device",
+                           .remedy = "check CUDA_VISIBLE_DEVICES, and in containers the device "
+                                     "passed in (--gpus)"};
+    }
+    if (status != cudaSuccess) {
+        return Unavailable{.reason = std::string("CUDA does not start: ") +
+                                     cudaGetErrorString(status),
+                           .remedy = "see nvidia-smi and the system log"};
+    }
+    if (ordinal < 0 || ordinal >= count) {
+        return Unavailable{.reason = "there is no device " + std::to_string(ordinal),
+                           .remedy = "devices are numbered 0 to " + std::to_string(count - 1)};
+    }
+    return std::nullopt;
+}
+
+}  // namespace
+}  // namespace cuda
+
+Maybe<std::unique_ptr<Device>> open_device(std::int32_t ordinal) {
+    using namespace cuda;
+    if (auto missing = missing_device(ordinal)) return *std::move(missing);
+    DeviceInfo info = describe(ordinal);
+    constexpr std::int32_t oldest = 80;
+    if (info.compute_capability < oldest) {
+        return Unavailable{.reason = info.name + " has compute capability " +
+                                     std::to_string(info.compute_capability / 10) + "." +
+                                     std::to_string(info.compute_capability % 10) +
+                                     "; the bundled kernels need 8.0",
+                           .remedy = "use an Ampere or newer GPU"};
+    }
+    require(cudaSetDevice(ordinal), "cudaSetDevice");
+    Services services;
+    open_services(ordinal, info, services);
+    return std::make_unique<CudaDevice>(std::move(info), std::move(services));
+}
+
+}  // namespace ridge::measure

@@ -1,0 +1,59 @@
+// What all attention kernels share on the host: the checks of a problem and its count of FLOP.
+#include <algorithm>
+#include <limits>
+#include <stdexcept>
+#include <string>
+
+#include "measure/cuda/kernels/attention.h"
+
+namespace ridge::measure::cuda {
+
+double attention_flop(const AttentionProblem& p) {
+    double pairs = static_cast<double>(p.queries) * static_cast<double>(p.keys);
+    if (p.mask == AttentionMask::causal) {
+        pairs = 0.0;
+        for (std::int64_t query = 0; query < p.queries; ++query)
+            pairs += static_cast<double>(
+                std::clamp<std::int64_t>(query + 1 + p.keys - p.queries, 0, p.keys));
+    }
+    return 4.0 * static_cast<double>(p.batch * p.heads) * pairs * static_cast<double>(p.head_dim);
+}
+
+double attention_executed_flop(const AttentionProblem& p, const KernelGeometry& geometry) {
+    double pairs = 0.0;
+    for (std::int64_t tile = 0; tile < ceil_div(p.queries, geometry.tile_m); ++tile) {
+        std::int64_t visible = p.keys;
+        if (p.mask == AttentionMask::causal)
+            visible = std::min(visible, (tile + 1) * geometry.tile_m + p.keys - p.queries);
+        const std::int64_t blocks = std::max<std::int64_t>(1, ceil_div(visible, geometry.tile_n));
+        pairs +=
+            static_cast<double>(geometry.tile_m) * static_cast<double>(blocks * geometry.tile_n);
+    }
+    return 4.0 * static_cast<double>(p.batch * p.heads) * pairs * static_cast<double>(p.head_dim);
+}
+
+void require_attention(const char* kernel, const AttentionProblem& p) {
+    const auto require = [kernel](bool condition, const std::string& reason) {
+        if (!condition) throw std::runtime_error(std::string(kernel) + ": " + reason);
+    };
+    constexpr std::int64_t limit = std::numeric_limits<std::int32_t>::max() / 2;
+    require(
+        p.q != nullptr && p.k != nullptr && p.v != nullptr && p.o != nullptr && p.lse != nullptr,
+        "Q, K, V, O and lse must be device pointers");
+    require(p.head_dim == 64 || p.head_dim == 128,
+            "head_dim must be 64 or 128, got " + std::to_string(p.head_dim));
+    require(p.type == ElementType::bfloat16 || p.type == ElementType::float16,
+            "takes bfloat16 or float16 elements");
+    require(p.batch >= 1 && p.batch <= 65535,
+            "batch must be from 1 to 65535, got " + std::to_string(p.batch));
+    require(p.kv_heads >= 1 && p.heads >= 1 && p.heads <= 65535 && p.heads % p.kv_heads == 0,
+            "heads must be a multiple of kv_heads and at most 65535, got " +
+                std::to_string(p.heads) + " and " + std::to_string(p.kv_heads));
+    require(p.queries >= 1 && p.queries <= limit && p.keys >= 1 && p.keys <= limit,
+            "queries and keys must be from 1 to " + std::to_string(limit));
+    require(p.batch * p.heads * ((p.queries + 63) / 64) <= limit,
+            "batch * heads * queries is too large for one grid");
+    require(p.scale > 0.0F, "scale must be positive");
+}
+
+}  // namespace ridge::measure::cuda

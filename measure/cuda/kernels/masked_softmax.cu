@@ -1,0 +1,233 @@
+// The softmax of standard attention: over rows of a score matrix in memory, scaled and optionally
+// causal.
+//
+// Method: one block per row. Where a row fits the block's registers, it is read once in 16-byte
+// vectors and held there as float32 between the three steps (maximum, sum of exponentials,
+// quotient); longer rows are read twice: once for the maximum and sum, kept together online, and
+// once to write. Traffic: each visible score is read once (twice in rows of over 32768 two-byte or
+// 16384 float32 elements, or not in whole 16-byte vectors), each result written once; scores that a
+// causal mask hides are not read.
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+
+#include <algorithm>
+
+#include "measure/cuda/kernels/attention.h"
+
+namespace ridge::measure::cuda {
+namespace {
+
+constexpr int max_threads = 512;
+constexpr int max_vectors = 8;  // per thread, held in registers
+
+struct Extents {
+    int queries;
+    int keys;
+    float scale_log2;
+    AttentionMask mask;
+};
+
+// `Width` consecutive elements, moved as one access.
+template <typename Element, int Width>
+struct alignas(sizeof(Element) * Width) Vector {
+    Element values[Width];
+};
+
+template <typename Element>
+__device__ __forceinline__ float widen(Element value) {
+    return static_cast<float>(value);
+}
+
+// The block-wide combination of one value per thread, given to every thread.
+template <typename Combine>
+__device__ __forceinline__ float combine_block(float value, float neutral, float* scratch,
+                                               Combine combine) {
+#pragma unroll
+    for (int distance = 16; distance > 0; distance /= 2)
+        value = combine(value, __shfl_xor_sync(0xffffffffU, value, distance));
+    __syncthreads();
+    if (threadIdx.x % 32 == 0) scratch[threadIdx.x / 32] = value;
+    __syncthreads();
+    value = threadIdx.x % 32 < blockDim.x / 32 ? scratch[threadIdx.x % 32] : neutral;
+#pragma unroll
+    for (int distance = 16; distance > 0; distance /= 2)
+        value = combine(value, __shfl_xor_sync(0xffffffffU, value, distance));
+    return value;
+}
+
+__device__ __forceinline__ float larger(float a, float b) {
+    return fmaxf(a, b);
+}
+__device__ __forceinline__ float added(float a, float b) {
+    return a + b;
+}
+
+__device__ __forceinline__ int visible_keys(const Extents& extents) {
+    if (extents.mask == AttentionMask::none) return extents.keys;
+    const int query = static_cast<int>(blockIdx.x % extents.queries);
+    return max(0, min(extents.keys, query + 1 + extents.keys - extents.queries));
+}
+
+// Vectors: how many each thread holds; the row has at most Vectors * Width * blockDim.x elements.
+template <typename Element, int Width, int Vectors>
+__global__ void __launch_bounds__(max_threads)
+    softmax_held_kernel(const Element* scores, Element* out, const Extents extents) {
+    __shared__ float scratch[32];
+    using Block = Vector<Element, Width>;
+    const std::int64_t first = static_cast<std::int64_t>(blockIdx.x) * extents.keys;
+    const int visible = visible_keys(extents);
+    float values[Vectors][Width];
+    float maximum = -INFINITY;
+#pragma unroll
+    for (int i = 0; i < Vectors; ++i) {
+        const int column =
+            (i * static_cast<int>(blockDim.x) + static_cast<int>(threadIdx.x)) * Width;
+        Block block{};
+        if (column < visible) block = *reinterpret_cast<const Block*>(scores + first + column);
+#pragma unroll
+        for (int e = 0; e < Width; ++e) {
+            values[i][e] = column + e < visible ? widen(block.values[e]) : -INFINITY;
+            maximum = fmaxf(maximum, values[i][e]);
+        }
+    }
+    maximum = combine_block(maximum, -INFINITY, scratch, larger);
+    const float shift = maximum == -INFINITY ? 0.0F : maximum * extents.scale_log2;
+    float sum = 0.0F;
+#pragma unroll
+    for (int i = 0; i < Vectors; ++i) {
+#pragma unroll
+        for (int e = 0; e < Width; ++e) {
+            values[i][e] = exp2f(fmaf(values[i][e], extents.scale_log2, -shift));
+            sum += values[i][e];
+        }
+    }
+    sum = combine_block(sum, 0.0F, scratch, added);
+    const float inverse = sum > 0.0F ? 1.0F / sum : 0.0F;
+#pragma unroll
+    for (int i = 0; i < Vectors; ++i) {
+        const int column =
+            (i * static_cast<int>(blockDim.x) + static_cast<int>(threadIdx.x)) * Width;
+        if (column >= extents.keys) continue;
+        Block block;
+#pragma unroll
+        for (int e = 0; e < Width; ++e)
+            block.values[e] = static_cast<Element>(values[i][e] * inverse);
+        *reinterpret_cast<Block*>(out + first + column) = block;
+    }
+}
+
+// Rows of any length and alignment, read twice.
+template <typename Element>
+__global__ void __launch_bounds__(max_threads)
+    softmax_reread_kernel(const Element* scores, Element* out, const Extents extents) {
+    __shared__ float scratch[32];
+    const std::int64_t first = static_cast<std::int64_t>(blockIdx.x) * extents.keys;
+    const int visible = visible_keys(extents);
+    float maximum = -INFINITY;
+    float sum = 0.0F;
+    for (int column = static_cast<int>(threadIdx.x); column < visible;
+         column += static_cast<int>(blockDim.x)) {
+        const float value = widen(scores[first + column]) * extents.scale_log2;
+        const float previous = maximum;
+        maximum = fmaxf(maximum, value);
+        sum = sum * exp2f(previous - maximum) + exp2f(value - maximum);
+    }
+    const float row_maximum = combine_block(maximum, -INFINITY, scratch, larger);
+    sum = combine_block(maximum == -INFINITY ? 0.0F : sum * exp2f(maximum - row_maximum), 0.0F,
+                        scratch, added);
+    const float inverse = sum > 0.0F ? 1.0F / sum : 0.0F;
+    for (int column = static_cast<int>(threadIdx.x); column < extents.keys;
+         column += static_cast<int>(blockDim.x)) {
+        const float value =
+            column < visible
+                ? exp2f(widen(scores[first + column]) * extents.scale_log2 - row_maximum) * inverse
+                : 0.0F;
+        out[first + column] = static_cast<Element>(value);
+    }
+}
+
+template <typename Element>
+struct Choice {
+    void (*kernel)(const Element*, Element*, Extents);
+    int threads;
+};
+
+// The fewest threads, in warps and at least four of them, that hold the row with `max_vectors`
+// vectors or fewer each.
+template <typename Element>
+Choice<Element> choose(const MaskedSoftmaxProblem& p) {
+    constexpr int width = 16 / static_cast<int>(sizeof(Element));
+    const auto aligned = [](const void* pointer) {
+        return reinterpret_cast<std::uintptr_t>(pointer) % 16 == 0;
+    };
+    const bool vectors = p.keys % width == 0 && aligned(p.scores) && aligned(p.out);
+    if (!vectors || p.keys > std::int64_t{max_threads} * max_vectors * width)
+        return {softmax_reread_kernel<Element>, 256};
+    const auto threads_for = [&](int count) {
+        return ceil_div(ceil_div(p.keys, width * count), 32) * 32;
+    };
+    const auto threads = [&](int count) {
+        return static_cast<int>(std::max<std::int64_t>(128, threads_for(count)));
+    };
+    if (threads_for(1) <= 128) return {softmax_held_kernel<Element, width, 1>, threads(1)};
+    if (threads_for(2) <= 256) return {softmax_held_kernel<Element, width, 2>, threads(2)};
+    if (threads_for(4) <= 512) return {softmax_held_kernel<Element, width, 4>, threads(4)};
+    return {softmax_held_kernel<Element, width, max_vectors>, threads(max_vectors)};
+}
+
+template <typename Element>
+Launch build(const MaskedSoftmaxProblem& p) {
+    constexpr float log2_e = 1.4426950408889634F;
+    const Extents extents{.queries = static_cast<int>(p.queries),
+                          .keys = static_cast<int>(p.keys),
+                          .scale_log2 = p.scale * log2_e,
+                          .mask = p.mask};
+    const Choice<Element> choice = choose<Element>(p);
+    const LaunchShape shape{.grid = dim3(static_cast<unsigned>(p.matrices * p.queries)),
+                            .block = dim3(static_cast<unsigned>(choice.threads))};
+    return [=](cudaStream_t stream) {
+        launch_kernel("masked_softmax", choice.kernel, shape, stream,
+                      static_cast<const Element*>(p.scores), static_cast<Element*>(p.out), extents);
+    };
+}
+
+template <typename Element>
+KernelGeometry geometry_of(const MaskedSoftmaxProblem& p) {
+    const Choice<Element> choice = choose<Element>(p);
+    return {.tile_m = 1,
+            .tile_n = static_cast<int>(p.keys),
+            .tile_k = 1,
+            .threads = choice.threads,
+            .blocks = p.matrices * p.queries,
+            .function = reinterpret_cast<const void*>(choice.kernel)};
+}
+
+}  // namespace
+
+KernelGeometry masked_softmax_geometry(const MaskedSoftmaxProblem& p) {
+    if (p.type == ElementType::bfloat16) return geometry_of<__nv_bfloat16>(p);
+    return p.type == ElementType::float16 ? geometry_of<__half>(p) : geometry_of<float>(p);
+}
+
+Launch masked_softmax(const MaskedSoftmaxProblem& p) {
+    if (p.scores == nullptr || p.out == nullptr)
+        throw std::runtime_error("masked_softmax: scores and out must be device pointers");
+    if (p.queries < 1 || p.keys < 1 || p.matrices < 1 || p.keys > (std::int64_t{1} << 30) ||
+        p.matrices * p.queries > (std::int64_t{1} << 31) - 1)
+        throw std::runtime_error(
+            "masked_softmax: matrices, queries and keys must be positive, keys at most 2^30, rows "
+            "below 2^31");
+    if (!(p.scale > 0.0F)) throw std::runtime_error("masked_softmax: scale must be positive");
+    switch (p.type) {
+        case ElementType::float32:
+            return build<float>(p);
+        case ElementType::bfloat16:
+            return build<__nv_bfloat16>(p);
+        case ElementType::float16:
+            return build<__half>(p);
+        default:
+            throw std::runtime_error("masked_softmax: takes float32, bfloat16 or float16 elements");
+    }
+}
+
+}  // namespace ridge::measure::cuda

@@ -1,0 +1,75 @@
+// Matrix products C = A B, from the simplest kernel to the fastest, each as a factory that returns
+// a Launch.
+//
+// Shapes: A is [batch][m][k], row-major and dense; C is [batch][m][n], row-major and dense; B is
+// [batch][n][k] (BLayout::n_by_k, the "TN" product of BLAS, both operands contiguous in k) or
+// [batch][k][n] (BLayout::k_by_n). Work: 2 m n k batch FLOP.
+//
+// | kernel         | elements          | B layout | needs                                       |
+// | naive          | float32           | k_by_n   | -                                           |
+// | coalesced      | float32           | k_by_n   | -                                           |
+// | shared_tiled   | float32           | k_by_n   | -                                           |
+// | register_tiled | float32           | k_by_n   | -                                           |
+// | mma_sync       | bfloat16, float16 | both     | sm_80; k, and n for k_by_n, multiples of 8  |
+// | wgmma          | bfloat16, float16 | both     | sm_90a; k and n multiples of 8              |
+//
+// Accumulation is in float32. Any m is accepted; the batch is limited to 65535. A problem outside
+// these limits is refused with std::runtime_error.
+//
+//     const MatmulProblem problem{.a = a, .b = b, .c = c, .m = 4096, .n = 4096, .k = 4096,
+//                                 .type = ElementType::bfloat16};
+//     const Launch run = matmul_wgmma(problem);
+//     run(stream);
+#pragma once
+
+#include "measure/cuda/kernels/launch.h"
+
+namespace ridge::measure::cuda {
+
+enum class BLayout { n_by_k, k_by_n };
+
+struct MatmulProblem {
+    const void* a = nullptr;
+    const void* b = nullptr;
+    void* c = nullptr;
+    std::int64_t m = 0;
+    std::int64_t n = 0;
+    std::int64_t k = 0;
+    std::int64_t batch = 1;
+    ElementType type = ElementType::float32;  // of A, B and C
+    BLayout b_layout = BLayout::n_by_k;
+};
+
+// The output tile of the wgmma kernel: the large one for big products, the small one where few
+// tiles would leave multiprocessors idle.
+enum class WgmmaTile { m128n256, m128n128 };
+
+// Throws std::runtime_error unless sizes are positive, pointers set and the kernel's limits (table
+// above) hold.
+void require_matmul(const char* kernel, const MatmulProblem& problem, bool two_byte_elements);
+
+// FLOP that a tiled kernel of this geometry executes: whole tiles (along m in whole clusters),
+// whole steps of tile_k. Only the register, mma_sync and wgmma kernels multiply the padding.
+[[nodiscard]] double matmul_executed_flop(const MatmulProblem& problem,
+                                          const KernelGeometry& geometry);
+
+[[nodiscard]] Launch matmul_naive(const MatmulProblem& problem);
+[[nodiscard]] Launch matmul_coalesced(const MatmulProblem& problem);
+[[nodiscard]] Launch matmul_shared_tiled(const MatmulProblem& problem);
+[[nodiscard]] Launch matmul_register_tiled(const MatmulProblem& problem);
+[[nodiscard]] Launch matmul_mma_sync(const MatmulProblem& problem);
+[[nodiscard]] Launch matmul_wgmma(const MatmulProblem& problem, WgmmaTile tile);
+
+// With the tile that choose_wgmma_tile picks.
+[[nodiscard]] Launch matmul_wgmma(const MatmulProblem& problem);
+[[nodiscard]] WgmmaTile choose_wgmma_tile(const MatmulProblem& problem, int multiprocessors);
+
+[[nodiscard]] KernelGeometry matmul_naive_geometry(const MatmulProblem& problem);
+[[nodiscard]] KernelGeometry matmul_coalesced_geometry(const MatmulProblem& problem);
+[[nodiscard]] KernelGeometry matmul_shared_tiled_geometry(const MatmulProblem& problem);
+[[nodiscard]] KernelGeometry matmul_register_tiled_geometry(const MatmulProblem& problem);
+[[nodiscard]] KernelGeometry matmul_mma_sync_geometry(const MatmulProblem& problem);
+[[nodiscard]] KernelGeometry matmul_wgmma_geometry(const MatmulProblem& problem, WgmmaTile tile,
+                                                   int multiprocessors);
+
+}  // namespace ridge::measure::cuda

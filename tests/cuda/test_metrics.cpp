@@ -1,0 +1,144 @@
+// Every metric name must be known to the profiler, and the sets must fit the passes they claim. The
+// profiler's host side answers both without a GPU or driver; where libcupti itself is missing, the
+// tests say so and check nothing.
+#include <algorithm>
+#include <array>
+
+#include "measure/cuda/counters.h"
+#include "measure/cuda/metrics.h"
+#include "tests/catch.h"
+
+using namespace ridge::measure;
+using namespace ridge::measure::cuda;
+
+namespace {
+
+constexpr std::array all_groups{CounterGroup::traffic, CounterGroup::arithmetic,
+                                CounterGroup::tensor};
+
+const Cupti* cupti_or_skip() {
+    const auto& found = cupti();
+    if (const auto* missing = std::get_if<Unavailable>(&found)) {
+        WARN("skipped: " << missing->reason);
+        return nullptr;
+    }
+    return &std::get<Cupti>(found);
+}
+
+bool holds(const std::vector<Metric>& metrics, Meaning meaning) {
+    return std::any_of(metrics.begin(), metrics.end(),
+                       [&](const Metric& metric) { return metric.meaning == meaning; });
+}
+
+/// One kernel with these values by meaning; all other metrics are zero.
+KernelValues kernel(const std::vector<Metric>& metrics,
+                    const std::vector<std::pair<std::string_view, double>>& values) {
+    KernelValues made{.metrics = metrics, .values = std::vector<double>(metrics.size())};
+    for (const auto& [name, value] : values) {
+        bool known = false;
+        for (std::size_t i = 0; i < metrics.size(); ++i) {
+            if (metrics[i].name != name) continue;
+            made.values[i] = value;
+            known = true;
+        }
+        REQUIRE(known);
+    }
+    return made;
+}
+
+}  // namespace
+
+TEST_CASE("GH100 takes every metric in three passes") {
+    const Cupti* table = cupti_or_skip();
+    if (table == nullptr) return;
+    const std::vector<Metric> wanted = metrics_of(all_groups);
+    for (const Metric& metric : wanted) {
+        INFO(metric.name);
+        CHECK(accepted_metrics(*table, "GH100", {&metric, 1}).size() == 1);
+    }
+    CHECK(plan_profile(*table, "GH100", wanted).passes == 3);
+    for (const CounterGroup group : all_groups) {
+        CHECK(plan_profile(*table, "GH100", metrics_of({&group, 1})).passes <= 2);
+    }
+    const auto types = accepted_metrics(*table, "GH100", tensor_types());
+    CHECK(types.size() == tensor_types().size());
+    CHECK(plan_profile(*table, "GH100", types).passes <= 7);
+}
+
+TEST_CASE("Every supported chip from Ampere on gives traffic and arithmetic") {
+    const Cupti* table = cupti_or_skip();
+    if (table == nullptr) return;
+    int checked = 0;
+    for (const std::string& chip : supported_chips(*table)) {
+        const bool data_center = chip == "GA100" || chip == "GH100" || chip.rfind("GB1", 0) == 0;
+        const bool integrated = chip.back() == 'B';
+        const bool old = chip.rfind("GV", 0) == 0 || chip.rfind("TU", 0) == 0;
+        if (old || integrated) continue;
+        INFO(chip);
+        const auto accepted = accepted_metrics(*table, chip, metrics_of(all_groups));
+        CHECK(holds(accepted, Meaning::duration));
+        CHECK(holds(accepted, Meaning::l2));
+        CHECK(holds(accepted, Meaning::fma));
+        CHECK(holds(accepted, Meaning::dram_read));
+        CHECK(holds(accepted, Meaning::dram_write));
+        CHECK(holds(accepted, Meaning::occupancy));
+        CHECK(holds(accepted, Meaning::sm_clock));
+        CHECK(plan_profile(*table, chip, accepted).passes <= 3);
+        if (data_center) CHECK_FALSE(accepted_metrics(*table, chip, tensor_types()).empty());
+        ++checked;
+    }
+    CHECK(checked >= 10);
+}
+
+TEST_CASE("An unknown metric is left out and the others stay") {
+    const Cupti* table = cupti_or_skip();
+    if (table == nullptr) return;
+    const std::array metrics{Metric{"dram__bytes_read.sum"}, Metric{"dram__bytes_dreamt.sum"}};
+    const auto accepted = accepted_metrics(*table, "GH100", metrics);
+    REQUIRE(accepted.size() == 1);
+    CHECK(accepted.front().name == "dram__bytes_read.sum");
+}
+
+TEST_CASE("Counters add sums and weight shares by duration") {
+    const std::vector<Metric> metrics = metrics_of(all_groups);
+    constexpr auto duration = "gpu__time_duration.sum";
+    constexpr auto sectors = "lts__t_sectors_srcunit_tex.sum";
+    constexpr auto occupancy = "sm__warps_active.avg.pct_of_peak_sustained_active";
+    const std::array kernels{
+        kernel(metrics, {{duration, 100.0}, {sectors, 10.0}, {occupancy, 50.0}}),
+        kernel(metrics, {{duration, 300.0}, {sectors, 30.0}, {occupancy, 10.0}})};
+    const Counters counters = combine(kernels);
+    REQUIRE(counters.l2);
+    CHECK(counters.l2->base() == Approx(40.0 * 32.0));
+    REQUIRE(counters.occupancy);
+    CHECK(*counters.occupancy == Approx(0.2));  // (100 x 50 % + 300 x 10 %) / 400
+    CHECK(counters.metrics.at(sectors) == Approx(40.0));
+}
+
+TEST_CASE("An FMA is two FLOP, a packed one four, and constants built by packed ones are none") {
+    const std::vector<Metric> metrics = metrics_of(all_groups);
+    constexpr auto ffma = "smsp__sass_thread_inst_executed_op_ffma_pred_on.sum";
+    constexpr auto hfma = "smsp__sass_thread_inst_executed_op_hfma_pred_on.sum";
+    constexpr auto on_tensor_pipe = "sm__inst_executed_pipe_tensor_op_hmma_type_hfma2.sum";
+    const std::array constants{
+        kernel(metrics, {{ffma, 1000.0}, {hfma, 256.0}, {on_tensor_pipe, 8.0}})};
+    CHECK(combine(constants).fma->base() == Approx(2000.0));
+    // 80 warp instructions of arithmetic, half of them on the tensor pipe, and one constant.
+    const std::array packed{kernel(metrics, {{hfma, 81.0 * 32.0}, {on_tensor_pipe, 41.0}})};
+    CHECK(combine(packed).fma->base() == Approx(4.0 * 80.0 * 32.0));
+}
+
+TEST_CASE("mma.sync work asks for the counters by type, wgmma does not") {
+    const std::vector<Metric> metrics = metrics_of(all_groups);
+    constexpr auto hmma = "sm__inst_executed_pipe_tensor_op_hmma.sum";
+    constexpr auto vector_half = "sm__inst_executed_pipe_tensor_op_hmma_type_hfma2.sum";
+    constexpr auto gmma = "sm__inst_executed_pipe_tensor_op_gmma.sum";
+    constexpr auto hgmma_flop = "sm__ops_path_tensor_op_hgmma_src_bf16_dst_fp32.sum";
+    const std::array mma_sync{kernel(metrics, {{hmma, 500.0}})};
+    CHECK(needs_tensor_types(mma_sync));
+    const std::array wgmma{kernel(metrics, {{hmma, 500.0}, {gmma, 500.0}, {hgmma_flop, 8e6}})};
+    CHECK_FALSE(needs_tensor_types(wgmma));
+    CHECK(combine(wgmma).tensor->base() == Approx(8e6));
+    const std::array vectors{kernel(metrics, {{hmma, 40.0}, {vector_half, 40.0}})};
+    CHECK_FALSE(needs_tensor_types(vectors));
+}
