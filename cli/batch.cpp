@@ -93,7 +93,8 @@ class RowPredictor {
     }
 
   private:
-    std::string_view cell_of(const std::vector<std::string_view>& cells, Column::Role role) const {
+    [[nodiscard]] std::string_view cell_of(const std::vector<std::string_view>& cells,
+                                           Column::Role role) const {
         for (std::size_t i = 0; i < columns_.size(); ++i) {
             if (columns_[i].role == role) return cells[i];
         }

@@ -99,7 +99,7 @@ Action build_calibrate(CLI::App& app, std::span<const std::string>) {
     app.footer(
         "Examples:\n"
         "  ridge calibrate -o my-gpu.toml\n"
-        "  ridge predict matmul --m 4096 --n 4096 --k 4096 --gpu h200-sxm --gpu-file my-gpu.toml");
+        "  ridge predict matmul --m 64 --n 64 --k 64 --gpu-file my-gpu.toml");
     return [arguments](const Context& context) { return calibrate_device(context, *arguments); };
 }
 

@@ -115,7 +115,7 @@ Time gap_of(const Description& gpu, std::string_view path, Time kernel_floor) {
 }
 
 void resolve_rates(Machine& machine, const Description& gpu) {
-    const double sms = static_cast<double>(machine.sm_count);
+    const auto sms = static_cast<double>(machine.sm_count);
     for (const DataType type : all_data_types) {
         const auto index = static_cast<std::size_t>(type);
         machine.tensor[index] =

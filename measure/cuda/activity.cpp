@@ -76,13 +76,12 @@ Maybe<std::unique_ptr<ActivityTracer>> ActivityTracer::open() {
     parameters.oldSubscriberName = owner.data();
     parameters.oldSubscriberSize = owner.size();
     CUpti_SubscriberHandle subscriber = nullptr;
-    const CUptiResult result =
-        table.subscribe(&subscriber, ignore_callback, nullptr, &parameters);
+    const CUptiResult result = table.subscribe(&subscriber, ignore_callback, nullptr, &parameters);
     if (result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED) {
-        return Unavailable{.reason = "another tool uses CUPTI in this process" +
-                                     (owner[0] == '\0' ? std::string()
-                                                       : ": " + std::string(owner.data())),
-                           .remedy = "run ridge outside profilers and debuggers"};
+        return Unavailable{
+            .reason = "another tool uses CUPTI in this process" +
+                      (owner[0] == '\0' ? std::string() : ": " + std::string(owner.data())),
+            .remedy = "run ridge outside profilers and debuggers"};
     }
     table.require(result, "cuptiSubscribe");
     table.require(table.activity_register(give_buffer, take_buffer),
@@ -119,13 +118,11 @@ std::vector<KernelRecord> ActivityTracer::trace(const std::function<void()>& wor
     const std::lock_guard lock(store.mutex);
     if (store.dropped + store.timeless > 0) {
         throw DeviceError("activity tracing lost " + std::to_string(store.dropped) +
-                          " records and got " + std::to_string(store.timeless) +
-                          " without times");
+                          " records and got " + std::to_string(store.timeless) + " without times");
     }
     std::vector<KernelRecord> records = std::move(store.records);
-    std::sort(records.begin(), records.end(), [](const KernelRecord& a, const KernelRecord& b) {
-        return a.start_ns < b.start_ns;
-    });
+    std::sort(records.begin(), records.end(),
+              [](const KernelRecord& a, const KernelRecord& b) { return a.start_ns < b.start_ns; });
     return records;
 }
 

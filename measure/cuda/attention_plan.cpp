@@ -15,7 +15,7 @@ namespace {
 
 using model::Implementation;
 
-constexpr std::int64_t decode_rows = 64;       // queries x heads of a group that count as decoding
+constexpr std::int64_t decode_rows = 64;  // queries x heads of a group that count as decoding
 constexpr std::int64_t sampled_heads = 3;
 constexpr std::int64_t sampled_queries = 12;
 
@@ -44,8 +44,8 @@ class RowCheck {
     using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 
     [[nodiscard]] Matrix matrix(const void* base, std::int64_t first, std::int64_t rows) const {
-        const auto values = read_elements(base, stored(problem_.type), first, 1,
-                                          rows * problem_.head_dim, stream_);
+        const auto values =
+            read_elements(base, stored(problem_.type), first, 1, rows * problem_.head_dim, stream_);
         return Eigen::Map<const Matrix>(values.data(), rows, problem_.head_dim);
     }
 
@@ -84,8 +84,7 @@ std::function<Verification()> verifier(const AttentionProblem& problem, double t
         require(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
         Comparison comparison;
         const RowCheck rows(problem, stream);
-        for (const std::int64_t index :
-             sampled(problem.batch * problem.heads, sampled_heads, 23)) {
+        for (const std::int64_t index : sampled(problem.batch * problem.heads, sampled_heads, 23)) {
             rows.check(index / problem.heads, index % problem.heads, comparison);
         }
         return comparison.verdict(

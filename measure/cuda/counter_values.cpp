@@ -93,8 +93,8 @@ bool needs_tensor_types(std::span<const KernelValues> kernels) {
     Totals totals;
     totals.add(kernels);
     if (!totals.of(Meaning::hmma_instructions)) return true;
-    const double hmma = totals.or_zero(Meaning::hmma_instructions) -
-                        totals.or_zero(Meaning::hfma_on_tensor_pipe);
+    const double hmma =
+        totals.or_zero(Meaning::hmma_instructions) - totals.or_zero(Meaning::hfma_on_tensor_pipe);
     const bool mma_sync = hmma > totals.or_zero(Meaning::gmma_instructions) + 0.5;
     constexpr double busy_percent = 0.1;
     const bool uncounted = totals.or_zero(Meaning::tensor_active) > busy_percent &&
@@ -107,19 +107,19 @@ Counters combine(std::span<const KernelValues> kernels) {
     totals.add(kernels);
     constexpr double percent = 0.01;
     const auto by_type = totals.of(Meaning::tensor_by_type);
-    return {.dram_read = as<Bytes>(totals.of(Meaning::dram_read)),
-            .dram_write = as<Bytes>(totals.of(Meaning::dram_write)),
-            .l2 = as<Bytes>(totals.of(Meaning::l2)),
-            .shared = as<Bytes>(totals.of(Meaning::shared)),
-            .tensor = as<Flop>(by_type ? by_type : totals.of(Meaning::tensor)),
-            .fma = as<Flop>(vector_flop(totals)),
-            .special = totals.of(Meaning::special),
-            .occupancy = as<Quantity<dimensionless>>(totals.of(Meaning::occupancy), percent),
-            .tensor_active =
-                as<Quantity<dimensionless>>(totals.of(Meaning::tensor_active), percent),
-            .sm_clock = as<Frequency>(totals.of(Meaning::sm_clock)),
-            .dram_clock = as<Frequency>(totals.of(Meaning::dram_clock)),
-            .metrics = raw_values(kernels)};
+    return {
+        .dram_read = as<Bytes>(totals.of(Meaning::dram_read)),
+        .dram_write = as<Bytes>(totals.of(Meaning::dram_write)),
+        .l2 = as<Bytes>(totals.of(Meaning::l2)),
+        .shared = as<Bytes>(totals.of(Meaning::shared)),
+        .tensor = as<Flop>(by_type ? by_type : totals.of(Meaning::tensor)),
+        .fma = as<Flop>(vector_flop(totals)),
+        .special = totals.of(Meaning::special),
+        .occupancy = as<Quantity<dimensionless>>(totals.of(Meaning::occupancy), percent),
+        .tensor_active = as<Quantity<dimensionless>>(totals.of(Meaning::tensor_active), percent),
+        .sm_clock = as<Frequency>(totals.of(Meaning::sm_clock)),
+        .dram_clock = as<Frequency>(totals.of(Meaning::dram_clock)),
+        .metrics = raw_values(kernels)};
 }
 
 }  // namespace ridge::measure::cuda

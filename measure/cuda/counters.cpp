@@ -14,8 +14,9 @@ namespace {
 
 Unavailable no_permission() {
     return {.reason = "the driver lets only administrators read hardware counters",
-            .remedy = "run as root or with CAP_SYS_ADMIN (containers: --cap-add=SYS_ADMIN), or "
-                      "load the driver with NVreg_RestrictProfilingToAdminUsers=0"};
+            .remedy =
+                "run as root or with CAP_SYS_ADMIN (containers: --cap-add=SYS_ADMIN), or "
+                "load the driver with NVreg_RestrictProfilingToAdminUsers=0"};
 }
 
 /// The fair refusals among the results of the profiler.
@@ -77,8 +78,8 @@ struct Busy {
 class RangeProfiler {
   public:
     explicit RangeProfiler(const Cupti& cupti) : cupti_(&cupti) {
-        auto parameters = sized<CUpti_RangeProfiler_Enable_Params>(
-            CUpti_RangeProfiler_Enable_Params_STRUCT_SIZE);
+        auto parameters =
+            sized<CUpti_RangeProfiler_Enable_Params>(CUpti_RangeProfiler_Enable_Params_STRUCT_SIZE);
         parameters.ctx = current_context();
         check(cupti.range_enable(&parameters), "cuptiRangeProfilerEnable");
         object_ = parameters.pRangeProfilerObject;
@@ -109,8 +110,7 @@ class RangeProfiler {
         parameters.pRangeProfilerObject = object_;
         parameters.counterDataSize = data.size();
         parameters.pCounterData = data.data();
-        check(cupti_->data_initialize(&parameters),
-              "cuptiRangeProfilerCounterDataImageInitialize");
+        check(cupti_->data_initialize(&parameters), "cuptiRangeProfilerCounterDataImageInitialize");
         return data;
     }
 
@@ -134,15 +134,15 @@ class RangeProfiler {
     }
 
     void start() const {
-        auto parameters = sized<CUpti_RangeProfiler_Start_Params>(
-            CUpti_RangeProfiler_Start_Params_STRUCT_SIZE);
+        auto parameters =
+            sized<CUpti_RangeProfiler_Start_Params>(CUpti_RangeProfiler_Start_Params_STRUCT_SIZE);
         parameters.pRangeProfilerObject = object_;
         check(cupti_->range_start(&parameters), "cuptiRangeProfilerStart");
     }
 
     void stop() const {
-        auto parameters = sized<CUpti_RangeProfiler_Stop_Params>(
-            CUpti_RangeProfiler_Stop_Params_STRUCT_SIZE);
+        auto parameters =
+            sized<CUpti_RangeProfiler_Stop_Params>(CUpti_RangeProfiler_Stop_Params_STRUCT_SIZE);
         parameters.pRangeProfilerObject = object_;
         check(cupti_->range_stop(&parameters), "cuptiRangeProfilerStop");
     }
@@ -184,8 +184,8 @@ Maybe<std::unique_ptr<CounterProfiler>> CounterProfiler::open(int ordinal) {
     if (const auto* missing = std::get_if<Unavailable>(&found)) return *missing;
     const auto& table = std::get<Cupti>(found);
     const CUcontext context = current_context();
-    auto start = sized<CUpti_Profiler_Initialize_Params>(
-        CUpti_Profiler_Initialize_Params_STRUCT_SIZE);
+    auto start =
+        sized<CUpti_Profiler_Initialize_Params>(CUpti_Profiler_Initialize_Params_STRUCT_SIZE);
     const CUptiResult started = table.profiler_initialize(&start);
     if (const auto refusal = refusal_of(started)) return *refusal;
     table.require(started, "cuptiProfilerInitialize");
@@ -203,9 +203,8 @@ const ProfilePlan& CounterProfiler::plan_of(const std::string& key,
                                             std::span<const Metric> metrics) {
     const auto known = plans_.find(key);
     if (known != plans_.end()) return known->second;
-    ProfilePlan plan =
-        plan_profile(*cupti_, chip_, accepted_metrics(*cupti_, chip_, metrics, availability_),
-                     availability_);
+    ProfilePlan plan = plan_profile(
+        *cupti_, chip_, accepted_metrics(*cupti_, chip_, metrics, availability_), availability_);
     return plans_.emplace(key, std::move(plan)).first->second;
 }
 

@@ -267,8 +267,8 @@ void describe_operation(const LibraryProduct& product, Description& description)
         set(lt, description.operation, CUBLASLT_MATMUL_DESC_D_SCALE_POINTER, scale);
     }
     description.alpha = scale_bits(product.alpha, arithmetic.scale);
-    description.beta = scale_bits(product.epilogue == model::Epilogue::accumulate ? 1.0 : 0.0,
-                                  arithmetic.scale);
+    description.beta =
+        scale_bits(product.epilogue == model::Epilogue::accumulate ? 1.0 : 0.0, arithmetic.scale);
 }
 
 void describe_matrices(const LibraryProduct& product, Description& description) {
@@ -284,8 +284,7 @@ void describe_matrices(const LibraryProduct& product, Description& description) 
     description.first = layout(lt, operand, b_rows, b_columns, product.batch);
     description.second = layout(lt, operand, a_rows, a_columns, product.batch);
     // An fp8 result takes its addend in bf16.
-    const cudaDataType_t addend =
-        product.output == StoredType::float8_e4m3 ? CUDA_R_16BF : output;
+    const cudaDataType_t addend = product.output == StoredType::float8_e4m3 ? CUDA_R_16BF : output;
     description.added = layout(lt, addend, product.n, product.m, product.batch);
     description.result = layout(lt, output, product.n, product.m, product.batch);
 }
@@ -308,11 +307,9 @@ void choose_algorithm(const LibraryProduct& product, Description& description) {
         const bool row_major_b = product.b_layout == model::Layout::row_major;
         const bool one_byte =
             product.type == model::DataType::fp8 || product.type == model::DataType::int8;
-        throw Refusal("cuBLASLt has no algorithm for this product (status " +
-                          std::to_string(status) + ")",
-                      one_byte && row_major_b
-                          ? "one-byte types want a column-major B and sizes of 16"
-                          : "");
+        throw Refusal(
+            "cuBLASLt has no algorithm for this product (status " + std::to_string(status) + ")",
+            one_byte && row_major_b ? "one-byte types want a column-major B and sizes of 16" : "");
     }
     description.algorithm = result.algo;
     description.workspace = Buffer(result.workspaceSize);

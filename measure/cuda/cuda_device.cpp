@@ -6,8 +6,8 @@
 //
 //   auto opened = open_device(0);
 //
-// Errors: what plans refuse becomes Unavailable; a failing CUDA call becomes DeviceError, after which
-// `usable` asks the context whether it survived.
+// Errors: what plans refuse becomes Unavailable; a failing CUDA call becomes DeviceError, after
+// which `usable` asks the context whether it survived.
 #include <cuda_runtime.h>
 
 #include <memory>
@@ -301,13 +301,14 @@ std::optional<Unavailable> missing_device(std::int32_t ordinal) {
     }
     if (status == cudaErrorNoDevice || (status == cudaSuccess && count == 0)) {
         return Unavailable{.reason = "the driver sees no CUDA device",
-                           .remedy = "check CUDA_VISIBLE_DEVICES, and in containers the device "
-                                     "passed in (--gpus)"};
+                           .remedy =
+                               "check CUDA_VISIBLE_DEVICES, and in containers the device "
+                               "passed in (--gpus)"};
     }
     if (status != cudaSuccess) {
-        return Unavailable{.reason = std::string("CUDA does not start: ") +
-                                     cudaGetErrorString(status),
-                           .remedy = "see nvidia-smi and the system log"};
+        return Unavailable{
+            .reason = std::string("CUDA does not start: ") + cudaGetErrorString(status),
+            .remedy = "see nvidia-smi and the system log"};
     }
     if (ordinal < 0 || ordinal >= count) {
         return Unavailable{.reason = "there is no device " + std::to_string(ordinal),

@@ -67,21 +67,23 @@ Maybe<Cupti> load() {
         return Unavailable{.reason = table.path + " lacks " + reader.missing(),
                            .remedy = "install CUPTI of CUDA 13.0 or newer"};
     }
-    if (table.get_version(&table.version) != CUPTI_SUCCESS ||
-        table.version < CUPTI_API_VERSION || table.version / 10000 != CUPTI_API_VERSION / 10000) {
+    if (table.get_version(&table.version) != CUPTI_SUCCESS || table.version < CUPTI_API_VERSION ||
+        table.version / 10000 != CUPTI_API_VERSION / 10000) {
         return Unavailable{.reason = table.path + " is version " + table.version_text() +
-                                     ", this program needs " +
-                                     text_of(CUPTI_API_VERSION) +
+                                     ", this program needs " + text_of(CUPTI_API_VERSION) +
                                      " or a newer one of the same major version",
-                           .remedy = "install the CUPTI of the CUDA toolkit that ridge was built "
-                                     "with"};
+                           .remedy =
+                               "install the CUPTI of the CUDA toolkit that ridge was built "
+                               "with"};
     }
     return table;
 }
 
 }  // namespace
 
-std::string Cupti::version_text() const { return text_of(version); }
+std::string Cupti::version_text() const {
+    return text_of(version);
+}
 
 void Cupti::require(CUptiResult result, const char* call) const {
     if (result == CUPTI_SUCCESS) return;

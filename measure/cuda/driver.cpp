@@ -56,15 +56,14 @@ class KernelReader {
             require_driver(attribute_(&value, which, function), "cuFuncGetAttribute");
             return static_cast<std::int64_t>(value);
         };
-        return {.name = readable_name(name),
-                .grid_x = params.gridDimX,
-                .grid_y = params.gridDimY,
-                .grid_z = params.gridDimZ,
-                .block_threads = std::int64_t{params.blockDimX} * params.blockDimY *
-                                 params.blockDimZ,
-                .registers_per_thread = attribute(CU_FUNC_ATTRIBUTE_NUM_REGS),
-                .shared_bytes =
-                    attribute(CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES) + params.sharedMemBytes};
+        return {
+            .name = readable_name(name),
+            .grid_x = params.gridDimX,
+            .grid_y = params.gridDimY,
+            .grid_z = params.gridDimZ,
+            .block_threads = std::int64_t{params.blockDimX} * params.blockDimY * params.blockDimZ,
+            .registers_per_thread = attribute(CU_FUNC_ATTRIBUTE_NUM_REGS),
+            .shared_bytes = attribute(CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES) + params.sharedMemBytes};
     }
 
   private:
@@ -102,11 +101,10 @@ std::vector<KernelLaunch> kernels_of(cudaGraph_t graph) {
         require(cudaGraphNodeGetType(node, &type), "cudaGraphNodeGetType");
         if (type != cudaGraphNodeTypeKernel) continue;
         const KernelLaunch launch = reader.read(node);
-        const auto same =
-            std::find_if(launches.begin(), launches.end(), [&](KernelLaunch known) {
-                known.repeat = launch.repeat;
-                return known == launch;
-            });
+        const auto same = std::find_if(launches.begin(), launches.end(), [&](KernelLaunch known) {
+            known.repeat = launch.repeat;
+            return known == launch;
+        });
         if (same == launches.end()) {
             launches.push_back(launch);
         } else {

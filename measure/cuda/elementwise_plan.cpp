@@ -44,35 +44,60 @@ std::string code_of(Function function, const std::string& a, const std::string& 
     const auto call = [&](const char* name) { return std::string(name) + "(" + a + ")"; };
     const auto infix = [&](const char* sign) { return "(" + a + " " + sign + " " + b + ")"; };
     switch (function) {
-        case Function::add: return infix("+");
-        case Function::subtract: return infix("-");
-        case Function::multiply: return infix("*");
-        case Function::divide: return infix("/");
-        case Function::power: return "power(" + a + ", " + b + ")";
-        case Function::negate: return "(-" + a + ")";
-        case Function::absolute: return call("abs");
-        case Function::minimum: return "minimum(" + a + ", " + b + ")";
-        case Function::maximum: return "maximum(" + a + ", " + b + ")";
-        case Function::relu: return call("relu");
-        case Function::exponential: return call("exp");
-        case Function::exponential2: return call("exp2_of");
-        case Function::logarithm: return call("log");
-        case Function::sine: return call("sinf");
-        case Function::cosine: return call("cosf");
-        case Function::tangent_hyperbolic: return call("tanh");
-        case Function::sigmoid: return call("sigmoid");
-        case Function::silu: return call("silu");
-        case Function::gelu_erf: return call("gelu");
+        case Function::add:
+            return infix("+");
+        case Function::subtract:
+            return infix("-");
+        case Function::multiply:
+            return infix("*");
+        case Function::divide:
+            return infix("/");
+        case Function::power:
+            return "power(" + a + ", " + b + ")";
+        case Function::negate:
+            return "(-" + a + ")";
+        case Function::absolute:
+            return call("abs");
+        case Function::minimum:
+            return "minimum(" + a + ", " + b + ")";
+        case Function::maximum:
+            return "maximum(" + a + ", " + b + ")";
+        case Function::relu:
+            return call("relu");
+        case Function::exponential:
+            return call("exp");
+        case Function::exponential2:
+            return call("exp2_of");
+        case Function::logarithm:
+            return call("log");
+        case Function::sine:
+            return call("sinf");
+        case Function::cosine:
+            return call("cosf");
+        case Function::tangent_hyperbolic:
+            return call("tanh");
+        case Function::sigmoid:
+            return call("sigmoid");
+        case Function::silu:
+            return call("silu");
+        case Function::gelu_erf:
+            return call("gelu");
         case Function::gelu_tanh:  // 0.5 a (1 + tanh u) is a sigmoid(2 u), a third of the work
             return "(" + a + " * sigmoid(1.59576912f * " + a + " * (1.0f + 0.044715f * " + a +
                    " * " + a + ")))";
-        case Function::error_function: return call("erf");
-        case Function::square_root: return call("sqrt");
-        case Function::reciprocal_square_root: return call("rsqrt");
-        case Function::reciprocal: return "(1.0f / " + a + ")";
-        case Function::square: return "(" + a + " * " + a + ")";
+        case Function::error_function:
+            return call("erf");
+        case Function::square_root:
+            return call("sqrt");
+        case Function::reciprocal_square_root:
+            return call("rsqrt");
+        case Function::reciprocal:
+            return "(1.0f / " + a + ")";
+        case Function::square:
+            return "(" + a + " * " + a + ")";
         case Function::input:
-        case Function::constant: break;
+        case Function::constant:
+            break;
     }
     throw ContractViolation("an input or constant has no code");
 }
@@ -81,42 +106,67 @@ double value_of(Function function, double a, double b) {
     const auto sigmoid = [](double x) { return 1.0 / (1.0 + std::exp(-x)); };
     constexpr double pi = 3.14159265358979323846;
     switch (function) {
-        case Function::add: return a + b;
-        case Function::subtract: return a - b;
-        case Function::multiply: return a * b;
-        case Function::divide: return a / b;
-        case Function::power: return std::pow(a, b);
-        case Function::negate: return -a;
-        case Function::absolute: return std::abs(a);
-        case Function::minimum: return std::fmin(a, b);
-        case Function::maximum: return std::fmax(a, b);
-        case Function::relu: return std::fmax(a, 0.0);
-        case Function::exponential: return std::exp(a);
-        case Function::exponential2: return std::exp2(a);
-        case Function::logarithm: return std::log(a);
-        case Function::sine: return std::sin(a);
-        case Function::cosine: return std::cos(a);
-        case Function::tangent_hyperbolic: return std::tanh(a);
-        case Function::sigmoid: return sigmoid(a);
-        case Function::silu: return a * sigmoid(a);
-        case Function::gelu_erf: return 0.5 * a * (1.0 + std::erf(a / std::sqrt(2.0)));
+        case Function::add:
+            return a + b;
+        case Function::subtract:
+            return a - b;
+        case Function::multiply:
+            return a * b;
+        case Function::divide:
+            return a / b;
+        case Function::power:
+            return std::pow(a, b);
+        case Function::negate:
+            return -a;
+        case Function::absolute:
+            return std::abs(a);
+        case Function::minimum:
+            return std::fmin(a, b);
+        case Function::maximum:
+            return std::fmax(a, b);
+        case Function::relu:
+            return std::fmax(a, 0.0);
+        case Function::exponential:
+            return std::exp(a);
+        case Function::exponential2:
+            return std::exp2(a);
+        case Function::logarithm:
+            return std::log(a);
+        case Function::sine:
+            return std::sin(a);
+        case Function::cosine:
+            return std::cos(a);
+        case Function::tangent_hyperbolic:
+            return std::tanh(a);
+        case Function::sigmoid:
+            return sigmoid(a);
+        case Function::silu:
+            return a * sigmoid(a);
+        case Function::gelu_erf:
+            return 0.5 * a * (1.0 + std::erf(a / std::sqrt(2.0)));
         case Function::gelu_tanh:
             return 0.5 * a * (1.0 + std::tanh(std::sqrt(2.0 / pi) * (a + 0.044715 * a * a * a)));
-        case Function::error_function: return std::erf(a);
-        case Function::square_root: return std::sqrt(a);
-        case Function::reciprocal_square_root: return 1.0 / std::sqrt(a);
-        case Function::reciprocal: return 1.0 / a;
-        case Function::square: return a * a;
+        case Function::error_function:
+            return std::erf(a);
+        case Function::square_root:
+            return std::sqrt(a);
+        case Function::reciprocal_square_root:
+            return 1.0 / std::sqrt(a);
+        case Function::reciprocal:
+            return 1.0 / a;
+        case Function::square:
+            return a * a;
         case Function::input:
-        case Function::constant: break;
+        case Function::constant:
+            break;
     }
     throw ContractViolation("an input or constant has no value of its own");
 }
 
 bool may_be_undefined(const model::Expression& expression) {
-    static const std::set<Function> partial{Function::logarithm, Function::square_root,
-                                            Function::reciprocal_square_root, Function::power,
-                                            Function::divide, Function::reciprocal};
+    static const std::set<Function> partial{
+        Function::logarithm, Function::square_root, Function::reciprocal_square_root,
+        Function::power,     Function::divide,      Function::reciprocal};
     return std::any_of(expression.nodes().begin(), expression.nodes().end(),
                        [](const Node& node) { return partial.contains(node.function); });
 }
@@ -231,9 +281,7 @@ class ExpressionPlan {
     /// Hands the buffers over to the plan; they stay where they are.
     [[nodiscard]] std::vector<Buffer> take_buffers() { return std::move(buffers_); }
 
-    void poison_result() const {
-        poison(result_, stored(type_), op_.elements, context_.stream());
-    }
+    void poison_result() const { poison(result_, stored(type_), op_.elements, context_.stream()); }
 
   private:
     [[nodiscard]] const std::vector<Node>& nodes() const { return op_.expression.nodes(); }
@@ -249,7 +297,7 @@ class ExpressionPlan {
             if (node.function != Function::input) continue;
             const bool scalar = node.shape == InputShape::scalar;
             const ElementType type = scalar ? ElementType::float32 : type_;
-            const std::int64_t elements = scalar                              ? 1
+            const std::int64_t elements = scalar                             ? 1
                                           : node.shape == InputShape::vector ? columns_
                                                                              : op_.elements;
             buffers_.push_back(context_.input(type, elements, seed++));
@@ -271,8 +319,7 @@ class ExpressionPlan {
             return known->second.operand.name;
         }
         const auto argument_code = [&](std::int32_t index) {
-            return index < 0 ? std::string()
-                             : inlined(static_cast<std::size_t>(index), root, used);
+            return index < 0 ? std::string() : inlined(static_cast<std::size_t>(index), root, used);
         };
         return code_of(node.function, argument_code(node.first), argument_code(node.second));
     }
@@ -303,8 +350,8 @@ class ExpressionPlan {
             return read_elements(placed.data, type, first, 1, count, context_.stream());
         }
         const bool scalar = placed.operand.broadcast == Broadcast::scalar;
-        const auto all = read_elements(placed.data, type, 0, 1, scalar ? 1 : columns_,
-                                       context_.stream());
+        const auto all =
+            read_elements(placed.data, type, 0, 1, scalar ? 1 : columns_, context_.stream());
         std::vector<double> values;
         for (std::int64_t i = 0; i < count; ++i) {
             values.push_back(all[scalar ? 0U : static_cast<std::size_t>((first + i) % columns_)]);
@@ -329,8 +376,7 @@ class ExpressionPlan {
                 values[i][j] = value_of(node.function, a[j], b[j]);
             }
         }
-        const auto got =
-            read_elements(result_, stored(type_), first, 1, count, context_.stream());
+        const auto got = read_elements(result_, stored(type_), first, 1, count, context_.stream());
         constexpr double largest_half = 65504.0;
         const double largest = type_ == ElementType::float16
                                    ? largest_half
@@ -353,9 +399,9 @@ class ExpressionPlan {
 };
 
 Launch launch_of_step(const Step& step, int architecture) {
-    const RuntimeKernel& kernel = compile_kernel(
-        {.source = elementwise_source(step.source), .name = step.source.name,
-         .architecture = architecture});
+    const RuntimeKernel& kernel = compile_kernel({.source = elementwise_source(step.source),
+                                                  .name = step.source.name,
+                                                  .architecture = architecture});
     const std::int64_t blocks = elementwise_blocks(step.source, step.elements);
     return [&kernel, step, blocks](cudaStream_t stream) {
         std::vector<void*> pointers = step.pointers;
@@ -387,8 +433,7 @@ Plan plan_elementwise(const model::Elementwise& op, const model::Execution& exec
     plan.implementation = execution.implementation;
     const auto expression = std::make_shared<ExpressionPlan>(op, context);
     std::vector<Launch> launches;
-    const int architecture =
-        context.limits().compute_major * 10 + context.limits().compute_minor;
+    const int architecture = context.limits().compute_major * 10 + context.limits().compute_minor;
     for (const Step& step : fuse ? expression->fused() : expression->unfused()) {
         launches.push_back(launch_of_step(step, architecture));
     }

@@ -10,7 +10,9 @@ namespace {
 
 constexpr std::size_t reserve = std::size_t{256} << 20;  // left for the driver and its libraries
 
-std::string mebibytes(std::size_t bytes) { return std::to_string(bytes >> 20) + " MiB"; }
+std::string mebibytes(std::size_t bytes) {
+    return std::to_string(bytes >> 20) + " MiB";
+}
 
 }  // namespace
 

@@ -49,8 +49,8 @@ ElementType element_of(model::DataType type) {
 }
 
 std::size_t bytes_of(ElementType type, std::int64_t elements) {
-    const auto bytes = static_cast<std::size_t>(elements) *
-                       static_cast<std::size_t>(bytes_per_element(type));
+    const auto bytes =
+        static_cast<std::size_t>(elements) * static_cast<std::size_t>(bytes_per_element(type));
     return std::max<std::size_t>(bytes, 16);
 }
 

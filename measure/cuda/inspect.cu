@@ -141,8 +141,8 @@ std::vector<double> read_elements(const void* base, StoredType type, std::int64_
                                   std::int64_t stride, std::int64_t count, cudaStream_t stream) {
     const Buffer wide(static_cast<std::size_t>(count) * sizeof(double));
     with_stored(type, [&]<class T>(T) {
-        read_kernel<<<blocks_for(count), threads, 0, stream>>>(
-            static_cast<const T*>(base), first, stride, count, wide.as<double>());
+        read_kernel<<<blocks_for(count), threads, 0, stream>>>(static_cast<const T*>(base), first,
+                                                               stride, count, wide.as<double>());
     });
     require(cudaGetLastError(), "read kernel");
     std::vector<double> values(static_cast<std::size_t>(count));
@@ -163,8 +163,8 @@ std::int64_t count_poisoned(const void* base, StoredType type, std::int64_t coun
     const Buffer found(sizeof(unsigned long long));
     require(cudaMemsetAsync(found.as(), 0, found.bytes(), stream), "cudaMemsetAsync");
     with_stored(type, [&]<class T>(T) {
-        count_kernel<<<blocks_for(count), threads, 0, stream>>>(
-            static_cast<const T*>(base), count, found.as<unsigned long long>());
+        count_kernel<<<blocks_for(count), threads, 0, stream>>>(static_cast<const T*>(base), count,
+                                                                found.as<unsigned long long>());
     });
     require(cudaGetLastError(), "count kernel");
     unsigned long long value = 0;

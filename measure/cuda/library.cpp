@@ -147,6 +147,8 @@ Maybe<SharedLibrary> SharedLibrary::open(const LibraryRequest& request) {
                        .remedy = std::move(remedy)};
 }
 
-void* SharedLibrary::symbol(const char* name) const { return dlsym(handle_, name); }
+void* SharedLibrary::symbol(const char* name) const {
+    return dlsym(handle_, name);
+}
 
 }  // namespace ridge::measure::cuda

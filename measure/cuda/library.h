@@ -20,10 +20,10 @@
 namespace ridge::measure::cuda {
 
 struct LibraryRequest {
-    std::string label;                       ///< for messages: "CUPTI"
-    std::vector<std::string> sonames;        ///< best first
-    std::string variable{};                  ///< environment variable with a file or folder
-    std::vector<std::string> companions{};   ///< libraries beside it that it opens by name itself
+    std::string label;                      ///< for messages: "CUPTI"
+    std::vector<std::string> sonames;       ///< best first
+    std::string variable{};                 ///< environment variable with a file or folder
+    std::vector<std::string> companions{};  ///< libraries beside it that it opens by name itself
     std::string remedy{};
 };
 

@@ -83,7 +83,9 @@ std::optional<Value> asked(Call call) {
 Management::Management(std::unique_ptr<Functions> functions, void* device, std::string path)
     : functions_(std::move(functions)), device_(device), path_(std::move(path)) {}
 
-Management::~Management() { functions_->shut_down(); }
+Management::~Management() {
+    functions_->shut_down();
+}
 
 Maybe<std::unique_ptr<Management>> Management::open(const std::string& pci_bus) {
     const Maybe<SharedLibrary> opened =
@@ -118,7 +120,9 @@ std::optional<Frequency> Management::clock(int kind, bool highest) const {
     return static_cast<double>(*mhz) * units::MHz;
 }
 
-std::optional<Frequency> Management::max_sm_clock() const { return clock(sm_clock_kind, true); }
+std::optional<Frequency> Management::max_sm_clock() const {
+    return clock(sm_clock_kind, true);
+}
 std::optional<Frequency> Management::max_memory_clock() const {
     return clock(memory_clock_kind, true);
 }

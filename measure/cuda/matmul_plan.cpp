@@ -16,8 +16,8 @@ namespace {
 using model::Implementation;
 using model::Layout;
 
-constexpr std::int64_t sampled_lines = 24;   // rows, and columns of each
-constexpr std::int64_t whole_up_to = 64;     // rows and columns of a product that is checked whole
+constexpr std::int64_t sampled_lines = 24;  // rows, and columns of each
+constexpr std::int64_t whole_up_to = 64;    // rows and columns of a product that is checked whole
 constexpr double largest_fp8 = 448.0;
 constexpr float int8_deviation = 32.0F;
 
@@ -63,8 +63,8 @@ double epilogue_value(const model::Matmul& op, double product, double extra) {
         case model::Epilogue::bias_relu:
             return std::max(sum, 0.0);
         case model::Epilogue::bias_gelu: {
-            const double inner = std::sqrt(2.0 / 3.14159265358979323846) *
-                                 (sum + 0.044715 * sum * sum * sum);
+            const double inner =
+                std::sqrt(2.0 / 3.14159265358979323846) * (sum + 0.044715 * sum * sum * sum);
             return 0.5 * sum * (1.0 + std::tanh(inner));
         }
     }
@@ -103,19 +103,18 @@ class ProductCheck {
         for (std::size_t i = 0; i < rows.size(); ++i) {
             const std::int64_t first = (batch * op_.m + rows[i]) * op_.n;
             const auto got = read_elements(at_.d, output_of(op_), first, 1, op_.n, stream_);
-            const auto added = at_.c == nullptr ? std::vector<double>()
-                                                : read_elements(at_.c, output_of(op_), first, 1,
-                                                                op_.n, stream_);
+            const auto added = at_.c == nullptr
+                                   ? std::vector<double>()
+                                   : read_elements(at_.c, output_of(op_), first, 1, op_.n, stream_);
             for (std::size_t j = 0; j < columns.size(); ++j) {
                 const auto column = static_cast<std::size_t>(columns[j]);
                 const double extra = !bias.empty()    ? bias[column]
                                      : !added.empty() ? added[column]
                                                       : 0.0;
-                const double exact =
-                    alpha_of(op_) *
-                    product(static_cast<Eigen::Index>(i), static_cast<Eigen::Index>(j));
-                comparison.add(got[column], stored_value(epilogue_value(op_, exact, extra),
-                                                         output_of(op_)));
+                const double exact = alpha_of(op_) * product(static_cast<Eigen::Index>(i),
+                                                             static_cast<Eigen::Index>(j));
+                comparison.add(got[column],
+                               stored_value(epilogue_value(op_, exact, extra), output_of(op_)));
             }
         }
     }
@@ -221,8 +220,8 @@ void bundle_wgmma(const MatmulProblem& problem, const model::Execution& executio
     plan.tile = tile_of(matmul_wgmma_geometry(problem, tile, multiprocessors));
 }
 
-void bundle(const MatmulProblem& problem, const model::Execution& execution,
-            const Context& context, Plan& plan) {
+void bundle(const MatmulProblem& problem, const model::Execution& execution, const Context& context,
+            Plan& plan) {
     switch (execution.implementation) {
         case Implementation::naive:
             plan.launch = matmul_naive(problem);

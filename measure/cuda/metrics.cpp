@@ -84,8 +84,8 @@ bool is_sum(Meaning meaning) {
 std::vector<Metric> metrics_of(std::span<const CounterGroup> groups) {
     std::vector<Metric> chosen;
     for (const Metric& metric : table) {
-        const bool always = metric.meaning == Meaning::duration ||
-                            metric.meaning == Meaning::hfma_on_tensor_pipe;
+        const bool always =
+            metric.meaning == Meaning::duration || metric.meaning == Meaning::hfma_on_tensor_pipe;
         const bool wanted =
             always || std::find(groups.begin(), groups.end(), metric.group) != groups.end();
         if (wanted) chosen.push_back(metric);
@@ -93,7 +93,9 @@ std::vector<Metric> metrics_of(std::span<const CounterGroup> groups) {
     return chosen;
 }
 
-std::span<const Metric> tensor_types() { return by_type; }
+std::span<const Metric> tensor_types() {
+    return by_type;
+}
 
 std::vector<const char*> names_of(std::span<const Metric> metrics) {
     std::vector<const char*> names;

@@ -9,8 +9,9 @@
 //   plan_profile(cupti, "GH100", metrics).passes
 //
 // What is deliberately not used: `lts__t_bytes` counts the fabric between the two halves of L2 once
-// more, and `peak_sustained` of the tensor counters is the sparse rate. The compiler builds constants
-// with packed FP16 instructions, which are taken off the count of FLOP (counter_values.cpp).
+// more, and `peak_sustained` of the tensor counters is the sparse rate. The compiler builds
+// constants with packed FP16 instructions, which are taken off the count of FLOP
+// (counter_values.cpp).
 #pragma once
 
 #include <cstdint>
@@ -27,25 +28,25 @@ namespace ridge::measure::cuda {
 /// What a metric contributes to. Sums add up over the kernels of an operation, shares and clocks
 /// are averaged by the kernels' durations.
 enum class Meaning : std::uint8_t {
-    duration,         ///< ns, only for weighting
-    dram_read,        ///< byte
-    dram_write,       ///< byte
-    l2,               ///< byte between SMs and L2
-    shared,           ///< byte
-    fma,              ///< FLOP on the vector pipes, fp64 and fp32
-    packed_fma,       ///< FLOP of two-wide fp16 FMA, constants included
-    packed_other,     ///< FLOP of other two-wide fp16 instructions
-    special,          ///< results
-    tensor,           ///< FLOP of wgmma, fp8 and fp64
-    tensor_by_type,   ///< FLOP of all tensor instructions of one type
+    duration,             ///< ns, only for weighting
+    dram_read,            ///< byte
+    dram_write,           ///< byte
+    l2,                   ///< byte between SMs and L2
+    shared,               ///< byte
+    fma,                  ///< FLOP on the vector pipes, fp64 and fp32
+    packed_fma,           ///< FLOP of two-wide fp16 FMA, constants included
+    packed_other,         ///< FLOP of other two-wide fp16 instructions
+    special,              ///< results
+    tensor,               ///< FLOP of wgmma, fp8 and fp64
+    tensor_by_type,       ///< FLOP of all tensor instructions of one type
     hmma_instructions,    ///< warp instructions on the half-precision tensor pipe
     hfma_on_tensor_pipe,  ///< of these, vector ones
     gmma_instructions,    ///< wgmma of all types
-    occupancy,        ///< percent
-    tensor_active,    ///< percent
-    sm_clock,         ///< Hz
-    dram_clock,       ///< Hz
-    informative       ///< kept as a raw value only
+    occupancy,            ///< percent
+    tensor_active,        ///< percent
+    sm_clock,             ///< Hz
+    dram_clock,           ///< Hz
+    informative           ///< kept as a raw value only
 };
 
 /// Sums are added, the others averaged.

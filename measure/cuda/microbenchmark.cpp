@@ -143,15 +143,15 @@ class Sampler {
         const Launch* best = &bench_.candidates.front();
         double best_seconds = 0.0;
         for (const Launch& launch : bench_.candidates) {
-            const double seconds = median_seconds(watch_.sample(launch, sampling(trial_samples),
-                                                                tracer_));
+            const double seconds =
+                median_seconds(watch_.sample(launch, sampling(trial_samples), tracer_));
             if (best_seconds == 0.0 || seconds < best_seconds) {
                 best = &launch;
                 best_seconds = seconds;
             }
         }
-        const bool brief = best_seconds < activity_below &&
-                           bench_.launch == model::LaunchMode::kernel;
+        const bool brief =
+            best_seconds < activity_below && bench_.launch == model::LaunchMode::kernel;
         if (brief && tracer_ != nullptr) method_ = Method::activity;
         return *best;
     }

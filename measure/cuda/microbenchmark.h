@@ -21,9 +21,9 @@
 namespace ridge::measure::cuda {
 
 enum class Sampling {
-    timed,          ///< the stopwatch times the launch
-    kernel,         ///< kernel durations by activity records
-    own             ///< `take` gives one sample
+    timed,   ///< the stopwatch times the launch
+    kernel,  ///< kernel durations by activity records
+    own      ///< `take` gives one sample
 };
 
 struct Bench {
@@ -32,9 +32,9 @@ struct Bench {
     Sampling sampling = Sampling::timed;
     model::L2State l2 = model::L2State::warm;
     model::LaunchMode launch = model::LaunchMode::kernel;
-    bool rests = false;                   ///< pause before each burst sample
-    std::function<Sample()> take{};       ///< for Sampling::own
-    Launch shown{};                       ///< whose kernel is reported, when not the candidate's
+    bool rests = false;              ///< pause before each burst sample
+    std::function<Sample()> take{};  ///< for Sampling::own
+    Launch shown{};                  ///< whose kernel is reported, when not the candidate's
     std::vector<Buffer> buffers{};
 };
 

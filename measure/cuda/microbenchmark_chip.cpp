@@ -16,9 +16,9 @@
 namespace ridge::measure::cuda {
 namespace {
 
-constexpr int launches = 1000;       // per sample of the launch benchmarks
-constexpr int submissions = 200;     // fewer than the queue of a stream holds
-constexpr std::int64_t line = 128;   // bytes between the slots of a chase
+constexpr int launches = 1000;      // per sample of the launch benchmarks
+constexpr int submissions = 200;    // fewer than the queue of a stream holds
+constexpr std::int64_t line = 128;  // bytes between the slots of a chase
 constexpr std::int64_t chase_steps = 16384;
 constexpr std::int64_t longest_walk = 1 << 17;
 constexpr double burst_seconds = 0.3e-3;

@@ -72,12 +72,11 @@ Plan plan_copy(const model::Copy& op, const model::Execution& execution, const C
                                        .destination = moved.destination,
                                        .bytes = op.elements * bytes_per_element(type),
                                        .plan = copy_plan(context.limits().multiprocessors)});
-    plan.verify = exact_check(moved, plan.launch, context.stream(),
-                              [moved, stream = context.stream()](std::int64_t first,
-                                                                 std::int64_t count) {
-                                  return read_elements(moved.source, moved.type, first, 1, count,
-                                                       stream);
-                              });
+    plan.verify =
+        exact_check(moved, plan.launch, context.stream(),
+                    [moved, stream = context.stream()](std::int64_t first, std::int64_t count) {
+                        return read_elements(moved.source, moved.type, first, 1, count, stream);
+                    });
     return plan;
 }
 
@@ -89,8 +88,7 @@ Plan plan_transpose(const model::Transpose& op, const model::Execution& executio
     const std::int64_t elements = op.rows * op.cols;
     const int vector = 16 / bytes_per_element(type);
     const bool whole_vectors = op.rows % vector == 0 && op.cols % vector == 0;
-    TransposeMethod method =
-        whole_vectors ? TransposeMethod::swizzled : TransposeMethod::padded;
+    TransposeMethod method = whole_vectors ? TransposeMethod::swizzled : TransposeMethod::padded;
     if (execution.implementation == Implementation::naive) {
         method = TransposeMethod::naive;
     } else if (execution.implementation != Implementation::tiled &&
@@ -107,22 +105,22 @@ Plan plan_transpose(const model::Transpose& op, const model::Execution& executio
                                       .columns = op.cols,
                                       .element_bytes = bytes_per_element(type),
                                       .method = method});
-    plan.verify = exact_check(
-        moved, plan.launch, context.stream(),
-        [moved, op, stream = context.stream()](std::int64_t first, std::int64_t count) {
-            std::vector<double> wanted;
-            while (count > 0) {
-                const std::int64_t row = first % op.rows;  // of the source
-                const std::int64_t length = std::min(count, op.rows - row);
-                const auto part =
-                    read_elements(moved.source, moved.type, row * op.cols + first / op.rows,
-                                  op.cols, length, stream);
-                wanted.insert(wanted.end(), part.begin(), part.end());
-                first += length;
-                count -= length;
-            }
-            return wanted;
-        });
+    plan.verify =
+        exact_check(moved, plan.launch, context.stream(),
+                    [moved, op, stream = context.stream()](std::int64_t first, std::int64_t count) {
+                        std::vector<double> wanted;
+                        while (count > 0) {
+                            const std::int64_t row = first % op.rows;  // of the source
+                            const std::int64_t length = std::min(count, op.rows - row);
+                            const auto part = read_elements(moved.source, moved.type,
+                                                            row * op.cols + first / op.rows,
+                                                            op.cols, length, stream);
+                            wanted.insert(wanted.end(), part.begin(), part.end());
+                            first += length;
+                            count -= length;
+                        }
+                        return wanted;
+                    });
     return plan;
 }
 
@@ -160,8 +158,8 @@ Plan plan_gather(const model::Gather& op, const model::Execution& execution,
                 const std::int64_t length = std::min(count, op.cols - column);
                 const auto row = static_cast<std::int64_t>(
                     rows[static_cast<std::size_t>(first / op.cols - first_row)]);
-                const auto part = read_elements(moved.source, moved.type, row * op.cols + column,
-                                                1, length, stream);
+                const auto part = read_elements(moved.source, moved.type, row * op.cols + column, 1,
+                                                length, stream);
                 wanted.insert(wanted.end(), part.begin(), part.end());
                 first += length;
                 count -= length;

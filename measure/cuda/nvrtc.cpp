@@ -81,9 +81,9 @@ std::vector<char> compile(const KernelSource& source) {
     }
     const auto& compiler = std::get<Nvrtc>(found);
     nvrtcProgram program = nullptr;
-    compiler.require(compiler.create(&program, source.source.c_str(), source.name.c_str(), 0,
-                                     nullptr, nullptr),
-                     "nvrtcCreateProgram");
+    compiler.require(
+        compiler.create(&program, source.source.c_str(), source.name.c_str(), 0, nullptr, nullptr),
+        "nvrtcCreateProgram");
     struct Owner {
         const Nvrtc* compiler;
         nvrtcProgram* program;
@@ -116,7 +116,9 @@ RuntimeKernel::RuntimeKernel(const KernelSource& source) {
     require(cudaLibraryGetKernel(&kernel_, library_, source.name.c_str()), "cudaLibraryGetKernel");
 }
 
-RuntimeKernel::~RuntimeKernel() { cudaLibraryUnload(library_); }
+RuntimeKernel::~RuntimeKernel() {
+    cudaLibraryUnload(library_);
+}
 
 void RuntimeKernel::launch(cudaStream_t stream, std::int64_t blocks, int threads,
                            std::vector<void*>& arguments) const {

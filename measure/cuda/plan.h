@@ -68,8 +68,8 @@ struct Plan {
                                const Context& context);
 [[nodiscard]] Plan plan_attention(const model::Attention& op, const model::Execution& execution,
                                   const Context& context);
-[[nodiscard]] Plan plan_elementwise(const model::Elementwise& op,
-                                    const model::Execution& execution, const Context& context);
+[[nodiscard]] Plan plan_elementwise(const model::Elementwise& op, const model::Execution& execution,
+                                    const Context& context);
 [[nodiscard]] Plan plan_row_wise(const model::RowWise& op, const model::Execution& execution,
                                  const Context& context);
 [[nodiscard]] Plan plan_transpose(const model::Transpose& op, const model::Execution& execution,

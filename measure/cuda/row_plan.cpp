@@ -42,8 +42,7 @@ Row softmax_of(const Row& x) {
 
 Row normalized(const Row& x, const Row& gamma, const Row* beta) {
     const auto count = static_cast<double>(x.size());
-    const double mean =
-        beta == nullptr ? 0.0 : std::accumulate(x.begin(), x.end(), 0.0) / count;
+    const double mean = beta == nullptr ? 0.0 : std::accumulate(x.begin(), x.end(), 0.0) / count;
     double variance = 0.0;
     for (const double value : x) variance += (value - mean) * (value - mean);
     const double scale = 1.0 / std::sqrt(variance / count + static_cast<double>(epsilon));
@@ -60,12 +59,8 @@ class RowCheck {
         : op_(op), type_(stored(type)), at_(at), stream_(stream) {}
 
     [[nodiscard]] bool sums() const { return op_.kind == RowKind::sum; }
-    [[nodiscard]] StoredType result_type() const {
-        return sums() ? StoredType::float32 : type_;
-    }
-    [[nodiscard]] std::int64_t results() const {
-        return sums() ? op_.rows : op_.rows * op_.cols;
-    }
+    [[nodiscard]] StoredType result_type() const { return sums() ? StoredType::float32 : type_; }
+    [[nodiscard]] std::int64_t results() const { return sums() ? op_.rows : op_.rows * op_.cols; }
 
     [[nodiscard]] Verification check() const {
         const Row gamma = at_.gamma == nullptr ? Row() : read(at_.gamma, 0, op_.cols);
@@ -74,8 +69,7 @@ class RowCheck {
         for (const std::int64_t row : sampled(op_.rows, sampled_rows, 11)) {
             const Row x = read(at_.x, row * op_.cols, op_.cols);
             const Row expected = reference(x, gamma, beta);
-            const Row got = read_elements(at_.y, result_type(),
-                                          sums() ? row : row * op_.cols, 1,
+            const Row got = read_elements(at_.y, result_type(), sums() ? row : row * op_.cols, 1,
                                           static_cast<std::int64_t>(expected.size()), stream_);
             for (std::size_t i = 0; i < expected.size(); ++i) comparison.add(got[i], expected[i]);
         }

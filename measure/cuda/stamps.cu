@@ -64,7 +64,9 @@ Gate::Gate() {
     device_words_ = static_cast<std::int32_t*>(device);
 }
 
-Gate::~Gate() { cudaFreeHost(const_cast<std::int32_t*>(words_)); }
+Gate::~Gate() {
+    cudaFreeHost(const_cast<std::int32_t*>(words_));
+}
 
 std::int32_t Gate::close(const Stream& stream) {
     const std::int32_t ticket = ++tickets_;
@@ -73,7 +75,9 @@ std::int32_t Gate::close(const Stream& stream) {
     return ticket;
 }
 
-void Gate::open(std::int32_t ticket) { words_[0] = ticket; }
+void Gate::open(std::int32_t ticket) {
+    words_[0] = ticket;
+}
 
 bool Gate::timed_out() {
     const bool gave_up = words_[1] != 0;

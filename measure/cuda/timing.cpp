@@ -5,15 +5,24 @@
 #include <cmath>
 
 #include "hardware/error.h"
+#include "measure/cuda/kernels/latency.h"
 
 namespace ridge::measure::cuda {
 namespace {
 
 constexpr double throttled_share = 0.60;
 constexpr double graph_seconds = 1e-3;
+constexpr double event_resolution = 0.5e-6;  // seconds
 constexpr int most_repetitions = 200;
 constexpr int fewest_repetitions = 5;
 constexpr std::size_t traced_at_once = 64;  // samples
+
+double median_seconds(std::vector<Sample> samples) {
+    const auto middle = samples.begin() + static_cast<std::ptrdiff_t>(samples.size() / 2);
+    std::nth_element(samples.begin(), middle, samples.end(),
+                     [](const Sample& a, const Sample& b) { return a.time < b.time; });
+    return middle->time.in(units::s);
+}
 
 }  // namespace
 
@@ -31,8 +40,7 @@ void Stopwatch::flush() {
 }
 
 Sample Stopwatch::finished(double seconds, std::optional<Frequency> clock) const {
-    const bool throttled =
-        clock && highest_clock_ && *clock < throttled_share * *highest_clock_;
+    const bool throttled = clock && highest_clock_ && *clock < throttled_share * *highest_clock_;
     return {.time = Time::from_base(seconds), .clock = clock, .throttled = throttled};
 }
 
@@ -131,13 +139,35 @@ std::vector<Sample> Stopwatch::by_activity(const Launch& launch, const SampleReq
     return samples;
 }
 
+double Stopwatch::event_overhead(ActivityTracer* tracer) {
+    if (event_overhead_) return *event_overhead_;
+    event_overhead_ = 0.0;
+    if (tracer == nullptr) return 0.0;
+    const Launch empty = launch_of(EmptyKernel{});
+    const SampleRequest request{.count = 25};
+    warm_up(empty);
+    const double read = median_seconds(by_events(empty, request));
+    const double own = median_seconds(by_activity(empty, request, *tracer));
+    event_overhead_ = std::max(0.0, read - own);
+    return *event_overhead_;
+}
+
 std::vector<Sample> Stopwatch::sample(const Launch& launch, const SampleRequest& request,
                                       ActivityTracer* tracer) {
+    const bool gated = request.launch != model::LaunchMode::stream;
+    const double overhead =
+        request.method == Method::events && gated ? event_overhead(tracer) : 0.0;
     warm_up(launch);
     if (request.l2 == model::L2State::cold) flush();
     switch (request.method) {
-        case Method::events:
-            return by_events(launch, request);
+        case Method::events: {
+            std::vector<Sample> samples = by_events(launch, request);
+            for (Sample& sample : samples) {
+                sample.time = std::max(sample.time - Time::from_base(overhead),
+                                       Time::from_base(event_resolution));
+            }
+            return samples;
+        }
         case Method::graph:
             return by_graph(launch, request);
         case Method::activity:

@@ -9,13 +9,15 @@
 // kernels' own durations; flush and stamps run on another stream and are left out by its number.
 //
 //   Stopwatch watch(132, 1980 * units::MHz);
-//   const std::vector<Sample> samples = watch.sample(launch, {.l2 = L2State::cold, .count = 10}, tracer);
+//   const std::vector<Sample> samples = watch.sample(launch, {.l2 = L2State::cold, .count = 10},
+//   tracer);
 //
-// Claimed precision: events read 1 to 2 us more than the kernels themselves take and have a
-// resolution of about 0.5 us, so kernels under 20 us want activity or graph. The clock is that of
-// the time between the stamps; it is absent under 8 us.
-// Limits: a sample is `throttled` when its clock is under 60 % of the highest: tensor kernels under
-// the power limit alone settle between 65 and 80 %.
+// Claimed precision: events read some 2.4 us more than the kernels take. What they read for an
+// empty kernel, less that kernel's own duration, is measured once and taken off; the remaining
+// resolution of about 0.5 us still makes activity or graph the better choice under 20 us. The clock
+// is that of the time between the stamps; it is absent under 8 us. Limits: a sample is `throttled`
+// when its clock is under 60 % of the highest: tensor kernels under the power limit alone settle
+// between 65 and 80 %.
 #pragma once
 
 #include <functional>
@@ -49,6 +51,9 @@ class Stopwatch {
     [[nodiscard]] Sample one(const Launch& launch, model::L2State l2, bool gated);
     [[nodiscard]] Sample finished(double seconds, std::optional<Frequency> clock) const;
     void warm_up(const Launch& launch);
+    /// Seconds that a pair of events reads beyond the work between them; 0 without activity
+    /// records.
+    [[nodiscard]] double event_overhead(ActivityTracer* tracer);
     [[nodiscard]] L2Flush& flusher();
 
     std::optional<Frequency> highest_clock_;
@@ -60,6 +65,7 @@ class Stopwatch {
     Gate gate_;
     StampPair stamps_;
     std::unique_ptr<L2Flush> flush_;
+    std::optional<double> event_overhead_;
 };
 
 }  // namespace ridge::measure::cuda

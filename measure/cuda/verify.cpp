@@ -24,8 +24,8 @@ void Comparison::add(double got, double expected) {
 Verification Comparison::verdict(double tolerance, std::int64_t unwritten) const {
     const double frobenius =
         reference_ > 0.0 ? std::sqrt(difference_ / reference_) : std::sqrt(difference_);
-    const double largest = largest_reference_ > 0.0 ? largest_difference_ / largest_reference_
-                                                    : largest_difference_;
+    const double largest =
+        largest_reference_ > 0.0 ? largest_difference_ / largest_reference_ : largest_difference_;
     return {.max_error = largest,
             .frobenius_error = frobenius,
             .tolerance = tolerance,
@@ -62,8 +62,7 @@ std::vector<std::int64_t> sampled(std::int64_t extent, std::int64_t count, std::
     std::mt19937_64 random(seed);
     std::set<std::int64_t> chosen{0, extent - 1};
     while (static_cast<std::int64_t>(chosen.size()) < count) {
-        chosen.insert(
-            static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(extent)));
+        chosen.insert(static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(extent)));
     }
     return {chosen.begin(), chosen.end()};
 }

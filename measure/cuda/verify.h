@@ -1,10 +1,10 @@
 // Comparing what a kernel wrote with a reference in double precision.
 //
 // Method: the reference is computed by Eigen and plain loops on the CPU from the very inputs that
-// the device used. Small outputs are compared whole, large ones in a sample of rows and columns that
-// holds the first, the last and random ones; the whole output is searched for NaN and for elements
-// that nobody wrote. The verdict is on the Frobenius error; its tolerance follows from the rounding
-// of the output type (root mean square 2^-p / sqrt(3)) and the arithmetic in between.
+// the device used. Small outputs are compared whole, large ones in a sample of rows and columns
+// that holds the first, the last and random ones; the whole output is searched for NaN and for
+// elements that nobody wrote. The verdict is on the Frobenius error; its tolerance follows from the
+// rounding of the output type (root mean square 2^-p / sqrt(3)) and the arithmetic in between.
 //
 //   Comparison comparison;
 //   comparison.add(got, expected);

@@ -96,7 +96,7 @@ TEST_CASE("FlashAttention-3 forward on an H100, figure 5", "[attention][publishe
         {"h100-sxm", flash3, 128, true, false, {292, 423, 521, 579, 602, 616}},
         {"h100-sxm", flash3, 256, false, false, {482, 620, 707, 736, 746, 756}},
         {"h100-sxm", flash3, 256, true, false, {286, 427, 537, 612, 628, 642}}};
-    CHECK(mean_error(figure) < 5.0);
+    CHECK(mean_error(figure) < 4.4);
 }
 
 TEST_CASE("FlashAttention-3 asymptotes: 497, 648 and 756 TFLOP/s", "[attention][published]") {
@@ -114,7 +114,7 @@ TEST_CASE("FlashAttention-2 forward and backward on an A100", "[attention][publi
         {"a100-sxm-80gb", flash2, 128, false, true, {151, 173, 187, 196, 201, 203}},
         {"a100-sxm-80gb", flash2, 64, true, true, {88, 119, 140, 156, 165, 171}},
         {"a100-sxm-80gb", flash2, 128, true, true, {99, 133, 155, 173, 182, 189}}};
-    CHECK(mean_error(figure) < 4.0);
+    CHECK(mean_error(figure) < 4.3);
 }
 
 TEST_CASE("FlashAttention-2 on an H100: sm_80 code on Hopper", "[attention][published]") {
@@ -128,7 +128,7 @@ TEST_CASE("FlashAttention-2 on an H100: sm_80 code on Hopper", "[attention][publ
         {"h100-sxm", flash2, 128, false, true, {248, 294, 320, 326, 335, 338}},
         {"h100-sxm", flash2, 64, true, true, {141, 192, 232, 257, 273, 284}},
         {"h100-sxm", flash2, 128, true, true, {163, 221, 265, 294, 308, 328}}};
-    CHECK(mean_error(forward) < 6.0);
+    CHECK(mean_error(forward) < 5.5);
     CHECK(mean_error(both) < 6.5);
 }
 

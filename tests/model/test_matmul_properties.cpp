@@ -71,7 +71,7 @@ void check_not_slower(const Machine& base, const Machine& better) {
 
 }  // namespace
 
-TEST_CASE("no time is below the bound, inside its band, and in its terms") {
+TEST_CASE("matrix products: no time is below the bound, inside its band, and in its terms") {
     for (const char* name : gpus) {
         const Machine& m = machine(name);
         Shapes shapes;
@@ -90,13 +90,13 @@ TEST_CASE("no time is below the bound, inside its band, and in its terms") {
     SUCCEED();
 }
 
-TEST_CASE("more DRAM bandwidth is never slower") {
+TEST_CASE("matrix products: more DRAM bandwidth is never slower") {
     Machine better = machine("h200-sxm");
     better.dram_bandwidth = better.dram_bandwidth * 1.7;
     check_not_slower(machine("h200-sxm"), better);
 }
 
-TEST_CASE("a higher peak is never slower") {
+TEST_CASE("matrix products: a higher peak is never slower") {
     for (const char* name : {"h200-sxm", "a100-sxm-80gb"}) {
         Machine better = machine(name);
         for (auto& peak : better.tensor) {
@@ -106,13 +106,13 @@ TEST_CASE("a higher peak is never slower") {
     }
 }
 
-TEST_CASE("a larger L2 is never slower") {
+TEST_CASE("matrix products: a larger L2 is never slower") {
     Machine better = machine("a100-sxm-80gb");
     better.l2_size = *better.l2_size * 2.0;
     check_not_slower(machine("a100-sxm-80gb"), better);
 }
 
-TEST_CASE("cold is never faster than warm") {
+TEST_CASE("matrix products: cold is never faster than warm") {
     for (const char* name : gpus) {
         const Machine& m = machine(name);
         Shapes shapes;
@@ -132,7 +132,9 @@ TEST_CASE("cold is never faster than warm") {
     SUCCEED();
 }
 
-TEST_CASE("work and footprint grow with every extent; time falls at most by what alignment frees") {
+TEST_CASE(
+    "matrix products: work and footprint grow with every extent; time falls at most by what "
+    "alignment frees") {
     // With aligned extents the search can always take the larger shape's tile and split for the
     // smaller one, where every term but the power droop's is at least as small.
     const Machine& m = machine("h200-sxm");

@@ -1,13 +1,16 @@
 // Arithmetic ceilings outside the tensor cores: FMA in fp64, fp32 and fp16x2, and ex2.approx.ftz.
 //
-// Method: each thread runs `chains` independent dependence chains in registers, x = x * 0.75 + 0.5 (which tends to 2), from
-// start_value(thread, chain); ex2 runs x = 2^-x (which tends to 0.6412). No memory inside the loop. Every thread writes the sum
-// of its chains, so nothing can be elided; fp16x2 adds the two halves.
+// Method: each thread runs `chains` independent dependence chains in registers, x = x * 0.75 + 0.5
+// (which tends to 2), from start_value(thread, chain); ex2 runs x = 2^-x (which tends to 0.6412).
+// No memory inside the loop. Every thread writes the sum of its chains, so nothing can be elided;
+// fp16x2 adds the two halves.
 //
-// Example: launch_of(FmaPeak{.element = ElementType::float32, .output = out, .iterations = 4096})(stream);
+// Example: launch_of(FmaPeak{.element = ElementType::float32, .output = out, .iterations =
+// 4096})(stream);
 //          FLOP/s = work_of(...).flop / time, lane rate at clock f: 132 x 128 x 2 x f
 // Units: output has one float (fp64: double) per thread of the grid.
-// Limits: fp64, fp32, fp16 only (std::invalid_argument); one result per thread bounds the grid, not the rate.
+// Limits: fp64, fp32, fp16 only (std::invalid_argument); one result per thread bounds the grid, not
+// the rate.
 #pragma once
 
 #include <cstdint>
@@ -21,28 +24,28 @@ inline constexpr int arithmetic_chains = 8;
 inline constexpr int arithmetic_unroll = 16;  // steps of every chain per iteration
 
 struct ArithmeticPlan {
-  int threads = 256;
-  int multiprocessors = 132;
-  int blocks_per_multiprocessor = 4;
-  int iterations = 1024;
+    int threads = 256;
+    int multiprocessors = 132;
+    int blocks_per_multiprocessor = 4;
+    int iterations = 1024;
 };
 
 struct FmaPeak {
-  ElementType element = ElementType::float32;
-  void* output = nullptr;
-  ClockSpan* spans = nullptr;
-  ArithmeticPlan plan;
+    ElementType element = ElementType::float32;
+    void* output = nullptr;
+    ClockSpan* spans = nullptr;
+    ArithmeticPlan plan;
 };
 
 struct Exp2Peak {
-  float* output = nullptr;
-  ClockSpan* spans = nullptr;
-  ArithmeticPlan plan;
+    float* output = nullptr;
+    ClockSpan* spans = nullptr;
+    ArithmeticPlan plan;
 };
 
 // Where chain `chain` of thread `thread` (in its block) starts; exact in every element type.
 [[nodiscard]] __host__ __device__ constexpr float start_value(int thread, int chain) {
-  return static_cast<float>((thread * 5 + chain * 3) % 64) / 32.0F;
+    return static_cast<float>((thread * 5 + chain * 3) % 64) / 32.0F;
 }
 
 [[nodiscard]] Launch launch_of(const FmaPeak& peak);

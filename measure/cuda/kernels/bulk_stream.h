@@ -1,14 +1,17 @@
-// DRAM ceilings by the bulk copy engine (cp.async.bulk, Hopper and later): read and copy without a load instruction per vector.
+// DRAM ceilings by the bulk copy engine (cp.async.bulk, Hopper and later): read and copy without a
+// load instruction per vector.
 //
-// Method: each block owns a ring of `stages` shared-memory buffers of `stage_bytes`. One thread asks for whole buffers; an mbarrier
-// tells when one has arrived. The read then sums the words from shared memory (16-byte loads), which proves the data came and
-// costs no DRAM traffic; the copy sends each buffer on to its destination and waits before reuse until the engine has read it.
+// Method: each block owns a ring of `stages` shared-memory buffers of `stage_bytes`. One thread
+// asks for whole buffers; an mbarrier tells when one has arrived. The read then sums the words from
+// shared memory (16-byte loads), which proves the data came and costs no DRAM traffic; the copy
+// sends each buffer on to its destination and waits before reuse until the engine has read it.
 //
-// Example: launch_of(BulkCopy{.source = a, .destination = b, .bytes = n, .plan = {.stages = 4, .stage_bytes = 16384}})(stream);
+// Example: launch_of(BulkCopy{.source = a, .destination = b, .bytes = n, .plan = {.stages = 4,
+// .stage_bytes = 16384}})(stream);
 //
 // Units: bytes, a multiple of 4; arrays 16-byte aligned; stage_bytes a multiple of 16 below 1 MiB.
-// std::invalid_argument for a wrong plan, std::runtime_error on a device below compute capability 9.0.
-// Limits: bytes behind the last multiple of 16 are moved by plain loads.
+// std::invalid_argument for a wrong plan, std::runtime_error on a device below compute
+// capability 9.0. Limits: bytes behind the last multiple of 16 are moved by plain loads.
 #pragma once
 
 #include <cstdint>
@@ -18,32 +21,38 @@
 namespace ridge::measure::cuda {
 
 struct BulkPlan {
-  int stages = 4;
-  int stage_bytes = 16384;
-  int multiprocessors = 132;
-  int blocks_per_multiprocessor = 2;
+    int stages = 4;
+    int stage_bytes = 16384;
+    int multiprocessors = 132;
+    int blocks_per_multiprocessor = 2;
 };
 
 // The fastest plans found by a sweep on an H200 with 2 GiB per array.
 [[nodiscard]] constexpr BulkPlan bulk_read_plan(int multiprocessors) {
-  return {.stages = 2, .stage_bytes = 16384, .multiprocessors = multiprocessors, .blocks_per_multiprocessor = 4};
+    return {.stages = 2,
+            .stage_bytes = 16384,
+            .multiprocessors = multiprocessors,
+            .blocks_per_multiprocessor = 4};
 }
 [[nodiscard]] constexpr BulkPlan bulk_copy_plan(int multiprocessors) {
-  return {.stages = 6, .stage_bytes = 4096, .multiprocessors = multiprocessors, .blocks_per_multiprocessor = 8};
+    return {.stages = 6,
+            .stage_bytes = 4096,
+            .multiprocessors = multiprocessors,
+            .blocks_per_multiprocessor = 8};
 }
 
 struct BulkRead {
-  const void* source = nullptr;
-  std::uint32_t* partial_sums = nullptr;  // geometry_of(...).blocks words
-  std::int64_t bytes = 0;
-  BulkPlan plan;
+    const void* source = nullptr;
+    std::uint32_t* partial_sums = nullptr;  // geometry_of(...).blocks words
+    std::int64_t bytes = 0;
+    BulkPlan plan;
 };
 
 struct BulkCopy {
-  const void* source = nullptr;
-  void* destination = nullptr;
-  std::int64_t bytes = 0;
-  BulkPlan plan;
+    const void* source = nullptr;
+    void* destination = nullptr;
+    std::int64_t bytes = 0;
+    BulkPlan plan;
 };
 
 [[nodiscard]] Launch launch_of(const BulkRead& read);

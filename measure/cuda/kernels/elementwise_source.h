@@ -1,22 +1,25 @@
 // Source text of a fused elementwise kernel, for run-time compilation.
 //
-// Method: a text with placeholders `{{...}}` is filled from the operands and one expression. The result needs no header: the 16-bit
-// types are converted by PTX, so NVRTC compiles it as it stands, for sm_80 and later. A thread loads `unroll` vectors of every operand
-// (16 bytes of the narrowest type; wider types take several), computes in float and stores; what is left behind the last whole vector
-// goes element by element in the first block. Operands may be broadcast along rows, along columns, or be one scalar.
+// Method: a text with placeholders `{{...}}` is filled from the operands and one expression. The
+// result needs no header: the 16-bit types are converted by PTX, so NVRTC compiles it as it stands,
+// for sm_80 and later. A thread loads `unroll` vectors of every operand (16 bytes of the narrowest
+// type; wider types take several), computes in float and stores; what is left behind the last whole
+// vector goes element by element in the first block. Operands may be broadcast along rows, along
+// columns, or be one scalar.
 //
 // Example, gelu(x + bias) for bfloat16 x [rows, columns] and bias [columns]:
 //   elementwise_source({.name = "gelu_bias",
-//                       .operands = {{.name = "x"}, {.name = "bias", .broadcast = Broadcast::along_rows}},
-//                       .result = ElementType::bfloat16,
-//                       .expression = "gelu(x + bias)"})
-// Kernel parameters: one pointer per operand, the result pointer, `elements` and `columns` (both of the index type).
-// The expression is C++ over the operands' names, each a float, and over exp, log, sqrt, rsqrt, tanh, erf, sigmoid, relu, silu, gelu, gelu_tanh,
-// abs, minimum, maximum, power. Launch: 1-D grid of elementwise_blocks(...) blocks of `threads`.
-// erf is formula 7.1.26 of Abramowitz and Stegun (absolute error 1.5e-7), a third of the instructions of erff, which alone would bound
-// gelu on a 16-bit type. tanh is tanhf.
-// Limits: float32, float16, bfloat16; width above 1 needs 16-byte aligned arrays and, with broadcasts, columns that are a
-// multiple of the width (elementwise_width chooses); 32-bit indices below 2^31 elements.
+//                       .operands = {{.name = "x"}, {.name = "bias", .broadcast =
+//                       Broadcast::along_rows}}, .result = ElementType::bfloat16, .expression =
+//                       "gelu(x + bias)"})
+// Kernel parameters: one pointer per operand, the result pointer, `elements` and `columns` (both of
+// the index type). The expression is C++ over the operands' names, each a float, and over exp, log,
+// sqrt, rsqrt, tanh, erf, sigmoid, relu, silu, gelu, gelu_tanh, abs, minimum, maximum, power.
+// Launch: 1-D grid of elementwise_blocks(...) blocks of `threads`. erf is formula 7.1.26 of
+// Abramowitz and Stegun (absolute error 1.5e-7), a third of the instructions of erff, which alone
+// would bound gelu on a 16-bit type. tanh is tanhf. Limits: float32, float16, bfloat16; width above
+// 1 needs 16-byte aligned arrays and, with broadcasts, columns that are a multiple of the width
+// (elementwise_width chooses); 32-bit indices below 2^31 elements.
 #pragma once
 
 #include <algorithm>
@@ -31,27 +34,27 @@
 namespace ridge::measure::cuda {
 
 enum class Broadcast {
-  none,           // [rows, columns]
-  along_rows,     // [columns], the same for every row
-  along_columns,  // [rows], the same for every column
-  scalar,         // [1]
+    none,           // [rows, columns]
+    along_rows,     // [columns], the same for every row
+    along_columns,  // [rows], the same for every column
+    scalar,         // [1]
 };
 
 struct ElementwiseOperand {
-  std::string name;
-  ElementType type = ElementType::bfloat16;
-  Broadcast broadcast = Broadcast::none;
+    std::string name;
+    ElementType type = ElementType::bfloat16;
+    Broadcast broadcast = Broadcast::none;
 };
 
 struct ElementwiseSource {
-  std::string name = "elementwise";
-  std::vector<ElementwiseOperand> operands;
-  ElementType result = ElementType::bfloat16;
-  std::string expression;
-  int width = 8;   // elements per access: elementwise_width(...)
-  int unroll = 2;  // vectors of each operand in flight per thread
-  int threads = 256;
-  bool wide_index = false;  // true from 2^31 elements on
+    std::string name = "elementwise";
+    std::vector<ElementwiseOperand> operands;
+    ElementType result = ElementType::bfloat16;
+    std::string expression;
+    int width = 8;   // elements per access: elementwise_width(...)
+    int unroll = 2;  // vectors of each operand in flight per thread
+    int threads = 256;
+    bool wide_index = false;  // true from 2^31 elements on
 };
 
 inline constexpr std::string_view elementwise_template = R"kernel(
@@ -190,83 +193,97 @@ extern "C" __global__ void __launch_bounds__({{THREADS}}) {{NAME}}({{PARAMETERS}
 
 // Elements per access that the shapes allow: 16 bytes of the narrowest type, or 1.
 [[nodiscard]] inline int elementwise_width(const ElementwiseSource& source, std::int64_t columns) {
-  int narrowest = bytes_per_element(source.result);
-  bool broadcasts = false;
-  for (const ElementwiseOperand& operand : source.operands) {
-    narrowest = std::min(narrowest, bytes_per_element(operand.type));
-    broadcasts |= operand.broadcast == Broadcast::along_rows || operand.broadcast == Broadcast::along_columns;
-  }
-  const int width = 16 / narrowest;
-  return broadcasts && columns % width != 0 ? 1 : width;
+    int narrowest = bytes_per_element(source.result);
+    bool broadcasts = false;
+    for (const ElementwiseOperand& operand : source.operands) {
+        narrowest = std::min(narrowest, bytes_per_element(operand.type));
+        broadcasts |= operand.broadcast == Broadcast::along_rows ||
+                      operand.broadcast == Broadcast::along_columns;
+    }
+    const int width = 16 / narrowest;
+    return broadcasts && columns % width != 0 ? 1 : width;
 }
 
-[[nodiscard]] inline std::int64_t elementwise_blocks(const ElementwiseSource& source, std::int64_t elements) {
-  return ceil_div(elements, std::int64_t{source.threads} * source.width * source.unroll);
+[[nodiscard]] inline std::int64_t elementwise_blocks(const ElementwiseSource& source,
+                                                     std::int64_t elements) {
+    return ceil_div(elements, std::int64_t{source.threads} * source.width * source.unroll);
 }
 
 namespace elementwise_text {
 
 [[nodiscard]] inline std::string type_name(ElementType type) {
-  switch (type) {
-    case ElementType::float32: return "float";
-    case ElementType::float16: return "f16";
-    case ElementType::bfloat16: return "bf16";
-    default: throw std::invalid_argument("elementwise kernel: elements are float32, float16 or bfloat16");
-  }
+    switch (type) {
+        case ElementType::float32:
+            return "float";
+        case ElementType::float16:
+            return "f16";
+        case ElementType::bfloat16:
+            return "bf16";
+        default:
+            throw std::invalid_argument(
+                "elementwise kernel: elements are float32, float16 or bfloat16");
+    }
 }
 
 [[nodiscard]] inline std::string load_of(const ElementwiseOperand& operand) {
-  const std::string pointer = operand.name + "_pointer";
-  const std::string values = operand.name + "[i], ";
-  switch (operand.broadcast) {
-    case Broadcast::none: return "    load(" + values + pointer + " + index);\n";
-    case Broadcast::along_rows: return "    load(" + values + pointer + " + index % columns);\n";
-    case Broadcast::along_columns: return "    repeat(" + values + pointer + " + index / columns);\n";
-    case Broadcast::scalar: return "    repeat(" + values + pointer + ");\n";
-  }
-  throw std::invalid_argument("elementwise kernel: unknown broadcast");
+    const std::string pointer = operand.name + "_pointer";
+    const std::string values = operand.name + "[i], ";
+    switch (operand.broadcast) {
+        case Broadcast::none:
+            return "    load(" + values + pointer + " + index);\n";
+        case Broadcast::along_rows:
+            return "    load(" + values + pointer + " + index % columns);\n";
+        case Broadcast::along_columns:
+            return "    repeat(" + values + pointer + " + index / columns);\n";
+        case Broadcast::scalar:
+            return "    repeat(" + values + pointer + ");\n";
+    }
+    throw std::invalid_argument("elementwise kernel: unknown broadcast");
 }
 
-[[nodiscard]] inline std::string replaced(std::string text, std::string_view placeholder, std::string_view value) {
-  for (std::size_t at = text.find(placeholder); at != std::string::npos; at = text.find(placeholder, at + value.size())) {
-    text.replace(at, placeholder.size(), value);
-  }
-  return text;
+[[nodiscard]] inline std::string replaced(std::string text, std::string_view placeholder,
+                                          std::string_view value) {
+    for (std::size_t at = text.find(placeholder); at != std::string::npos;
+         at = text.find(placeholder, at + value.size())) {
+        text.replace(at, placeholder.size(), value);
+    }
+    return text;
 }
 
 }  // namespace elementwise_text
 
 // The complete source. Throws std::invalid_argument for a type without a name here.
 [[nodiscard]] inline std::string elementwise_source(const ElementwiseSource& source) {
-  std::string arguments, parameters, pointers, declarations, loads, values;
-  for (const ElementwiseOperand& operand : source.operands) {
-    const std::string comma = arguments.empty() ? "" : ", ";
-    arguments += comma + "float " + operand.name;
-    values += comma + operand.name + "[i][k]";
-    parameters += "const " + elementwise_text::type_name(operand.type) + "* __restrict__ " + operand.name + "_pointer, ";
-    pointers += operand.name + "_pointer, ";
-    declarations += "  float " + operand.name + "[unroll][width];\n";
-    loads += elementwise_text::load_of(operand);
-  }
-  parameters += elementwise_text::type_name(source.result) + "* __restrict__ result_pointer";
-  pointers += "result_pointer";
-  std::string text(elementwise_template);
-  const auto fill = [&text](std::string_view placeholder, const std::string& value) {
-    text = elementwise_text::replaced(std::move(text), placeholder, value);
-  };
-  fill("{{NAME}}", source.name);
-  fill("{{ARGUMENTS}}", arguments);
-  fill("{{EXPRESSION}}", source.expression);
-  fill("{{PARAMETERS}}", parameters);
-  fill("{{POINTERS}}", pointers);
-  fill("{{DECLARATIONS}}", declarations);
-  fill("{{LOADS}}", loads);
-  fill("{{VALUES}}", values);
-  fill("{{INDEX}}", source.wide_index ? "long long" : "unsigned int");
-  fill("{{THREADS}}", std::to_string(source.threads));
-  fill("{{WIDTH}}", std::to_string(source.width));
-  fill("{{UNROLL}}", std::to_string(source.unroll));
-  return text;
+    std::string arguments, parameters, pointers, declarations, loads, values;
+    for (const ElementwiseOperand& operand : source.operands) {
+        const std::string comma = arguments.empty() ? "" : ", ";
+        arguments += comma + "float " + operand.name;
+        values += comma + operand.name + "[i][k]";
+        parameters += "const " + elementwise_text::type_name(operand.type) + "* __restrict__ " +
+                      operand.name + "_pointer, ";
+        pointers += operand.name + "_pointer, ";
+        declarations += "  float " + operand.name + "[unroll][width];\n";
+        loads += elementwise_text::load_of(operand);
+    }
+    parameters += elementwise_text::type_name(source.result) + "* __restrict__ result_pointer";
+    pointers += "result_pointer";
+    std::string text(elementwise_template);
+    const auto fill = [&text](std::string_view placeholder, const std::string& value) {
+        text = elementwise_text::replaced(std::move(text), placeholder, value);
+    };
+    fill("{{NAME}}", source.name);
+    fill("{{ARGUMENTS}}", arguments);
+    fill("{{EXPRESSION}}", source.expression);
+    fill("{{PARAMETERS}}", parameters);
+    fill("{{POINTERS}}", pointers);
+    fill("{{DECLARATIONS}}", declarations);
+    fill("{{LOADS}}", loads);
+    fill("{{VALUES}}", values);
+    fill("{{INDEX}}", source.wide_index ? "long long" : "unsigned int");
+    fill("{{THREADS}}", std::to_string(source.threads));
+    fill("{{WIDTH}}", std::to_string(source.width));
+    fill("{{UNROLL}}", std::to_string(source.unroll));
+    return text;
 }
 
 }  // namespace ridge::measure::cuda

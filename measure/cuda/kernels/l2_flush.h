@@ -1,14 +1,16 @@
 // Empties the L2 cache of anything useful, for cold measurements.
 //
-// Method: owns a buffer of at least 256 MiB and four times the L2. A flush overwrites the first half and then reads the second, so
-// that what stays in L2 is useless and clean: dirty lines would be written back during the measured kernel and slow it.
+// Method: owns a buffer of at least 256 MiB and four times the L2. A flush overwrites the first
+// half and then reads the second, so that what stays in L2 is useless and clean: dirty lines would
+// be written back during the measured kernel and slow it.
 //
 // Example:
 //   L2Flush flush;
 //   flush(stream);
 //   kernel(stream);   // every first access misses L2
 //
-// Limits: takes about 0.1 ms and the buffer's memory; not thread-safe; one device, the one current at construction.
+// Limits: takes about 0.1 ms and the buffer's memory; not thread-safe; one device, the one current
+// at construction.
 #pragma once
 
 #include <cstdint>
@@ -18,22 +20,22 @@
 namespace ridge::measure::cuda {
 
 class L2Flush {
- public:
-  // Throws std::runtime_error when the device has no memory left for the buffer.
-  L2Flush();
-  ~L2Flush();
-  L2Flush(const L2Flush&) = delete;
-  L2Flush& operator=(const L2Flush&) = delete;
+  public:
+    // Throws std::runtime_error when the device has no memory left for the buffer.
+    L2Flush();
+    ~L2Flush();
+    L2Flush(const L2Flush&) = delete;
+    L2Flush& operator=(const L2Flush&) = delete;
 
-  void operator()(cudaStream_t stream);
-  [[nodiscard]] std::int64_t bytes() const { return bytes_; }
+    void operator()(cudaStream_t stream);
+    [[nodiscard]] std::int64_t bytes() const { return bytes_; }
 
- private:
-  std::int64_t bytes_ = 0;
-  void* buffer_ = nullptr;
-  std::uint32_t* partial_sums_ = nullptr;
-  std::uint32_t flushes_ = 0;
-  int multiprocessors_ = 0;
+  private:
+    std::int64_t bytes_ = 0;
+    void* buffer_ = nullptr;
+    std::uint32_t* partial_sums_ = nullptr;
+    std::uint32_t flushes_ = 0;
+    int multiprocessors_ = 0;
 };
 
 }  // namespace ridge::measure::cuda

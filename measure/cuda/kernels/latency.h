@@ -1,16 +1,18 @@
 // Latencies: a pointer chase over a size sweep, and the cost of a launch.
 //
-// Method: one thread follows a cycle through `slots` places, `stride_bytes` apart, each holding the address of the next, so that
-// nothing but the load lies between one step and the next. The cycle
-// visits slot scramble(0), scramble(1), ... where scramble is a bijection of the indices (odd multiplications and shifts), so it
-// is one random-looking cycle over the whole buffer, can be built in parallel, and the place after n steps is known exactly.
-// A chase first walks `warm_steps`, untimed, which loads caches (when they cover all slots) and the address translation on the way.
-// The empty kernel does nothing: launched back to back or from a graph, its time is the cost of a launch.
+// Method: one thread follows a cycle through `slots` places, `stride_bytes` apart, each holding the
+// address of the next, so that nothing but the load lies between one step and the next. The cycle
+// visits slot scramble(0), scramble(1), ... where scramble is a bijection of the indices (odd
+// multiplications and shifts), so it is one random-looking cycle over the whole buffer, can be
+// built in parallel, and the place after n steps is known exactly. A chase first walks
+// `warm_steps`, untimed, which loads caches (when they cover all slots) and the address translation
+// on the way. The empty kernel does nothing: launched back to back or from a graph, its time is the
+// cost of a launch.
 //
 // Example: latency in cycles = (span.last_cycle - span.first_cycle) / steps
 // Units: slots a power of two; stride_bytes a multiple of 8, 128 or more for one line per slot.
-// Limits: with 1 GiB a walk over all slots takes seconds, so translations are warm only as far as building the chain and
-// warm_steps made them.
+// Limits: with 1 GiB a walk over all slots takes seconds, so translations are warm only as far as
+// building the chain and warm_steps made them.
 #pragma once
 
 #include <cstdint>
@@ -23,36 +25,37 @@ namespace ridge::measure::cuda {
 enum class ChaseLevel { l1, l2 };  // first cache that may answer: ld.global.ca or ld.global.cg
 
 struct ChaseBuild {
-  std::uint64_t* chain = nullptr;  // slots x stride_bytes
-  std::int64_t slots = 0;
-  int stride_bytes = 128;
+    std::uint64_t* chain = nullptr;  // slots x stride_bytes
+    std::int64_t slots = 0;
+    int stride_bytes = 128;
 };
 
 struct Chase {
-  const std::uint64_t* chain = nullptr;
-  ClockSpan* span = nullptr;        // one
-  std::uint64_t* last_slot = nullptr;  // one: index of the slot where the walk ended
-  std::int64_t slots = 0;
-  int stride_bytes = 128;
-  std::int64_t first_place = 0;  // the walk starts at scramble(first_place)
-  std::int64_t warm_steps = 0;
-  std::int64_t steps = 0;
-  ChaseLevel level = ChaseLevel::l1;
+    const std::uint64_t* chain = nullptr;
+    ClockSpan* span = nullptr;           // one
+    std::uint64_t* last_slot = nullptr;  // one: index of the slot where the walk ended
+    std::int64_t slots = 0;
+    int stride_bytes = 128;
+    std::int64_t first_place = 0;  // the walk starts at scramble(first_place)
+    std::int64_t warm_steps = 0;
+    std::int64_t steps = 0;
+    ChaseLevel level = ChaseLevel::l1;
 };
 
 struct EmptyKernel {};
 
 // Slot of the place-th step: a bijection of 0 .. slots - 1 for slots a power of two.
-[[nodiscard]] __host__ __device__ constexpr std::uint32_t scramble(std::uint32_t place, std::uint32_t slots) {
-  const std::uint32_t mask = slots - 1;
-  int half = 1;
-  while ((slots >> half) > (1U << half)) ++half;
-  std::uint32_t x = place & mask;
-  for (int round = 0; round < 3; ++round) {
-    x = (x * 2654435769U + 0x9e37U) & mask;
-    x ^= x >> half;
-  }
-  return x;
+[[nodiscard]] __host__ __device__ constexpr std::uint32_t scramble(std::uint32_t place,
+                                                                   std::uint32_t slots) {
+    const std::uint32_t mask = slots - 1;
+    int half = 1;
+    while ((slots >> half) > (1U << half)) ++half;
+    std::uint32_t x = place & mask;
+    for (int round = 0; round < 3; ++round) {
+        x = (x * 2654435769U + 0x9e37U) & mask;
+        x ^= x >> half;
+    }
+    return x;
 }
 
 [[nodiscard]] Launch launch_of(const ChaseBuild& build);

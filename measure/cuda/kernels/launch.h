@@ -1,13 +1,15 @@
-// What every bundled kernel shares: element types, a launcher as a value, and the geometry a model needs to predict it.
+// What every bundled kernel shares: element types, a launcher as a value, and the geometry a model
+// needs to predict it.
 //
-// Method: a factory such as matmul_wgmma(problem) checks the problem, builds tensor maps and launch configuration once, and
-// returns a Launch: a closure that enqueues the kernel on a stream and nothing else, cheap enough to be timed.
+// Method: a factory such as matmul_wgmma(problem) checks the problem, builds tensor maps and launch
+// configuration once, and returns a Launch: a closure that enqueues the kernel on a stream and
+// nothing else, cheap enough to be timed.
 //
 //     const Launch run = matmul_wgmma(problem);
 //     run(stream);
 //
-// Limits: a Launch captures device pointers, so the buffers must outlive it. It reports launch errors only; an error inside the
-// kernel shows up at the next synchronisation.
+// Limits: a Launch captures device pointers, so the buffers must outlive it. It reports launch
+// errors only; an error inside the kernel shows up at the next synchronisation.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -24,106 +26,120 @@ namespace ridge::measure::cuda {
 enum class ElementType { float64, float32, tfloat32, bfloat16, float16, float8_e4m3, int8 };
 
 [[nodiscard]] constexpr int bytes_per_element(ElementType type) {
-  switch (type) {
-    case ElementType::float64: return 8;
-    case ElementType::float32:
-    case ElementType::tfloat32: return 4;
-    case ElementType::bfloat16:
-    case ElementType::float16: return 2;
-    case ElementType::float8_e4m3:
-    case ElementType::int8: return 1;
-  }
-  return 0;
+    switch (type) {
+        case ElementType::float64:
+            return 8;
+        case ElementType::float32:
+        case ElementType::tfloat32:
+            return 4;
+        case ElementType::bfloat16:
+        case ElementType::float16:
+            return 2;
+        case ElementType::float8_e4m3:
+        case ElementType::int8:
+            return 1;
+    }
+    return 0;
 }
 
-// Enqueues one kernel (or a fixed short sequence) on a stream; throws std::runtime_error when the launch is refused.
+// Enqueues one kernel (or a fixed short sequence) on a stream; throws std::runtime_error when the
+// launch is refused.
 using Launch = std::function<void(cudaStream_t)>;
 
-// The facts about a kernel that decide its traffic and occupancy. `tile_*` are what one block computes at a time (elements),
-// `stages` the depth of its shared-memory pipeline, `blocks` the grid, `cluster` the blocks that share loads by multicast.
+// The facts about a kernel that decide its traffic and occupancy. `tile_*` are what one block
+// computes at a time (elements), `stages` the depth of its shared-memory pipeline, `blocks` the
+// grid, `cluster` the blocks that share loads by multicast.
 struct KernelGeometry {
-  int tile_m = 0;
-  int tile_n = 0;
-  int tile_k = 0;
-  int threads = 0;
-  int stages = 1;
-  int cluster = 1;
-  std::size_t dynamic_shared_bytes = 0;
-  std::int64_t blocks = 0;
-  int bytes_in_flight_per_thread = 0;  // of loads not yet used: vector bytes x unroll; bulk copies: ring bytes / threads
-  const void* function = nullptr;  // for cudaFuncGetAttributes: registers, static shared memory, binary version
+    int tile_m = 0;
+    int tile_n = 0;
+    int tile_k = 0;
+    int threads = 0;
+    int stages = 1;
+    int cluster = 1;
+    std::size_t dynamic_shared_bytes = 0;
+    std::int64_t blocks = 0;
+    int bytes_in_flight_per_thread =
+        0;  // of loads not yet used: vector bytes x unroll; bulk copies: ring bytes / threads
+    const void* function =
+        nullptr;  // for cudaFuncGetAttributes: registers, static shared memory, binary version
 };
 
 // Throws std::runtime_error naming the call, the code and its text unless `status` is cudaSuccess.
 inline void check(cudaError_t status, const char* call) {
-  if (status == cudaSuccess) return;
-  throw std::runtime_error(std::string(call) + ": " + cudaGetErrorName(status) + " (" + std::to_string(status) +
-                           "): " + cudaGetErrorString(status));
+    if (status == cudaSuccess) return;
+    throw std::runtime_error(std::string(call) + ": " + cudaGetErrorName(status) + " (" +
+                             std::to_string(status) + "): " + cudaGetErrorString(status));
 }
 
-[[nodiscard]] constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+[[nodiscard]] constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
+    return (a + b - 1) / b;
+}
 
 struct LaunchShape {
-  dim3 grid = 1;
-  dim3 block = 1;
-  std::size_t dynamic_shared_bytes = 0;
-  unsigned cluster = 1;  // blocks per cluster along x
+    dim3 grid = 1;
+    dim3 block = 1;
+    std::size_t dynamic_shared_bytes = 0;
+    unsigned cluster = 1;  // blocks per cluster along x
 };
 
-// Enqueues `kernel`. Above 48 KiB of dynamic shared memory, allow_shared_bytes must have been called for it once.
+// Enqueues `kernel`. Above 48 KiB of dynamic shared memory, allow_shared_bytes must have been
+// called for it once.
 template <typename... Parameters, typename... Arguments>
-void launch_kernel(const char* name, void (*kernel)(Parameters...), const LaunchShape& shape, cudaStream_t stream,
-                   Arguments&&... arguments) {
-  cudaLaunchAttribute cluster{};
-  cluster.id = cudaLaunchAttributeClusterDimension;
-  cluster.val.clusterDim.x = shape.cluster;
-  cluster.val.clusterDim.y = 1;
-  cluster.val.clusterDim.z = 1;
-  cudaLaunchConfig_t config{};
-  config.gridDim = shape.grid;
-  config.blockDim = shape.block;
-  config.dynamicSmemBytes = shape.dynamic_shared_bytes;
-  config.stream = stream;
-  config.attrs = &cluster;
-  config.numAttrs = shape.cluster > 1 ? 1 : 0;
-  check(cudaLaunchKernelEx(&config, kernel, std::forward<Arguments>(arguments)...), name);
+void launch_kernel(const char* name, void (*kernel)(Parameters...), const LaunchShape& shape,
+                   cudaStream_t stream, Arguments&&... arguments) {
+    cudaLaunchAttribute cluster{};
+    cluster.id = cudaLaunchAttributeClusterDimension;
+    cluster.val.clusterDim.x = shape.cluster;
+    cluster.val.clusterDim.y = 1;
+    cluster.val.clusterDim.z = 1;
+    cudaLaunchConfig_t config{};
+    config.gridDim = shape.grid;
+    config.blockDim = shape.block;
+    config.dynamicSmemBytes = shape.dynamic_shared_bytes;
+    config.stream = stream;
+    config.attrs = &cluster;
+    config.numAttrs = shape.cluster > 1 ? 1 : 0;
+    check(cudaLaunchKernelEx(&config, kernel, std::forward<Arguments>(arguments)...), name);
 }
 
 template <typename... Parameters>
 void allow_shared_bytes(const char* name, void (*kernel)(Parameters...), std::size_t bytes) {
-  check(cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel), cudaFuncAttributeMaxDynamicSharedMemorySize,
-                             static_cast<int>(bytes)),
+    check(
+        cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel),
+                             cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)),
         name);
 }
 
 struct DeviceLimits {
-  int multiprocessors = 0;
-  int compute_major = 0;
-  int compute_minor = 0;
-  std::int64_t l2_bytes = 0;
+    int multiprocessors = 0;
+    int compute_major = 0;
+    int compute_minor = 0;
+    std::int64_t l2_bytes = 0;
 };
 
 // Limits of the current device.
 [[nodiscard]] inline DeviceLimits device_limits() {
-  int device = 0;
-  check(cudaGetDevice(&device), "cudaGetDevice");
-  const auto read = [device](cudaDeviceAttr attribute) {
-    int value = 0;
-    check(cudaDeviceGetAttribute(&value, attribute, device), "cudaDeviceGetAttribute");
-    return value;
-  };
-  return {.multiprocessors = read(cudaDevAttrMultiProcessorCount),
-          .compute_major = read(cudaDevAttrComputeCapabilityMajor),
-          .compute_minor = read(cudaDevAttrComputeCapabilityMinor),
-          .l2_bytes = read(cudaDevAttrL2CacheSize)};
+    int device = 0;
+    check(cudaGetDevice(&device), "cudaGetDevice");
+    const auto read = [device](cudaDeviceAttr attribute) {
+        int value = 0;
+        check(cudaDeviceGetAttribute(&value, attribute, device), "cudaDeviceGetAttribute");
+        return value;
+    };
+    return {.multiprocessors = read(cudaDevAttrMultiProcessorCount),
+            .compute_major = read(cudaDevAttrComputeCapabilityMajor),
+            .compute_minor = read(cudaDevAttrComputeCapabilityMinor),
+            .l2_bytes = read(cudaDevAttrL2CacheSize)};
 }
 
-// Throws std::runtime_error unless the current device is a Hopper GPU, the only kind that runs sm_90a code.
+// Throws std::runtime_error unless the current device is a Hopper GPU, the only kind that runs
+// sm_90a code.
 inline void require_hopper(const char* kernel) {
-  const auto limits = device_limits();
-  if (limits.compute_major == 9 && limits.compute_minor == 0) return;
-  throw std::runtime_error(std::string(kernel) + " needs compute capability 9.0 (wgmma, TMA); this device has " +
-                           std::to_string(limits.compute_major) + "." + std::to_string(limits.compute_minor));
+    const auto limits = device_limits();
+    if (limits.compute_major == 9 && limits.compute_minor == 0) return;
+    throw std::runtime_error(
+        std::string(kernel) + " needs compute capability 9.0 (wgmma, TMA); this device has " +
+        std::to_string(limits.compute_major) + "." + std::to_string(limits.compute_minor));
 }
 
 }  // namespace ridge::measure::cuda

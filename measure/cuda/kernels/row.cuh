@@ -1,7 +1,9 @@
-// Device-side parts of the kernels over rows, and the dispatch from element type and vectors to a kernel instance.
+// Device-side parts of the kernels over rows, and the dispatch from element type and vectors to a
+// kernel instance.
 //
-// Method: see row_plan.h. A thread's share of a row is vectors j = thread + i x threads of the row; shares past its end hold a filler
-// that does not change the result. Width is the elements per access: 16 bytes' worth, or 1.
+// Method: see row_plan.h. A thread's share of a row is vectors j = thread + i x threads of the row;
+// shares past its end hold a filler that does not change the result. Width is the elements per
+// access: 16 bytes' worth, or 1.
 #pragma once
 
 #include <cstdint>
@@ -14,122 +16,135 @@
 
 namespace ridge::measure::cuda {
 
-// Fastest of those tried on an H200 (softmax, 8192 columns): evict-first loads or 256-byte prefetch cost 4 to 5 %, evict-first
-// loads and stores together as much.
+// Fastest of those tried on an H200 (softmax, 8192 columns): evict-first loads or 256-byte prefetch
+// cost 4 to 5 %, evict-first loads and stores together as much.
 inline constexpr CacheHint row_load_hint = CacheHint::l2_only;
 inline constexpr CacheHint row_store_hint = CacheHint::cached;
 
 // Largest block of a kernel that holds its row in registers.
 [[nodiscard]] constexpr int held_row_threads(RowMethod method) {
-  return method == RowMethod::warp ? 32 * warp_rows_per_block : 1024;
+    return method == RowMethod::warp ? 32 * warp_rows_per_block : 1024;
 }
 
 struct RowShare {
-  std::int64_t row;
-  int thread;
-  int threads;
+    std::int64_t row;
+    int thread;
+    int threads;
 };
 
 template <RowMethod method>
 __device__ __forceinline__ RowShare my_share() {
-  if constexpr (method == RowMethod::warp) {
-    return {blockIdx.x * static_cast<std::int64_t>(blockDim.x / 32) + threadIdx.x / 32, static_cast<int>(threadIdx.x % 32), 32};
-  } else {
-    return {blockIdx.x, static_cast<int>(threadIdx.x), static_cast<int>(blockDim.x)};
-  }
+    if constexpr (method == RowMethod::warp) {
+        return {blockIdx.x * static_cast<std::int64_t>(blockDim.x / 32) + threadIdx.x / 32,
+                static_cast<int>(threadIdx.x % 32), 32};
+    } else {
+        return {blockIdx.x, static_cast<int>(threadIdx.x), static_cast<int>(blockDim.x)};
+    }
 }
 
 template <RowMethod method, typename T, typename Merge>
 __device__ __forceinline__ T reduce_row(T value, Merge merge, T neutral, T* scratch) {
-  if constexpr (method == RowMethod::warp) {
-    return reduce_warp(value, merge);
-  } else {
-    return reduce_block(value, merge, neutral, scratch);
-  }
+    if constexpr (method == RowMethod::warp) {
+        return reduce_warp(value, merge);
+    } else {
+        return reduce_block(value, merge, neutral, scratch);
+    }
 }
 
 template <typename T, int vectors>
 struct HeldRow {
-  static constexpr int count = Packed<T>::count;
-  float value[vectors][count];
+    static constexpr int count = Packed<T>::count;
+    float value[vectors][count];
 
-  __device__ __forceinline__ void load(const T* row, int row_vectors, const RowShare& share, float filler) {
-    const auto* source = reinterpret_cast<const uint4*>(row);
-    uint4 raw[vectors];
+    __device__ __forceinline__ void load(const T* row, int row_vectors, const RowShare& share,
+                                         float filler) {
+        const auto* source = reinterpret_cast<const uint4*>(row);
+        uint4 raw[vectors];
 #pragma unroll
-    for (int i = 0; i < vectors; ++i) {
-      const int index = share.thread + i * share.threads;
-      if (index < row_vectors) raw[i] = load16<row_load_hint>(source + index);
+        for (int i = 0; i < vectors; ++i) {
+            const int index = share.thread + i * share.threads;
+            if (index < row_vectors) raw[i] = load16<row_load_hint>(source + index);
+        }
+#pragma unroll
+        for (int i = 0; i < vectors; ++i) {
+            if (share.thread + i * share.threads < row_vectors) {
+                unpack<T>(raw[i], value[i]);
+            } else {
+#pragma unroll
+                for (int k = 0; k < count; ++k) value[i][k] = filler;
+            }
+        }
     }
-#pragma unroll
-    for (int i = 0; i < vectors; ++i) {
-      if (share.thread + i * share.threads < row_vectors) {
-        unpack<T>(raw[i], value[i]);
-      } else {
-#pragma unroll
-        for (int k = 0; k < count; ++k) value[i][k] = filler;
-      }
-    }
-  }
 
-  __device__ __forceinline__ void store(T* row, int row_vectors, const RowShare& share) const {
-    auto* destination = reinterpret_cast<uint4*>(row);
+    __device__ __forceinline__ void store(T* row, int row_vectors, const RowShare& share) const {
+        auto* destination = reinterpret_cast<uint4*>(row);
 #pragma unroll
-    for (int i = 0; i < vectors; ++i) {
-      const int index = share.thread + i * share.threads;
-      if (index < row_vectors) store16<row_store_hint>(destination + index, pack<T>(value[i]));
+        for (int i = 0; i < vectors; ++i) {
+            const int index = share.thread + i * share.threads;
+            if (index < row_vectors)
+                store16<row_store_hint>(destination + index, pack<T>(value[i]));
+        }
     }
-  }
 };
 
 // `width` elements as floats: one 16-byte vector, or a single element.
 template <typename T, int width>
 __device__ __forceinline__ void load_elements(const T* address, float (&values)[width]) {
-  if constexpr (width == 1) {
-    values[0] = to_float(*address);
-  } else {
-    unpack<T>(*reinterpret_cast<const uint4*>(address), values);
-  }
+    if constexpr (width == 1) {
+        values[0] = to_float(*address);
+    } else {
+        unpack<T>(*reinterpret_cast<const uint4*>(address), values);
+    }
 }
 
 template <typename T, int width>
 __device__ __forceinline__ void store_elements(T* address, const float (&values)[width]) {
-  if constexpr (width == 1) {
-    *address = from_float<T>(values[0]);
-  } else {
-    *reinterpret_cast<uint4*>(address) = pack<T>(values);
-  }
+    if constexpr (width == 1) {
+        *address = from_float<T>(values[0]);
+    } else {
+        *reinterpret_cast<uint4*>(address) = pack<T>(values);
+    }
 }
 
-// Calls visit(T{}) for the element type. Throws std::invalid_argument for a type without row kernels.
+// Calls visit(T{}) for the element type. Throws std::invalid_argument for a type without row
+// kernels.
 template <typename Visit>
 auto with_element(ElementType type, Visit visit) {
-  switch (type) {
-    case ElementType::float32: return visit(float{});
-    case ElementType::float16: return visit(__half{});
-    case ElementType::bfloat16: return visit(__nv_bfloat16{});
-    default: throw std::invalid_argument("row kernel: elements are float32, float16 or bfloat16");
-  }
+    switch (type) {
+        case ElementType::float32:
+            return visit(float{});
+        case ElementType::float16:
+            return visit(__half{});
+        case ElementType::bfloat16:
+            return visit(__nv_bfloat16{});
+        default:
+            throw std::invalid_argument("row kernel: elements are float32, float16 or bfloat16");
+    }
 }
 
 // Calls visit(std::integral_constant<int, vectors>{}); two-byte elements hold at most 4 vectors.
 template <typename T, typename Visit>
 auto with_vectors(int vectors, Visit visit) {
-  switch (vectors) {
-    case 1: return visit(std::integral_constant<int, 1>{});
-    case 2: return visit(std::integral_constant<int, 2>{});
-    case 4: return visit(std::integral_constant<int, 4>{});
-    case 8:
-      if constexpr (sizeof(T) == 4) return visit(std::integral_constant<int, 8>{});
-      [[fallthrough]];
-    default: throw std::invalid_argument("row kernel: 1, 2, 4 or (float32) 8 vectors per thread");
-  }
+    switch (vectors) {
+        case 1:
+            return visit(std::integral_constant<int, 1>{});
+        case 2:
+            return visit(std::integral_constant<int, 2>{});
+        case 4:
+            return visit(std::integral_constant<int, 4>{});
+        case 8:
+            if constexpr (sizeof(T) == 4) return visit(std::integral_constant<int, 8>{});
+            [[fallthrough]];
+        default:
+            throw std::invalid_argument("row kernel: 1, 2, 4 or (float32) 8 vectors per thread");
+    }
 }
 
 inline void check_rows(const char* kernel, std::int64_t rows, std::int64_t columns) {
-  if (rows <= 0 || columns <= 0 || rows > 2147483647 || columns > 2147483647) {
-    throw std::invalid_argument(std::string(kernel) + ": rows and columns must be 1 to 2147483647");
-  }
+    if (rows <= 0 || columns <= 0 || rows > 2147483647 || columns > 2147483647) {
+        throw std::invalid_argument(std::string(kernel) +
+                                    ": rows and columns must be 1 to 2147483647");
+    }
 }
 
 }  // namespace ridge::measure::cuda

@@ -1,12 +1,16 @@
-// Softmax over the rows of a matrix: fused into one kernel, and as five kernels the way eager frameworks run it by hand.
+// Softmax over the rows of a matrix: fused into one kernel, and as five kernels the way eager
+// frameworks run it by hand.
 //
-// Method: fused keeps each row in registers (row_plan.h): every thread finds the maximum and the sum of exponentials of its share, one
-// merge over the row combines (maximum, sum) pairs (online softmax, Milakov and Gimelshein, arXiv 1805.02867), so a row costs one read,
-// one write and one barrier. Long rows are read twice. Exponentials are ex2.approx of x log2(e), in float whatever the element type.
-// Unfused runs maximum, subtract, exp, sum, divide, each reading and writing memory: 5 reads and 3 writes of the matrix.
+// Method: fused keeps each row in registers (row_plan.h): every thread finds the maximum and the
+// sum of exponentials of its share, one merge over the row combines (maximum, sum) pairs (online
+// softmax, Milakov and Gimelshein, arXiv 1805.02867), so a row costs one read, one write and one
+// barrier. Long rows are read twice. Exponentials are ex2.approx of x log2(e), in float whatever
+// the element type. Unfused runs maximum, subtract, exp, sum, divide, each reading and writing
+// memory: 5 reads and 3 writes of the matrix.
 //
-// Example: launch_of(Softmax{.source = x, .destination = y, .rows = 8192, .columns = 8192, .type = ElementType::bfloat16})(stream);
-// Limits: float32, float16, bfloat16; dense rows, 16-byte aligned matrices; std::invalid_argument otherwise.
+// Example: launch_of(Softmax{.source = x, .destination = y, .rows = 8192, .columns = 8192, .type =
+// ElementType::bfloat16})(stream); Limits: float32, float16, bfloat16; dense rows, 16-byte aligned
+// matrices; std::invalid_argument otherwise.
 #pragma once
 
 #include <array>
@@ -19,24 +23,24 @@
 namespace ridge::measure::cuda {
 
 struct Softmax {
-  const void* source = nullptr;
-  void* destination = nullptr;
-  std::int64_t rows = 0;
-  std::int64_t columns = 0;
-  ElementType type = ElementType::float32;
-  std::optional<RowPlan> plan;  // row_plan(columns, type) when absent
+    const void* source = nullptr;
+    void* destination = nullptr;
+    std::int64_t rows = 0;
+    std::int64_t columns = 0;
+    ElementType type = ElementType::float32;
+    std::optional<RowPlan> plan;  // row_plan(columns, type) when absent
 };
 
 struct UnfusedSoftmax {
-  const void* source = nullptr;
-  void* shifted = nullptr;       // source - row maximum
-  void* exponentials = nullptr;  // exp of it
-  void* destination = nullptr;
-  float* row_maximum = nullptr;
-  float* row_sum = nullptr;
-  std::int64_t rows = 0;
-  std::int64_t columns = 0;
-  ElementType type = ElementType::float32;
+    const void* source = nullptr;
+    void* shifted = nullptr;       // source - row maximum
+    void* exponentials = nullptr;  // exp of it
+    void* destination = nullptr;
+    float* row_maximum = nullptr;
+    float* row_sum = nullptr;
+    std::int64_t rows = 0;
+    std::int64_t columns = 0;
+    ElementType type = ElementType::float32;
 };
 
 [[nodiscard]] Launch launch_of(const Softmax& softmax);
@@ -46,7 +50,8 @@ struct UnfusedSoftmax {
 
 [[nodiscard]] KernelGeometry geometry_of(const Softmax& softmax);
 [[nodiscard]] std::array<KernelGeometry, 5> geometries_of(const UnfusedSoftmax& softmax);
-// FLOP: a maximum, a subtraction, an addition and a division per element each 1; exponentials are special operations.
+// FLOP: a maximum, a subtraction, an addition and a division per element each 1; exponentials are
+// special operations.
 [[nodiscard]] KernelWork work_of(const Softmax& softmax);
 [[nodiscard]] KernelWork work_of(const UnfusedSoftmax& softmax);
 

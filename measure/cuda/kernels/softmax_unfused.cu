@@ -16,109 +16,120 @@ constexpr int unroll = 4;
 
 // One block does threads x unroll accesses of one row.
 template <typename T, int width, Step step>
-__global__ void element_kernel(const T* __restrict__ source, const float* __restrict__ row_value, T* __restrict__ destination,
-                               int columns, int blocks_per_row) {
-  const std::int64_t row = blockIdx.x / blocks_per_row;
-  const int first = static_cast<int>(blockIdx.x % blocks_per_row) * threads * unroll + static_cast<int>(threadIdx.x);
-  const T* in = source + row * columns;
-  T* out = destination + row * columns;
-  const float operand = step == Step::exponential ? 0.0F : row_value[row];
-  float x[unroll][width];
+__global__ void element_kernel(const T* __restrict__ source, const float* __restrict__ row_value,
+                               T* __restrict__ destination, int columns, int blocks_per_row) {
+    const std::int64_t row = blockIdx.x / blocks_per_row;
+    const int first = static_cast<int>(blockIdx.x % blocks_per_row) * threads * unroll +
+                      static_cast<int>(threadIdx.x);
+    const T* in = source + row * columns;
+    T* out = destination + row * columns;
+    const float operand = step == Step::exponential ? 0.0F : row_value[row];
+    float x[unroll][width];
 #pragma unroll
-  for (int i = 0; i < unroll; ++i) {
-    const std::int64_t column = (first + i * static_cast<std::int64_t>(threads)) * width;
-    if (column < columns) load_elements<T, width>(in + column, x[i]);
-  }
-#pragma unroll
-  for (int i = 0; i < unroll; ++i) {
-    const std::int64_t column = (first + i * static_cast<std::int64_t>(threads)) * width;
-    if (column >= columns) continue;
-#pragma unroll
-    for (int k = 0; k < width; ++k) {
-      if constexpr (step == Step::subtract) x[i][k] -= operand;
-      if constexpr (step == Step::exponential) x[i][k] = exp2_approximate(x[i][k] * log2_of_e);
-      if constexpr (step == Step::divide) x[i][k] = __fdividef(x[i][k], operand);
+    for (int i = 0; i < unroll; ++i) {
+        const std::int64_t column = (first + i * static_cast<std::int64_t>(threads)) * width;
+        if (column < columns) load_elements<T, width>(in + column, x[i]);
     }
-    store_elements<T, width>(out + column, x[i]);
-  }
+#pragma unroll
+    for (int i = 0; i < unroll; ++i) {
+        const std::int64_t column = (first + i * static_cast<std::int64_t>(threads)) * width;
+        if (column >= columns) continue;
+#pragma unroll
+        for (int k = 0; k < width; ++k) {
+            if constexpr (step == Step::subtract) x[i][k] -= operand;
+            if constexpr (step == Step::exponential)
+                x[i][k] = exp2_approximate(x[i][k] * log2_of_e);
+            if constexpr (step == Step::divide) x[i][k] = __fdividef(x[i][k], operand);
+        }
+        store_elements<T, width>(out + column, x[i]);
+    }
 }
 
 int width_of(const UnfusedSoftmax& softmax) {
-  const int bytes = bytes_per_element(softmax.type);
-  return softmax.columns * bytes % 16 == 0 ? 16 / bytes : 1;
+    const int bytes = bytes_per_element(softmax.type);
+    return softmax.columns * bytes % 16 == 0 ? 16 / bytes : 1;
 }
 
 int blocks_per_row(const UnfusedSoftmax& softmax) {
-  return static_cast<int>(ceil_div(softmax.columns, std::int64_t{threads} * unroll * width_of(softmax)));
+    return static_cast<int>(
+        ceil_div(softmax.columns, std::int64_t{threads} * unroll * width_of(softmax)));
 }
 
 template <Step step>
-Launch element_step(const UnfusedSoftmax& softmax, const void* source, const float* row_value, void* destination) {
-  return with_element(softmax.type, [&](auto element) -> Launch {
-    using T = decltype(element);
-    const auto kernel =
-        width_of(softmax) == 1 ? element_kernel<T, 1, step> : element_kernel<T, Packed<T>::count, step>;
-    const int per_row = blocks_per_row(softmax);
-    return [=, rows = softmax.rows, columns = static_cast<int>(softmax.columns)](cudaStream_t stream) {
-      kernel<<<static_cast<unsigned>(rows * per_row), threads, 0, stream>>>(
-          static_cast<const T*>(source), row_value, static_cast<T*>(destination), columns, per_row);
-      check(cudaGetLastError(), "softmax step");
-    };
-  });
+Launch element_step(const UnfusedSoftmax& softmax, const void* source, const float* row_value,
+                    void* destination) {
+    return with_element(softmax.type, [&](auto element) -> Launch {
+        using T = decltype(element);
+        const auto kernel = width_of(softmax) == 1 ? element_kernel<T, 1, step>
+                                                   : element_kernel<T, Packed<T>::count, step>;
+        const int per_row = blocks_per_row(softmax);
+        return [=, rows = softmax.rows,
+                columns = static_cast<int>(softmax.columns)](cudaStream_t stream) {
+            kernel<<<static_cast<unsigned>(rows * per_row), threads, 0, stream>>>(
+                static_cast<const T*>(source), row_value, static_cast<T*>(destination), columns,
+                per_row);
+            check(cudaGetLastError(), "softmax step");
+        };
+    });
 }
 
 RowReduction maximum_of(const UnfusedSoftmax& softmax) {
-  return {.source = softmax.source,
-          .destination = softmax.row_maximum,
-          .rows = softmax.rows,
-          .columns = softmax.columns,
-          .type = softmax.type,
-          .reduction = Reduction::maximum};
+    return {.source = softmax.source,
+            .destination = softmax.row_maximum,
+            .rows = softmax.rows,
+            .columns = softmax.columns,
+            .type = softmax.type,
+            .reduction = Reduction::maximum};
 }
 
 RowReduction sum_of(const UnfusedSoftmax& softmax) {
-  return {.source = softmax.exponentials,
-          .destination = softmax.row_sum,
-          .rows = softmax.rows,
-          .columns = softmax.columns,
-          .type = softmax.type,
-          .reduction = Reduction::sum};
+    return {.source = softmax.exponentials,
+            .destination = softmax.row_sum,
+            .rows = softmax.rows,
+            .columns = softmax.columns,
+            .type = softmax.type,
+            .reduction = Reduction::sum};
 }
 
 }  // namespace
 
 std::array<Launch, 5> steps_of(const UnfusedSoftmax& softmax) {
-  check_rows("unfused softmax", softmax.rows, softmax.columns);
-  if (softmax.rows * blocks_per_row(softmax) > 2147483647) throw std::invalid_argument("unfused softmax: matrix too large");
-  return {launch_of(maximum_of(softmax)),
-          element_step<Step::subtract>(softmax, softmax.source, softmax.row_maximum, softmax.shifted),
-          element_step<Step::exponential>(softmax, softmax.shifted, nullptr, softmax.exponentials),
-          launch_of(sum_of(softmax)),
-          element_step<Step::divide>(softmax, softmax.exponentials, softmax.row_sum, softmax.destination)};
+    check_rows("unfused softmax", softmax.rows, softmax.columns);
+    if (softmax.rows * blocks_per_row(softmax) > 2147483647)
+        throw std::invalid_argument("unfused softmax: matrix too large");
+    return {
+        launch_of(maximum_of(softmax)),
+        element_step<Step::subtract>(softmax, softmax.source, softmax.row_maximum, softmax.shifted),
+        element_step<Step::exponential>(softmax, softmax.shifted, nullptr, softmax.exponentials),
+        launch_of(sum_of(softmax)),
+        element_step<Step::divide>(softmax, softmax.exponentials, softmax.row_sum,
+                                   softmax.destination)};
 }
 
 Launch launch_of(const UnfusedSoftmax& softmax) {
-  return [steps = steps_of(softmax)](cudaStream_t stream) {
-    for (const Launch& step : steps) step(stream);
-  };
+    return [steps = steps_of(softmax)](cudaStream_t stream) {
+        for (const Launch& step : steps) step(stream);
+    };
 }
 
 std::array<KernelGeometry, 5> geometries_of(const UnfusedSoftmax& softmax) {
-  const int width = width_of(softmax);
-  const KernelGeometry element{.threads = threads,
-                               .blocks = softmax.rows * blocks_per_row(softmax),
-                               .bytes_in_flight_per_thread = unroll * width * bytes_per_element(softmax.type)};
-  return {geometry_of(maximum_of(softmax)), element, element, geometry_of(sum_of(softmax)), element};
+    const int width = width_of(softmax);
+    const KernelGeometry element{
+        .threads = threads,
+        .blocks = softmax.rows * blocks_per_row(softmax),
+        .bytes_in_flight_per_thread = unroll * width * bytes_per_element(softmax.type)};
+    return {geometry_of(maximum_of(softmax)), element, element, geometry_of(sum_of(softmax)),
+            element};
 }
 
 KernelWork work_of(const UnfusedSoftmax& softmax) {
-  const std::int64_t elements = softmax.rows * softmax.columns;
-  const std::int64_t matrix = elements * bytes_per_element(softmax.type);
-  const std::int64_t column = 4 * softmax.rows;
-  return {.dram_bytes_read = 5 * matrix + 2 * column,
-          .dram_bytes_written = 3 * matrix + 2 * column,
-          .flop = 4 * elements,
-          .special_operations = elements};
+    const std::int64_t elements = softmax.rows * softmax.columns;
+    const std::int64_t matrix = elements * bytes_per_element(softmax.type);
+    const std::int64_t column = 4 * softmax.rows;
+    return {.dram_bytes_read = 5 * matrix + 2 * column,
+            .dram_bytes_written = 3 * matrix + 2 * column,
+            .flop = 4 * elements,
+            .special_operations = elements};
 }
 
 }  // namespace ridge::measure::cuda

@@ -1,7 +1,7 @@
 // DRAM ceilings with 16-byte vectors; see stream.h.
 //
-// One device loop serves all four: a Body says how to load the vectors of a tile and what to do with them.
-// The words behind the last whole vector are done by the first block, one thread each.
+// One device loop serves all four: a Body says how to load the vectors of a tile and what to do
+// with them. The words behind the last whole vector are done by the first block, one thread each.
 #include <algorithm>
 #include <stdexcept>
 #include <type_traits>
@@ -14,119 +14,132 @@
 namespace ridge::measure::cuda {
 namespace {
 
-// Calls `full(first)` for whole tiles and `partial(first)` for the last one; `first` is this thread's first vector.
+// Calls `full(first)` for whole tiles and `partial(first)` for the last one; `first` is this
+// thread's first vector.
 template <int unroll, typename Full, typename Partial>
 __device__ __forceinline__ void for_each_tile(std::int64_t vectors, Full full, Partial partial) {
-  const std::int64_t tile = static_cast<std::int64_t>(blockDim.x) * unroll;
-  for (std::int64_t start = blockIdx.x * tile; start < vectors; start += gridDim.x * tile) {
-    if (start + tile <= vectors) {
-      full(start + threadIdx.x);
-    } else {
-      partial(start + threadIdx.x);
+    const std::int64_t tile = static_cast<std::int64_t>(blockDim.x) * unroll;
+    for (std::int64_t start = blockIdx.x * tile; start < vectors; start += gridDim.x * tile) {
+        if (start + tile <= vectors) {
+            full(start + threadIdx.x);
+        } else {
+            partial(start + threadIdx.x);
+        }
     }
-  }
 }
 
 // Index of the single word this thread does after the vectors, or -1.
 __device__ __forceinline__ std::int64_t tail_word(std::int64_t bytes) {
-  const std::int64_t words = bytes / 4;
-  const std::int64_t word = words / 4 * 4 + threadIdx.x;
-  return blockIdx.x == 0 && word < words ? word : -1;
+    const std::int64_t words = bytes / 4;
+    const std::int64_t word = words / 4 * 4 + threadIdx.x;
+    return blockIdx.x == 0 && word < words ? word : -1;
 }
 
 template <int unroll, CacheHint hint>
 __global__ void read_kernel(const uint4* source, std::uint32_t* partial_sums, std::int64_t bytes) {
-  const std::int64_t vectors = bytes / 16;
-  std::uint32_t sum = 0;
-  for_each_tile<unroll>(
-      vectors,
-      [&](std::int64_t first) {
-        uint4 held[unroll];
+    const std::int64_t vectors = bytes / 16;
+    std::uint32_t sum = 0;
+    for_each_tile<unroll>(
+        vectors,
+        [&](std::int64_t first) {
+            uint4 held[unroll];
 #pragma unroll
-        for (int i = 0; i < unroll; ++i) held[i] = load16<hint>(source + first + i * blockDim.x);
+            for (int i = 0; i < unroll; ++i)
+                held[i] = load16<hint>(source + first + i * blockDim.x);
 #pragma unroll
-        for (int i = 0; i < unroll; ++i) sum += sum_of_words(held[i]);
-      },
-      [&](std::int64_t first) {
-        for (std::int64_t i = first; i < vectors; i += blockDim.x) sum += sum_of_words(load16<hint>(source + i));
-      });
-  if (const std::int64_t word = tail_word(bytes); word >= 0) sum += reinterpret_cast<const std::uint32_t*>(source)[word];
-  __shared__ std::uint32_t scratch[32];
-  sum = reduce_block(sum, Add{}, 0U, scratch);
-  if (threadIdx.x == 0) partial_sums[blockIdx.x] = sum;
+            for (int i = 0; i < unroll; ++i) sum += sum_of_words(held[i]);
+        },
+        [&](std::int64_t first) {
+            for (std::int64_t i = first; i < vectors; i += blockDim.x)
+                sum += sum_of_words(load16<hint>(source + i));
+        });
+    if (const std::int64_t word = tail_word(bytes); word >= 0)
+        sum += reinterpret_cast<const std::uint32_t*>(source)[word];
+    __shared__ std::uint32_t scratch[32];
+    sum = reduce_block(sum, Add{}, 0U, scratch);
+    if (threadIdx.x == 0) partial_sums[blockIdx.x] = sum;
 }
 
 template <int unroll, CacheHint hint>
 __global__ void write_kernel(uint4* destination, std::int64_t bytes, std::uint32_t word) {
-  const std::int64_t vectors = bytes / 16;
-  const uint4 value = make_uint4(word, word, word, word);
-  for_each_tile<unroll>(
-      vectors,
-      [&](std::int64_t first) {
+    const std::int64_t vectors = bytes / 16;
+    const uint4 value = make_uint4(word, word, word, word);
+    for_each_tile<unroll>(
+        vectors,
+        [&](std::int64_t first) {
 #pragma unroll
-        for (int i = 0; i < unroll; ++i) store16<hint>(destination + first + i * blockDim.x, value);
-      },
-      [&](std::int64_t first) {
-        for (std::int64_t i = first; i < vectors; i += blockDim.x) store16<hint>(destination + i, value);
-      });
-  if (const std::int64_t tail = tail_word(bytes); tail >= 0) reinterpret_cast<std::uint32_t*>(destination)[tail] = word;
+            for (int i = 0; i < unroll; ++i)
+                store16<hint>(destination + first + i * blockDim.x, value);
+        },
+        [&](std::int64_t first) {
+            for (std::int64_t i = first; i < vectors; i += blockDim.x)
+                store16<hint>(destination + i, value);
+        });
+    if (const std::int64_t tail = tail_word(bytes); tail >= 0)
+        reinterpret_cast<std::uint32_t*>(destination)[tail] = word;
 }
 
 template <int unroll, CacheHint load_hint, CacheHint store_hint>
-__global__ void copy_kernel(const uint4* __restrict__ source, uint4* __restrict__ destination, std::int64_t bytes) {
-  const std::int64_t vectors = bytes / 16;
-  for_each_tile<unroll>(
-      vectors,
-      [&](std::int64_t first) {
-        uint4 held[unroll];
+__global__ void copy_kernel(const uint4* __restrict__ source, uint4* __restrict__ destination,
+                            std::int64_t bytes) {
+    const std::int64_t vectors = bytes / 16;
+    for_each_tile<unroll>(
+        vectors,
+        [&](std::int64_t first) {
+            uint4 held[unroll];
 #pragma unroll
-        for (int i = 0; i < unroll; ++i) held[i] = load16<load_hint>(source + first + i * blockDim.x);
+            for (int i = 0; i < unroll; ++i)
+                held[i] = load16<load_hint>(source + first + i * blockDim.x);
 #pragma unroll
-        for (int i = 0; i < unroll; ++i) store16<store_hint>(destination + first + i * blockDim.x, held[i]);
-      },
-      [&](std::int64_t first) {
-        for (std::int64_t i = first; i < vectors; i += blockDim.x) {
-          store16<store_hint>(destination + i, load16<load_hint>(source + i));
-        }
-      });
-  if (const std::int64_t word = tail_word(bytes); word >= 0) {
-    reinterpret_cast<std::uint32_t*>(destination)[word] = reinterpret_cast<const std::uint32_t*>(source)[word];
-  }
+            for (int i = 0; i < unroll; ++i)
+                store16<store_hint>(destination + first + i * blockDim.x, held[i]);
+        },
+        [&](std::int64_t first) {
+            for (std::int64_t i = first; i < vectors; i += blockDim.x) {
+                store16<store_hint>(destination + i, load16<load_hint>(source + i));
+            }
+        });
+    if (const std::int64_t word = tail_word(bytes); word >= 0) {
+        reinterpret_cast<std::uint32_t*>(destination)[word] =
+            reinterpret_cast<const std::uint32_t*>(source)[word];
+    }
 }
 
 __device__ __forceinline__ uint4 triad_of(uint4 b, uint4 c, float scale) {
-  const auto one = [scale](std::uint32_t left, std::uint32_t right) {
-    return __float_as_uint(fmaf(scale, __uint_as_float(right), __uint_as_float(left)));
-  };
-  return make_uint4(one(b.x, c.x), one(b.y, c.y), one(b.z, c.z), one(b.w, c.w));
+    const auto one = [scale](std::uint32_t left, std::uint32_t right) {
+        return __float_as_uint(fmaf(scale, __uint_as_float(right), __uint_as_float(left)));
+    };
+    return make_uint4(one(b.x, c.x), one(b.y, c.y), one(b.z, c.z), one(b.w, c.w));
 }
 
 template <int unroll, CacheHint load_hint, CacheHint store_hint>
-__global__ void triad_kernel(uint4* __restrict__ a, const uint4* __restrict__ b, const uint4* __restrict__ c, float scale,
-                             std::int64_t bytes) {
-  const std::int64_t vectors = bytes / 16;
-  for_each_tile<unroll>(
-      vectors,
-      [&](std::int64_t first) {
-        uint4 left[unroll];
-        uint4 right[unroll];
+__global__ void triad_kernel(uint4* __restrict__ a, const uint4* __restrict__ b,
+                             const uint4* __restrict__ c, float scale, std::int64_t bytes) {
+    const std::int64_t vectors = bytes / 16;
+    for_each_tile<unroll>(
+        vectors,
+        [&](std::int64_t first) {
+            uint4 left[unroll];
+            uint4 right[unroll];
 #pragma unroll
-        for (int i = 0; i < unroll; ++i) {
-          left[i] = load16<load_hint>(b + first + i * blockDim.x);
-          right[i] = load16<load_hint>(c + first + i * blockDim.x);
-        }
+            for (int i = 0; i < unroll; ++i) {
+                left[i] = load16<load_hint>(b + first + i * blockDim.x);
+                right[i] = load16<load_hint>(c + first + i * blockDim.x);
+            }
 #pragma unroll
-        for (int i = 0; i < unroll; ++i) store16<store_hint>(a + first + i * blockDim.x, triad_of(left[i], right[i], scale));
-      },
-      [&](std::int64_t first) {
-        for (std::int64_t i = first; i < vectors; i += blockDim.x) {
-          store16<store_hint>(a + i, triad_of(load16<load_hint>(b + i), load16<load_hint>(c + i), scale));
-        }
-      });
-  if (const std::int64_t word = tail_word(bytes); word >= 0) {
-    reinterpret_cast<float*>(a)[word] =
-        fmaf(scale, reinterpret_cast<const float*>(c)[word], reinterpret_cast<const float*>(b)[word]);
-  }
+            for (int i = 0; i < unroll; ++i)
+                store16<store_hint>(a + first + i * blockDim.x, triad_of(left[i], right[i], scale));
+        },
+        [&](std::int64_t first) {
+            for (std::int64_t i = first; i < vectors; i += blockDim.x) {
+                store16<store_hint>(
+                    a + i, triad_of(load16<load_hint>(b + i), load16<load_hint>(c + i), scale));
+            }
+        });
+    if (const std::int64_t word = tail_word(bytes); word >= 0) {
+        reinterpret_cast<float*>(a)[word] = fmaf(scale, reinterpret_cast<const float*>(c)[word],
+                                                 reinterpret_cast<const float*>(b)[word]);
+    }
 }
 
 template <int value>
@@ -136,127 +149,158 @@ using Hint = std::integral_constant<CacheHint, value>;
 
 template <typename Visit>
 Launch with_unroll(const StreamPlan& plan, Visit visit) {
-  switch (plan.unroll) {
-    case 1: return visit(Unroll<1>{});
-    case 2: return visit(Unroll<2>{});
-    case 4: return visit(Unroll<4>{});
-    case 8: return visit(Unroll<8>{});
-    default: throw std::invalid_argument("stream: unroll must be 1, 2, 4 or 8");
-  }
+    switch (plan.unroll) {
+        case 1:
+            return visit(Unroll<1>{});
+        case 2:
+            return visit(Unroll<2>{});
+        case 4:
+            return visit(Unroll<4>{});
+        case 8:
+            return visit(Unroll<8>{});
+        default:
+            throw std::invalid_argument("stream: unroll must be 1, 2, 4 or 8");
+    }
 }
 
 template <typename Visit>
 Launch with_load_hint(const StreamPlan& plan, Visit visit) {
-  switch (plan.load_hint) {
-    case CacheHint::cached: return visit(Hint<CacheHint::cached>{});
-    case CacheHint::streaming: return visit(Hint<CacheHint::streaming>{});
-    case CacheHint::l2_only: return visit(Hint<CacheHint::l2_only>{});
-    case CacheHint::sector_prefetch: return visit(Hint<CacheHint::sector_prefetch>{});
-  }
-  throw std::invalid_argument("stream: unknown load hint");
+    switch (plan.load_hint) {
+        case CacheHint::cached:
+            return visit(Hint<CacheHint::cached>{});
+        case CacheHint::streaming:
+            return visit(Hint<CacheHint::streaming>{});
+        case CacheHint::l2_only:
+            return visit(Hint<CacheHint::l2_only>{});
+        case CacheHint::sector_prefetch:
+            return visit(Hint<CacheHint::sector_prefetch>{});
+    }
+    throw std::invalid_argument("stream: unknown load hint");
 }
 
 template <typename Visit>
 Launch with_store_hint(const StreamPlan& plan, Visit visit) {
-  switch (plan.store_hint) {
-    case CacheHint::cached: return visit(Hint<CacheHint::cached>{});
-    case CacheHint::streaming: return visit(Hint<CacheHint::streaming>{});
-    case CacheHint::l2_only: return visit(Hint<CacheHint::l2_only>{});
-    default: throw std::invalid_argument("stream: store hint must be cached, streaming or l2_only");
-  }
+    switch (plan.store_hint) {
+        case CacheHint::cached:
+            return visit(Hint<CacheHint::cached>{});
+        case CacheHint::streaming:
+            return visit(Hint<CacheHint::streaming>{});
+        case CacheHint::l2_only:
+            return visit(Hint<CacheHint::l2_only>{});
+        default:
+            throw std::invalid_argument("stream: store hint must be cached, streaming or l2_only");
+    }
 }
 
 template <typename Visit>
 Launch with_plan(const StreamPlan& plan, Visit visit) {
-  return with_unroll(plan, [&](auto unroll) {
-    return with_load_hint(plan, [&](auto load) {
-      return with_store_hint(plan, [&](auto store) { return visit(unroll, load, store); });
+    return with_unroll(plan, [&](auto unroll) {
+        return with_load_hint(plan, [&](auto load) {
+            return with_store_hint(plan, [&](auto store) { return visit(unroll, load, store); });
+        });
     });
-  });
 }
 
 void check(std::int64_t bytes, const StreamPlan& plan) {
-  if (bytes <= 0 || bytes % 4 != 0) throw std::invalid_argument("stream: bytes must be a positive multiple of 4");
-  if (plan.threads < 32 || plan.threads > 1024 || plan.threads % 32 != 0) {
-    throw std::invalid_argument("stream: threads must be a multiple of 32 up to 1024");
-  }
+    if (bytes <= 0 || bytes % 4 != 0)
+        throw std::invalid_argument("stream: bytes must be a positive multiple of 4");
+    if (plan.threads < 32 || plan.threads > 1024 || plan.threads % 32 != 0) {
+        throw std::invalid_argument("stream: threads must be a multiple of 32 up to 1024");
+    }
 }
 
 KernelGeometry geometry(std::int64_t bytes, const StreamPlan& plan, int arrays_read) {
-  const std::int64_t tiles = std::max<std::int64_t>(1, ceil_div(bytes / 16, std::int64_t{plan.threads} * plan.unroll));
-  const std::int64_t persistent = std::int64_t{plan.multiprocessors} * plan.blocks_per_multiprocessor;
-  return {.threads = plan.threads,
-          .blocks = persistent == 0 ? tiles : std::min(tiles, persistent),
-          .bytes_in_flight_per_thread = 16 * plan.unroll * arrays_read};
+    const std::int64_t tiles =
+        std::max<std::int64_t>(1, ceil_div(bytes / 16, std::int64_t{plan.threads} * plan.unroll));
+    const std::int64_t persistent =
+        std::int64_t{plan.multiprocessors} * plan.blocks_per_multiprocessor;
+    return {.threads = plan.threads,
+            .blocks = persistent == 0 ? tiles : std::min(tiles, persistent),
+            .bytes_in_flight_per_thread = 16 * plan.unroll * arrays_read};
 }
 
 }  // namespace
 
-KernelGeometry geometry_of(const StreamRead& read) { return geometry(read.bytes, read.plan, 1); }
-KernelGeometry geometry_of(const StreamWrite& write) { return geometry(write.bytes, write.plan, 1); }
-KernelGeometry geometry_of(const StreamCopy& copy) { return geometry(copy.bytes, copy.plan, 1); }
-KernelGeometry geometry_of(const StreamTriad& triad) { return geometry(triad.bytes, triad.plan, 2); }
+KernelGeometry geometry_of(const StreamRead& read) {
+    return geometry(read.bytes, read.plan, 1);
+}
+KernelGeometry geometry_of(const StreamWrite& write) {
+    return geometry(write.bytes, write.plan, 1);
+}
+KernelGeometry geometry_of(const StreamCopy& copy) {
+    return geometry(copy.bytes, copy.plan, 1);
+}
+KernelGeometry geometry_of(const StreamTriad& triad) {
+    return geometry(triad.bytes, triad.plan, 2);
+}
 
 KernelWork work_of(const StreamRead& read) {
-  return {.dram_bytes_read = read.bytes, .dram_bytes_written = 4 * geometry_of(read).blocks};
+    return {.dram_bytes_read = read.bytes, .dram_bytes_written = 4 * geometry_of(read).blocks};
 }
-KernelWork work_of(const StreamWrite& write) { return {.dram_bytes_written = write.bytes}; }
-KernelWork work_of(const StreamCopy& copy) { return {.dram_bytes_read = copy.bytes, .dram_bytes_written = copy.bytes}; }
+KernelWork work_of(const StreamWrite& write) {
+    return {.dram_bytes_written = write.bytes};
+}
+KernelWork work_of(const StreamCopy& copy) {
+    return {.dram_bytes_read = copy.bytes, .dram_bytes_written = copy.bytes};
+}
 KernelWork work_of(const StreamTriad& triad) {
-  return {.dram_bytes_read = 2 * triad.bytes, .dram_bytes_written = triad.bytes, .flop = 2 * (triad.bytes / 4)};
+    return {.dram_bytes_read = 2 * triad.bytes,
+            .dram_bytes_written = triad.bytes,
+            .flop = 2 * (triad.bytes / 4)};
 }
 
 Launch launch_of(const StreamRead& read) {
-  check(read.bytes, read.plan);
-  const unsigned blocks = static_cast<unsigned>(geometry_of(read).blocks);
-  return with_unroll(read.plan, [&](auto unroll) {
-    return with_load_hint(read.plan, [&](auto hint) -> Launch {
-      return [=](cudaStream_t stream) {
-        read_kernel<unroll(), hint()><<<blocks, read.plan.threads, 0, stream>>>(static_cast<const uint4*>(read.source),
-                                                                               read.partial_sums, read.bytes);
-        check(cudaGetLastError(), "stream read");
-      };
+    check(read.bytes, read.plan);
+    const unsigned blocks = static_cast<unsigned>(geometry_of(read).blocks);
+    return with_unroll(read.plan, [&](auto unroll) {
+        return with_load_hint(read.plan, [&](auto hint) -> Launch {
+            return [=](cudaStream_t stream) {
+                read_kernel<unroll(), hint()><<<blocks, read.plan.threads, 0, stream>>>(
+                    static_cast<const uint4*>(read.source), read.partial_sums, read.bytes);
+                check(cudaGetLastError(), "stream read");
+            };
+        });
     });
-  });
 }
 
 Launch launch_of(const StreamWrite& write) {
-  check(write.bytes, write.plan);
-  const unsigned blocks = static_cast<unsigned>(geometry_of(write).blocks);
-  return with_unroll(write.plan, [&](auto unroll) {
-    return with_store_hint(write.plan, [&](auto hint) -> Launch {
-      return [=](cudaStream_t stream) {
-        write_kernel<unroll(), hint()><<<blocks, write.plan.threads, 0, stream>>>(static_cast<uint4*>(write.destination),
-                                                                                 write.bytes, write.word);
-        check(cudaGetLastError(), "stream write");
-      };
+    check(write.bytes, write.plan);
+    const unsigned blocks = static_cast<unsigned>(geometry_of(write).blocks);
+    return with_unroll(write.plan, [&](auto unroll) {
+        return with_store_hint(write.plan, [&](auto hint) -> Launch {
+            return [=](cudaStream_t stream) {
+                write_kernel<unroll(), hint()><<<blocks, write.plan.threads, 0, stream>>>(
+                    static_cast<uint4*>(write.destination), write.bytes, write.word);
+                check(cudaGetLastError(), "stream write");
+            };
+        });
     });
-  });
 }
 
 Launch launch_of(const StreamCopy& copy) {
-  check(copy.bytes, copy.plan);
-  const unsigned blocks = static_cast<unsigned>(geometry_of(copy).blocks);
-  return with_plan(copy.plan, [&](auto unroll, auto load, auto store) -> Launch {
-    return [=](cudaStream_t stream) {
-      copy_kernel<unroll(), load(), store()><<<blocks, copy.plan.threads, 0, stream>>>(
-          static_cast<const uint4*>(copy.source), static_cast<uint4*>(copy.destination), copy.bytes);
-      check(cudaGetLastError(), "stream copy");
-    };
-  });
+    check(copy.bytes, copy.plan);
+    const unsigned blocks = static_cast<unsigned>(geometry_of(copy).blocks);
+    return with_plan(copy.plan, [&](auto unroll, auto load, auto store) -> Launch {
+        return [=](cudaStream_t stream) {
+            copy_kernel<unroll(), load(), store()><<<blocks, copy.plan.threads, 0, stream>>>(
+                static_cast<const uint4*>(copy.source), static_cast<uint4*>(copy.destination),
+                copy.bytes);
+            check(cudaGetLastError(), "stream copy");
+        };
+    });
 }
 
 Launch launch_of(const StreamTriad& triad) {
-  check(triad.bytes, triad.plan);
-  const unsigned blocks = static_cast<unsigned>(geometry_of(triad).blocks);
-  return with_plan(triad.plan, [&](auto unroll, auto load, auto store) -> Launch {
-    return [=](cudaStream_t stream) {
-      triad_kernel<unroll(), load(), store()><<<blocks, triad.plan.threads, 0, stream>>>(
-          reinterpret_cast<uint4*>(triad.a), reinterpret_cast<const uint4*>(triad.b),
-          reinterpret_cast<const uint4*>(triad.c), triad.scale, triad.bytes);
-      check(cudaGetLastError(), "stream triad");
-    };
-  });
+    check(triad.bytes, triad.plan);
+    const unsigned blocks = static_cast<unsigned>(geometry_of(triad).blocks);
+    return with_plan(triad.plan, [&](auto unroll, auto load, auto store) -> Launch {
+        return [=](cudaStream_t stream) {
+            triad_kernel<unroll(), load(), store()><<<blocks, triad.plan.threads, 0, stream>>>(
+                reinterpret_cast<uint4*>(triad.a), reinterpret_cast<const uint4*>(triad.b),
+                reinterpret_cast<const uint4*>(triad.c), triad.scale, triad.bytes);
+            check(cudaGetLastError(), "stream triad");
+        };
+    });
 }
 
 }  // namespace ridge::measure::cuda

@@ -1,0 +1,33 @@
+// The GPU that the device tests share, or nothing with a note why.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "measure/device.h"
+#include "measure/suite.h"
+#include "tests/catch.h"
+
+namespace ridge::test {
+
+/// One device for all tests of the process: CUPTI takes one subscriber.
+[[nodiscard]] inline measure::Device* device_or_skip() {
+    static measure::Maybe<std::unique_ptr<measure::Device>> opened = measure::open_device(0);
+    if (const auto* missing = std::get_if<measure::Unavailable>(&opened)) {
+        WARN("skipped: " << missing->reason << "; " << missing->remedy);
+        return nullptr;
+    }
+    return std::get<std::unique_ptr<measure::Device>>(opened).get();
+}
+
+/// A prepared case of a question in words; fails the test when it is refused.
+[[nodiscard]] inline std::unique_ptr<measure::Case> prepared(measure::Device& device,
+                                                             const measure::Question& question) {
+    auto outcome = device.prepare(question.operation, question.execution, question.pattern);
+    if (const auto* missing = std::get_if<measure::Unavailable>(&outcome)) {
+        FAIL("refused: " << missing->reason);
+    }
+    return std::get<std::unique_ptr<measure::Case>>(std::move(outcome));
+}
+
+}  // namespace ridge::test

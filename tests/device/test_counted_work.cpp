@@ -1,0 +1,97 @@
+// The model's counts against the hardware's: FLOP of matmul and attention, bytes of streams.
+#include <array>
+
+#include "hardware/catalogue.h"
+#include "model/machine.h"
+#include "model/predict.h"
+#include "tests/device/machine.h"
+
+using namespace ridge;
+using namespace ridge::measure;
+using test::device_or_skip;
+using test::prepared;
+
+namespace {
+
+constexpr std::array all_groups{CounterGroup::traffic, CounterGroup::arithmetic,
+                                CounterGroup::tensor};
+
+struct Counted {
+    Counters counters;
+    model::Work work;
+};
+
+std::optional<Counted> counted(Device& device, const char* text) {
+    const Question question = parse_question(text);
+    const auto unit = prepared(device, question);
+    REQUIRE(unit->verify().ok);
+    const auto counters = unit->counters(all_groups);
+    if (const auto* missing = std::get_if<Unavailable>(&counters)) {
+        WARN("skipped: " << missing->reason << "; " << missing->remedy);
+        return std::nullopt;
+    }
+    const auto machine = model::make_machine(hardware::Catalogue::embedded().at("h200-sxm"));
+    const auto outcome = model::predict(question.operation, question.execution, machine);
+    REQUIRE(std::holds_alternative<model::Prediction>(outcome));
+    return Counted{.counters = std::get<Counters>(counters),
+                   .work = std::get<model::Prediction>(outcome).work};
+}
+
+bool is_hopper(const Device& device) {
+    return device.info().compute_capability == 90;
+}
+
+}  // namespace
+
+TEST_CASE("Counted FLOP of matrix products are the model's") {
+    Device* device = device_or_skip();
+    if (device == nullptr) return;
+    for (const char* text : {"matmul dtype=bf16 m=2048 n=2048 k=2048 impl=mma",
+                             "matmul dtype=fp16 m=2048 n=2048 k=2048 impl=mma",
+                             "matmul dtype=bf16 m=2048 n=2048 k=2048 impl=wgmma"}) {
+        if (!is_hopper(*device) && std::string(text).ends_with("wgmma")) continue;
+        INFO(text);
+        const auto seen = counted(*device, text);
+        if (!seen) return;
+        REQUIRE(seen->counters.tensor);
+        CHECK(seen->counters.tensor->base() == Approx(seen->work.tensor.base()).epsilon(0.01));
+    }
+    for (const char* implementation : {"naive", "coalesced", "tiled", "register_tiled"}) {
+        INFO(implementation);
+        const std::string text =
+            std::string("matmul dtype=fp32 m=1024 n=1024 k=1024 impl=") + implementation;
+        const auto seen = counted(*device, text.c_str());
+        if (!seen) return;
+        REQUIRE(seen->counters.fma);
+        CHECK(seen->counters.fma->base() == Approx(seen->work.fma.base()).epsilon(0.01));
+    }
+}
+
+TEST_CASE("Counted tensor FLOP of attention are the model's where tiles divide the lengths") {
+    Device* device = device_or_skip();
+    if (device == nullptr) return;
+    const auto seen =
+        counted(*device, "attention dtype=bf16 heads=16 seq=4096 head_dim=64 impl=flash2");
+    if (!seen) return;
+    REQUIRE(seen->counters.tensor);
+    CHECK(seen->counters.tensor->base() == Approx(seen->work.tensor.base()).epsilon(0.01));
+}
+
+// Replay leaves up to some 24 MB of foreign write-backs, so the arrays are large.
+TEST_CASE("Counted DRAM bytes of streams over 8 x L2 are the model's") {
+    Device* device = device_or_skip();
+    if (device == nullptr) return;
+    for (const char* text : {"copy dtype=fp32 elements=536870912 impl=library l2=cold",
+                             "elementwise expr=\"alpha*x + y\" dtype=fp32 elements=536870912 "
+                             "impl=fused l2=cold"}) {
+        INFO(text);
+        const auto seen = counted(*device, text);
+        if (!seen) return;
+        REQUIRE(seen->counters.dram_read);
+        REQUIRE(seen->counters.dram_write);
+        CHECK(seen->counters.dram_read->base() ==
+              Approx(seen->work.dram_read.base()).epsilon(0.01));
+        CHECK(seen->counters.dram_write->base() ==
+              Approx(seen->work.dram_write.base()).epsilon(0.01));
+    }
+}
