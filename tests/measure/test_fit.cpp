@@ -1,0 +1,155 @@
+// Fitting: least squares, tables of measured rows, residuals, and a fit that finds what made its
+// data.
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "hardware/catalogue.h"
+#include "hardware/error.h"
+#include "measure/fit/fit.h"
+#include "measure/fit/least_squares.h"
+#include "measure/fit/residuals.h"
+#include "measure/fit/rows.h"
+#include "model/predict.h"
+#include "tests/catch.h"
+
+namespace ridge::measure {
+namespace {
+
+/// A file that disappears with the test.
+class TemporaryFile {
+  public:
+    explicit TemporaryFile(const std::string& text)
+        : path_((std::filesystem::temp_directory_path() / "ridge_test_fit_rows.csv").string()) {
+        std::ofstream(path_) << text;
+    }
+    ~TemporaryFile() { std::filesystem::remove(path_); }
+    TemporaryFile(const TemporaryFile&) = delete;
+    TemporaryFile& operator=(const TemporaryFile&) = delete;
+
+    [[nodiscard]] const std::string& path() const { return path_; }
+
+  private:
+    std::string path_;
+};
+
+TEST_CASE("least squares finds the parameters and ignores an outlier", "[fit]") {
+    // ln of 3 x^0.5 at ten points, one of them ten times too high.
+    const auto model = [](std::span<const double> p, double x) { return p[0] * std::pow(x, p[1]); };
+    const Residuals residuals = [&](std::span<const double> p) {
+        std::vector<double> logs;
+        for (int i = 1; i <= 10; ++i) {
+            const double x = i;
+            const double measured = 3.0 * std::sqrt(x) * (i == 7 ? 10.0 : 1.0);
+            logs.push_back(std::log(model(p, x) / measured));
+        }
+        return logs;
+    };
+    const std::vector<double> start{1.5, 1.0};
+    const std::vector<double> fitted =
+        least_squares(residuals, start, {.scale = 0.01, .pull = 1e-4});
+    CHECK(fitted[0] == Approx(3.0).epsilon(0.01));
+    CHECK(fitted[1] == Approx(0.5).epsilon(0.02));
+}
+
+TEST_CASE("an undetermined parameter stays where it was", "[fit]") {
+    const Residuals residuals = [](std::span<const double> p) {
+        return std::vector<double>{std::log(p[0] / 2.0)};
+    };
+    const std::vector<double> fitted = least_squares(residuals, std::vector<double>{1.0, 7.0}, {});
+    CHECK(fitted[0] == Approx(2.0).epsilon(0.1));
+    CHECK(fitted[1] == Approx(7.0).epsilon(1e-9));
+}
+
+TEST_CASE("residuals by class", "[fit]") {
+    // Errors 0, 10, 20 % above and 10 % below in one class, 50 % above in the other.
+    const std::vector<Residual> residuals{
+        {"a", 1.0, true}, {"a", 1.1, true}, {"a", 1.2, false}, {"a", 0.9, true}, {"b", 1.5, false}};
+    const std::vector<ResidualSummary> summaries = summarise(residuals);
+    REQUIRE(summaries.size() == 3);
+    CHECK(summaries[0].group == "a");
+    CHECK(summaries[0].mean == Approx(0.10));
+    CHECK(summaries[0].median == Approx(0.10));
+    CHECK(summaries[0].bias == Approx(0.05));
+    CHECK(summaries[0].worst == Approx(0.20));
+    CHECK(summaries[0].coverage == Approx(0.75));
+    CHECK(summaries[2].group == "all");
+    CHECK(summaries[2].count == 5);
+    CHECK(summaries[2].worst == Approx(0.50));
+}
+
+TEST_CASE("rows of a table", "[fit]") {
+    const TemporaryFile file(
+        "gpu,op,dtype,gpus,bytes,expr,elements,measured_us,source\n"
+        "h100-sxm,all_reduce,half,8,1024,,,12.5,aiconfigurator h100_sxm nccl\n"
+        "h100-sxm,all_reduce,int8,8,1024,,,12.5,own\n"
+        "h100-sxm,elementwise,fp32,,,\"pow(x, y)\",4096,3.25,own\n");
+    const std::vector<MeasuredRow> rows = read_rows(file.path());
+    REQUIRE(rows.size() == 3);
+    // The first table counts elements of 2 bytes, the second bytes.
+    CHECK(std::get<model::Collective>(rows[0].operation).bytes == 2048);
+    CHECK(std::get<model::Collective>(rows[1].operation).bytes == 1024);
+    CHECK(std::get<model::Collective>(rows[1].operation).type == model::DataType::int8);
+    CHECK(std::get<model::Elementwise>(rows[2].operation).elements == 4096);
+    CHECK(rows[2].measured.in(units::us) == Approx(3.25));
+    CHECK(rows[2].line == 4);
+}
+
+TEST_CASE("broken tables name the place", "[fit]") {
+    const auto message_of = [](const std::string& text) -> std::string {
+        const TemporaryFile file(text);
+        try {
+            static_cast<void>(read_rows(file.path()));
+        } catch (const InputError& error) {
+            return error.what();
+        }
+        return {};
+    };
+    CHECK(message_of("gpu,op\na,copy\n").find("no column 'measured_us'") != std::string::npos);
+    const std::string text = message_of("gpu,op,elements,measured_us\nt4,copy,8,1\nt4,copy,8,-1\n");
+    CHECK(text.find(":3:1") != std::string::npos);
+    CHECK(text.find("measured_us: '-1' is not a positive number") != std::string::npos);
+    CHECK_THROWS_AS(read_folder("/nonexistent", {"copy"}), InputError);
+}
+
+TEST_CASE("a fit finds the parameters that made its rows", "[fit]") {
+    const hardware::Catalogue catalogue = hardware::Catalogue::embedded();
+    const model::Machine start = model::make_machine(catalogue.at("a100-pcie-40gb"));
+    model::Machine truth = start;
+    truth.memory->read_efficiency = 0.75;
+    truth.memory->eager.launch = 30.0 * units::us;
+
+    FitProblem problem;
+    problem.machines.emplace("a100-pcie-40gb", start);
+    for (std::int64_t elements = 1 << 16; elements <= 1 << 28; elements *= 2) {
+        MeasuredRow row;
+        row.gpu = "a100-pcie-40gb";
+        row.kind = model::OperationKind::copy;
+        row.operation = model::Copy{.elements = elements, .type = model::DataType::fp32};
+        row.execution.launch = model::LaunchMode::stream;
+        row.measured =
+            std::get<model::Prediction>(model::predict(row.operation, row.execution, truth)).time;
+        problem.rows.push_back(row);
+    }
+    problem.parameters = {
+        free_parameter("model.memory.read_efficiency",
+                       [](model::Machine& m) -> double& { return m.memory->read_efficiency; }),
+        free_parameter("model.eager.launch",
+                       [](model::Machine& m) -> Time& { return m.memory->eager.launch; })};
+    problem.group = [](const MeasuredRow&, const model::Prediction&) { return "copy"; };
+    problem.fold_key = [](const MeasuredRow& row) {
+        return std::to_string(std::get<model::Copy>(row.operation).elements);
+    };
+    const FitReport report = run_fit(problem);
+    REQUIRE(report.parameters.size() == 2);
+    CHECK(std::stod(report.parameters[0].value) == Approx(0.75).epsilon(0.001));
+    CHECK(report.parameters[1].value.starts_with("\"30"));
+    CHECK(report.fitted.back().mean < 1e-3);
+    CHECK(report.cross_validated.back().count == problem.rows.size());
+    CHECK(report.cross_validated.back().mean < 5e-3);
+}
+
+}  // namespace
+}  // namespace ridge::measure
