@@ -88,8 +88,8 @@ class RowPredictor {
             }
         }
         answer.operation = model::make_operation(answer.kind, answer.parameters);
-        answer.outcome = model::predict(
-            answer.operation, model::make_execution(answer.parameters), *answer.machine);
+        answer.outcome = model::predict(answer.operation, model::make_execution(answer.parameters),
+                                        *answer.machine);
     }
 
   private:
@@ -156,9 +156,15 @@ class RowWriter {
 
     void write(const CsvReader& reader, const Answer& answer, const std::string& error) {
         switch (format_) {
-            case Format::csv: write_csv_row(reader, answer, error); break;
-            case Format::json: write_json_row(reader, answer, error); break;
-            default: add_table_row(reader, answer, error); break;
+            case Format::csv:
+                write_csv_row(reader, answer, error);
+                break;
+            case Format::json:
+                write_json_row(reader, answer, error);
+                break;
+            default:
+                add_table_row(reader, answer, error);
+                break;
         }
     }
 
@@ -174,8 +180,8 @@ class RowWriter {
         line_ += reader.raw();
         for (std::size_t i = reader.cells().size(); i < columns_.size(); ++i) line_ += ',';
         line_ += ',';
-        append_result_cells(line_, error.empty() ? answer.outcome
-                                                 : model::Outcome(model::NotModelled{error}));
+        append_result_cells(
+            line_, error.empty() ? answer.outcome : model::Outcome(model::NotModelled{error}));
         line_ += '\n';
         if (line_.size() > std::size_t{1} << 16) flush();
     }

@@ -20,10 +20,10 @@ namespace ridge::cli {
 enum class Format { table, json, csv, markdown };
 
 struct BatchOptions {
-    std::string file;                         ///< "-" is the context's input
-    std::string gpu;                          ///< for rows without one; may be empty
+    std::string file;                               ///< "-" is the context's input
+    std::string gpu;                                ///< for rows without one; may be empty
     std::optional<model::OperationKind> operation;  ///< for rows without `op`
-    model::Parameters defaults;               ///< fields for rows that leave them empty
+    model::Parameters defaults;                     ///< fields for rows that leave them empty
     Format format = Format::csv;
 };
 

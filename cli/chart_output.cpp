@@ -11,7 +11,7 @@ namespace ridge::cli {
 void add_chart_options(CLI::App& app, ChartOutput& output) {
     app.add_option("-o,--output", output.file, "file: .svg, .html, .png or .pdf (else terminal)")
         ->type_name("FILE");
-    app.add_option("--rows", output.rows, "height of the drawing in the terminal")
+    app.add_option("--height", output.rows, "height of the drawing in the terminal")
         ->check(CLI::Range(6, 200));
     app.add_flag("--ascii", output.ascii, "draw with ASCII characters only");
 }

@@ -18,7 +18,7 @@ struct ChartOutput {
     bool ascii = false;
 };
 
-/// Adds -o, --rows and --ascii.
+/// Adds -o, --height and --ascii.
 void add_chart_options(CLI::App& app, ChartOutput& output);
 
 /// Writes the file (and says so on `err`), or draws on `out`. InputError when it cannot be written.

@@ -79,12 +79,12 @@ int calibrate_device(const Context& context, const CalibrateArguments& arguments
                             : "ridge: the device stopped working; nothing was written\n");
         return interruption.requested() ? interrupted : device_failure;
     }
-    write_results(context, calibration);
     if (!arguments.output.empty()) {
         write_file(arguments.output,
                    measure::to_overlay(calibration, base.name, base.title, base.vendor));
         context.err << "wrote " << arguments.output << '\n';
     }
+    write_results(context, calibration);
     return success;
 }
 
@@ -99,7 +99,7 @@ Action build_calibrate(CLI::App& app, std::span<const std::string>) {
     app.footer(
         "Examples:\n"
         "  ridge calibrate -o my-gpu.toml\n"
-        "  ridge predict matmul --m 4096 --n 4096 --k 4096 --gpu h200-sxm --gpu-file my-gpu.toml");
+        "  ridge predict matmul --m 64 --n 64 --k 64 --gpu-file my-gpu.toml");
     return [arguments](const Context& context) { return calibrate_device(context, *arguments); };
 }
 

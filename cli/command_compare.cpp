@@ -52,7 +52,7 @@ Table comparison_table(const std::vector<Answer>& answers) {
     for (const Answer& answer : answers) {
         const auto* p = std::get_if<model::Prediction>(&answer.outcome);
         if (p == nullptr) {
-            table.rows.push_back({answer.machine->name, "",  "", "",
+            table.rows.push_back({answer.machine->name, "", "", "",
                                   std::get<model::NotModelled>(answer.outcome).reason, "", ""});
             continue;
         }
@@ -63,8 +63,9 @@ Table comparison_table(const std::vector<Answer>& answers) {
             {answer.machine->name, format(p->time), format(p->low) + " - " + format(p->high),
              format_number(first / p->time, 3) + "x", std::string(name_of(p->bound)),
              computes ? format(rate) : format(p->work.dram() / p->time),
-             computes ? format_number(100.0 * (rate / p->peak), 3) + " %"
-                      : format_number(100.0 * (p->work.dram() / p->time / p->bandwidth), 3) + " %"});
+             computes
+                 ? format_number(100.0 * (rate / p->peak), 3) + " %"
+                 : format_number(100.0 * (p->work.dram() / p->time / p->bandwidth), 3) + " %"});
     }
     return table;
 }

@@ -84,7 +84,8 @@ void write_bash(std::ostream& out, const std::map<std::string, Words>& commands)
            "    --gpu) COMPREPLY=($(compgen -W \""
         << gpu_names()
         << "\" -- \"$word\")); return ;;\n"
-           "    --from|--gpu-file|--records|-o|check) COMPREPLY=($(compgen -f -- \"$word\")); return ;;\n"
+           "    --from|--gpu-file|--records|-o|check) COMPREPLY=($(compgen -f -- \"$word\")); "
+           "return ;;\n"
            "  esac\n"
            "  case \"${COMP_WORDS[1]}\" in\n";
     for (const auto& [name, words] : commands) {
@@ -95,7 +96,8 @@ void write_bash(std::ostream& out, const std::map<std::string, Words>& commands)
 }
 
 void write_zsh(std::ostream& out, const std::map<std::string, Words>& commands) {
-    out << "#compdef ridge\n# zsh completion of ridge: ridge completions zsh > \"${fpath[1]}/_ridge\"\n"
+    out << "#compdef ridge\n# zsh completion of ridge: ridge completions zsh > "
+           "\"${fpath[1]}/_ridge\"\n"
            "_ridge() {\n"
            "  if (( CURRENT == 2 )); then\n"
            "    compadd --";
@@ -115,12 +117,23 @@ void write_zsh(std::ostream& out, const std::map<std::string, Words>& commands) 
     out << "  esac\n}\ncompdef _ridge ridge 2>/dev/null\n";
 }
 
+/// The inside of a text in single quotes, as fish escapes it.
+std::string quoted(std::string_view text) {
+    std::string escaped;
+    for (const char c : text) {
+        if (c == '\'' || c == '\\') escaped += '\\';
+        escaped += c;
+    }
+    return escaped;
+}
+
 void write_fish(std::ostream& out, const std::map<std::string, Words>& commands) {
-    out << "# fish completion of ridge: ridge completions fish > ~/.config/fish/completions/ridge.fish\n"
+    out << "# fish completion of ridge: ridge completions fish > "
+           "~/.config/fish/completions/ridge.fish\n"
            "complete -c ridge -n __fish_use_subcommand -f\n";
     for (const CommandInfo& command : command_table()) {
         out << "complete -c ridge -n __fish_use_subcommand -a " << command.name << " -d '"
-            << command.help << "'\n";
+            << quoted(command.help) << "'\n";
     }
     for (const auto& [name, words] : commands) {
         const std::string condition = "'__fish_seen_subcommand_from " + name + "'";

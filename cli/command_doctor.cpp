@@ -1,9 +1,11 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <ostream>
+#include <sstream>
 
 #include "cli/commands.h"
 #include "cli/device_option.h"
@@ -141,16 +143,17 @@ void write_json(const Context& context, const std::vector<Finding>& findings) {
 }
 
 void write_findings(const Context& context, const std::vector<Finding>& findings) {
-    const auto width = static_cast<std::size_t>(std::max(40, context.width));
+    constexpr std::size_t indent = 22;
+    const auto width = static_cast<std::size_t>(std::max(60, context.width));
     for (const Finding& finding : findings) {
         context.out << wrap(fmt::format("{} {:<16} {}", finding.well ? "ok  " : "MISS",
                                         finding.subject, finding.found),
-                            width, 22)
+                            width, indent)
                     << '\n';
-        if (!finding.remedy.empty()) {
-            context.out << wrap(fmt::format("     {:<16} remedy: {}", "", finding.remedy), width,
-                                22)
-                        << '\n';
+        if (finding.remedy.empty()) continue;
+        std::istringstream lines(wrap("remedy: " + finding.remedy, width - indent, 0));
+        for (std::string line; std::getline(lines, line);) {
+            context.out << std::string(indent, ' ') << line << '\n';
         }
     }
 }

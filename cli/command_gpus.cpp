@@ -91,7 +91,8 @@ int show_gpu(const Context& context, const GpusOptions& options) {
     context.out << gpu.title << " (" << gpu.name << ")\n";
     std::string aliases;
     for (const std::string& alias : gpu.aliases) aliases += (aliases.empty() ? "" : ", ") + alias;
-    if (!aliases.empty()) context.out << "  " << wrap("also called: " + aliases, width - 2, 2) << '\n';
+    if (!aliases.empty())
+        context.out << "  " << wrap("also called: " + aliases, width - 2, 2) << '\n';
     if (!gpu.inherits.empty()) context.out << "  inherits: " << gpu.inherits << '\n';
     for (const hardware::ListedField& field : hardware::list_fields(gpu)) {
         write_field(context, field);

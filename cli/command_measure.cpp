@@ -223,7 +223,7 @@ Action build_measure(CLI::App& app, std::span<const std::string> arguments) {
         "Examples:\n"
         "  ridge measure matmul --m 4096 --n 4096 --k 4096 --dtype bf16\n"
         "  ridge measure --suite quick -o records/\n"
-        "Exit code 3 when there is no device or a kernel computes wrongly, 130 after Ctrl-C.");
+        "Exit code 3: no device, or a kernel computes wrongly; 130: Ctrl-C.");
     return [options](const Context& context) { return measure_all(context, *options); };
 }
 

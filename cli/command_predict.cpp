@@ -59,9 +59,8 @@ void write_answers(const Context& context, const std::vector<Answer>& answers, F
 void write_workload_total(const Context& context, const std::vector<Answer>& answers) {
     model::Workload workload;
     for (const Answer& answer : answers) workload.push_back(answer.operation);
-    const model::WorkloadPrediction total =
-        model::predict(workload, model::make_execution(answers.front().parameters),
-                       *answers.front().machine);
+    const model::WorkloadPrediction total = model::predict(
+        workload, model::make_execution(answers.front().parameters), *answers.front().machine);
     write_workload(context, total, answers.size());
 }
 
@@ -123,10 +122,11 @@ Action build_predict(CLI::App& app, std::span<const std::string> arguments) {
         ->type_name("FILE");
     app.footer(
         "Examples:\n"
-        "  ridge predict matmul --m 4096 --n 4096 --k 4096 --dtype bf16 --gpu h100-sxm --explain\n"
-        "  ridge predict attention --heads 32 --kv-heads 8 --seq 4096 --head-dim 128 --causal \\\n"
-        "      --impl flash2 --gpu a100-sxm-80gb\n"
-        "  ridge predict elementwise --expr \"gelu(x + bias)\" --elements 16777216 --gpu h100-sxm\n"
+        "  ridge predict matmul --m 4096 --n 4096 --k 4096 --gpu h100-sxm --explain\n"
+        "  ridge predict attention --heads 32 --kv-heads 8 --seq 4096 --head-dim 128 \\\n"
+        "      --causal --impl flash2 --gpu a100-sxm-80gb\n"
+        "  ridge predict elementwise --expr \"gelu(x + bias)\" --elements 16777216 \\\n"
+        "      --gpu h100-sxm\n"
         "  ridge predict --from shapes.csv --format csv --gpu h200-sxm");
     return [options](const Context& context) {
         if (!options->from.empty()) return predict_many(context, *options);

@@ -1,5 +1,5 @@
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include <memory>
 #include <ostream>
@@ -41,26 +41,49 @@ Answer answer_for(const std::string& text, const model::Parameters& defaults,
     answer.parameters = parsed.parameters;
     answer.operation = model::make_operation(parsed.kind, parsed.parameters);
     answer.machine = &machine;
-    answer.outcome = model::predict(answer.operation, model::make_execution(parsed.parameters), machine);
+    answer.outcome =
+        model::predict(answer.operation, model::make_execution(parsed.parameters), machine);
     return answer;
 }
 
-/// The shapes without the type, which the chart's title names: "matmul 4096x4096x4096".
+/// Operation and shape in few letters: "matmul 4096x4096x4096", "attention 32x4096x128".
+struct ShortLabel {
+    std::string operator()(const model::Matmul& op) const {
+        const std::string batch = op.batch > 1 ? fmt::format("{}x ", op.batch) : "";
+        return fmt::format("matmul {}{}x{}x{}", batch, op.m, op.n, op.k);
+    }
+    std::string operator()(const model::Attention& op) const {
+        const bool decode = op.seq_q != op.seq_kv;
+        const std::string tokens =
+            decode ? fmt::format("{}:{}", op.seq_q, op.seq_kv) : std::to_string(op.seq_q);
+        return fmt::format("attention {}x{}x{}", op.batch * op.heads, tokens, op.head_dim);
+    }
+    std::string operator()(const model::Elementwise& op) const {
+        return fmt::format("{}, {}", op.expression.text(), op.elements);
+    }
+    std::string operator()(const model::Copy& op) const {
+        return fmt::format("copy {}", op.elements);
+    }
+    std::string operator()(const model::Collective& op) const {
+        return fmt::format("{} {} B", name_of(model::Operation(op)), op.bytes);
+    }
+    template <class Rows>
+    std::string operator()(const Rows& op) const {
+        return fmt::format("{} {}x{}", name_of(model::Operation(op)), op.rows, op.cols);
+    }
+};
+
 std::string label_of(const Answer& answer) {
-    std::string label(model::info_of(answer.kind).name);
-    for (const model::FieldInfo& info : model::field_table()) {
-        const bool shape = info.kind == model::FieldKind::count ||
-                           info.field == model::Field::impl || info.field == model::Field::expr;
-        if (!shape || !answer.parameters.has(info.field) || !applies(answer.kind, info.field)) continue;
-        label += info.kind == model::FieldKind::count
-                     ? fmt::format(" {}={}", info.name, answer.parameters.count(info.field))
-                     : " " + answer.parameters.text(info.field);
+    std::string label = std::visit(ShortLabel{}, answer.operation);
+    if (answer.parameters.has(model::Field::impl)) {
+        label += " " + answer.parameters.text(model::Field::impl);
     }
     return label;
 }
 
-std::vector<plot::Term> tooltip_of(const model::Prediction& p) {
+std::vector<plot::Term> tooltip_of(const Answer& answer, const model::Prediction& p) {
     std::vector<plot::Term> terms{
+        {"question", title_of(answer.kind, answer.parameters)},
         {"time", format(p.time)},
         {"80 % band", format(p.low) + " to " + format(p.high)},
         {"bound", fmt::format("{} ({})", name_of(p.bound), name_of(p.limiter))},
@@ -87,13 +110,14 @@ void add_point(plot::Roofline& chart, const Answer& answer) {
         return;
     }
     const Flop flop = p->work.flop();
-    chart.points.push_back({.name = label_of(answer),
-                            .x = p->intensity.base(),
-                            .y = (flop / p->time).base() / tera,
-                            .origin = plot::Origin::predicted,
-                            .low = p->high > Time{} ? std::optional((flop / p->high).base() / tera) : std::nullopt,
-                            .high = p->low > Time{} ? std::optional((flop / p->low).base() / tera) : std::nullopt,
-                            .terms = tooltip_of(*p)});
+    chart.points.push_back(
+        {.name = label_of(answer),
+         .x = p->intensity.base(),
+         .y = (flop / p->time).base() / tera,
+         .origin = plot::Origin::predicted,
+         .low = p->high > Time{} ? std::optional((flop / p->high).base() / tera) : std::nullopt,
+         .high = p->low > Time{} ? std::optional((flop / p->low).base() / tera) : std::nullopt,
+         .terms = tooltip_of(answer, *p)});
 }
 
 void add_memory_roof(plot::Roofline& chart, const std::string& name,

@@ -1,5 +1,5 @@
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <map>
@@ -83,7 +83,8 @@ Plan plan_of(const SweepOptions& options) {
         if (!range.follows.empty()) {
             followers[field] = range.follows;
         } else {
-            plan.swept.push_back({.field = field, .values = std::move(range.values), .followers = {}});
+            plan.swept.push_back(
+                {.field = field, .values = std::move(range.values), .followers = {}});
         }
     }
     for (const auto& [field, leader] : followers) attach_follower(plan, field, leader);
@@ -155,7 +156,8 @@ void write_points_csv(const Context& context, const Plan& plan, const model::Mac
     const std::string prefix = std::string(model::info_of(plan.kind).name) + "," + machine.name;
     visit_points(context, plan, machine, [&](const Answer& answer) {
         line += prefix;
-        for (const Field field : fields) line += "," + std::to_string(answer.parameters.count(field));
+        for (const Field field : fields)
+            line += "," + std::to_string(answer.parameters.count(field));
         line += ',';
         append_result_cells(line, answer.outcome);
         line += '\n';
@@ -195,8 +197,8 @@ Ordinate ordinate_of(const SweepOptions& options, model::OperationKind kind) {
     if (options.y == "rate") return Ordinate::rate;
     if (options.y == "bandwidth") return Ordinate::bandwidth;
     if (options.y == "time") return Ordinate::time;
-    const bool computes = kind == model::OperationKind::matmul ||
-                          kind == model::OperationKind::attention;
+    const bool computes =
+        kind == model::OperationKind::matmul || kind == model::OperationKind::attention;
     return computes ? Ordinate::rate : Ordinate::bandwidth;
 }
 
@@ -226,8 +228,7 @@ std::optional<plot::SeriesPoint> point_of(const Answer& answer, double x, Ordina
 std::string class_of(const Plan& plan, const Answer& answer) {
     if (plan.swept.size() > 1) {
         const Field second = plan.swept[1].field;
-        return fmt::format("{} = {}", model::info_of(second).name,
-                           answer.parameters.count(second));
+        return fmt::format("{} = {}", model::info_of(second).name, answer.parameters.count(second));
     }
     if (plan.kind != model::OperationKind::matmul) return "predicted";
     const std::int64_t value = answer.parameters.count(plan.swept.front().field);
@@ -239,9 +240,12 @@ std::string class_of(const Plan& plan, const Answer& answer) {
 
 plot::Axis ordinate_axis(Ordinate ordinate) {
     switch (ordinate) {
-        case Ordinate::rate: return {.title = "Rate", .unit = "TFLOP/s"};
-        case Ordinate::bandwidth: return {.title = "DRAM bandwidth", .unit = "GB/s"};
-        case Ordinate::time: break;
+        case Ordinate::rate:
+            return {.title = "Rate", .unit = "TFLOP/s"};
+        case Ordinate::bandwidth:
+            return {.title = "DRAM bandwidth", .unit = "GB/s"};
+        case Ordinate::time:
+            break;
     }
     return {.title = "Time", .unit = "us", .scale = plot::Scale::log};
 }
@@ -258,16 +262,16 @@ void draw_sweep(const Context& context, const SweepOptions& options, const Plan&
                 const model::Machine& machine) {
     constexpr std::int64_t most_drawn = 20'000;
     if (plan.size() > most_drawn) {
-        throw InputError("a chart holds at most 20000 points, the sweep has " +
-                         std::to_string(plan.size()), {}, "use --format csv");
+        throw InputError(
+            "a chart holds at most 20000 points, the sweep has " + std::to_string(plan.size()), {},
+            "use --format csv");
     }
     const Ordinate ordinate = ordinate_of(options, plan.kind);
     std::map<std::string, plot::Series> classes;
     std::int64_t skipped = 0;
     std::optional<FlopRate> peak;
     visit_points(context, plan, machine, [&](const Answer& answer) {
-        const double x =
-            static_cast<double>(answer.parameters.count(plan.swept.front().field));
+        const double x = static_cast<double>(answer.parameters.count(plan.swept.front().field));
         if (auto point = point_of(answer, x, ordinate)) {
             plot::Series& series = classes[class_of(plan, answer)];
             series.points.push_back(std::move(*point));
@@ -283,7 +287,8 @@ void draw_sweep(const Context& context, const SweepOptions& options, const Plan&
     const bool by_alignment = plan.swept.size() == 1 && plan.kind == model::OperationKind::matmul;
     for (auto& [name, series] : classes) {
         series.name = name;
-        series.drawing = by_alignment && classes.size() > 1 ? plot::Drawing::scatter : plot::Drawing::line;
+        series.drawing =
+            by_alignment && classes.size() > 1 ? plot::Drawing::scatter : plot::Drawing::line;
         sweep.series.push_back(std::move(series));
     }
     if (peak && ordinate == Ordinate::rate) {
@@ -318,7 +323,8 @@ Action build_sweep(CLI::App& app, std::span<const std::string> arguments) {
     app.footer(
         "A count may be a range: first:last:step, first:last:*factor, a,b,c, or @field.\n"
         "Example:\n"
-        "  ridge sweep matmul --m 1024:8192:128 --n @m --k @m --gpu a100-sxm-80gb -o sweep.svg");
+        "  ridge sweep matmul --m 1024:8192:128 --n @m --k @m --gpu a100-sxm-80gb \\\n"
+        "      -o sweep.svg");
     return [options](const Context& context) { return sweep(context, *options); };
 }
 

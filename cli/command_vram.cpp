@@ -1,5 +1,5 @@
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -49,8 +49,8 @@ Need need_of(const VramOptions& options) {
     need.operation = model::make_operation(options.operation.kind(), parameters);
     need.pass = model::parse_pass(options.pass);
     need.title = title_of(options.operation.kind(), parameters) + ", " + options.pass;
-    need.footprint = model::footprint(
-        need.operation, model::make_execution(parameters).implementation, need.pass);
+    need.footprint = model::footprint(need.operation,
+                                      model::make_execution(parameters).implementation, need.pass);
     if (!options.backend.empty()) {
         const auto* attention = std::get_if<model::Attention>(&need.operation);
         if (attention == nullptr) throw InputError("backend: only attention has backends");
@@ -81,18 +81,20 @@ std::string decimal(Bytes bytes) {
 }
 
 /// Decimal and binary, because sources use either.
-std::string both(Bytes bytes) { return decimal(bytes) + " (" + format_capacity(bytes) + ")"; }
+std::string both(Bytes bytes) {
+    return decimal(bytes) + " (" + format_capacity(bytes) + ")";
+}
 
 void write_parts(const Context& context, const Need& need) {
-    Table table{.columns = {{"  tensor"}, {"phase"}, {"bytes", Align::right},
-                            {"binary", Align::right}},
-                .rows = {}};
+    Table table{
+        .columns = {{"  tensor"}, {"phase"}, {"bytes", Align::right}, {"binary", Align::right}},
+        .rows = {}};
     for (const model::Allocation& part : need.footprint.parts) {
         table.rows.push_back({"  " + std::string(part.name), std::string(name_of(part.phase)),
                               decimal(part.bytes), format_capacity(part.bytes)});
     }
-    table.rows.push_back({"  total", "", decimal(need.footprint.total()),
-                          format_capacity(need.footprint.total())});
+    table.rows.push_back(
+        {"  total", "", decimal(need.footprint.total()), format_capacity(need.footprint.total())});
     write_text(context.out, table);
 }
 
@@ -107,11 +109,11 @@ void write_one_head_note(const Context& context, const Need& need) {
     const model::OneHeadFormula rule = model::one_head_formula(*attention);
     if (rule.factor <= 1.0) return;
     context.out << '\n';
-    write_sentence(context,
-                   fmt::format("The common formula seq^2 x element size gives {}: one head of one "
-                               "sample. It omits heads and batch; the score matrix of all {} is {}.",
-                               both(rule.one_score_matrix), format_number(rule.factor, 6),
-                               both(rule.all_score_matrices)));
+    write_sentence(
+        context, fmt::format("The common formula seq^2 x element size gives {}: one head of one "
+                             "sample. It omits heads and batch; the score matrix of all {} is {}.",
+                             both(rule.one_score_matrix), format_number(rule.factor, 6),
+                             both(rule.all_score_matrices)));
 }
 
 void write_sdpa(const Context& context, const Need& need) {
@@ -134,10 +136,10 @@ void write_fit(const Context& context, const Need& need) {
     const Bytes total = need.footprint.total();
     const bool fits = total <= *need.capacity;
     context.out << '\n';
-    write_sentence(context, fmt::format("{} into {} with {}: {} of it.",
-                                        fits ? "Fits" : "Does not fit", need.device,
-                                        format_capacity(*need.capacity),
-                                        format_number(100.0 * (total / *need.capacity), 3) + " %"));
+    write_sentence(context,
+                   fmt::format("{} into {} with {}: {} of it.", fits ? "Fits" : "Does not fit",
+                               need.device, format_capacity(*need.capacity),
+                               format_number(100.0 * (total / *need.capacity), 3) + " %"));
     write_sentence(context,
                    "Besides, a process holds its context (0.3 to 0.6 GB) and library workspaces, "
                    "and an allocator rounds up.");
@@ -148,9 +150,8 @@ nlohmann::ordered_json json_of(const Need& need) {
     json["total_bytes"] = need.footprint.total().base();
     nlohmann::ordered_json parts = nlohmann::ordered_json::array();
     for (const model::Allocation& part : need.footprint.parts) {
-        parts.push_back({{"name", part.name},
-                         {"phase", name_of(part.phase)},
-                         {"bytes", part.bytes.base()}});
+        parts.push_back(
+            {{"name", part.name}, {"phase", name_of(part.phase)}, {"bytes", part.bytes.base()}});
     }
     json["parts"] = std::move(parts);
     if (const auto* attention = std::get_if<model::Attention>(&need.operation)) {
@@ -199,9 +200,10 @@ Action build_vram(CLI::App& app, std::span<const std::string> arguments) {
     add_format_option(app, options->format, "table|json");
     app.footer(
         "Examples:\n"
-        "  ridge vram attention --seq 131072 --heads 32 --head-dim 128 --dtype fp16 --impl standard\n"
-        "  ridge vram attention --seq 4096 --heads 32 --head-dim 128 --impl flash2 --pass training \\\n"
-        "      --gpu h100-sxm");
+        "  ridge vram attention --seq 131072 --heads 32 --head-dim 128 --dtype fp16 \\\n"
+        "      --impl standard\n"
+        "  ridge vram attention --seq 4096 --heads 32 --head-dim 128 --impl flash2 \\\n"
+        "      --pass training --gpu h100-sxm");
     return [options](const Context& context) { return vram(context, *options); };
 }
 

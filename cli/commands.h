@@ -38,6 +38,7 @@ Action build_vram(CLI::App& app, std::span<const std::string> arguments);
 Action build_roofline(CLI::App& app, std::span<const std::string> arguments);
 Action build_sweep(CLI::App& app, std::span<const std::string> arguments);
 Action build_compare(CLI::App& app, std::span<const std::string> arguments);
+Action build_fit(CLI::App& app, std::span<const std::string> arguments);
 Action build_gpus(CLI::App& app, std::span<const std::string> arguments);
 Action build_measure(CLI::App& app, std::span<const std::string> arguments);
 Action build_calibrate(CLI::App& app, std::span<const std::string> arguments);

@@ -46,7 +46,8 @@ std::size_t CsvReader::find_row_end() {
                 const auto* const start = buffer_.data() + scanned;
                 const std::size_t left = buffer_.size() - scanned;
                 const auto* const end = static_cast<const char*>(std::memchr(start, '\n', left));
-                const std::size_t span = end == nullptr ? left : static_cast<std::size_t>(end - start);
+                const std::size_t span =
+                    end == nullptr ? left : static_cast<std::size_t>(end - start);
                 const auto* const quote = static_cast<const char*>(std::memchr(start, '"', span));
                 if (quote == nullptr) {
                     if (end != nullptr) return scanned + span;

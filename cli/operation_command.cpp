@@ -20,8 +20,9 @@ OperationArgument::OperationArgument(CLI::App& app, std::span<const std::string>
 
 model::OperationKind OperationArgument::kind() const {
     if (!kind_) {
-        throw InputError("op is missing", {},
-                         "the operation comes first, for example: ridge predict matmul --m 4096 ...");
+        throw InputError(
+            "op is missing", {},
+            "the operation comes first, for example: ridge predict matmul --m 4096 ...");
     }
     return *kind_;
 }

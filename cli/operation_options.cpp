@@ -14,10 +14,23 @@ std::string option_name(model::Field field) {
 
 constexpr std::string_view value_name(model::FieldKind kind) {
     switch (kind) {
-        case model::FieldKind::count: return "COUNT";
-        case model::FieldKind::word: return "WORD";
-        default: return "TEXT";
+        case model::FieldKind::count:
+            return "COUNT";
+        case model::FieldKind::word:
+            return "WORD";
+        default:
+            return "TEXT";
     }
+}
+
+/// The help of a field; for the implementation, with those that the operation has.
+std::string help_of(const model::FieldInfo& info, const model::OperationInfo& operation) {
+    if (info.field != model::Field::impl) return std::string(info.help);
+    std::string words = "auto";
+    for (const model::Implementation implementation : operation.implementations) {
+        words += ", " + std::string(name_of(implementation));
+    }
+    return "implementation: " + words;
 }
 
 }  // namespace
@@ -26,7 +39,7 @@ OperationOptions::OperationOptions(CLI::App& app, model::OperationKind kind) {
     const model::OperationInfo& operation = model::info_of(kind);
     const auto add = [&](model::Field field, bool required) {
         const model::FieldInfo& info = model::info_of(field);
-        const std::string help = std::string(info.help) + (required ? " (required)" : "");
+        const std::string help = help_of(info, operation) + (required ? " (required)" : "");
         if (info.kind == model::FieldKind::flag) {
             app.add_flag(option_name(field), flags_[field], help)->group("Operation");
             return;

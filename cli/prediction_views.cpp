@@ -10,6 +10,7 @@
 
 #include "cli/table.h"
 #include "hardware/units.h"
+#include "model/advice.h"
 #include "model/explain.h"
 
 namespace ridge::cli {
@@ -56,7 +57,9 @@ std::string rate_text(const Prediction& p) {
 
 std::string work_text(const model::Work& work) {
     std::string text;
-    const auto add = [&text](const std::string& part) { text += (text.empty() ? "" : ", ") + part; };
+    const auto add = [&text](const std::string& part) {
+        text += (text.empty() ? "" : ", ") + part;
+    };
     if (work.tensor > Flop{}) add(format(work.tensor) + " on tensor cores");
     if (work.fma > Flop{}) add(format(work.fma) + " on the vector pipe");
     if (work.special > 0.0) add(format_number(work.special * 1e-6, 3) + " M special functions");
@@ -75,16 +78,17 @@ std::string traffic_text(const model::Work& work) {
 }
 
 std::string tiling_text(const model::Tiling& tiling) {
-    return fmt::format("{}x{}, {} tiles{}, {} wave{} ({} % full)", tiling.tile.m, tiling.tile.n,
-                       tiling.tiles,
-                       tiling.split > 1 ? fmt::format(" x {} splits", tiling.split) : "",
-                       tiling.waves, tiling.waves == 1 ? "" : "s",
-                       format_number(100.0 * tiling.wave_efficiency, 3));
+    return fmt::format(
+        "{}x{}, {} tiles{}, {} wave{} ({} % full)", tiling.tile.m, tiling.tile.n, tiling.tiles,
+        tiling.split > 1 ? fmt::format(" x {} splits", tiling.split) : "", tiling.waves,
+        tiling.waves == 1 ? "" : "s", format_number(100.0 * tiling.wave_efficiency, 3));
 }
 
 void write_terms(const Context& context, const Prediction& p) {
     context.out << '\n';
-    Table table{.columns = {{"  term"}, {"amount", Align::right}, {"rate", Align::right},
+    Table table{.columns = {{"  term"},
+                            {"amount", Align::right},
+                            {"rate", Align::right},
                             {"time", Align::right}},
                 .rows = {}};
     for (const model::Term& term : p.terms) {
@@ -100,8 +104,8 @@ void write_terms(const Context& context, const Prediction& p) {
             amount = format_traffic(Bytes::from_base(term.amount));
             rate = format(Bandwidth::from_base(term.rate));
         }
-        table.rows.push_back({"  " + std::string(name_of(term.resource)), amount, rate,
-                              format(term.time)});
+        table.rows.push_back(
+            {"  " + std::string(name_of(term.resource)), amount, rate, format(term.time)});
     }
     write_text(context.out, table);
 }
@@ -109,8 +113,7 @@ void write_terms(const Context& context, const Prediction& p) {
 void write_prediction(const Context& context, const Answer& answer, const Prediction& p,
                       Detail detail) {
     write_line(context, "time", band_text(p));
-    write_line(context, "bound",
-               fmt::format("{} ({})", name_of(p.bound), name_of(p.limiter)));
+    write_line(context, "bound", fmt::format("{} ({})", name_of(p.bound), name_of(p.limiter)));
     if (const std::string rate = rate_text(p); !rate.empty()) write_line(context, "rate", rate);
     write_line(context, "work", work_text(p.work));
     if (p.work.dram() > Bytes{}) write_line(context, "traffic", traffic_text(p.work));
@@ -130,6 +133,12 @@ void write_prediction(const Context& context, const Answer& answer, const Predic
         if (line.rfind("Note:", 0) == 0) continue;
         context.out << "  " << wrap(line, width - 2, 2) << '\n';
     }
+    const auto advice = advise(answer.operation, model::make_execution(answer.parameters), p,
+                               *answer.machine);
+    if (!advice.empty()) context.out << "\n  What would help:\n";
+    for (const model::Advice& item : advice) {
+        context.out << "  - " << wrap(describe(item), width - 4, 4) << '\n';
+    }
 }
 
 ordered_json terms_json(const Prediction& p) {
@@ -140,8 +149,8 @@ ordered_json terms_json(const Prediction& p) {
         if (term.rate > 0.0) {
             const bool compute = is_pipe(term.resource);
             const char* unit = term.resource == model::Resource::special ? "op"
-                               : compute                                  ? "flop"
-                                                                          : "bytes";
+                               : compute                                 ? "flop"
+                                                                         : "bytes";
             entry[unit] = term.amount;
             entry[std::string(unit) + "_per_s"] = term.rate;
         }
@@ -190,6 +199,17 @@ void add_prediction(ordered_json& json, const Prediction& p) {
     json["notes"] = std::move(notes);
 }
 
+ordered_json advice_json(const Answer& answer, const Prediction& p) {
+    ordered_json list = ordered_json::array();
+    for (const model::Advice& advice : advise(
+             answer.operation, model::make_execution(answer.parameters), p, *answer.machine)) {
+        list.push_back({{"change", advice.change},
+                        {"time_us", advice.time.in(units::us)},
+                        {"speed_up", advice.speed_up}});
+    }
+    return list;
+}
+
 }  // namespace
 
 std::string title_of(model::OperationKind kind, const model::Parameters& parameters) {
@@ -225,8 +245,7 @@ void write_workload(const Context& context, const model::WorkloadPrediction& tot
                            format(total.high)));
     write_line(context, "work", work_text(total.work));
     write_line(context, "traffic", traffic_text(total.work));
-    write_line(context, "footprint",
-               "largest of them " + format_capacity(total.largest_footprint));
+    write_line(context, "footprint", "largest of them " + format_capacity(total.largest_footprint));
     if (total.not_modelled > 0) {
         write_line(context, "not modelled", std::to_string(total.not_modelled) + " of them");
     }
@@ -252,7 +271,9 @@ ordered_json to_json(const Answer& answer) {
     if (const auto* unmodelled = std::get_if<NotModelled>(&answer.outcome)) {
         json["error"] = unmodelled->reason;
     } else {
-        add_prediction(json, std::get<Prediction>(answer.outcome));
+        const auto& prediction = std::get<Prediction>(answer.outcome);
+        add_prediction(json, prediction);
+        json["advice"] = advice_json(answer, prediction);
     }
     return json;
 }
@@ -284,8 +305,8 @@ void append_result_cells(std::string& line, const Outcome& outcome) {
     line += name_of(p.bound);
     line += ',';
     line += name_of(p.limiter);
-    for (const double value : {p.work.flop().base(), p.work.dram().base(), p.work.l2.base(),
-                               p.intensity.base()}) {
+    for (const double value :
+         {p.work.flop().base(), p.work.dram().base(), p.work.l2.base(), p.intensity.base()}) {
         line += ',';
         append_number(line, value);
     }

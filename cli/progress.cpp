@@ -17,8 +17,7 @@ void Progress::count(std::int64_t done) {
     constexpr std::int64_t stride = 1024;
     if (!context_.terminal || done % stride != 0) return;
     const steady_clock::time_point now = steady_clock::now();
-    if (now - start_ < std::chrono::seconds(1) ||
-        now - shown_ < std::chrono::milliseconds(500)) {
+    if (now - start_ < std::chrono::seconds(1) || now - shown_ < std::chrono::milliseconds(500)) {
         return;
     }
     shown_ = now;

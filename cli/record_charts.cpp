@@ -25,6 +25,33 @@ std::string class_name(const Record& record) {
                        name_of(record.question.execution.implementation));
 }
 
+/// Short and yet one of its kind among records of one type: "matmul wgmma 4096x4096x4096".
+std::string label_of(const Record& record) {
+    const measure::Question& question = record.question;
+    const model::OperationText text =
+        model::parse_operation(measure::canonical_text(question.operation));
+    std::string shape;
+    std::string rest;
+    for (const model::FieldInfo& info : model::field_table()) {
+        if (!text.parameters.has(info.field) || info.field == Field::dtype) continue;
+        const std::string value = text.parameters.text(info.field);
+        if (info.kind == model::FieldKind::count) {
+            shape += (shape.empty() ? " " : "x") + value;
+        } else {
+            rest += " " + (info.kind == model::FieldKind::flag ? std::string(info.name) : value);
+        }
+    }
+    if (question.execution.l2 == model::L2State::cold) rest += " cold";
+    if (question.execution.launch != model::LaunchMode::kernel) {
+        rest += " " + std::string(name_of(question.execution.launch));
+    }
+    if (question.pattern != measure::DataPattern::normal) {
+        rest += " " + std::string(name_of(question.pattern));
+    }
+    return fmt::format("{} {}{}{}", name_of(question.operation),
+                       name_of(question.execution.implementation), shape, rest);
+}
+
 std::vector<plot::Term> tooltip(const Comparison& comparison, const Record& record) {
     std::vector<plot::Term> terms{{"measured", format(record.time(), 4)},
                                   {"predicted", format(comparison.prediction.time, 4)},
@@ -130,6 +157,16 @@ std::vector<Record> RecordFilter::apply(std::vector<Record> records) const {
 model::Parameters parameters_of(const measure::Question& question) {
     model::Parameters parameters =
         model::parse_operation(measure::canonical_text(question.operation)).parameters;
+    // Fields that the canonical text leaves out, so that conditions can name them.
+    const auto fill = [&parameters, &question](Field field, Field source, std::int64_t otherwise) {
+        const auto kind = model::parse_operation_kind(name_of(question.operation));
+        if (!applies(kind, field) || parameters.has(field)) return;
+        parameters.set_count(field, parameters.count_or(source, otherwise));
+    };
+    fill(Field::batch, Field::batch, 1);
+    fill(Field::kv_heads, Field::heads, 1);
+    fill(Field::seq_kv, Field::seq_q, 1);
+    fill(Field::causal, Field::causal, 0);
     parameters.set(Field::impl, name_of(question.execution.implementation));
     parameters.set(Field::l2, name_of(question.execution.l2));
     parameters.set(Field::launch, name_of(question.execution.launch));
@@ -219,7 +256,7 @@ void add_record_points(plot::Roofline& chart, const Validation& validation,
         const Record& record = records[comparison.record];
         const model::Work& work = comparison.prediction.work;
         const auto* counters = std::get_if<measure::Counters>(&record.counters);
-        const std::string name = canonical_text(record.question);
+        const std::string name = label_of(record);
         std::optional<Bytes> dram;
         if (counters != nullptr && counters->dram_read && counters->dram_write) {
             dram = *counters->dram_read + *counters->dram_write;

@@ -17,8 +17,9 @@ namespace {
 using measure::Record;
 
 void write_line(const Context& context, std::string_view name, const std::string& text) {
+    constexpr std::size_t indent = 14;
     const auto width = static_cast<std::size_t>(std::max(40, context.width));
-    context.out << wrap(fmt::format("  {:<12}{}", name, text), width, 14) << '\n';
+    context.out << fmt::format("  {:<12}", name) << wrap(text, width - indent, indent) << '\n';
 }
 
 std::string percent(double fraction) {

@@ -77,9 +77,8 @@ SweepRange parse_range(std::string_view field, std::string_view text) {
     if (last < first) throw broken(field, text, "ends before it begins");
     const std::string_view step = parts.size() == 3 ? parts[2] : std::string_view("1");
     const bool factor = !step.empty() && step.front() == '*';
-    range.values = factor
-                       ? geometric(field, text, first, last, parse_count(step.substr(1), field))
-                       : arithmetic(field, text, first, last, parse_count(step, field));
+    range.values = factor ? geometric(field, text, first, last, parse_count(step.substr(1), field))
+                          : arithmetic(field, text, first, last, parse_count(step, field));
     return range;
 }
 

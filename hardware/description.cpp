@@ -75,6 +75,11 @@ std::int64_t Description::require_count(std::string_view path) const {
     return *found;
 }
 
+bool Description::has_own(std::string_view path) const {
+    const Datum* datum = find(path);
+    return datum != nullptr && !datum->inherited;
+}
+
 Provenance Description::provenance(std::string_view path) const {
     const Datum* datum = find(path);
     RIDGE_CONTRACT(datum != nullptr && !datum->sources.empty());

@@ -49,6 +49,7 @@ struct Datum {
     std::vector<Dispute> disputes;
     std::string note;
     Location location;
+    bool inherited = false;  ///< from the architecture's file, not the device's own
 };
 
 /// A redundant figure that is known to disagree by more than the usual tolerance, and why.
@@ -103,6 +104,9 @@ class Description {
     [[nodiscard]] std::optional<double> number(std::string_view path) const;
     [[nodiscard]] std::optional<std::string> text(std::string_view path) const;
     [[nodiscard]] std::int64_t require_count(std::string_view path) const;
+
+    /// Whether the device's own files give the field (false: absent, or its family's value).
+    [[nodiscard]] bool has_own(std::string_view path) const;
 
     /// The strongest provenance among the sources of a field; the field must be there.
     [[nodiscard]] Provenance provenance(std::string_view path) const;

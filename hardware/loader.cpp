@@ -264,7 +264,8 @@ class Reader {
                     .sources = read_source_keys(node, path),
                     .disputes = {},
                     .note = {},
-                    .location = value->location};
+                    .location = value->location,
+                    .inherited = false};
         if (const Node* note = node.child("note")) datum.note = string_of(*note, "note");
         if (const Node* also = node.child("also")) datum.disputes = read_disputes(*also, field);
         if (read_value(*value, field, datum)) {
@@ -438,7 +439,8 @@ Loaded load_header(std::string_view toml, const std::string& file) {
 Description inherit(Description device, const Description& parent) {
     const auto names = merge_sources(device, parent);
     for (const auto& [path, datum] : parent.data) {
-        if (!device.data.contains(path)) device.data.emplace(path, renamed(datum, names));
+        if (device.data.contains(path)) continue;
+        device.data.emplace(path, renamed(datum, names)).first->second.inherited = true;
     }
     device.tolerances.insert(device.tolerances.end(), parent.tolerances.begin(),
                              parent.tolerances.end());

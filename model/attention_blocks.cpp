@@ -73,18 +73,23 @@ std::int64_t block_ramp_sum(std::int64_t start, std::int64_t step, std::int64_t 
            (n - top) * ((cap + round) / unit);
 }
 
-/// Key blocks visited by all blocks of `q` queries of one head.
-std::int64_t visited_blocks(const Attention& attention, std::int64_t q, std::int64_t kv) {
+/// Key blocks visited by all blocks of `q` rows of one KV head, `pack` query heads folded into the
+/// rows: row r holds query r / pack. Floors of quotients nest, so folding multiplies the mask's
+/// offsets and the block of keys by `pack` and the sums stay exact.
+std::int64_t visited_blocks(const Attention& attention, std::int64_t q, std::int64_t kv,
+                            std::int64_t pack) {
     const Band band = band_of(attention);
-    const std::int64_t count = ceil_divide(attention.seq_q, q);
-    const std::int64_t keys = attention.seq_kv;
-    // The last block ends with the last query, all others after q queries.
-    const std::int64_t last_end =
-        std::clamp<std::int64_t>(attention.seq_q + band.offset + band.right, 0, keys);
+    const std::int64_t rows = attention.seq_q * pack;
+    const std::int64_t count = ceil_divide(rows, q);
+    const std::int64_t keys = attention.seq_kv * pack;
+    const std::int64_t unit = kv * pack;
+    const std::int64_t ahead = (band.offset + band.right) * pack;
+    // The last block ends with the last row, all others after q rows.
+    const std::int64_t last_end = std::clamp<std::int64_t>(rows + ahead, 0, keys);
     const std::int64_t ends =
-        block_ramp_sum(q + band.offset + band.right, q, count - 1, keys, kv, kv - 1) +
-        ceil_divide(last_end, kv);
-    const std::int64_t starts = block_ramp_sum(band.offset - band.left, q, count, keys, kv, 0);
+        block_ramp_sum(q + ahead, q, count - 1, keys, unit, unit - 1) + ceil_divide(last_end, unit);
+    const std::int64_t starts =
+        block_ramp_sum((band.offset - band.left) * pack, q, count, keys, unit, 0);
     return ends - starts;
 }
 
@@ -150,7 +155,7 @@ AttentionBlocks flash2_blocks(const Attention& attention, const AttentionContext
 
 AttentionBlocks flash3_blocks(const Attention& attention) {
     const bool local = attention.window > 0;
-    const bool causal = attention.causal && !local;
+    const bool causal = attention.causal && attention.seq_q > 1 && !local;
     const std::int64_t d = attention.head_dim;
     if (attention.direction == Direction::backward) {
         if (d > 96 && d <= 128 && !attention.causal && !local) return {.q = 80, .kv = 128};
@@ -165,6 +170,9 @@ AttentionBlocks flash3_blocks(const Attention& attention) {
                                           BlockEntry{256, {128, 128}}};
         return look_up(table, d);
     }
+    // Behind a page table, keys come by plain copies, in the blocks of a window; the causal block
+    // of d <= 64 and the one of d > 192 keep their size.
+    const bool paged = attention.kv_write && d > 64 && d <= 192;
     static constexpr std::array full{BlockEntry{64, {192, 192}}, BlockEntry{96, {192, 144}},
                                      BlockEntry{128, {128, 176}}, BlockEntry{192, {128, 112}},
                                      BlockEntry{256, {128, 80}}};
@@ -174,16 +182,24 @@ AttentionBlocks flash3_blocks(const Attention& attention) {
     static constexpr std::array windowed{BlockEntry{64, {192, 160}}, BlockEntry{96, {192, 128}},
                                          BlockEntry{128, {128, 128}}, BlockEntry{192, {128, 96}},
                                          BlockEntry{256, {128, 64}}};
-    return look_up(local ? windowed : causal ? masked : full, d);
+    return look_up(local || paged ? windowed : causal ? masked : full, d);
 }
 
-/// The smallest number of splits whose fill of the last wave is at least 85 % of the best one.
-/// `distinct` skips split counts that leave the longest part unchanged, as flash2 does.
-std::int64_t smallest_good_split(std::int64_t tiles, std::int64_t slots, std::int64_t key_blocks,
-                                 std::int64_t most, bool distinct) {
+/// What the published split heuristics differ in.
+struct SplitRule {
+    double enough = 0.85;      ///< of the best fill of the last wave
+    bool distinct = false;     ///< skip split counts that leave the longest part unchanged (flash2)
+    double short_parts = 1.0;  ///< weight of parts of fewer than four blocks
+};
+
+/// The smallest number of splits, at most 128, whose fill of the last wave is good enough; one
+/// where the tiles fill 0.8 of the slots.
+std::int64_t good_splits(std::int64_t tiles, std::int64_t slots, std::int64_t key_blocks,
+                         const SplitRule& rule) {
     constexpr std::int64_t limit = 128;
+    if (static_cast<double>(tiles) >= 0.8 * static_cast<double>(slots)) return 1;
     std::array<double, limit> fill{};
-    most = std::min({most, slots, key_blocks, limit});
+    const std::int64_t most = std::min({slots, key_blocks, limit});
     double best = 0.0;
     std::int64_t capacity = slots;  // of the waves that hold all tiles
     std::int64_t previous_part = 0;
@@ -191,7 +207,8 @@ std::int64_t smallest_good_split(std::int64_t tiles, std::int64_t slots, std::in
         const std::int64_t all = tiles * splits;
         while (capacity < all) capacity += slots;
         double filled = static_cast<double>(all) / static_cast<double>(capacity);
-        if (distinct) {
+        if (key_blocks < 4 * splits) filled *= rule.short_parts;
+        if (rule.distinct) {
             const std::int64_t part = ceil_divide(key_blocks, splits);
             if (part == previous_part) filled = 0.0;
             previous_part = part;
@@ -200,53 +217,106 @@ std::int64_t smallest_good_split(std::int64_t tiles, std::int64_t slots, std::in
         best = std::max(best, filled);
     }
     for (std::int64_t splits = 1; splits <= most; ++splits) {
-        if (fill[static_cast<std::size_t>(splits - 1)] >= 0.85 * best) return splits;
+        if (fill[static_cast<std::size_t>(splits - 1)] >= rule.enough * best) return splits;
     }
     return 1;
 }
 
+/// flash2 splits in blocks of 64 rows, counting two thread blocks per multiprocessor; behind a page
+/// table its split kernel always runs, and splits only grouped decoding.
 AttentionGrid flash2_forward_grid(const Attention& attention, const AttentionContext& context) {
-    AttentionGrid grid{.blocks = attention_blocks(attention, Implementation::flash2, context)};
-    const std::int64_t group = attention.heads / attention.kv_heads;
-    const bool folds = attention.seq_q == 1 && group > 1 && attention.window == 0 &&
-                       !context.dropout && attention.head_dim % 8 == 0;
-    if (folds) grid.pack = group;
-    if (context.dropout || context.sm_count == 0) return grid;
+    AttentionGrid grid{.blocks = attention_blocks(attention, Implementation::flash2, context),
+                       .blocks_per_sm = 2};
+    const bool folds = attention.seq_q == 1 && attention.heads > attention.kv_heads &&
+                       attention.window == 0 && !context.dropout && attention.head_dim % 8 == 0;
+    grid.few_rows = attention.seq_q == 1;
+    if (folds) {
+        grid.pack = attention.heads / attention.kv_heads;
+        grid.query_copies = attention.batch > 1 && attention.kv_heads > 1 ? 2 : 0;
+    }
     constexpr std::int64_t split_rows = 64;
     const std::int64_t split_keys = attention.head_dim <= 64    ? 256
                                     : attention.head_dim <= 128 ? 128
                                                                 : 64;
-    const std::int64_t tiles = attention.batch * (attention.heads / grid.pack) *
-                               ceil_divide(attention.seq_q * grid.pack, split_rows);
-    const std::int64_t slots = 2 * context.sm_count;
-    if (static_cast<double>(tiles) >= 0.8 * static_cast<double>(slots)) return grid;
-    grid.splits =
-        smallest_good_split(tiles, slots, ceil_divide(attention.seq_kv, split_keys), 128, true);
-    if (grid.splits > 1) grid.blocks = {.q = split_rows, .kv = split_keys};
+    const bool paged = attention.kv_write;
+    if (context.sm_count > 0 && !context.dropout && (folds || !paged)) {
+        const std::int64_t tiles = attention.batch * (attention.heads / grid.pack) *
+                                   ceil_divide(attention.seq_q * grid.pack, split_rows);
+        grid.splits = good_splits(tiles, 2 * context.sm_count,
+                                  ceil_divide(attention.seq_kv, split_keys), {.distinct = true});
+    }
+    grid.combines = grid.splits > 1;
+    if (grid.combines || paged) grid.blocks = {.q = split_rows, .kv = split_keys};
     return grid;
 }
 
-bool packs_heads(std::int64_t seq_q, std::int64_t group, std::int64_t rows) {
+/// flash3 packs the heads of a group where that fills its rows better, and always in calls of
+/// varying lengths, where a packed tile costs nothing.
+bool packs_heads(const Attention& attention, std::int64_t group, std::int64_t rows) {
     const auto fill = [rows](std::int64_t queries) {
         return static_cast<double>(queries) /
                static_cast<double>(ceil_divide(queries, rows) * rows);
     };
-    return fill(seq_q) < 0.9 * fill(seq_q * group);
+    return attention.kv_write || fill(attention.seq_q) < 0.9 * fill(attention.seq_q * group);
+}
+
+/// Splits of the keys in flash3 for `tiles` tiles of `key_blocks` blocks. Contiguous calls ask for
+/// one split but in decoding, where the heuristic chooses. A serving engine bounds the splits (32
+/// in decoding, at most 992 sequences; else a stricter heuristic) and lets a small kernel choose:
+/// as many blocks per multiprocessor as an even share of all blocks plus 10 %.
+void split_flash3_keys(AttentionGrid& grid, const Attention& attention, std::int64_t sm_count,
+                       std::int64_t tiles, std::int64_t key_blocks) {
+    if (!attention.kv_write) {
+        if (attention.seq_q == 1 && key_blocks > 4) {
+            grid.splits = good_splits(tiles, sm_count, key_blocks, {});
+        }
+        grid.combines = grid.splits > 1;
+        return;
+    }
+    std::int64_t bound = attention.batch > 992 ? 1 : 32;
+    if (attention.seq_q > 1) {
+        constexpr SplitRule strict{.enough = 0.95, .short_parts = 0.85};
+        bound = key_blocks > 4 ? good_splits(tiles, sm_count, key_blocks, strict) : 1;
+    }
+    grid.combines = bound > 1;
+    if (!grid.combines) return;
+    const double share = 1.1 * static_cast<double>(tiles * key_blocks);
+    const double per_sm = std::ceil(share / static_cast<double>(sm_count));
+    const double parts = std::ceil(static_cast<double>(key_blocks) / per_sm);
+    grid.splits = std::clamp<std::int64_t>(static_cast<std::int64_t>(parts), 1, bound);
+}
+
+/// The scheduler of a causal flash3 call walks together as many heads, at most 16, as have their K
+/// and V in 8 MiB, longest tiles first; the next ones follow.
+std::int64_t turns_of(const Attention& attention, const AttentionGrid& grid,
+                      std::int64_t key_blocks) {
+    constexpr std::int64_t cache = std::int64_t{8} << 20;
+    const std::int64_t resident =
+        cache / (grid.blocks.kv * 2 * size_of(attention.type) * attention.head_dim);
+    std::int64_t together = 16;
+    while (together > 1 && key_blocks * together > resident) together /= 2;
+    const std::int64_t heads = attention.heads / grid.pack;
+    return attention.batch * ceil_divide(heads, std::min(together, heads));
 }
 
 AttentionGrid flash3_forward_grid(const Attention& attention, const AttentionContext& context) {
     AttentionGrid grid{.blocks = attention_blocks(attention, Implementation::flash3, context)};
     const std::int64_t group = attention.heads / attention.kv_heads;
-    if (group > 1 && packs_heads(attention.seq_q, group, grid.blocks.q)) grid.pack = group;
-    if (attention.head_dim == 128 && attention.seq_q * grid.pack <= 64) grid.blocks.q = 64;
-    if (context.sm_count == 0) return grid;
+    if (group > 1 && packs_heads(attention, group, grid.blocks.q)) grid.pack = group;
+    const bool decodes = attention.seq_q == 1;
+    grid.few_rows = attention.seq_q * grid.pack <= 64 && (decodes || attention.head_dim == 128);
+    if (grid.few_rows) grid.blocks.q = 64;
+    if (attention.kv_write && attention.head_dim <= 64 && attention.window == 0 &&
+        (decodes || !attention.causal)) {
+        grid.blocks.kv = grid.few_rows ? 192 : 160;
+    }
     const std::int64_t query_blocks = ceil_divide(attention.seq_q * grid.pack, grid.blocks.q);
     const std::int64_t tiles = attention.batch * (attention.heads / grid.pack) * query_blocks;
     const std::int64_t key_blocks = ceil_divide(visible_keys(attention), grid.blocks.kv);
-    if (static_cast<double>(tiles) < 0.8 * static_cast<double>(context.sm_count) &&
-        key_blocks > 4) {
-        grid.splits = smallest_good_split(tiles, context.sm_count, key_blocks, 128, false);
+    if (context.sm_count > 0) {
+        split_flash3_keys(grid, attention, context.sm_count, tiles, key_blocks);
     }
+    grid.turns = turns_of(attention, grid, key_blocks);
     return grid;
 }
 
@@ -294,20 +364,23 @@ ScoreCounts count_scores(const Attention& attention, const AttentionGrid& grid) 
                                ramp_sum(band.offset - band.left, attention.seq_q, keys);
     const auto heads = static_cast<double>(attention.batch * attention.heads);
 
-    // A packed block holds blocks.q / pack queries of every head of the group.
-    const std::int64_t queries = std::max<std::int64_t>(1, grid.blocks.q / grid.pack);
-    const std::int64_t packed_blocks = ceil_divide(attention.seq_q * grid.pack, grid.blocks.q);
-    const double share = static_cast<double>(packed_blocks) /
-                         static_cast<double>(ceil_divide(attention.seq_q, queries));
+    const AttentionBlocks& blocks = grid.blocks;
     ScoreCounts counts;
     counts.exact = heads * static_cast<double>(pairs);
     counts.full = heads * static_cast<double>(attention.seq_q) * static_cast<double>(keys);
-    counts.visits = static_cast<double>(visited_blocks(attention, queries, grid.blocks.kv)) * share;
+    counts.visits = static_cast<double>(visited_blocks(attention, blocks.q, blocks.kv, grid.pack));
     counts.executed = heads / static_cast<double>(grid.pack) * counts.visits *
-                      static_cast<double>(grid.blocks.q) * static_cast<double>(grid.blocks.kv);
-    counts.query_blocks = packed_blocks;
-    counts.key_blocks = ceil_divide(keys, grid.blocks.kv);
+                      static_cast<double>(blocks.q) * static_cast<double>(blocks.kv);
+    counts.query_blocks = ceil_divide(attention.seq_q * grid.pack, blocks.q);
+    counts.key_blocks = ceil_divide(keys, blocks.kv);
     counts.visible_keys = visible_keys(attention);
+    // A window of l + r + 1 keys and a block of n queries meet in at most l + r + n keys.
+    const std::int64_t around = band.left + band.right;
+    const std::int64_t queries = ceil_divide(blocks.q, grid.pack);
+    counts.longest_row = std::min(ceil_divide(counts.visible_keys, blocks.kv),
+                                  ceil_divide(around + queries, blocks.kv) + 1);
+    counts.longest_column =
+        std::min(counts.query_blocks, ceil_divide((around + blocks.kv) * grid.pack, blocks.q) + 1);
     return counts;
 }
 

@@ -8,8 +8,9 @@
 //   const ScoreCounts scores = count_scores(op, blocks);
 //
 // Limits: block sizes are those of the public kernels at the time of writing (eq. A6), for head
-// dimensions up to 256; larger ones take the last entry. With queries packed over a KV group whose
-// size does not divide the block, the executed count is rounded.
+// dimensions up to 256; larger ones take the last entry. An operation that writes its cache is
+// taken for the one of a serving engine: keys behind a page table, sequences of varying length (eq.
+// A9).
 #pragma once
 
 #include <cstdint>
@@ -51,9 +52,14 @@ struct AttentionBlocks {
 /// How the work is laid out over thread blocks.
 struct AttentionGrid {
     AttentionBlocks blocks;
-    std::int64_t pack = 1;    ///< query heads folded into one block of queries (GQA)
-    std::int64_t splits = 1;  ///< parts of the keys, combined by a second kernel
-    std::int64_t tiles = 0;   ///< thread blocks, splits included
+    std::int64_t pack = 1;           ///< query heads folded into one block of queries (GQA)
+    std::int64_t splits = 1;         ///< parts of the keys, combined by a second kernel
+    std::int64_t tiles = 0;          ///< thread blocks, splits included
+    std::int32_t blocks_per_sm = 1;  ///< thread blocks that share a multiprocessor
+    bool few_rows = false;           ///< the variant of the kernel for decoding
+    bool combines = false;           ///< a combine kernel follows, even if no keys were split
+    std::int32_t query_copies = 0;   ///< kernels that reorder grouped queries and outputs
+    std::int64_t turns = 1;  ///< groups of heads that the tile scheduler walks one after the other
 };
 
 /// Br and Bc of the implementation; unfused attention reports the 128 x 128 tile of its matmuls.
@@ -68,13 +74,15 @@ struct AttentionGrid {
 
 /// Scores over the whole batch and all heads, and what they look like to one head.
 struct ScoreCounts {
-    double exact = 0.0;             ///< query-key pairs that the mask leaves
-    double executed = 0.0;          ///< computed, in whole blocks
-    double full = 0.0;              ///< without a mask: batch x heads x seq_q x seq_kv
-    double visits = 0.0;            ///< (query block, key block) pairs of one head
-    std::int64_t query_blocks = 0;  ///< of one head, Tr
-    std::int64_t key_blocks = 0;    ///< of one head, Tc
-    std::int64_t visible_keys = 0;  ///< keys that any query sees
+    double exact = 0.0;               ///< query-key pairs that the mask leaves
+    double executed = 0.0;            ///< computed, in whole blocks
+    double full = 0.0;                ///< without a mask: batch x heads x seq_q x seq_kv
+    double visits = 0.0;              ///< (query block, key block) pairs of one head
+    std::int64_t query_blocks = 0;    ///< of one head, Tr
+    std::int64_t key_blocks = 0;      ///< of one head, Tc
+    std::int64_t longest_row = 0;     ///< key blocks that the longest query block visits
+    std::int64_t longest_column = 0;  ///< query blocks that the longest key block visits
+    std::int64_t visible_keys = 0;    ///< keys that any query sees
 };
 
 /// Exact and block-wise counts. A causal mask ends at the last token (bottom right); a window of w

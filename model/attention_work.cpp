@@ -3,6 +3,7 @@
 #include "model/attention_work.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "hardware/checked.h"
@@ -127,35 +128,26 @@ void count_standard(AttentionWork& result, const Attention& attention,
     const double into_keys = matmul_l2(batch, kv, d, q, sizes.element);
     double read = 0.0;
     double write = 0.0;
-    double l2 = 0.0;
-    if (is_forward(attention)) {
-        read = 2.0 * s + sizes.q + 2.0 * sizes.kv;
-        write = 2.0 * s + sizes.q;
-        l2 = into_scores + into_rows + 2.0 * s;
-        work.kernels = 3;
-        if (context.separate_mask) {
-            read += s;
-            write += s;
-            l2 += 2.0 * s;
-            ++work.kernels;
-        }
-        if (context.dropout) {
-            read += s;
-            write += s + mask;
-            l2 += 2.0 * s + mask;
-            ++work.kernels;
-        }
-    } else {
-        read = 5.0 * s + 3.0 * sizes.q + 2.0 * sizes.kv;
-        write = 2.0 * s + sizes.q + 2.0 * sizes.kv;
-        l2 = into_scores + into_rows + 2.0 * into_keys + 3.0 * s;
-        work.kernels = 5;
-        if (context.dropout) {
-            read += s + mask;
-            write += s;
-            l2 += 2.0 * s + mask;
-            ++work.kernels;
-        }
+    double l2 = is_forward(attention) ? into_scores + into_rows + 2.0 * s
+                                      : into_scores + into_rows + 2.0 * into_keys + 3.0 * s;
+    const std::span<const StandardKernel> kernels = standard_kernels(attention.direction);
+    work.kernels = static_cast<std::int32_t>(kernels.size());
+    for (const StandardKernel& kernel : kernels) {
+        read += kernel.score_reads * s + kernel.query_reads * sizes.q + kernel.key_reads * sizes.kv;
+        write +=
+            kernel.score_writes * s + kernel.query_writes * sizes.q + kernel.key_writes * sizes.kv;
+    }
+    if (context.separate_mask && is_forward(attention)) {
+        read += s;
+        write += s;
+        l2 += 2.0 * s;
+        ++work.kernels;
+    }
+    if (context.dropout) {
+        read += is_forward(attention) ? s : s + mask;
+        write += is_forward(attention) ? s + mask : s;
+        l2 += 2.0 * s + mask;
+        ++work.kernels;
     }
     work.dram_read = bytes(read);
     work.dram_write = bytes(write);
@@ -240,7 +232,7 @@ void count_flash_forward(AttentionWork& result, const Sizes& sizes, double eleme
     const double kv_loads = result.scores.executed / static_cast<double>(grid.blocks.q) *
                             sizes.head_dim * element * 2.0;
     work.l2 = bytes(2.0 * sizes.q + kv_loads + statistics + 2.0 * partial);
-    work.kernels = grid.splits > 1 ? 2 : 1;
+    work.kernels = 1 + (grid.combines ? 1 : 0) + grid.query_copies;
     result.statistics = bytes(statistics);
     result.scratch = bytes(statistics + partial);
 }
@@ -276,6 +268,7 @@ void count_flash_backward(AttentionWork& result, const Attention& attention,
     work.l2 = bytes(prepare_read + prepare_write + visited_rows * per_row + 2.0 * sizes.expanded +
                     (grouped ? partial_kv : 2.0 * sizes.kv) + finish_read + finish_write);
     work.kernels = grouped ? 5 : 3;
+    result.side_dram = bytes(prepare_read + prepare_write + finish_read + finish_write);
     result.statistics = bytes(3.0 * statistics);
     result.scratch = bytes(statistics + accumulator + partial_kv);
 }
@@ -294,9 +287,11 @@ void count_flash(AttentionWork& result, const Attention& attention, Implementati
 }
 
 /// The new tokens' K and V are read from the projection and written into the cache.
-void count_kv_write(Work& work, const Attention& attention, const Sizes& sizes) {
+void count_kv_write(AttentionWork& result, const Attention& attention, const Sizes& sizes) {
+    Work& work = result.work;
     const auto tokens = static_cast<double>(std::min(attention.seq_q, attention.seq_kv));
     const double moved = 2.0 * sizes.kv * tokens / static_cast<double>(attention.seq_kv);
+    result.cache_write = bytes(moved);
     work.compulsory_read += bytes(moved);
     work.compulsory_write += bytes(moved);
     work.dram_read += bytes(moved);
@@ -306,6 +301,23 @@ void count_kv_write(Work& work, const Attention& attention, const Sizes& sizes) 
 }
 
 }  // namespace
+
+std::span<const StandardKernel> standard_kernels(Direction direction) {
+    // S = Q K^T, P = softmax(S), O = P V.
+    static constexpr std::array forward{
+        StandardKernel{.score_writes = 1, .query_reads = 1, .key_reads = 1, .matmuls = 1},
+        StandardKernel{.score_reads = 1, .score_writes = 1},
+        StandardKernel{.score_reads = 1, .query_writes = 1, .key_reads = 1, .matmuls = 1}};
+    // dV = P^T dO, dP = dO V^T, dS = P (dP - row sums), dQ = dS K, dK = dS^T Q.
+    static constexpr std::array backward{
+        StandardKernel{.score_reads = 1, .query_reads = 1, .key_writes = 1, .matmuls = 1},
+        StandardKernel{.score_writes = 1, .query_reads = 1, .key_reads = 1, .matmuls = 1},
+        StandardKernel{.score_reads = 2, .score_writes = 1},
+        StandardKernel{.score_reads = 1, .query_writes = 1, .key_reads = 1, .matmuls = 1},
+        StandardKernel{.score_reads = 1, .query_reads = 1, .key_writes = 1, .matmuls = 1}};
+    if (direction == Direction::forward) return forward;
+    return backward;
+}
 
 AttentionWork count_attention(const Attention& attention, Implementation implementation,
                               const AttentionContext& context) {
@@ -326,7 +338,7 @@ AttentionWork count_attention(const Attention& attention, Implementation impleme
                        implementation == Implementation::flash3);
         count_flash(result, attention, implementation, context, sizes);
     }
-    if (attention.kv_write) count_kv_write(result.work, attention, sizes);
+    if (attention.kv_write) count_kv_write(result, attention, sizes);
     return result;
 }
 

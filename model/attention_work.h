@@ -17,6 +17,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string_view>
 
 #include "hardware/quantity.h"
@@ -36,6 +37,8 @@ struct AttentionWork {
     double executed_special = 0.0;
     Bytes statistics;              ///< softmax statistics within work.dram()
     Bytes scratch;                 ///< beside inputs and outputs
+    Bytes cache_write;             ///< K and V of the new tokens, which are read and written
+    Bytes side_dram;               ///< of a flash backward's kernels before and after the main one
     double kv_dram_passes = 1.0;   ///< times that K and V are read from DRAM (flash2, flash3)
     std::string_view dram_growth;  ///< "Theta(N d + N^2)": DRAM traffic of one head
     std::string_view chip_growth;  ///< traffic into the SMs, M their memory in elements
@@ -46,6 +49,19 @@ struct AttentionWork {
     /// Computed over needed scores: 1 where nothing is wasted.
     [[nodiscard]] double executed_ratio() const { return scores.executed / scores.exact; }
 };
+
+/// DRAM traffic of one kernel of unfused attention, in whole tensors (eq. A4): score matrices S,
+/// tensors of queries T and of keys U, and how many matmuls (2 d FLOP per score) it does.
+struct StandardKernel {
+    double score_reads = 0.0;
+    double score_writes = 0.0;
+    double query_reads = 0.0;
+    double query_writes = 0.0;
+    double key_reads = 0.0;
+    double key_writes = 0.0;
+    double matmuls = 0.0;
+};
+[[nodiscard]] std::span<const StandardKernel> standard_kernels(Direction direction);
 
 /// Counts `implementation` (standard, flash1, flash2 or flash3; another one breaks the contract) of
 /// a valid operation. Direction::backward is the backward pass alone.

@@ -11,11 +11,14 @@ Bytes link_bytes(const Collective& op) {
     const double others = (gpus - 1.0) / gpus;
     const Bytes message = static_cast<double>(op.bytes) * units::B;
     switch (op.kind) {
-        case CollectiveKind::all_reduce: return 2.0 * others * message;
+        case CollectiveKind::all_reduce:
+            return 2.0 * others * message;
         case CollectiveKind::all_gather:
         case CollectiveKind::reduce_scatter:
-        case CollectiveKind::all_to_all: return others * message;
-        default: return message;
+        case CollectiveKind::all_to_all:
+            return others * message;
+        default:
+            return message;
     }
 }
 

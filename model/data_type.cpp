@@ -23,7 +23,9 @@ constexpr std::array<std::pair<std::string_view, DataType>, 8> aliases{
 
 }  // namespace
 
-std::string_view name_of(DataType type) { return names[static_cast<std::size_t>(type)]; }
+std::string_view name_of(DataType type) {
+    return names[static_cast<std::size_t>(type)];
+}
 
 DataType parse_data_type(std::string_view text, std::string_view field) {
     for (const DataType type : all_data_types) {

@@ -20,13 +20,17 @@ inline constexpr std::size_t data_type_count = all_data_types.size();
 /// Bytes of one element in memory.
 [[nodiscard]] constexpr std::int64_t size_of(DataType type) {
     switch (type) {
-        case DataType::fp64: return 8;
+        case DataType::fp64:
+            return 8;
         case DataType::fp32:
-        case DataType::tf32: return 4;
+        case DataType::tf32:
+            return 4;
         case DataType::fp16:
-        case DataType::bf16: return 2;
+        case DataType::bf16:
+            return 2;
         case DataType::fp8:
-        case DataType::int8: return 1;
+        case DataType::int8:
+            return 1;
     }
     return 0;
 }

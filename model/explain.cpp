@@ -7,21 +7,38 @@
 namespace ridge::model {
 namespace {
 
-std::string percent(double part) { return format_number(100.0 * part, 3) + " %"; }
+std::string percent(double part) {
+    return format_number(100.0 * part, 3) + " %";
+}
 
-std::string bytes_of(double base) { return format_traffic(Bytes::from_base(base)); }
+std::string bytes_of(double base) {
+    return format_traffic(Bytes::from_base(base));
+}
 
 std::string_view words_of(Resource resource) {
     switch (resource) {
-        case Resource::tensor: return "tensor cores";
-        case Resource::fma: return "vector (FMA) pipe";
-        case Resource::special: return "special-function units";
-        case Resource::dram: return "DRAM bandwidth";
-        case Resource::l2: return "L2 bandwidth";
-        case Resource::shared: return "shared-memory bandwidth";
-        case Resource::link: return "interconnect";
-        case Resource::latency: return "latency";
-        case Resource::launch: return "kernel launch";
+        case Resource::tensor:
+            return "tensor cores";
+        case Resource::fma:
+            return "vector (FMA) pipe";
+        case Resource::special:
+            return "special-function units";
+        case Resource::dram:
+            return "DRAM bandwidth";
+        case Resource::l2:
+            return "L2 bandwidth";
+        case Resource::shared:
+            return "shared-memory bandwidth";
+        case Resource::link:
+            return "interconnect";
+        case Resource::latency:
+            return "latency";
+        case Resource::launch:
+            return "kernel launch";
+        case Resource::store:
+            return "stores of the results";
+        case Resource::quantise:
+            return "quantising the input";
     }
     return "?";
 }
@@ -30,7 +47,8 @@ std::string intensity_sentence(const Prediction& p) {
     if (p.intensity <= Intensity{} || p.ridge <= Intensity{}) return {};
     const bool below = p.intensity < p.ridge;
     return fmt::format(
-        "The intensity of {} lies {} the ridge point of {}, so the roofline allows {} of the {} peak.",
+        "The intensity of {} lies {} the ridge point of {}, so the roofline allows {} of the {} "
+        "peak.",
         format(p.intensity), below ? "below" : "above", format(p.ridge), format(p.attainable),
         format(p.peak));
 }
@@ -49,12 +67,19 @@ std::string tiling_sentence(const Prediction& p, const Machine& machine) {
 std::string band_sentence(const Prediction& p) {
     switch (p.confidence) {
         case Confidence::calibrated:
+            for (const Note& note : p.notes) {
+                if (note.code != NoteCode::extrapolated) continue;
+                return "The band is that of validated residuals, widened: this lies outside their "
+                       "range.";
+            }
             return "The band holds 80 % of validated residuals of this class of operation.";
         case Confidence::family:
             return "The band is widened: efficiencies come from the architecture family.";
-        case Confidence::roofline: break;
+        case Confidence::roofline:
+            break;
     }
-    return "The band is from the roofline's lower bound to twice the estimate; it is not validated.";
+    return "The band is from the roofline's lower bound to twice the estimate; it is not "
+           "validated.";
 }
 
 }  // namespace
@@ -65,15 +90,20 @@ std::string describe(const Note& note) {
             return "time is the roofline plus launch latency; no calibrated model was used";
         case NoteCode::uncalibrated:
             return "this GPU was not measured; efficiencies come from its architecture family";
-        case NoteCode::extrapolated: return "outside the range in which the model was validated";
+        case NoteCode::extrapolated:
+            return "outside the range in which the model was validated";
         case NoteCode::l2_resident:
             return fmt::format("the {} of data stay in the {} L2 cache when it is warm",
                                bytes_of(note.a), format_capacity(Bytes::from_base(note.b)));
         case NoteCode::alignment_cliff:
             return fmt::format(
-                "a leading dimension is a multiple of {} bytes only; fast kernels need 16",
-                note.a);
-        case NoteCode::vector_pipe: return "no tensor core for this type; runs on the vector pipe";
+                "a leading dimension is a multiple of {} bytes only; fast kernels need 16{}",
+                note.a,
+                note.b > 0.0 && note.b < 1.0
+                    ? ", others are taken to issue " + percent(note.b) + " of their rate (estimate)"
+                    : std::string());
+        case NoteCode::vector_pipe:
+            return "no tensor core for this type; runs on the vector pipe";
         case NoteCode::one_head_formula:
             return fmt::format(
                 "seq^2 x element size alone gives {}: that is one head of one sample; the score "
@@ -88,14 +118,31 @@ std::string describe(const Note& note) {
                                percent(note.a - 1.0));
         case NoteCode::smaller_block:
             return fmt::format("SRAM limits the block to {} keys", note.a);
-        case NoteCode::atomics: return "traffic includes atomic accumulation of dQ in L2";
-        case NoteCode::split_kv: return fmt::format("keys are split into {} parts", note.a);
+        case NoteCode::atomics:
+            return "traffic includes atomic accumulation of dQ in L2";
+        case NoteCode::split_kv:
+            return fmt::format("keys are split into {} parts", note.a);
         case NoteCode::sparse_gather:
             return fmt::format("rows are not whole sectors: {} of the bytes read are useful",
                                percent(note.a));
         case NoteCode::assumed_broadcast:
             return "broadcast inputs are counted as free; their bytes are negligible";
-        case NoteCode::host_link: return "limited by PCIe, from and to pinned host memory";
+        case NoteCode::host_link:
+            return "limited by PCIe, from and to pinned host memory";
+        case NoteCode::split_k:
+            return fmt::format("k is split into {} parts; a second kernel adds them", note.a);
+        case NoteCode::power_limited:
+            return fmt::format("the power limit holds the clock to {} of the peak rate",
+                               percent(note.a));
+        case NoteCode::quantised_input:
+            return fmt::format(
+                "the 16-bit input is first quantised to 8 bits by a kernel of its own, {}",
+                format(Time::from_base(note.a)));
+        case NoteCode::rotated_weights:
+            return fmt::format(
+                "graph replay: A and C are reused, B is one of {} weights taken in turn", note.a);
+        case NoteCode::estimated_kernel:
+            return "the efficiency of this kernel is an estimate; it was not measured";
     }
     return {};
 }
@@ -122,7 +169,8 @@ std::vector<std::string> explain(const Operation& operation, const Prediction& p
     std::vector<std::string> lines;
     lines.push_back(fmt::format("{} is bound by {} ({}).", name_of(operation),
                                 name_of(prediction.bound), words_of(prediction.limiter)));
-    for (std::string line : {intensity_sentence(prediction), tiling_sentence(prediction, machine)}) {
+    for (std::string line :
+         {intensity_sentence(prediction), tiling_sentence(prediction, machine)}) {
         if (!line.empty()) lines.push_back(std::move(line));
     }
     lines.push_back(fmt::format("No run can be faster than {}: the roofline at datasheet rates.",

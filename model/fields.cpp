@@ -41,20 +41,20 @@ constexpr std::array<FieldInfo, field_count> fields{{
     {scalars, "scalars", FieldKind::text, "inputs of expr that are scalars, by comma"},
     {direction, "direction", FieldKind::word, "forward or backward"},
     {gpus, "gpus", FieldKind::count, "GPUs that take part"},
-    {bytes, "bytes", FieldKind::count, "message size in bytes"},
+    {bytes, "bytes", FieldKind::count, "message size in bytes (not elements)"},
     {impl, "impl", FieldKind::word, "implementation (auto: the usual one)"},
     {tile, "tile", FieldKind::word, "tile MxN[xK] instead of the model's choice"},
     {l2, "l2", FieldKind::word, "warm or cold L2 cache at the start"},
-    {launch, "launch", FieldKind::word, "what the time holds: kernel, graph or stream"},
+    {launch, "launch", FieldKind::word,
+     "what the time holds: kernel, graph, or stream (eager calls)"},
 }};
 
 constexpr std::array common_required_rows{rows, cols};
 constexpr std::array matmul_required{m, n, k};
-constexpr std::array matmul_optional{dtype,    batch,    accumulate, out_dtype, a_layout,
-                                     b_layout, epilogue, impl,       tile,   l2,
-                                     launch};
+constexpr std::array matmul_optional{dtype,    batch, accumulate, out_dtype, a_layout, b_layout,
+                                     epilogue, impl,  tile,       l2,        launch};
 constexpr std::array attention_required{heads, head_dim};
-constexpr std::array attention_optional{dtype,  batch,  kv_heads,  seq,  seq_q, seq_kv, causal,
+constexpr std::array attention_optional{dtype,  batch,    kv_heads,  seq,  seq_q, seq_kv, causal,
                                         window, kv_write, direction, impl, l2,    launch};
 constexpr std::array elementwise_required{expr, elements};
 constexpr std::array elementwise_optional{dtype, vectors, scalars, direction, impl, l2, launch};
@@ -65,39 +65,59 @@ constexpr std::array gather_required{rows, cols, table_rows};
 constexpr std::array collective_required{bytes};
 constexpr std::array collective_optional{gpus, dtype, launch};
 
+constexpr std::array matmul_ways{Implementation::library,        Implementation::naive,
+                                 Implementation::coalesced,      Implementation::tiled,
+                                 Implementation::register_tiled, Implementation::mma,
+                                 Implementation::wgmma};
+constexpr std::array attention_ways{Implementation::standard, Implementation::flash1,
+                                    Implementation::flash2, Implementation::flash3};
+constexpr std::array elementwise_ways{Implementation::fused, Implementation::unfused,
+                                      Implementation::eager};
+constexpr std::array softmax_ways{Implementation::fused, Implementation::manual,
+                                  Implementation::library, Implementation::eager};
+constexpr std::array row_ways{Implementation::fused, Implementation::library,
+                              Implementation::eager};
+constexpr std::array transpose_ways{Implementation::library, Implementation::naive,
+                                    Implementation::tiled, Implementation::eager};
+constexpr std::array plain_ways{Implementation::library, Implementation::eager};
+constexpr std::array library_way{Implementation::library};
+
 using Kind = OperationKind;
 const std::array<OperationInfo, operation_kind_count> operations{{
     {Kind::matmul, "matmul", "C[batch,m,n] = A[batch,m,k] B[batch,k,n]", matmul_required,
-     matmul_optional},
+     matmul_optional, matmul_ways},
     {Kind::attention, "attention", "softmax(Q K^T) V, forward or backward", attention_required,
-     attention_optional},
+     attention_optional, attention_ways},
     {Kind::elementwise, "elementwise", "an expression over every element", elementwise_required,
-     elementwise_optional},
-    {Kind::softmax, "softmax", "softmax along each row", common_required_rows, rows_optional},
+     elementwise_optional, elementwise_ways},
+    {Kind::softmax, "softmax", "softmax along each row", common_required_rows, rows_optional,
+     softmax_ways},
     {Kind::layernorm, "layernorm", "layer normalisation of each row", common_required_rows,
-     rows_optional},
+     rows_optional, row_ways},
     {Kind::rmsnorm, "rmsnorm", "root-mean-square normalisation of each row", common_required_rows,
-     rows_optional},
-    {Kind::sum, "sum", "sum of each row", common_required_rows, rows_optional},
+     rows_optional, row_ways},
+    {Kind::sum, "sum", "sum of each row", common_required_rows, rows_optional, row_ways},
     {Kind::transpose, "transpose", "out[cols,rows] = in[rows,cols]", common_required_rows,
-     plain_optional},
-    {Kind::copy, "copy", "out = in", copy_required, plain_optional},
-    {Kind::gather, "gather", "embedding rows by index", gather_required, plain_optional},
+     plain_optional, transpose_ways},
+    {Kind::copy, "copy", "out = in", copy_required, plain_optional, plain_ways},
+    {Kind::gather, "gather", "embedding rows by index", gather_required, plain_optional,
+     plain_ways},
     {Kind::all_reduce, "all_reduce", "sum over GPUs, result everywhere", collective_required,
-     collective_optional},
+     collective_optional, library_way},
     {Kind::all_gather, "all_gather", "concatenation over GPUs, result everywhere",
-     collective_required, collective_optional},
+     collective_required, collective_optional, library_way},
     {Kind::reduce_scatter, "reduce_scatter", "sum over GPUs, each keeps a part",
-     collective_required, collective_optional},
+     collective_required, collective_optional, library_way},
     {Kind::all_to_all, "all_to_all", "every GPU sends a part to every other", collective_required,
-     collective_optional},
+     collective_optional, library_way},
     {Kind::broadcast, "broadcast", "one GPU sends to all others", collective_required,
-     collective_optional},
-    {Kind::send, "send", "one GPU sends to another", collective_required, collective_optional},
+     collective_optional, library_way},
+    {Kind::send, "send", "one GPU sends to another", collective_required, collective_optional,
+     library_way},
     {Kind::host_to_device, "host_to_device", "copy from pinned host memory", collective_required,
-     collective_optional},
+     collective_optional, library_way},
     {Kind::device_to_host, "device_to_host", "copy to pinned host memory", collective_required,
-     collective_optional},
+     collective_optional, library_way},
 }};
 
 constexpr std::array<std::string_view, 2> layouts{"row", "column"};
@@ -133,13 +153,20 @@ std::int64_t parse_flag(std::string_view field, std::string_view text) {
 std::int64_t parse_word(Field field, std::string_view name, std::string_view text) {
     switch (field) {
         case a_layout:
-        case b_layout: return parse_enumerator(layouts, name, text);
-        case epilogue: return parse_enumerator(epilogues, name, text);
-        case direction: return parse_enumerator(directions, name, text);
-        case impl: return static_cast<std::int64_t>(parse_implementation(text));
-        case l2: return static_cast<std::int64_t>(parse_l2_state(text));
-        case launch: return static_cast<std::int64_t>(parse_launch_mode(text));
-        default: return static_cast<std::int64_t>(parse_data_type(text, name));
+        case b_layout:
+            return parse_enumerator(layouts, name, text);
+        case epilogue:
+            return parse_enumerator(epilogues, name, text);
+        case direction:
+            return parse_enumerator(directions, name, text);
+        case impl:
+            return static_cast<std::int64_t>(parse_implementation(text));
+        case l2:
+            return static_cast<std::int64_t>(parse_l2_state(text));
+        case launch:
+            return static_cast<std::int64_t>(parse_launch_mode(text));
+        default:
+            return static_cast<std::int64_t>(parse_data_type(text, name));
     }
 }
 
@@ -147,13 +174,20 @@ std::string word_text(Field field, std::int64_t value) {
     const auto position = static_cast<std::size_t>(value);
     switch (field) {
         case a_layout:
-        case b_layout: return std::string(layouts[position]);
-        case epilogue: return std::string(epilogues[position]);
-        case direction: return std::string(directions[position]);
-        case impl: return std::string(name_of(static_cast<Implementation>(value)));
-        case l2: return std::string(name_of(static_cast<L2State>(value)));
-        case launch: return std::string(name_of(static_cast<LaunchMode>(value)));
-        default: return std::string(name_of(static_cast<DataType>(value)));
+        case b_layout:
+            return std::string(layouts[position]);
+        case epilogue:
+            return std::string(epilogues[position]);
+        case direction:
+            return std::string(directions[position]);
+        case impl:
+            return std::string(name_of(static_cast<Implementation>(value)));
+        case l2:
+            return std::string(name_of(static_cast<L2State>(value)));
+        case launch:
+            return std::string(name_of(static_cast<LaunchMode>(value)));
+        default:
+            return std::string(name_of(static_cast<DataType>(value)));
     }
 }
 
@@ -171,8 +205,12 @@ std::vector<std::string> split_names(std::string_view text) {
 
 }  // namespace
 
-std::span<const FieldInfo> field_table() { return fields; }
-const FieldInfo& info_of(Field field) { return fields[static_cast<std::size_t>(field)]; }
+std::span<const FieldInfo> field_table() {
+    return fields;
+}
+const FieldInfo& info_of(Field field) {
+    return fields[static_cast<std::size_t>(field)];
+}
 
 std::optional<Field> find_field(std::string_view name) {
     for (const FieldInfo& info : fields) {
@@ -181,7 +219,9 @@ std::optional<Field> find_field(std::string_view name) {
     return std::nullopt;
 }
 
-std::span<const OperationInfo> operation_table() { return operations; }
+std::span<const OperationInfo> operation_table() {
+    return operations;
+}
 const OperationInfo& info_of(OperationKind kind) {
     return operations[static_cast<std::size_t>(kind)];
 }
@@ -209,8 +249,12 @@ void Parameters::set(Field field, std::string_view text) {
     const FieldInfo& info = info_of(field);
     std::int64_t value = 0;
     switch (info.kind) {
-        case FieldKind::count: value = parse_count(text, info.name); break;
-        case FieldKind::flag: value = parse_flag(info.name, text); break;
+        case FieldKind::count:
+            value = parse_count(text, info.name);
+            break;
+        case FieldKind::flag:
+            value = parse_flag(info.name, text);
+            break;
         case FieldKind::word:
             if (field == tile) {
                 tile_ = parse_tile(text);
@@ -232,16 +276,23 @@ void Parameters::set_count(Field field, std::int64_t value) {
     present_[index(field)] = true;
 }
 
-void Parameters::clear() { present_.reset(); }
+void Parameters::clear() {
+    present_.reset();
+    expression_.clear();
+    vectors_.clear();
+    scalars_.clear();
+}
 
 std::string Parameters::text(Field field) const {
     const FieldInfo& info = info_of(field);
     switch (info.kind) {
         case FieldKind::count:
-        case FieldKind::flag: return std::to_string(count(field));
+        case FieldKind::flag:
+            return std::to_string(count(field));
         case FieldKind::text:
             return field == expr ? expression_ : field == vectors ? vectors_ : scalars_;
-        case FieldKind::word: break;
+        case FieldKind::word:
+            break;
     }
     if (field != tile) return word_text(field, count(field));
     std::string edges = std::to_string(tile_.m) + "x" + std::to_string(tile_.n);
@@ -253,8 +304,7 @@ namespace {
 
 template <class Enum>
 Enum enumerator_or(const Parameters& parameters, Field field, Enum otherwise) {
-    return static_cast<Enum>(
-        parameters.count_or(field, static_cast<std::int64_t>(otherwise)));
+    return static_cast<Enum>(parameters.count_or(field, static_cast<std::int64_t>(otherwise)));
 }
 
 DataType default_accumulator(DataType type) {
@@ -263,10 +313,14 @@ DataType default_accumulator(DataType type) {
 
 DataType default_output(DataType type) {
     switch (type) {
-        case DataType::tf32: return DataType::fp32;
-        case DataType::fp8: return DataType::bf16;
-        case DataType::int8: return DataType::fp32;
-        default: return type;
+        case DataType::tf32:
+            return DataType::fp32;
+        case DataType::fp8:
+            return DataType::bf16;
+        case DataType::int8:
+            return DataType::fp32;
+        default:
+            return type;
     }
 }
 
@@ -312,10 +366,10 @@ RowWise make_rows(RowKind kind, const Parameters& p) {
 
 Operation make_collective(OperationKind kind, const Parameters& p) {
     const auto first = static_cast<std::uint8_t>(Kind::all_reduce);
-    return Collective{
-        .kind = static_cast<CollectiveKind>(static_cast<std::uint8_t>(kind) - first),
-        .gpus = p.count_or(gpus, 2),
-        .bytes = p.count(bytes)};
+    return Collective{.kind = static_cast<CollectiveKind>(static_cast<std::uint8_t>(kind) - first),
+                      .gpus = p.count_or(gpus, 2),
+                      .bytes = p.count(bytes),
+                      .type = enumerator_or(p, dtype, DataType::bf16)};
 }
 
 }  // namespace
@@ -331,32 +385,47 @@ Operation make_operation(OperationKind kind, const Parameters& p) {
     const DataType type = enumerator_or(p, dtype, DataType::bf16);
     Operation operation;
     switch (kind) {
-        case Kind::matmul: operation = make_matmul(p); break;
-        case Kind::attention: operation = make_attention(p); break;
+        case Kind::matmul:
+            operation = make_matmul(p);
+            break;
+        case Kind::attention:
+            operation = make_attention(p);
+            break;
         case Kind::elementwise:
             operation = Elementwise{
-                .expression = parse_expression(
-                    p.expression_,
-                    {.vectors = split_names(p.vectors_), .scalars = split_names(p.scalars_)}),
+                .expression = parse_expression(p.expression_, {.vectors = split_names(p.vectors_),
+                                                               .scalars = split_names(p.scalars_)}),
                 .elements = p.count(elements),
                 .type = enumerator_or(p, dtype, DataType::fp32),
                 .direction = enumerator_or(p, direction, Direction::forward)};
             break;
-        case Kind::softmax: operation = make_rows(RowKind::softmax, p); break;
-        case Kind::layernorm: operation = make_rows(RowKind::layernorm, p); break;
-        case Kind::rmsnorm: operation = make_rows(RowKind::rmsnorm, p); break;
-        case Kind::sum: operation = make_rows(RowKind::sum, p); break;
+        case Kind::softmax:
+            operation = make_rows(RowKind::softmax, p);
+            break;
+        case Kind::layernorm:
+            operation = make_rows(RowKind::layernorm, p);
+            break;
+        case Kind::rmsnorm:
+            operation = make_rows(RowKind::rmsnorm, p);
+            break;
+        case Kind::sum:
+            operation = make_rows(RowKind::sum, p);
+            break;
         case Kind::transpose:
             operation = Transpose{.rows = p.count(rows), .cols = p.count(cols), .type = type};
             break;
-        case Kind::copy: operation = Copy{.elements = p.count(elements), .type = type}; break;
+        case Kind::copy:
+            operation = Copy{.elements = p.count(elements), .type = type};
+            break;
         case Kind::gather:
             operation = Gather{.rows = p.count(rows),
                                .cols = p.count(cols),
                                .table_rows = p.count(table_rows),
                                .type = type};
             break;
-        default: operation = make_collective(kind, p); break;
+        default:
+            operation = make_collective(kind, p);
+            break;
     }
     validate(operation);
     return operation;
@@ -388,9 +457,13 @@ OperationText parse_operation(std::string_view text, const Parameters& defaults)
         const std::string_view key = text.substr(0, equals);
         text.remove_prefix(equals + 1);
         const bool quoted = !text.empty() && (text.front() == '"' || text.front() == '\'');
-        const char quote = quoted ? text.front() : ' ';
+        const char quote = quoted ? text.front() : '\0';
         if (quoted) text.remove_prefix(1);
-        const std::size_t end = std::min(text.find(quote), text.size());
+        if (quoted && text.find(quote) == std::string_view::npos) {
+            throw InputError(std::string(key) + ": the quote is not closed");
+        }
+        const std::size_t end =
+            std::min(quoted ? text.find(quote) : text.find_first_of(" \t"), text.size());
         const std::string_view value = text.substr(0, end);
         text.remove_prefix(std::min(end + 1, text.size()));
 
@@ -400,9 +473,9 @@ OperationText parse_operation(std::string_view text, const Parameters& defaults)
             for (const FieldInfo& info : fields) {
                 if (applies(operation.kind, info.field)) names.emplace_back(info.name);
             }
-            throw InputError("op: '" + std::string(key) + "' is not a field of " +
-                                 std::string(name),
-                             {}, did_you_mean(key, names));
+            throw InputError(
+                "op: '" + std::string(key) + "' is not a field of " + std::string(name), {},
+                did_you_mean(key, names));
         }
         operation.parameters.set(*field, value);
     }

@@ -103,6 +103,7 @@ struct OperationInfo {
     std::string_view help;
     std::span<const Field> required;
     std::span<const Field> optional;
+    std::span<const Implementation> implementations;  ///< that `impl` may name, beside auto
 };
 
 [[nodiscard]] std::span<const OperationInfo> operation_table();
@@ -151,7 +152,6 @@ struct OperationText {
 };
 /// `defaults` fills fields that the text does not set and the operation has. InputError names the
 /// field and, for an unknown one, the nearest.
-[[nodiscard]] OperationText parse_operation(std::string_view text,
-                                            const Parameters& defaults = {});
+[[nodiscard]] OperationText parse_operation(std::string_view text, const Parameters& defaults = {});
 
 }  // namespace ridge::model

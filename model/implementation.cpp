@@ -15,6 +15,8 @@ struct Word {
     Enum value;
     std::string_view text;
 };
+template <class Enum>
+Word(Enum, std::string_view) -> Word<Enum>;
 
 constexpr std::array implementations{
     Word{Implementation::automatic, std::string_view("auto")},
@@ -65,13 +67,19 @@ auto parse_word(const Words& words, std::string_view text, std::string_view fiel
 std::string_view name_of(Implementation implementation) {
     return word_of(implementations, implementation);
 }
-std::string_view name_of(L2State state) { return word_of(l2_states, state); }
-std::string_view name_of(LaunchMode mode) { return word_of(launch_modes, mode); }
+std::string_view name_of(L2State state) {
+    return word_of(l2_states, state);
+}
+std::string_view name_of(LaunchMode mode) {
+    return word_of(launch_modes, mode);
+}
 
 Implementation parse_implementation(std::string_view text) {
     return parse_word(implementations, text, "impl");
 }
-L2State parse_l2_state(std::string_view text) { return parse_word(l2_states, text, "l2"); }
+L2State parse_l2_state(std::string_view text) {
+    return parse_word(l2_states, text, "l2");
+}
 LaunchMode parse_launch_mode(std::string_view text) {
     return parse_word(launch_modes, text, "launch");
 }
@@ -89,7 +97,7 @@ Tile parse_tile(std::string_view text) {
         if (position == end || *position != 'x') break;
         ++position;
     }
-    if (count < 2 || position != end) {
+    if (count < 2 || position != end || text.back() == 'x') {
         throw InputError("tile: '" + std::string(text) + "' is not a tile", {},
                          "write MxN or MxNxK with edges from 1 to 4096, for example 128x256");
     }

@@ -12,7 +12,9 @@
 
 namespace ridge::model {
 
-/// `automatic` means the usual choice for the operation and GPU (`resolve`).
+/// `automatic` means the usual choice for the operation and GPU. For operations that stream their
+/// data that is a well-made kernel; where the launch mode is `stream`, it is the eager kernel,
+/// since a time of one call in a stream is that of a framework.
 enum class Implementation : std::uint8_t {
     automatic,
     library,  ///< matmul: the vendor library; others: a well-made fused library kernel
@@ -39,7 +41,8 @@ enum class Implementation : std::uint8_t {
 enum class L2State : std::uint8_t { warm, cold };
 
 /// What the time includes: the sum of kernel durations, or also the gaps between launches in a
-/// replayed CUDA graph or a stream.
+/// replayed CUDA graph or a stream. For eager kernels `stream` is what events around one call of
+/// the framework show, with its dispatch on the host.
 enum class LaunchMode : std::uint8_t { kernel, graph, stream };
 
 /// A tile of the output computed by one block, and its depth along k.
@@ -55,7 +58,7 @@ struct Execution {
     Implementation implementation = Implementation::automatic;
     L2State l2 = L2State::warm;
     LaunchMode launch = LaunchMode::kernel;
-    std::optional<Tile> tile;  ///< overrides the tile the model would choose
+    std::optional<Tile> tile{};  ///< overrides the tile the model would choose
 };
 
 [[nodiscard]] std::string_view name_of(Implementation implementation);

@@ -36,16 +36,24 @@ std::int32_t capability_of(const Description& gpu) {
 Family family_of(std::int32_t capability) {
     switch (capability) {
         case 35:
-        case 37: return Family::kepler;
+        case 37:
+            return Family::kepler;
         case 60:
-        case 61: return Family::pascal;
-        case 70: return Family::volta;
-        case 75: return Family::turing;
+        case 61:
+            return Family::pascal;
+        case 70:
+            return Family::volta;
+        case 75:
+            return Family::turing;
         case 80:
-        case 86: return Family::ampere;
-        case 89: return Family::ada;
-        case 90: return Family::hopper;
-        default: return capability >= 100 ? Family::blackwell : Family::other;
+        case 86:
+            return Family::ampere;
+        case 89:
+            return Family::ada;
+        case 90:
+            return Family::hopper;
+        default:
+            return capability >= 100 ? Family::blackwell : Family::other;
     }
 }
 
@@ -70,6 +78,8 @@ std::optional<SmLimits> limits_of(const Description& gpu) {
     if (!threads || !warps || !blocks || !registers || !shared) return std::nullopt;
     SmLimits limits;
     limits.threads = *threads;
+    limits.threads_per_block =
+        gpu.count("limits.threads_per_block").value_or(limits.threads_per_block);
     limits.warps = *warps;
     limits.blocks = *blocks;
     limits.registers = *registers;
@@ -108,7 +118,8 @@ void resolve_rates(Machine& machine, const Description& gpu) {
     const double sms = static_cast<double>(machine.sm_count);
     for (const DataType type : all_data_types) {
         const auto index = static_cast<std::size_t>(type);
-        machine.tensor[index] = peak_of(gpu, "tensor", type, machine.sm_count, machine.tensor_clock);
+        machine.tensor[index] =
+            peak_of(gpu, "tensor", type, machine.sm_count, machine.tensor_clock);
         machine.vector[index] = peak_of(gpu, "fma", type, machine.sm_count, machine.boost_clock);
         machine.tensor_fp16_accumulate[index] =
             peak_of(gpu, "tensor_fp16_accumulate", type, machine.sm_count, machine.tensor_clock);
@@ -132,8 +143,7 @@ Machine make_machine(const Description& gpu) {
     machine.family = family_of(machine.compute_capability);
     machine.sm_count = gpu.count("sm.count").value_or(0);
     machine.boost_clock = gpu.quantity<Frequency>("clock.boost").value_or(Frequency{});
-    machine.tensor_clock =
-        gpu.quantity<Frequency>("clock.tensor").value_or(machine.boost_clock);
+    machine.tensor_clock = gpu.quantity<Frequency>("clock.tensor").value_or(machine.boost_clock);
     machine.dram_bandwidth = require<Bandwidth>(gpu, "dram.bandwidth");
     machine.dram_capacity = require<Bytes>(gpu, "dram.capacity");
     machine.dram_sector = static_cast<std::int64_t>(
@@ -148,6 +158,10 @@ Machine make_machine(const Description& gpu) {
     machine.stream_gap = gap_of(gpu, "launch.stream", machine.kernel_floor);
     machine.link_per_direction = gpu.quantity<Bandwidth>("link.per_direction");
     machine.pcie_per_direction = gpu.quantity<Bandwidth>("pcie.per_direction");
+    machine.attention = attention_parameters_of(gpu);
+    machine.memory = resolve_memory(gpu);
+    machine.fabric = resolve_fabric(gpu);
+    machine.matmul = read_matmul_calibration(gpu);
     return machine;
 }
 

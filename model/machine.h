@@ -15,27 +15,42 @@
 
 #include "hardware/description.h"
 #include "hardware/quantity.h"
+#include "model/attention_parameters.h"
+#include "model/collective_model.h"
 #include "model/data_type.h"
+#include "model/matmul_parameters.h"
+#include "model/memory_parameters.h"
 
 namespace ridge::model {
 
 /// Limits on what one SM can hold.
 struct SmLimits {
     std::int64_t threads = 0;
+    std::int64_t threads_per_block = 1024;
     std::int64_t warps = 0;
     std::int64_t blocks = 0;
     std::int64_t registers = 0;
     std::int64_t registers_per_thread = 255;
     std::int64_t register_unit = 256;  ///< per warp
     std::int64_t warp_size = 32;
-    Bytes shared;                      ///< per SM
-    Bytes shared_per_block;            ///< opt-in maximum
+    Bytes shared;            ///< per SM
+    Bytes shared_per_block;  ///< opt-in maximum
     Bytes shared_unit = 128.0 * units::B;
-    Bytes shared_reserved;             ///< taken by the driver per block
+    Bytes shared_reserved;  ///< taken by the driver per block
 };
 
 /// Architecture families that share kernels and therefore efficiencies.
-enum class Family : std::uint8_t { kepler, pascal, volta, turing, ampere, ada, hopper, blackwell, other };
+enum class Family : std::uint8_t {
+    kepler,
+    pascal,
+    volta,
+    turing,
+    ampere,
+    ada,
+    hopper,
+    blackwell,
+    other
+};
 
 struct Machine {
     std::string name;
@@ -49,21 +64,25 @@ struct Machine {
     std::array<std::optional<FlopRate>, data_type_count> vector;  ///< fma pipes, by DataType
     /// Tensor rates that accumulate in fp16, where they differ (GeForce); by DataType.
     std::array<std::optional<FlopRate>, data_type_count> tensor_fp16_accumulate;
-    std::optional<double> special_rate;   ///< special-function results per second
+    std::optional<double> special_rate;  ///< special-function results per second
     std::optional<Bytes> l2_size;
     std::optional<Bandwidth> l2_bandwidth;
     std::optional<Bandwidth> shared_bandwidth;  ///< all SMs
     Bytes dram_capacity;
     Bandwidth dram_bandwidth;
     std::optional<SmLimits> limits;
-    std::int64_t dram_sector = 32;        ///< bytes of one transaction
+    std::int64_t dram_sector = 32;  ///< bytes of one transaction
     std::optional<Time> dram_latency;
     std::optional<Time> l2_latency;
-    Time kernel_floor;                    ///< duration of an empty kernel
-    Time graph_gap;                       ///< between kernels of a replayed graph
-    Time stream_gap;                      ///< between launches in a stream
+    Time kernel_floor;  ///< duration of an empty kernel
+    Time graph_gap;     ///< between kernels of a replayed graph
+    Time stream_gap;    ///< between launches in a stream
     std::optional<Bandwidth> link_per_direction;
     std::optional<Bandwidth> pcie_per_direction;
+    std::optional<AttentionParameters> attention;  ///< fitted; absent: attention is a roofline
+    std::optional<MemoryParameters> memory;        ///< of the model of memory-bound kernels
+    std::optional<FabricParameters> fabric;        ///< of the model of collectives
+    MatmulCalibration matmul;
 
     [[nodiscard]] std::optional<FlopRate> tensor_peak(DataType type) const {
         return tensor[static_cast<std::size_t>(type)];

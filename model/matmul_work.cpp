@@ -7,16 +7,22 @@
 namespace ridge::model {
 namespace {
 
-double real(std::int64_t count) { return static_cast<double>(count); }
+double real(std::int64_t count) {
+    return static_cast<double>(count);
+}
 
 /// Vector-pipe FLOP per element of C: bias 1 add; relu 1 max; tanh-GeLU 8 beside its tanh.
 double epilogue_flop(Epilogue epilogue) {
     switch (epilogue) {
-        case Epilogue::none: return 0.0;
+        case Epilogue::none:
+            return 0.0;
         case Epilogue::bias:
-        case Epilogue::accumulate: return 1.0;
-        case Epilogue::bias_relu: return 2.0;
-        case Epilogue::bias_gelu: return 9.0;
+        case Epilogue::accumulate:
+            return 1.0;
+        case Epilogue::bias_relu:
+            return 2.0;
+        case Epilogue::bias_gelu:
+            return 9.0;
     }
     return 0.0;
 }
@@ -25,7 +31,9 @@ std::int64_t leading(std::int64_t rows, std::int64_t cols, Layout layout) {
     return layout == Layout::row_major ? cols : rows;
 }
 
-std::int64_t power_of_two_divisor(std::int64_t bytes) { return std::min<std::int64_t>(bytes & -bytes, 16); }
+std::int64_t power_of_two_divisor(std::int64_t bytes) {
+    return std::min<std::int64_t>(bytes & -bytes, 16);
+}
 
 }  // namespace
 
@@ -40,7 +48,8 @@ Work matmul_work(const Matmul& op, bool on_tensor_cores) {
     work.tensor = on_tensor_cores ? product : Flop{};
     work.fma = epilogue + (on_tensor_cores ? Flop{} : product);
     work.special = op.epilogue == Epilogue::bias_gelu ? outputs : 0.0;
-    work.compulsory_read = element * real(op.batch) * real(op.k) * (real(op.m) + real(op.n)) * units::B;
+    work.compulsory_read =
+        element * real(op.batch) * real(op.k) * (real(op.m) + real(op.n)) * units::B;
     if (op.epilogue == Epilogue::accumulate) work.compulsory_read += result * outputs * units::B;
     if (op.epilogue == Epilogue::bias || op.epilogue == Epilogue::bias_relu ||
         op.epilogue == Epilogue::bias_gelu) {

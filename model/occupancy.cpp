@@ -38,7 +38,7 @@ std::int64_t blocks_by_shared(const BlockResources& block, const SmLimits& limit
 
 Occupancy occupancy(const BlockResources& block, const SmLimits& limits) {
     const std::int64_t warps = ceil_divide(block.threads, limits.warp_size);
-    if (warps < 1) return {};
+    if (warps < 1 || block.threads > limits.threads_per_block) return {};
     struct Candidate {
         std::int64_t blocks;
         OccupancyLimiter limiter;
@@ -61,7 +61,8 @@ Occupancy occupancy(const BlockResources& block, const SmLimits& limits) {
 }
 
 std::string_view name_of(OccupancyLimiter limiter) {
-    constexpr std::array<std::string_view, 4> names{"threads", "blocks", "registers", "shared memory"};
+    constexpr std::array<std::string_view, 4> names{"threads", "blocks", "registers",
+                                                    "shared memory"};
     return names[static_cast<std::size_t>(limiter)];
 }
 

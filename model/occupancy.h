@@ -19,7 +19,7 @@ namespace ridge::model {
 struct BlockResources {
     std::int64_t threads = 0;
     std::int64_t registers = 0;  ///< per thread
-    Bytes shared;                ///< static and dynamic
+    Bytes shared{};              ///< static and dynamic
 };
 
 enum class OccupancyLimiter : std::uint8_t { threads, blocks, registers, shared };

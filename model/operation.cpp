@@ -44,9 +44,11 @@ void check(const Matmul& op) {
                          " does not go with dtype " + std::string(name_of(op.type)));
     }
     if (op.accumulate != DataType::fp64 && op.accumulate != DataType::fp32 &&
-        !(op.accumulate == DataType::fp16 && (op.type == DataType::fp16 || op.type == DataType::fp8))) {
+        !(op.accumulate == DataType::fp16 &&
+          (op.type == DataType::fp16 || op.type == DataType::fp8))) {
         throw InputError("accumulate: " + std::string(name_of(op.accumulate)) +
-                             " is not an accumulator type of dtype " + std::string(name_of(op.type)),
+                             " is not an accumulator type of dtype " +
+                             std::string(name_of(op.type)),
                          {}, "fp32; fp16 with fp16 or fp8; fp64 with fp64");
     }
 }
@@ -64,8 +66,8 @@ void check(const Attention& op) {
     if (op.head_dim > 4096) {
         throw InputError("head_dim must be at most 4096, got " + std::to_string(op.head_dim));
     }
-    if (op.window < 0) {
-        throw InputError("window must be 0 (all keys) or positive, got " +
+    if (op.window < 0 || op.window > largest_edge) {
+        throw InputError("window must be 0 (all keys) or from 1 to 2^48, got " +
                          std::to_string(op.window));
     }
     if (op.causal && op.seq_q > op.seq_kv) {
@@ -89,9 +91,15 @@ void check(const Elementwise& op) {
                      {"nodes of expr", static_cast<std::int64_t>(op.expression.nodes().size())}});
 }
 
-void check(const RowWise& op) { require_product({{"rows", op.rows}, {"cols", op.cols}}); }
-void check(const Transpose& op) { require_product({{"rows", op.rows}, {"cols", op.cols}}); }
-void check(const Copy& op) { require_product({{"elements", op.elements}}); }
+void check(const RowWise& op) {
+    require_product({{"rows", op.rows}, {"cols", op.cols}});
+}
+void check(const Transpose& op) {
+    require_product({{"rows", op.rows}, {"cols", op.cols}});
+}
+void check(const Copy& op) {
+    require_product({{"elements", op.elements}});
+}
 
 void check(const Gather& op) {
     require_product({{"rows", op.rows}, {"cols", op.cols}});
@@ -100,8 +108,8 @@ void check(const Gather& op) {
 
 void check(const Collective& op) {
     require_product({{"bytes", op.bytes}});
-    const bool host = op.kind == CollectiveKind::host_to_device ||
-                      op.kind == CollectiveKind::device_to_host;
+    const bool host =
+        op.kind == CollectiveKind::host_to_device || op.kind == CollectiveKind::device_to_host;
     if (host) return;
     if (op.gpus < 2 || op.gpus > 16) {
         throw InputError("gpus must be between 2 and 16 (one node), got " +
@@ -134,13 +142,16 @@ struct TypeOf {
     DataType operator()(const Op& op) const {
         return op.type;
     }
-    DataType operator()(const Collective&) const { return DataType::fp16; }
 };
 
 }  // namespace
 
-std::string_view name_of(const Operation& operation) { return std::visit(NameOf{}, operation); }
-DataType type_of(const Operation& operation) { return std::visit(TypeOf{}, operation); }
+std::string_view name_of(const Operation& operation) {
+    return std::visit(NameOf{}, operation);
+}
+DataType type_of(const Operation& operation) {
+    return std::visit(TypeOf{}, operation);
+}
 
 void validate(const Operation& operation) {
     std::visit([](const auto& op) { check(op); }, operation);

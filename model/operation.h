@@ -107,6 +107,7 @@ struct Collective {
     CollectiveKind kind = CollectiveKind::all_reduce;
     std::int64_t gpus = 2;
     std::int64_t bytes = 0;
+    DataType type = DataType::bf16;  ///< of the elements: switches add floating types only
 };
 
 using Operation =

@@ -1,5 +1,6 @@
 #include "model/predict.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace ridge::model {

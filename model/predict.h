@@ -40,16 +40,12 @@ struct WorkloadPrediction {
     std::vector<Outcome> parts;
     Work work;
     Time time;
-    Time low;   ///< errors of different operations are taken as independent (R6)
+    Time low;  ///< errors of different operations are taken as independent (R6)
     Time high;
     Bytes largest_footprint;
     std::int32_t not_modelled = 0;
 };
 [[nodiscard]] WorkloadPrediction predict(const Workload& workload, const Execution& execution,
                                          const Machine& machine);
-
-/// The implementations that `predict` accepts for an operation, the default first.
-[[nodiscard]] std::vector<Implementation> implementations_of(const Operation& operation,
-                                                             const Machine& machine);
 
 }  // namespace ridge::model

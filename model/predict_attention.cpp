@@ -1,9 +1,11 @@
-// Predictions of attention from its counted work.
+// Predictions of attention: counted work, the roofline, and the time model where it has parameters.
 
 #include <algorithm>
 #include <string>
 
+#include "model/attention_time.h"
 #include "model/attention_work.h"
+#include "model/band.h"
 #include "model/predict.h"
 #include "model/roofline.h"
 
@@ -11,9 +13,8 @@ namespace ridge::model {
 namespace {
 
 bool is_attention_implementation(Implementation implementation) {
-    return implementation == Implementation::standard ||
-           implementation == Implementation::flash1 || implementation == Implementation::flash2 ||
-           implementation == Implementation::flash3;
+    return implementation == Implementation::standard || implementation == Implementation::flash1 ||
+           implementation == Implementation::flash2 || implementation == Implementation::flash3;
 }
 
 /// flash3 where its kernels run (sm_90), flash2 on other tensor cores.
@@ -21,27 +22,116 @@ Implementation usual_implementation(const Machine& machine) {
     return machine.compute_capability == 90 ? Implementation::flash3 : Implementation::flash2;
 }
 
-AttentionContext context_of(const Machine& machine) {
-    AttentionContext context;
-    context.compute_capability = machine.compute_capability;
-    context.sm_count = machine.sm_count;
-    context.l2 = machine.l2_size.value_or(Bytes{});
-    if (machine.limits) context.sram = machine.limits->shared;
-    return context;
-}
-
-Tiling tiling_of(const AttentionGrid& grid, const Machine& machine) {
-    const std::int64_t slots = std::max<std::int64_t>(1, machine.sm_count);
+Tiling tiling_of(const AttentionWork& counted, const Machine& machine) {
+    const AttentionGrid& grid = counted.grid;
+    const std::int64_t slots = std::max<std::int64_t>(1, machine.sm_count * grid.blocks_per_sm);
     const std::int64_t waves = (grid.tiles + slots - 1) / slots;
     return {.tile = {static_cast<std::int32_t>(grid.blocks.q),
                      static_cast<std::int32_t>(grid.blocks.kv), 0},
-            .tiles = grid.tiles,
+            .tiles = grid.tiles / grid.splits,
             .split = static_cast<std::int32_t>(grid.splits),
-            .blocks_per_sm = 1,
+            .blocks_per_sm = grid.blocks_per_sm,
             .waves = waves,
-            .tile_efficiency = 1.0,
+            .tile_efficiency = 1.0 / std::max(1.0, counted.executed_ratio()),
             .wave_efficiency = static_cast<double>(grid.tiles) /
                                (static_cast<double>(waves) * static_cast<double>(slots))};
+}
+
+const std::optional<FlashParameters>& parameters_of(const AttentionParameters& fitted,
+                                                    Implementation implementation) {
+    if (implementation == Implementation::flash1) return fitted.flash1;
+    return implementation == Implementation::flash2 ? fitted.flash2 : fitted.flash3;
+}
+
+/// What the time model says, and what its parameters rest on.
+struct Modelled {
+    AttentionTime time;
+    bool own = false;  ///< parameters fitted to this GPU
+};
+
+/// Empty where the machine has no parameters for the implementation.
+std::optional<Modelled> modelled_time(const Attention& op, const AttentionWork& counted,
+                                      Implementation implementation, const Execution& execution,
+                                      const Machine& machine) {
+    if (!machine.attention || machine.sm_count == 0) return std::nullopt;
+    if (implementation == Implementation::standard) {
+        const StandardParameters& fitted = machine.attention->standard;
+        return Modelled{standard_attention_time(op, counted, fitted, execution, machine)};
+    }
+    const auto& fitted = parameters_of(*machine.attention, implementation);
+    if (!fitted) return std::nullopt;
+    return Modelled{attention_time(op, counted, implementation, *fitted, execution, machine),
+                    fitted->own};
+}
+
+void add_term(Prediction& prediction, Resource resource, Time time, double amount = 0.0) {
+    if (time <= Time{}) return;
+    prediction.terms.push_back({.resource = resource,
+                                .time = time,
+                                .amount = amount,
+                                .rate = amount > 0.0 ? amount / time.base() : 0.0});
+}
+
+/// The terms as the model combines them: those on chip add up, DRAM overlaps them, the rest is
+/// added. Loads that the matmuls hide are not a term.
+void set_terms(Prediction& prediction, const AttentionTime& time, const AttentionWork& counted) {
+    const bool tensor = prediction.work.tensor > Flop{};
+    prediction.terms = {};
+    add_term(prediction, tensor ? Resource::tensor : Resource::fma, time.tensor + time.droop,
+             counted.executed_tensor.base());
+    add_term(prediction, Resource::special, time.softmax, counted.executed_special);
+    add_term(prediction, Resource::dram, time.dram, time.dram_bytes.base());
+    add_term(prediction, Resource::l2, time.load + time.cache_write + time.copies,
+             counted.work.l2.base());
+    add_term(prediction, Resource::latency, time.tiles + time.tail + time.scan + time.combine);
+    add_term(prediction, Resource::launch, time.launch);
+    settle_limiter(prediction);
+}
+
+/// Rows by regime for paged calls; contiguous ones were only checked against published throughput,
+/// which holds no short calls.
+BandClass band_class_of(const Attention& op, Implementation implementation,
+                        const AttentionTime& time) {
+    if (time.regime == AttentionRegime::backward) return BandClass::attention_backward;
+    if (time.regime == AttentionRegime::unfused) return BandClass::attention_unfused;
+    if (!op.kv_write) {
+        return time.launch > 0.25 * time.total ? BandClass::attention_contiguous_short
+                                               : BandClass::attention_contiguous;
+    }
+    const BandClass first = implementation == Implementation::flash3
+                                ? BandClass::flash3_decode_memory
+                                : BandClass::flash2_decode_memory;
+    return static_cast<BandClass>(static_cast<int>(first) + static_cast<int>(time.regime));
+}
+
+/// Shapes and families that no row or figure covers.
+Validity validity_of(const Attention& op, const Machine& machine) {
+    const bool known_dim =
+        op.head_dim == 64 || op.head_dim == 128 || op.head_dim == 192 || op.head_dim == 256;
+    const bool known_shape =
+        size_of(op.type) == 2 && op.window == 0 && (op.seq_q == 1 || op.seq_q == op.seq_kv);
+    const bool known_family = machine.compute_capability == 80 || machine.compute_capability == 90;
+    return known_dim && known_shape && known_family ? Validity::validated : Validity::extrapolated;
+}
+
+void set_time(Prediction& prediction, const Modelled& modelled, const Attention& op,
+              const AttentionWork& counted, const Execution& execution, const Machine& machine) {
+    const AttentionTime& time = modelled.time;
+    // At datasheet rates, but only what exceeds a warm L2 must come from DRAM.
+    prediction.lower_bound = memory_bound_time(counted.work, machine, execution.l2);
+    for (const Term& term : prediction.terms) {
+        if (bound_of(term.resource) != Bound::compute) continue;
+        prediction.lower_bound = std::max(prediction.lower_bound, term.time);
+    }
+    set_terms(prediction, time, counted);
+    prediction.time = std::max(time.total, prediction.lower_bound);
+    apply_band(prediction, band_class_of(op, prediction.implementation, time),
+               modelled.own ? Confidence::calibrated : Confidence::family,
+               validity_of(op, machine));
+    if (time.dram_bytes <= Bytes{}) {
+        const Bytes l2 = machine.l2_size.value_or(Bytes{});
+        prediction.note(NoteCode::l2_resident, time.working_set.base(), l2.base());
+    }
 }
 
 /// Why the implementation cannot run on the machine; empty when it can.
@@ -72,7 +162,7 @@ Outcome predict(const Attention& op, const Execution& execution, const Machine& 
     if (std::string reason = refusal(op, implementation, machine); !reason.empty()) {
         return NotModelled{std::move(reason)};
     }
-    const AttentionWork counted = count_attention(op, implementation, context_of(machine));
+    const AttentionWork counted = count_attention(op, implementation, attention_context(machine));
     Work work = counted.work;
     if (!machine.tensor_peak(op.type)) {
         work.fma += work.tensor;
@@ -80,13 +170,18 @@ Outcome predict(const Attention& op, const Execution& execution, const Machine& 
     }
     Prediction prediction = roofline(work, roofs_of(machine, op.type), machine);
     prediction.implementation = implementation;
-    prediction.time += launch_gaps(machine, execution.launch, work.kernels);
-    prediction.low = prediction.lower_bound;
-    prediction.high = 2.0 * prediction.time;
     prediction.footprint = work.compulsory() + counted.scratch;
-    prediction.tiling = tiling_of(counted.grid, machine);
-    prediction.note(NoteCode::roofline_only);
-    if (op.causal && counted.executed_ratio() > 1.005) {
+    prediction.tiling = tiling_of(counted, machine);
+    if (const auto modelled = modelled_time(op, counted, implementation, execution, machine)) {
+        set_time(prediction, *modelled, op, counted, execution, machine);
+    } else {
+        prediction.time += launch_gaps(machine, execution.launch, work.kernels);
+        prediction.low = prediction.lower_bound;
+        prediction.high = 2.0 * prediction.time;
+        prediction.note(NoteCode::roofline_only);
+    }
+    if (op.causal && implementation != Implementation::standard &&
+        counted.executed_ratio() > 1.005) {
         prediction.note(NoteCode::causal_blocks, counted.executed_ratio());
     }
     if (counted.grid.splits > 1) {

@@ -19,8 +19,9 @@ Work& Work::operator+=(const Work& other) {
 }
 
 std::string_view name_of(Resource resource) {
-    constexpr std::array<std::string_view, 9> names{"tensor", "fma",  "special", "dram",  "l2",
-                                                    "shared", "link", "latency", "launch"};
+    constexpr std::array<std::string_view, 11> names{"tensor", "fma",    "special", "dram",
+                                                     "l2",     "shared", "link",    "latency",
+                                                     "launch", "store",  "quantise"};
     return names[static_cast<std::size_t>(resource)];
 }
 

@@ -38,10 +38,13 @@ Bound bound_of(Resource limiter) {
     switch (limiter) {
         case Resource::tensor:
         case Resource::fma:
-        case Resource::special: return Bound::compute;
+        case Resource::special:
+            return Bound::compute;
         case Resource::latency:
-        case Resource::launch: return Bound::latency;
-        default: return Bound::memory;
+        case Resource::launch:
+            return Bound::latency;
+        default:
+            return Bound::memory;
     }
 }
 
@@ -57,11 +60,20 @@ void settle_limiter(Prediction& prediction) {
 
 Time launch_gaps(const Machine& machine, LaunchMode mode, std::int32_t kernels) {
     switch (mode) {
-        case LaunchMode::kernel: return Time{};
-        case LaunchMode::graph: return machine.graph_gap * kernels;
-        case LaunchMode::stream: return machine.stream_gap * kernels;
+        case LaunchMode::kernel:
+            return Time{};
+        case LaunchMode::graph:
+            return machine.graph_gap * kernels;
+        case LaunchMode::stream:
+            return machine.stream_gap * kernels;
     }
     return Time{};
+}
+
+Time memory_bound_time(const Work& work, const Machine& machine, L2State l2) {
+    const Bytes spared_most = machine.l2_size.value_or(Bytes{});
+    const Bytes could_hit = l2 == L2State::warm ? work.compulsory() : work.compulsory_write;
+    return (work.compulsory() - std::min(could_hit, spared_most)) / machine.dram_bandwidth;
 }
 
 Prediction roofline(const Work& work, const Roofs& roofs, const Machine& machine) {
@@ -69,8 +81,7 @@ Prediction roofline(const Work& work, const Roofs& roofs, const Machine& machine
     prediction.work = work;
     add_term(prediction, Resource::tensor, work.tensor.base(),
              roofs.tensor.value_or(FlopRate{}).base());
-    add_term(prediction, Resource::fma, work.fma.base(),
-             roofs.vector.value_or(FlopRate{}).base());
+    add_term(prediction, Resource::fma, work.fma.base(), roofs.vector.value_or(FlopRate{}).base());
     add_term(prediction, Resource::special, work.special, roofs.special.value_or(0.0));
     add_term(prediction, Resource::dram, work.dram().base(), roofs.dram.base());
     add_term(prediction, Resource::l2, work.l2.base(), roofs.l2.value_or(Bandwidth{}).base());
@@ -87,7 +98,8 @@ Prediction roofline(const Work& work, const Roofs& roofs, const Machine& machine
     }
     const Time launch = machine.kernel_floor * work.kernels;
     if (launch > Time{}) {
-        prediction.terms.push_back({.resource = Resource::launch, .time = launch, .amount = 0.0, .rate = 0.0});
+        prediction.terms.push_back(
+            {.resource = Resource::launch, .time = launch, .amount = 0.0, .rate = 0.0});
     }
     prediction.time = largest + launch;
     prediction.peak = main_pipe(work, roofs);

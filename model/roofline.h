@@ -38,6 +38,10 @@ struct Roofs {
 /// kernel otherwise.
 [[nodiscard]] Time launch_gaps(const Machine& machine, LaunchMode mode, std::int32_t kernels);
 
+/// The time that no run of memory-bound work beats, given the state of the L2: a warm L2 spares
+/// DRAM at most its own size, a cold one only writes (R7).
+[[nodiscard]] Time memory_bound_time(const Work& work, const Machine& machine, L2State l2);
+
 /// The bound that follows from the largest term.
 [[nodiscard]] Bound bound_of(Resource limiter);
 

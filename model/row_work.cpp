@@ -7,21 +7,23 @@
 namespace ridge::model {
 namespace {
 
-double real(std::int64_t count) { return static_cast<double>(count); }
+double real(std::int64_t count) {
+    return static_cast<double>(count);
+}
 
 /// Passes over the matrix and over vectors of one operation, in elements; statistics in bytes.
 struct Passes {
     double matrix_reads;
     double matrix_writes;
-    double column_reads;   ///< vectors of one element per column (gamma, beta)
+    double column_reads;  ///< vectors of one element per column (gamma, beta)
     double column_writes;
-    double row_reads;      ///< vectors of one element per row
+    double row_reads;  ///< vectors of one element per row
     double row_writes;
-    double statistics_read;     ///< bytes per row, fp32
+    double statistics_read;  ///< bytes per row, fp32
     double statistics_written;
-    double flop;           ///< per element
-    double special;        ///< per element
-    double row_special;    ///< per row
+    double flop;         ///< per element
+    double special;      ///< per element
+    double row_special;  ///< per row
     std::int32_t kernels;
 };
 
@@ -41,9 +43,12 @@ const Passes& passes_of(const RowWise& op, Implementation implementation) {
         case RowKind::softmax:
             if (!forward) return softmax_backward;
             return implementation == Implementation::manual ? softmax_manual : softmax_forward;
-        case RowKind::layernorm: return forward ? layernorm_forward : layernorm_backward;
-        case RowKind::rmsnorm: return forward ? rmsnorm_forward : rmsnorm_backward;
-        case RowKind::sum: break;
+        case RowKind::layernorm:
+            return forward ? layernorm_forward : layernorm_backward;
+        case RowKind::rmsnorm:
+            return forward ? rmsnorm_forward : rmsnorm_backward;
+        case RowKind::sum:
+            break;
     }
     return forward ? sum_forward : sum_backward;
 }
@@ -94,8 +99,7 @@ Work row_work(const RowWise& op, Implementation implementation) {
     return work;
 }
 
-Work transpose_work(const Transpose& op, Implementation implementation,
-                    std::int64_t sector_bytes) {
+Work transpose_work(const Transpose& op, Implementation implementation, std::int64_t sector_bytes) {
     const double matrix = real(op.rows) * real(op.cols);
     const Bytes once = matrix * real(size_of(op.type)) * units::B;
     Work work = streaming(once, once);
@@ -124,8 +128,7 @@ Work gather_work(const Gather& op, std::int64_t sector_bytes) {
     const Bytes output = real(op.rows) * real(op.cols) * element * units::B;
 
     Work work = streaming((indices + table) * units::B, output);
-    work.dram_read =
-        (indices + table / gather_sector_efficiency(op, sector_bytes)) * units::B;
+    work.dram_read = (indices + table / gather_sector_efficiency(op, sector_bytes)) * units::B;
     work.l2 = work.dram_read + output;
     return work;
 }

@@ -84,8 +84,8 @@ TEST_CASE("a broken header is an error of the file") {
 TEST_CASE("a quoted cell may hold commas, quotes and line breaks") {
     const Transcript transcript =
         run_line("predict --from - --gpu h100-sxm",
-                 "op,elements,expr\nelementwise,1024,\"pow(x, 3)\"\n"
-                 "elementwise,1024,\"x +\n y\"\nelementwise,1024,\"x \"\"+ y\"\n");
+                 "op,elements,comment,expr\nelementwise,1024,,\"pow(x, 3)\"\n"
+                 "elementwise,1024,\"two\nlines\",x\nelementwise,1024,,\"x \"\"+ y\"\n");
     const auto lines = lines_of(transcript.out);
     REQUIRE(lines.size() == 5);
     CHECK(lines[1].back() == ',');

@@ -180,6 +180,8 @@ TEST_CASE("plot scatter and sweep draw records") {
     CHECK(holds(test::text_of(folder.file("sweep.svg")), "<svg"));
     CHECK(run_fake("plot sweep " + folder.path() + " --x m --where impl=wgmma").code == 1);
     CHECK(run_fake("plot sweep " + folder.path() + " --x mm").code == 1);
+    CHECK(run_fake("plot sweep " + folder.path() + " --x m --where batch=1").code == 0);
+    CHECK(run_fake("plot sweep " + folder.path() + " --x m --where batch=2").code == 1);
     CHECK(run_fake("plot sweep " + folder.path() + " --x m --where n=@m --y time").code == 0);
 }
 

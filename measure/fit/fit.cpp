@@ -1,0 +1,186 @@
+#include "measure/fit/fit.h"
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+#include <set>
+#include <span>
+
+#include "hardware/error.h"
+#include "hardware/units.h"
+#include "measure/fit/least_squares.h"
+#include "model/predict.h"
+
+namespace ridge::measure {
+namespace {
+
+using Machines = std::map<std::string, model::Machine>;
+
+constexpr unsigned folds = 5;
+constexpr unsigned seed = 1;
+constexpr double displacement = 0.3;  ///< largest |ln| by which a fold's start is moved
+
+/// One number of the fit: a parameter of all GPUs (empty name) or of one.
+struct Slot {
+    const FreeParameter* parameter;
+    std::string gpu;
+};
+
+std::vector<Slot> slots_of(const FitProblem& problem) {
+    std::vector<Slot> slots;
+    for (const FreeParameter& parameter : problem.parameters) {
+        if (!parameter.per_gpu) {
+            slots.push_back({&parameter, {}});
+            continue;
+        }
+        for (const auto& [gpu, machine] : problem.machines) slots.push_back({&parameter, gpu});
+    }
+    return slots;
+}
+
+std::vector<double> start_of(const FitProblem& problem, const std::vector<Slot>& slots) {
+    std::vector<double> start;
+    for (const Slot& slot : slots) {
+        const model::Machine& machine =
+            slot.gpu.empty() ? problem.machines.begin()->second : problem.machines.at(slot.gpu);
+        start.push_back(slot.parameter->read(machine));
+    }
+    return start;
+}
+
+Machines with(Machines machines, const std::vector<Slot>& slots, std::span<const double> values) {
+    for (std::size_t i = 0; i < slots.size(); ++i) {
+        for (auto& [gpu, machine] : machines) {
+            if (slots[i].gpu.empty() || slots[i].gpu == gpu) {
+                slots[i].parameter->write(machine, values[i]);
+            }
+        }
+    }
+    return machines;
+}
+
+model::Prediction predicted(const MeasuredRow& row, const Machines& machines) {
+    model::Outcome outcome = model::predict(row.operation, row.execution, machines.at(row.gpu));
+    if (const auto* reason = std::get_if<model::NotModelled>(&outcome)) {
+        throw InputError(reason->reason, {row.file, static_cast<int>(row.line), 1});
+    }
+    return std::get<model::Prediction>(outcome);
+}
+
+std::vector<double> fitted(const FitProblem& problem, const std::vector<Slot>& slots,
+                           const std::vector<const MeasuredRow*>& rows,
+                           const std::vector<double>& start) {
+    const Residuals residuals = [&](std::span<const double> values) {
+        const Machines machines = with(problem.machines, slots, values);
+        std::vector<double> logs;
+        logs.reserve(rows.size());
+        for (const MeasuredRow* row : rows) {
+            logs.push_back(std::log(predicted(*row, machines).time / row->measured));
+        }
+        return logs;
+    };
+    return least_squares(residuals, start, {});
+}
+
+void judge(const FitProblem& problem, const Machines& machines,
+           const std::vector<const MeasuredRow*>& rows, std::vector<Residual>& residuals) {
+    for (const MeasuredRow* row : rows) {
+        const model::Prediction prediction = predicted(*row, machines);
+        residuals.push_back(
+            {.group = problem.group(*row, prediction),
+             .ratio = prediction.time / row->measured,
+             .inside = prediction.low <= row->measured && row->measured <= prediction.high});
+    }
+}
+
+std::vector<Residual> cross_validated(const FitProblem& problem, const std::vector<Slot>& slots) {
+    std::mt19937 random(seed);
+    std::vector<double> start = start_of(problem, slots);
+    for (double& value : start) {
+        const double uniform = static_cast<double>(random()) / 4294967296.0;
+        value *= std::exp(displacement * (2.0 * uniform - 1.0));
+    }
+    std::map<std::string, unsigned> fold_of;
+    for (const MeasuredRow& row : problem.rows) {
+        fold_of.try_emplace(problem.fold_key(row), static_cast<unsigned>(random()) % folds);
+    }
+    std::vector<Residual> residuals;
+    for (unsigned fold = 0; fold < folds; ++fold) {
+        std::vector<const MeasuredRow*> known;
+        std::vector<const MeasuredRow*> held_out;
+        for (const MeasuredRow& row : problem.rows) {
+            (fold_of.at(problem.fold_key(row)) == fold ? held_out : known).push_back(&row);
+        }
+        if (known.empty() || held_out.empty()) continue;
+        judge(problem, with(problem.machines, slots, fitted(problem, slots, known, start)),
+              held_out, residuals);
+    }
+    return residuals;
+}
+
+/// "4.07 us" in quotes, 0.8614 without.
+std::string toml_value(double value, const Dimension& dimension) {
+    constexpr int digits = 4;
+    if (dimension == dimensionless) return format_number(value, digits);
+    if (dimension == Bytes::dimension) return '"' + format_number(value, digits) + " B\"";
+    if (dimension == Bandwidth::dimension) {
+        return '"' + format(Bandwidth::from_base(value), digits) + '"';
+    }
+    if (dimension == BytesPerCycle::dimension) {
+        return '"' + format(BytesPerCycle::from_base(value), digits) + '"';
+    }
+    return '"' + format(Time::from_base(value), digits) + '"';
+}
+
+}  // namespace
+
+FitReport run_fit(const FitProblem& problem) {
+    RIDGE_CONTRACT(!problem.rows.empty() && !problem.machines.empty());
+    const std::vector<Slot> slots = slots_of(problem);
+    std::vector<const MeasuredRow*> rows;
+    for (const MeasuredRow& row : problem.rows) rows.push_back(&row);
+    const std::vector<double> values = fitted(problem, slots, rows, start_of(problem, slots));
+
+    FitReport report;
+    for (const auto& [gpu, machine] : problem.machines) {
+        report.name += (report.name.empty() ? "" : ", ") + gpu;
+    }
+    for (std::size_t i = 0; i < slots.size(); ++i) {
+        report.parameters.push_back(
+            {.gpu = slots[i].gpu,
+             .field = slots[i].parameter->field,
+             .value = toml_value(values[i], slots[i].parameter->dimension)});
+    }
+    std::vector<Residual> residuals;
+    judge(problem, with(problem.machines, slots, values), rows, residuals);
+    report.fitted = summarise(residuals);
+    report.cross_validated = summarise(cross_validated(problem, slots));
+    return report;
+}
+
+std::vector<FitProblem> split_rows(const std::vector<MeasuredRow>& rows,
+                                   const FitRequest& request) {
+    std::set<std::string> present;
+    for (const MeasuredRow& row : rows) present.insert(row.gpu);
+    for (const std::string& gpu : request.gpus) {
+        if (present.contains(gpu)) continue;
+        throw InputError("no rows of GPU '" + gpu + "'", {request.data, 0, 0});
+    }
+    std::vector<std::set<std::string>> groups;
+    if (!request.gpus.empty()) groups.emplace_back(request.gpus.begin(), request.gpus.end());
+    if (request.gpus.empty()) {
+        for (const std::string& gpu : present) groups.push_back({gpu});
+    }
+    std::vector<FitProblem> problems;
+    for (const std::set<std::string>& group : groups) {
+        FitProblem problem;
+        for (const std::string& gpu : group) problem.machines.emplace(gpu, request.machine(gpu));
+        for (const MeasuredRow& row : rows) {
+            if (group.contains(row.gpu)) problem.rows.push_back(row);
+        }
+        problems.push_back(std::move(problem));
+    }
+    return problems;
+}
+
+}  // namespace ridge::measure

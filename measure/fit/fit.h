@@ -1,0 +1,118 @@
+// Fits parameters of a time model to measured rows and says how good the result is.
+//
+//   const FitReport report = run_fit(FitProblem{.rows = ..., .machines = ..., .parameters = ...});
+//   report.parameters        // field, fitted value as a description file writes it
+//   report.cross_validated   // errors on rows that the fit did not see
+//
+// Method: the predictor itself is the function that is fitted: parameters are written into the
+// machines, every row is predicted, and ln(predicted / measured) is minimised (`least_squares.h`).
+// Cross-validation draws five folds over whole shapes (rows that differ only in what `fold_key`
+// leaves out stay together) from a fixed seed, starts each fold from displaced values, so that
+// held-out rows do not leak through the start, and predicts the held-out rows.
+//
+// Limits: cross-validation refits the parameters, not the form of the model.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "hardware/quantity.h"
+#include "measure/fit/residuals.h"
+#include "measure/fit/rows.h"
+#include "model/machine.h"
+#include "model/prediction.h"
+
+namespace ridge::measure {
+
+/// One number that the fit may change: a field of a description and its place in a machine.
+struct FreeParameter {
+    std::string field;
+    Dimension dimension;
+    std::function<double(const model::Machine&)> read;
+    std::function<void(model::Machine&, double)> write;
+    bool per_gpu = false;  ///< each GPU has its own value; otherwise all share one
+};
+
+/// A parameter that is a double or a quantity: `place` returns a reference to it in a machine.
+template <class Place>
+[[nodiscard]] FreeParameter free_parameter(std::string field, Place place) {
+    using Value = std::remove_cvref_t<decltype(place(std::declval<model::Machine&>()))>;
+    if constexpr (std::is_same_v<Value, double>) {
+        return {
+            .field = std::move(field),
+            .dimension = dimensionless,
+            .read =
+                [place](const model::Machine& machine) {
+                    model::Machine copy = machine;
+                    return place(copy);
+                },
+            .write = [place](model::Machine& machine, double value) { place(machine) = value; }};
+    } else {
+        return {.field = std::move(field),
+                .dimension = Value::dimension,
+                .read =
+                    [place](const model::Machine& machine) {
+                        model::Machine copy = machine;
+                        return place(copy).base();
+                    },
+                .write = [place](model::Machine& machine,
+                                 double value) { place(machine) = Value::from_base(value); }};
+    }
+}
+
+struct FitProblem {
+    std::vector<MeasuredRow> rows;
+    std::map<std::string, model::Machine> machines;  ///< by the rows' GPU names: the start
+    std::vector<FreeParameter> parameters;
+    /// Class under which a row is reported.
+    std::function<std::string(const MeasuredRow&, const model::Prediction&)> group;
+    /// Rows of one key are held out together.
+    std::function<std::string(const MeasuredRow&)> fold_key;
+};
+
+struct FittedParameter {
+    std::string gpu;  ///< empty when all GPUs share it
+    std::string field;
+    std::string value;  ///< as a TOML value: 0.8614, "4.07 us"
+};
+
+struct FitReport {
+    std::string name;
+    std::vector<FittedParameter> parameters;
+    std::vector<ResidualSummary> fitted;
+    std::vector<ResidualSummary> cross_validated;
+};
+
+/// InputError when a row cannot be predicted.
+[[nodiscard]] FitReport run_fit(const FitProblem& problem);
+
+/// What a fitting program is asked for.
+struct FitRequest {
+    std::string data;               ///< folder of tables
+    std::vector<std::string> gpus;  ///< fitted together; empty: each by itself
+    std::function<model::Machine(const std::string&)> machine;
+};
+
+/// The fitting programs by name, one per class of operation (`table.cpp`). Each returns one report
+/// per GPU, or one for all GPUs that were named together.
+struct FitProgram {
+    std::string name;
+    std::string help;
+    std::vector<FitReport> (*run)(const FitRequest& request);
+};
+[[nodiscard]] const std::vector<FitProgram>& fit_programs();
+
+[[nodiscard]] std::vector<FitReport> fit_memory(const FitRequest& request);
+[[nodiscard]] std::vector<FitReport> fit_attention(const FitRequest& request);
+[[nodiscard]] std::vector<FitReport> fit_matmul(const FitRequest& request);
+[[nodiscard]] std::vector<FitReport> fit_collective(const FitRequest& request);
+
+/// The rows of the requested GPUs, split into the groups that are fitted together.
+[[nodiscard]] std::vector<FitProblem> split_rows(const std::vector<MeasuredRow>& rows,
+                                                 const FitRequest& request);
+
+}  // namespace ridge::measure

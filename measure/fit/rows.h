@@ -1,0 +1,43 @@
+// Measured times from CSV tables of public measurements, as operations.
+//
+//   for (const MeasuredRow& row : read_rows("elementwise.csv"))
+//       predict(row.operation, row.execution, machine)   // against row.measured
+//
+// A table has the columns `gpu`, `op` and `measured_us`; columns named like a field of the
+// operation
+// (`fields.h`) set it, others are left alone. Message sizes of NCCL tables by aiconfigurator count
+// elements, whatever their heading says (int8 at twice the count takes the time of half), and
+// become bytes here. Limits: a cell holds no line break.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "hardware/quantity.h"
+#include "model/fields.h"
+#include "model/implementation.h"
+#include "model/operation.h"
+
+namespace ridge::measure {
+
+struct MeasuredRow {
+    std::string gpu;
+    model::OperationKind kind = model::OperationKind::matmul;
+    model::Operation operation;
+    model::Execution execution;
+    Time measured{};
+    std::string file;
+    std::int64_t line = 0;
+};
+
+/// InputError with file and line: cannot be read, a column is missing, a cell cannot be understood.
+[[nodiscard]] std::vector<MeasuredRow> read_rows(const std::string& path);
+
+/// The rows of all tables NAME*.csv of a folder whose name begins with one of `prefixes`, in the
+/// order of their names. InputError when there is none.
+[[nodiscard]] std::vector<MeasuredRow> read_folder(const std::string& folder,
+                                                   const std::vector<std::string>& prefixes);
+
+}  // namespace ridge::measure

@@ -1,0 +1,85 @@
+// What the attention time model needs of a GPU beside its datasheet: fitted times and fractions.
+//
+//   const AttentionParameters& fitted = *machine.attention;
+//   fitted.flash3->tile.in(units::us)   // 2.0 on an H200
+//
+// They are fields `model.attention.*` of a description, those of GPUs without measurements come
+// from their architecture. `flash_fields` is the one table of their names; descriptions are read
+// and fits are run through it. Meanings and sources: eq. T1 to T12 of docs/model.md.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "hardware/description.h"
+#include "hardware/quantity.h"
+
+namespace ridge::model {
+
+/// One family of fused kernels (flash2: sm_80 code; flash3: sm_90 code). What a kernel does not do
+/// costs zero.
+struct FlashParameters {
+    Time start;                     ///< of the call: what remains of an attention of one key
+    Time cache_write_start;         ///< the same of the kernel that writes new K and V
+    double tensor_fraction = 1.0;   ///< of the dense peak, within a block
+    double softmax_fraction = 1.0;  ///< of the time of one exp2 per score, not hidden
+    Time page_block;                ///< address work of a block behind a page table
+    double lone_block_factor =
+        1.0;              ///< time of a block whose thread block has its SM alone, over shared
+    Time tile;            ///< prologue, pipeline fill, epilogue of a tile
+    Time decode_tile;     ///< the same, kernel for few rows
+    Time tile_rows;       ///< per 64 rows: gather Q, store O
+    Time bulk_rows;       ///< the same where packed rows come by bulk copies
+    Time tile_columns;    ///< per 64 of head_dim: first K and V
+    Time decode_columns;  ///< the same, kernel for few rows
+    Time split_tile;      ///< more epilogue, kernel that may split keys
+    Bandwidth bulk_tile;  ///< Q and O of a tile by bulk copies, contiguous calls, one SM
+    double tail = 0.7;    ///< of the longest causal tile, stands out after the average
+    BytesPerCycle load;   ///< K and V into one SM
+    double l2_fraction = 0.45;           ///< of the L2 that keeps its contents between calls
+    double dram_fraction = 0.9;          ///< of the DRAM bandwidth
+    Time dram_start;                     ///< exposed start of a cold stream
+    double droop = 0.0;                  ///< slow-down of a long run at the power limit
+    Time droop_time = 20.0 * units::ms;  ///< run time at which half of it is reached
+    Time cache_write;                    ///< one wave of the kernel that writes new K and V
+    Time scan;                           ///< scheduler reads the lengths of 31 sequences
+    Time fold;                           ///< reordering of grouped decode queries
+    Time copy;                           ///< one kernel that reorders them
+    double copy_fraction = 1.0;          ///< of the DRAM bandwidth, in its strided copy
+    Time combine;                        ///< combine kernel
+    Time combine_split;                  ///< the same, per split
+    Time combine_block;  ///< per thread block and SM of one that finds nothing to combine
+    double backward_tensor_fraction = 0.7;  ///< of the dense peak, within a block of the backward
+    bool own = false;                       ///< fitted to this GPU, not taken from its architecture
+};
+
+/// Unfused attention, one kernel per matmul and softmax.
+struct StandardParameters {
+    double forward_dram_fraction = 0.68;
+    double backward_dram_fraction = 0.58;
+    double tensor_fraction = 0.7;
+    Time kernel;  ///< fixed time of each
+};
+
+struct AttentionParameters {
+    std::optional<FlashParameters> flash1;
+    std::optional<FlashParameters> flash2;
+    std::optional<FlashParameters> flash3;
+    StandardParameters standard;
+};
+
+/// Name of a field of FlashParameters under `model.attention.flash2` or `.flash3`, and access to
+/// its value in base units.
+struct FlashField {
+    std::string_view name;
+    double (*read)(const FlashParameters&);
+    void (*write)(FlashParameters&, double);
+};
+[[nodiscard]] std::span<const FlashField> flash_fields();
+
+/// The parameters of a description; empty when it has none.
+[[nodiscard]] std::optional<AttentionParameters> attention_parameters_of(
+    const hardware::Description& gpu);
+
+}  // namespace ridge::model

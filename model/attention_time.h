@@ -1,0 +1,81 @@
+// The time of an attention call from the work that its kernels really do.
+//
+// A fused kernel cuts queries into tiles and keys into blocks. `attention_work` counts tiles,
+// blocks (whole ones, as executed), splits and traffic; this model prices one block and one tile:
+//
+//   block = max(tensor + softmax, load)                                            (eq. T1)
+//   tile  = fixed + rows + columns: prologue, first load, epilogue, not overlapped (eq. T2)
+//   span  = max(longest tile, average per SM + what stands out after it)           (eq. T3)
+//   dram  = misses / bandwidth + start of a cold stream                            (eq. T4)
+//   time  = start + cache write + norm8(span x clock droop, dram) + scan + copies + combine  (T5)
+//
+//   const AttentionWork counted = count_attention(op, Implementation::flash3, context);
+//   attention_time(op, counted, Implementation::flash3, {}, machine).total
+//
+// Limits. Fitted on 16-bit elements, equal lengths within a batch, paged caches, head_dim 64 to
+// 256, forward; the rest follows from the same prices and the counts. No dropout.
+#pragma once
+
+#include "model/attention_parameters.h"
+#include "model/attention_work.h"
+#include "model/machine.h"
+
+namespace ridge::model {
+
+/// What shapes the residuals of a prediction; chosen from the model's own terms.
+enum class AttentionRegime : std::uint8_t {
+    decode_memory,
+    decode_split,
+    decode_waves,
+    decode_latency,
+    prefill_short,
+    prefill_split,
+    prefill_memory,
+    prefill_tail,
+    prefill_tiles,
+    prefill_throughput,
+    backward,
+    unfused
+};
+inline constexpr std::size_t attention_regime_count = 12;
+[[nodiscard]] std::string_view name_of(AttentionRegime regime);
+
+/// Terms of one call. `tensor` to `tiles` are averages per SM and add up, with `tail`, to the span.
+struct AttentionTime {
+    Time total;
+    Time launch;       ///< fixed times of the kernels and the gaps that the launch mode adds
+    Time cache_write;  ///< beside its fixed time
+    Time scan;
+    Time copies;  ///< reordering of grouped queries; kernels around the main one of a backward
+    Time combine;
+    Time tensor;
+    Time softmax;  ///< exposed part
+    Time load;     ///< what loading K and V adds to the matmuls and the softmax
+    Time tiles;    ///< prologues and epilogues
+    Time tail;     ///< longest tile or last wave beyond the average
+    Time droop;
+    Time dram;
+    Bytes dram_bytes;   ///< that miss the L2
+    Bytes working_set;  ///< distinct bytes that the call touches
+    double waves = 0.0;
+    AttentionRegime regime = AttentionRegime::prefill_throughput;
+};
+
+/// What counting needs to know of a machine.
+[[nodiscard]] AttentionContext attention_context(const Machine& machine);
+
+/// A fused kernel (flash1, flash2, flash3), forward or backward. `counted` is the count of `op` for
+/// this machine, which must have multiprocessors.
+[[nodiscard]] AttentionTime attention_time(const Attention& op, const AttentionWork& counted,
+                                           Implementation implementation,
+                                           const FlashParameters& fitted,
+                                           const Execution& execution, const Machine& machine);
+
+/// Unfused attention: one kernel after the other, each bound by its matmul or its traffic (eq. T9).
+[[nodiscard]] AttentionTime standard_attention_time(const Attention& op,
+                                                    const AttentionWork& counted,
+                                                    const StandardParameters& fitted,
+                                                    const Execution& execution,
+                                                    const Machine& machine);
+
+}  // namespace ridge::model

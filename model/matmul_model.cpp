@@ -1,0 +1,159 @@
+#include "model/matmul_model.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "model/matmul_search.h"
+
+namespace ridge::model {
+namespace {
+
+using search::Candidate;
+using search::Context;
+using search::round_down;
+using search::round_up;
+
+Time seconds(double value) {
+    return Time::from_base(value);
+}
+
+constexpr double longest_split = 48.0;
+/// Splits along k are tried that fill one, two and three waves.
+constexpr int split_waves = 3;
+
+/// The fixed time of one kernel of the library (M20). The fit is to replayed graphs; a profiler's
+/// duration lacks the gap, and a call in a stream waits for the host.
+Time launch_time(const MatmulSituation& s) {
+    const Time alone = std::max(s.machine.kernel_floor, s.parameters.launch - s.machine.graph_gap);
+    switch (s.launch) {
+        case LaunchMode::kernel:
+            return alone;
+        case LaunchMode::graph:
+            return std::max(s.parameters.launch, alone + s.machine.graph_gap);
+        case LaunchMode::stream:
+            break;
+    }
+    return s.machine.matmul.stream_launch.value_or(alone + s.machine.stream_gap);
+}
+
+Candidate fastest(const MatmulSituation& s, const Context& c) {
+    Candidate best{};
+    best.total = std::numeric_limits<double>::infinity();
+    const double longest = s.pipe == MatmulPipe::vector ? 1.0 : std::min(longest_split, c.steps);
+    for (const Tile tile : library_tiles(s.pipe, s.machine.compute_capability)) {
+        const double tiles = c.batch * round_up(c.m / tile.m) * round_up(c.n / tile.n);
+        double previous = 0.0;
+        for (int waves = 0; waves <= split_waves; ++waves) {
+            const double filling = round_down(waves * c.sms / tiles);
+            const double split = std::max(1.0, std::min(filling, longest));
+            if (split == previous) continue;
+            previous = split;
+            const Candidate candidate = search::evaluate(s.parameters, c, tile, split);
+            if (candidate.total < best.total) best = candidate;
+        }
+    }
+    if (s.op.m == 1 && s.op.batch == 1 && s.parameters.gemv_per_sm > Bandwidth{}) {
+        const Candidate vector = search::evaluate_vector(s.parameters, c);
+        if (vector.total < best.total) best = vector;
+    }
+    return best;
+}
+
+/// Adds what L2 loses between waves: time only where DRAM becomes the longest of the bounds.
+double repeat_time(const Candidate& best, const Context& c, double repeats) {
+    const double bound = best.total - best.fill - best.reduction;
+    return std::max(0.0, best.dram + repeats / c.dram_rate - bound);
+}
+
+MatmulTime assemble(const MatmulSituation& s, const Context& c, const Candidate& best) {
+    const double repeats = best.tile.m > 1 ? search::repeated_bytes(s, c, best.tile) : 0.0;
+    MatmulTime t;
+    t.tile = best.tile;
+    t.split = static_cast<std::int32_t>(best.split);
+    t.launch = launch_time(s);
+    t.fill = seconds(best.fill);
+    t.cold_fill = seconds(best.cold_fill);
+    t.loop = seconds(best.loop);
+    t.pipe = seconds(best.pipe);
+    t.power = seconds(best.power);
+    t.latency = seconds(best.latency);
+    t.l2 = seconds(best.l2);
+    t.store = seconds(best.store);
+    t.dram_read = seconds(best.dram_read);
+    t.dram = seconds(best.dram + repeats / c.dram_rate);
+    t.reduction = seconds(best.reduction);
+    t.repeats = Bytes::from_base(repeats);
+    t.dram_reads = Bytes::from_base(c.read_bytes + repeats);
+    t.dram_writes = Bytes::from_base(c.write_bytes);
+    t.l2_reads = Bytes::from_base(best.l2_bytes);
+    t.alignment = c.alignment;
+    t.total = t.launch + seconds(best.total + repeat_time(best, c, repeats));
+    if (t.split > 1) {
+        t.launches = seconds(c.second_kernel);
+        t.kernels = 2;
+    }
+    return t;
+}
+
+/// Libraries take 16-bit activations and quantise them first (M20); a profiler's view of the
+/// product alone leaves that out.
+void add_quantisation(const MatmulSituation& s, const Context& c, MatmulTime& t) {
+    const MatmulParameters& p = s.parameters;
+    const bool asked = s.op.type == DataType::fp8 && s.launch != LaunchMode::kernel;
+    if (!asked || p.quantise_warm <= Bandwidth{} || p.quantise_cold <= Bandwidth{}) return;
+    const double elements = c.batch * c.m * c.k;
+    const double read = 2.0 * elements;
+    const double miss = search::miss_share(s, 3.0 * elements);
+    t.quantise =
+        p.quantise +
+        seconds(read * ((1.0 - miss) / p.quantise_warm.base() + miss / p.quantise_cold.base()));
+    t.launches += p.quantise;
+    t.total += t.quantise;
+    t.dram_reads += Bytes::from_base(miss * read);
+    t.dram_writes += Bytes::from_base(miss * elements);
+    t.kernels += 1;
+}
+
+}  // namespace
+
+MatmulTime library_matmul_time(const MatmulSituation& s) {
+    const Context c = search::make_context(s);
+    const Candidate best = s.tile ? search::evaluate(s.parameters, c, *s.tile, 1.0) : fastest(s, c);
+    MatmulTime time = assemble(s, c, best);
+    add_quantisation(s, c, time);
+    return time;
+}
+
+MatmulTime bundled_matmul_time(const MatmulSituation& s, const BundledKernel& kernel,
+                               double issue_fraction) {
+    MatmulParameters own = s.parameters;
+    own.issue_fraction = issue_fraction;
+    own.feed_elements = 0.0;
+    own.multicast = 1.0;
+    own.aligned = {1.0, 1.0, 1.0, 1.0};
+    own.quantise_warm = Bandwidth{};
+    MatmulSituation situation{.op = s.op,
+                              .machine = s.machine,
+                              .parameters = own,
+                              .peak = s.peak,
+                              .pipe = s.pipe,
+                              .l2 = s.l2,
+                              .launch = s.launch,
+                              .tile = s.tile.value_or(kernel.tile)};
+    const Context c = search::make_context(situation);
+    return assemble(situation, c, search::evaluate(own, c, *situation.tile, 1.0));
+}
+
+MatmulRegime regime_of(const MatmulTime& t) {
+    if (t.quantise > 0.5 * t.total) return MatmulRegime::quantise;
+    if (t.launch + t.fill > 0.6 * (t.total - t.quantise)) return MatmulRegime::launch;
+    if (t.split > 1) return MatmulRegime::split;
+    if (t.power >= std::max(t.loop + t.store, t.dram)) return MatmulRegime::power;
+    const Time memory = std::max({t.dram_read, t.dram, t.l2});
+    const Time largest = std::max({memory, t.store, t.latency, t.pipe});
+    if (largest == memory) return MatmulRegime::memory;
+    if (largest == t.pipe) return MatmulRegime::pipe;
+    return largest == t.store ? MatmulRegime::store : MatmulRegime::latency;
+}
+
+}  // namespace ridge::model

@@ -1,0 +1,166 @@
+#include "model/matmul_search.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "model/matmul_work.h"
+
+namespace ridge::model::search {
+namespace {
+
+double real(std::int64_t count) {
+    return static_cast<double>(count);
+}
+double square(double x) {
+    return x * x;
+}
+
+/// The tile whose issue rate `issue_fraction` states.
+constexpr double reference_feed = 1.0 / 128.0 + 1.0 / 256.0;
+/// Tiles below this many elements are not launched in clusters that share operand loads.
+constexpr double smallest_cluster_tile = 64.0 * 128.0;
+
+/// Position in `MatmulParameters::aligned`: rows at 16, 8, 4, 2 bytes. A single column has no rows.
+std::size_t alignment_class(const Matmul& op) {
+    const std::int64_t bytes = op.n == 1 ? 16 : matmul_alignment(op);
+    if (bytes >= 16) return 0;
+    if (bytes >= 8) return 1;
+    return bytes >= 4 ? 2 : 3;
+}
+
+/// DRAM traffic at the start state of L2 (M18).
+void set_traffic(const MatmulSituation& s, Context& c) {
+    const double once = c.a_bytes + c.b_bytes + c.c_bytes;
+    const double miss = miss_share(s, once);
+    c.write_bytes = c.c_bytes * miss;
+    if (s.l2 == L2State::cold) {
+        c.read_bytes = c.a_bytes + c.b_bytes;
+    } else {
+        const bool rotating = s.launch == LaunchMode::graph;
+        const double weight_miss =
+            rotating ? miss_share(s, once + (weights_in_rotation - 1.0) * c.b_bytes) : miss;
+        c.read_bytes = c.a_bytes * miss + c.b_bytes * weight_miss;
+    }
+    c.cold_share = c.read_bytes / (c.a_bytes + c.b_bytes);
+}
+
+void set_rates(const MatmulSituation& s, Context& c) {
+    const MatmulParameters& p = s.parameters;
+    const double clock = s.machine.tensor_clock.base();
+    const double peak = s.peak.base();
+    c.peak_rate = peak / c.sms;
+    c.alignment = p.aligned[alignment_class(s.op)];
+    c.issue_rate =
+        c.peak_rate * p.issue_fraction * c.alignment * (1.0 + p.feed_elements * reference_feed);
+    c.l2_rate = p.l2_per_sm.base() * clock * c.sms;
+    c.store_rate = p.store_per_sm.base() * clock;
+    c.dram_rate = s.machine.dram_bandwidth.base() * p.dram_fraction;
+    const double nominal = 2.0 * c.batch * c.m * c.n * c.k / peak;
+    const double fall = p.droop > Time{} ? 1.0 + nominal / p.droop.base() : 1.0;
+    c.power_rate = peak * (p.sustained_fraction + (p.burst_fraction - p.sustained_fraction) / fall);
+}
+
+}  // namespace
+
+double miss_share(const MatmulSituation& s, double reuse_distance) {
+    const double resident =
+        s.parameters.resident_fraction * s.machine.l2_size.value_or(Bytes{}).base();
+    return 1.0 / (1.0 + std::pow(resident / reuse_distance, s.parameters.resident_sharpness));
+}
+
+Context make_context(const MatmulSituation& s) {
+    const MatmulParameters& p = s.parameters;
+    Context c{};
+    c.m = real(s.op.m);
+    c.n = real(s.op.n);
+    c.k = real(s.op.k);
+    c.batch = real(s.op.batch);
+    c.element = real(size_of(s.op.type));
+    c.result = real(size_of(s.op.output));
+    c.a_bytes = c.batch * c.m * c.k * c.element;
+    c.b_bytes = c.batch * c.k * c.n * c.element;
+    c.c_bytes = c.batch * c.m * c.n * c.result;
+    c.sms = real(s.machine.sm_count);
+    c.step_elements = 128.0 / c.element;
+    c.steps = round_up(c.k / c.step_elements);
+    c.quantisation = s.tile ? 1.0 : p.quantisation;
+    const Time gap = s.launch == LaunchMode::kernel ? s.machine.graph_gap : Time{};
+    c.second_kernel = std::max(s.machine.kernel_floor, p.second_kernel - gap).base();
+    set_traffic(s, c);
+    set_rates(s, c);
+    return c;
+}
+
+Candidate evaluate(const MatmulParameters& p, const Context& c, Tile tile, double split) {
+    const double tile_m = tile.m;
+    const double tile_n = tile.n;
+    const double rows = std::min(tile_m, c.m);
+    const double columns = std::min(tile_n, c.n);
+    const double tiles = c.batch * round_up(c.m / tile_m) * round_up(c.n / tile_n);
+    const double waves = tiles * split / c.sms;
+    const double blocks = waves <= 1.0 ? 1.0 : waves + c.quantisation * (round_up(waves) - waves);
+    const double steps = round_up(c.steps / split);
+    const double area = tile_m * tile_n;
+    const double block_flop = 2.0 * area * c.step_elements * steps;
+
+    Candidate t{};
+    t.tile = tile;
+    t.split = split;
+    t.fill = p.fill.base() * blocks;
+    t.cold_fill = p.cold_fill.base() * c.cold_share;
+    const double fed = 1.0 + p.feed_elements * (tile_m + tile_n) / area;
+    t.pipe = blocks * block_flop * std::max(fed / c.issue_rate, 1.0 / c.peak_rate);
+    t.latency = blocks * steps * p.k_step.base();
+    const double multicast = area >= smallest_cluster_tile && tiles > 1.0 ? p.multicast : 1.0;
+    t.l2_bytes =
+        std::max(c.a_bytes + c.b_bytes, tiles * (rows + columns) * c.k * c.element / multicast);
+    t.l2 = t.l2_bytes / c.l2_rate;
+    t.dram_read = c.read_bytes / c.dram_rate;
+    t.dram = (c.read_bytes + c.write_bytes) / c.dram_rate;
+    t.store = blocks * rows * columns * (split > 1.0 ? 4.0 : c.result) / c.store_rate;
+    t.power = tiles * 2.0 * area * c.k / c.power_rate;
+    if (split > 1.0) t.reduction = c.second_kernel + split * c.batch * c.m * c.n * 8.0 / c.l2_rate;
+
+    const double throughput =
+        std::sqrt(square(square(t.pipe)) + square(square(t.l2)) + square(square(t.dram_read)));
+    t.loop = std::sqrt(square(t.latency) + throughput) + t.cold_fill;
+    t.total = t.fill + std::max({t.loop + t.store, t.dram, t.power}) + t.reduction;
+    return t;
+}
+
+Candidate evaluate_vector(const MatmulParameters& p, const Context& c) {
+    constexpr double columns = 4.0;
+    const double blocks = c.n / columns;
+    Candidate t{};
+    t.tile = {.m = 1, .n = static_cast<std::int32_t>(columns), .k = 0};
+    t.split = 1.0;
+    t.dram_read = c.read_bytes / c.dram_rate;
+    t.dram = (c.read_bytes + c.write_bytes) / c.dram_rate;
+    t.l2_bytes = c.a_bytes + c.b_bytes;
+    t.l2 = c.b_bytes / (std::min(c.sms, blocks) * p.gemv_per_sm.base());
+    t.loop = t.total = std::max(t.dram, t.l2);
+    return t;
+}
+
+double repeated_bytes(const MatmulSituation& s, const Context& c, Tile tile) {
+    const double tile_m = tile.m;
+    const double tile_n = tile.n;
+    const double down = round_up(c.m / tile_m);
+    const double across = round_up(c.n / tile_n);
+    if (down * across <= c.sms) return 0.0;
+    const double square_rows = std::sqrt(c.sms * tile_n / tile_m);
+    const double columns = std::clamp(c.sms / std::min(square_rows, down), 1.0, across);
+    const double rows = std::clamp(c.sms / columns, 1.0, down);
+    const double a_bytes = c.a_bytes / c.batch;
+    const double b_bytes = c.b_bytes / c.batch;
+    const double a_block = rows * tile_m * c.k * c.element;
+    const double b_block = columns * tile_n * c.k * c.element;
+    const double a_repeats = a_bytes * (across / columns - 1.0);
+    const double b_repeats = b_bytes * (down / rows - 1.0);
+    const double wave_miss = miss_share(s, a_block + b_block);
+    const double along_n = a_repeats * wave_miss + b_repeats * miss_share(s, a_block + b_bytes);
+    const double along_m = b_repeats * wave_miss + a_repeats * miss_share(s, b_block + a_bytes);
+    return c.batch * std::min(along_n, along_m);
+}
+
+}  // namespace ridge::model::search

@@ -1,0 +1,38 @@
+// Tiles of matrix-product kernels, as data: what a library may choose from, and what the bundled
+// kernels have built in.
+//
+//   for (const Tile tile : library_tiles(MatmulPipe::tensor, machine.compute_capability)) ...
+//   bundled_kernel(Implementation::tiled)->tile      // 32 x 32 x 32
+//
+// Tile sizes are those that the instruction sets and public kernel names allow; libraries have
+// more, but longer lists did not predict better.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "model/implementation.h"
+#include "model/matmul_parameters.h"
+
+namespace ridge::model {
+
+/// Output tiles of one block. `compute_capability` is 90 for 9.0: wgmma takes 64 x 8 to 256 with
+/// either operand on the 64 side, so that short sides are fine grained; mma.sync does not.
+[[nodiscard]] std::span<const Tile> library_tiles(MatmulPipe pipe, std::int32_t compute_capability);
+
+/// A bundled kernel: the piece of C that one block computes, the blocks that share a
+/// multiprocessor, and the tile whose operands are kept on chip (one element where the kernel keeps
+/// nothing).
+struct BundledKernel {
+    Tile tile;
+    Tile kept;
+    std::int32_t blocks_per_sm = 1;
+    MatmulPipe pipe = MatmulPipe::vector;
+    double BundledFractions::*fraction = nullptr;
+};
+
+/// Empty for an implementation that is not a bundled matmul kernel.
+[[nodiscard]] std::optional<BundledKernel> bundled_kernel(Implementation implementation);
+
+}  // namespace ridge::model

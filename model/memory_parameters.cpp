@@ -1,0 +1,105 @@
+#include "model/memory_parameters.h"
+
+#include <string>
+#include <string_view>
+
+namespace ridge::model {
+namespace {
+
+using hardware::Description;
+
+constexpr BytesPerCycle port_width = 64.0 * units::B / units::cycle;
+
+// Where the description has no launch times: of the same order on every GPU measured.
+constexpr Time usual_kernel_floor = 0.8 * units::us;
+constexpr Time usual_graph_interval = 1.3 * units::us;
+constexpr Time usual_stream_interval = 2.5 * units::us;
+
+/// Reads optional fields and remembers whether one was missing.
+class Fields {
+  public:
+    explicit Fields(const Description& gpu) : gpu_(gpu) {}
+
+    double number(std::string_view path) { return found(gpu_.number(path)); }
+    double count(std::string_view path) { return static_cast<double>(found(gpu_.count(path))); }
+    template <class Q>
+    Q quantity(std::string_view path) {
+        return found(gpu_.quantity<Q>(path));
+    }
+    [[nodiscard]] bool complete() const { return complete_; }
+
+  private:
+    template <class Value>
+    Value found(const std::optional<Value>& value) {
+        complete_ = complete_ && value.has_value();
+        return value.value_or(Value{});
+    }
+
+    const Description& gpu_;
+    bool complete_ = true;
+};
+
+Confidence confidence_in(const Description& gpu, std::string_view path) {
+    return gpu.has_own(path) ? Confidence::calibrated : Confidence::family;
+}
+
+double lanes(const Description& gpu, std::string_view type) {
+    const auto rate = gpu.quantity<FlopPerCycle>("rate.fma." + std::string(type));
+    return rate ? rate->base() / 2.0 : 0.0;
+}
+
+EagerCosts resolve_eager(Fields& fields) {
+    return {.launch = fields.quantity<Time>("model.eager.launch"),
+            .softmax_trips = fields.number("model.eager.softmax_trips"),
+            .softmax_reductions = fields.quantity<Time>("model.eager.softmax_reductions"),
+            .norm_trips = fields.number("model.eager.norm_trips"),
+            .norm_reductions = fields.quantity<Time>("model.eager.norm_reductions"),
+            .drain_rows = fields.number("model.eager.drain_rows"),
+            .reuse_l1 = fields.number("model.eager.reuse_l1"),
+            .reuse_l2 = fields.number("model.eager.reuse_l2"),
+            .reuse_steepness = fields.number("model.eager.reuse_steepness")};
+}
+
+void resolve_launches(MemoryParameters& memory, const Description& gpu) {
+    memory.kernel_floor = gpu.quantity<Time>("launch.kernel").value_or(usual_kernel_floor);
+    memory.graph_interval = std::max(
+        memory.kernel_floor, gpu.quantity<Time>("launch.graph").value_or(usual_graph_interval));
+    memory.stream_interval = std::max(
+        memory.graph_interval, gpu.quantity<Time>("launch.stream").value_or(usual_stream_interval));
+}
+
+}  // namespace
+
+std::optional<MemoryParameters> resolve_memory(const Description& gpu) {
+    Fields fields(gpu);
+    MemoryParameters memory;
+    memory.sm_count = fields.count("sm.count");
+    memory.clock = fields.quantity<Frequency>("clock.boost");
+    memory.threads_per_sm = fields.count("limits.threads_per_sm");
+    memory.blocks_per_sm = fields.count("limits.blocks_per_sm");
+    memory.registers_per_sm = fields.count("limits.registers_per_sm");
+    memory.shared_per_block = fields.quantity<Bytes>("shared.per_block");
+    memory.fp32_lanes = lanes(gpu, "fp32");
+    memory.fp64_lanes = lanes(gpu, "fp64");
+    memory.special_lanes = fields.number("rate.sfu");
+    memory.dram = fields.quantity<Bandwidth>("dram.bandwidth");
+    memory.read_efficiency = fields.number("model.memory.read_efficiency");
+    memory.write_efficiency = fields.number("model.memory.write_efficiency");
+    memory.turnaround = fields.number("model.memory.turnaround");
+    memory.dram_latency = fields.quantity<Time>("model.memory.dram_latency");
+    memory.l2_latency = fields.quantity<Time>("model.memory.l2_latency");
+    const Frequency all = memory.clock * memory.sm_count;
+    memory.l2_read = fields.quantity<BytesPerCycle>("model.memory.l2_read") * all;
+    memory.l2_write = fields.quantity<BytesPerCycle>("model.memory.l2_write") * all;
+    memory.port = port_width * memory.clock;
+    memory.l2_size = fields.quantity<Bytes>("l2.size");
+    memory.l1_size = gpu.quantity<Bytes>("l1.size").value_or(Bytes{});
+    memory.eager = resolve_eager(fields);
+    if (!fields.complete() || memory.fp32_lanes <= 0.0) return std::nullopt;
+    resolve_launches(memory, gpu);
+    memory.streams = confidence_in(gpu, "model.memory.read_efficiency");
+    memory.eager_kernels = confidence_in(gpu, "model.eager.softmax_trips");
+    return memory;
+}
+
+}  // namespace ridge::model

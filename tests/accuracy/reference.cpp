@@ -1,0 +1,80 @@
+#include "tests/accuracy/reference.h"
+
+#include <toml++/toml.h>
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <iostream>
+#include <map>
+
+#include "hardware/catalogue.h"
+#include "model/predict.h"
+#include "tests/catch.h"
+
+namespace ridge::test {
+namespace {
+
+double bound(const std::string& path) {
+    static const toml::table bounds = toml::parse_file(RIDGE_ACCURACY_BOUNDS);
+    const auto value = bounds.at_path(path).value<double>();
+    INFO(path << " in bounds.toml");
+    REQUIRE(value.has_value());
+    return *value;
+}
+
+}  // namespace
+
+std::optional<std::string> reference_folder() {
+    const char* const named = std::getenv("RIDGE_REFERENCE");
+    const std::string folder = named != nullptr ? named : RIDGE_REFERENCE_FOLDER;
+    if (std::filesystem::is_directory(folder)) return folder;
+    std::cout << "skipped: no measured rows; RIDGE_REFERENCE names their directory\n";
+    return std::nullopt;
+}
+
+const model::Machine& machine_of(const std::string& gpu) {
+    static const hardware::Catalogue catalogue = hardware::Catalogue::embedded();
+    static std::map<std::string, model::Machine> machines;
+    const auto found = machines.find(gpu);
+    if (found != machines.end()) return found->second;
+    return machines.emplace(gpu, model::make_machine(catalogue.at(gpu))).first->second;
+}
+
+Accuracy accuracy_of(const std::vector<measure::MeasuredRow>& rows,
+                     const std::function<const model::Machine&(const std::string&)>& machine) {
+    std::vector<double> errors;
+    std::size_t inside = 0;
+    for (const measure::MeasuredRow& row : rows) {
+        const model::Outcome outcome =
+            model::predict(row.operation, row.execution, machine(row.gpu));
+        const auto* const p = std::get_if<model::Prediction>(&outcome);
+        INFO(row.file << ":" << row.line);
+        REQUIRE(p != nullptr);
+        errors.push_back(100.0 * std::fabs(p->time / row.measured - 1.0));
+        if (p->low <= row.measured && row.measured <= p->high) ++inside;
+    }
+    REQUIRE(!errors.empty());
+    std::sort(errors.begin(), errors.end());
+    Accuracy accuracy;
+    accuracy.rows = errors.size();
+    for (const double error : errors) accuracy.mean += error / static_cast<double>(errors.size());
+    accuracy.p90 = errors[errors.size() * 9 / 10];
+    accuracy.coverage = 100.0 * static_cast<double>(inside) / static_cast<double>(errors.size());
+    return accuracy;
+}
+
+void check_errors(const Accuracy& accuracy, const std::string& name) {
+    INFO(name << ", " << accuracy.rows << " rows");
+    CHECK(accuracy.mean <= bound(name + ".mean"));
+    CHECK(accuracy.p90 <= bound(name + ".p90"));
+}
+
+void check_bounds(const Accuracy& accuracy, const std::string& name) {
+    check_errors(accuracy, name);
+    INFO(name << ", " << accuracy.rows << " rows");
+    CHECK(accuracy.coverage >= bound("coverage.least"));
+    CHECK(accuracy.coverage <= bound("coverage.most"));
+}
+
+}  // namespace ridge::test

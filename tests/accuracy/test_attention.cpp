@@ -1,0 +1,56 @@
+// Attention of a serving engine, prefill and decode, against the times of aiconfigurator's tables.
+#include "tests/accuracy/reference.h"
+#include "tests/catch.h"
+
+namespace ridge::test {
+namespace {
+
+using measure::MeasuredRow;
+
+/// Prefill is judged over 20 us, decoding whole.
+std::vector<MeasuredRow> judged_rows(const std::string& folder, const std::string& phase,
+                                     const std::string& gpu) {
+    std::vector<MeasuredRow> rows =
+        measure::read_rows(folder + "/attention_" + phase + "_" + gpu + ".csv");
+    if (phase == "prefill") {
+        std::erase_if(rows, [](const MeasuredRow& row) { return row.measured < 20.0 * units::us; });
+    }
+    return rows;
+}
+
+TEST_CASE("attention of measured GPUs", "[accuracy]") {
+    const auto folder = reference_folder();
+    if (!folder) return;
+    for (const std::string phase : {"prefill", "decode"}) {
+        for (const std::string gpu : {"h200-sxm", "h100-sxm", "a100-sxm-80gb"}) {
+            check_bounds(accuracy_of(judged_rows(*folder, phase, gpu), machine_of),
+                         "attention." + phase + "." + gpu);
+        }
+    }
+}
+
+TEST_CASE("attention with the family's parameters", "[accuracy]") {
+    const auto folder = reference_folder();
+    if (!folder) return;
+    // The H100 NVL has no fit of its own: its parameters are the family's.
+    const model::Machine& relative = machine_of("h100-nvl");
+    REQUIRE(relative.attention.has_value());
+    REQUIRE(!relative.attention->flash3->own);
+    for (const std::string phase : {"prefill", "decode"}) {
+        for (const std::string gpu : {"h200-sxm", "h100-sxm"}) {
+            model::Machine borrowed = machine_of(gpu);
+            borrowed.attention = relative.attention;
+            const Accuracy accuracy =
+                accuracy_of(judged_rows(*folder, phase, gpu),
+                            [&](const std::string&) -> const model::Machine& { return borrowed; });
+            INFO(phase << " " << gpu);
+            CHECK(accuracy.coverage >= 80.0);
+            Accuracy errors = accuracy;
+            errors.coverage = 80.0;  // the family's band is wider than 80 % on its own members
+            check_bounds(errors, "attention_family." + phase + "." + gpu);
+        }
+    }
+}
+
+}  // namespace
+}  // namespace ridge::test

@@ -1,0 +1,22 @@
+// Library matrix products against the times of aiconfigurator's and NeuSight's tables.
+#include <map>
+#include <string>
+
+#include "tests/accuracy/reference.h"
+#include "tests/catch.h"
+
+namespace ridge::test {
+
+TEST_CASE("library matrix products", "[accuracy]") {
+    const auto folder = reference_folder();
+    if (!folder) return;
+    std::map<std::string, std::vector<measure::MeasuredRow>> groups;
+    for (measure::MeasuredRow& row : measure::read_folder(*folder, {"matmul"})) {
+        const std::string type(model::name_of(model::type_of(row.operation)));
+        groups["matmul." + type + "." + row.gpu].push_back(std::move(row));
+    }
+    CHECK(groups.size() == 7);
+    for (const auto& [name, rows] : groups) check_bounds(accuracy_of(rows, machine_of), name);
+}
+
+}  // namespace ridge::test

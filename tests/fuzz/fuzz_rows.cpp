@@ -1,0 +1,57 @@
+// libFuzzer: any bytes given to `--from` either predict row by row, or are an InputError about the
+// file as a whole; the count of written rows is that of the rows read.
+//
+// The first byte picks the format and whether op and GPU have defaults; the rest is the CSV.
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <sstream>
+#include <string>
+
+#include "cli/batch.h"
+#include "hardware/catalogue.h"
+#include "hardware/error.h"
+
+namespace {
+
+ridge::cli::Machines& machines() {
+    static ridge::cli::Machines all(ridge::hardware::Catalogue::embedded(),
+                                    ridge::hardware::View::calibrated);
+    return all;
+}
+
+void require(bool holds) {
+    if (!holds) std::abort();
+}
+
+constexpr std::size_t longest_input = 4096;  // keeps the work of one run bounded
+
+}  // namespace
+
+// The name is libFuzzer's. NOLINTNEXTLINE(readability-identifier-naming)
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    using namespace ridge;
+    if (size == 0 || size > longest_input) return 0;
+    const std::uint8_t choice = data[0];
+    std::istringstream in(std::string(data + 1, data + size));
+    std::ostringstream out;
+    std::ostringstream err;
+    const cli::Context context{.in = in, .out = out, .err = err};
+    cli::BatchOptions options{.file = "-", .gpu = {}, .operation = {}, .defaults = {}};
+    options.format = static_cast<cli::Format>(choice % 4);
+    if ((choice & 4) == 0) options.gpu = "h100-sxm";
+    if ((choice & 8) != 0) options.operation = model::OperationKind::matmul;
+    try {
+        const cli::BatchResult result = cli::predict_batch(context, machines(), options);
+        require(result.failed <= result.rows);
+        const std::string text = out.str();
+        const auto lines = std::count(text.begin(), text.end(), '\n');
+        if (options.format == cli::Format::csv) require(lines > result.rows);
+        require(text.find("nan") == std::string::npos ||
+                in.str().find("nan") != std::string::npos);
+    } catch (const InputError&) {
+        return 0;
+    }
+    return 0;
+}

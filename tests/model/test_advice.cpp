@@ -1,0 +1,71 @@
+// Advice is predicted, not canned: the examples of the field come out, and nothing where nothing
+// helps.
+#include "model/advice.h"
+
+#include "hardware/catalogue.h"
+#include "model/fields.h"
+#include "tests/catch.h"
+
+using namespace ridge;
+using namespace ridge::model;
+
+namespace {
+
+std::vector<Advice> advice_for(const char* text, const char* gpu) {
+    const hardware::Catalogue catalogue = hardware::Catalogue::embedded();
+    const Machine machine = make_machine(catalogue.at(gpu));
+    const OperationText parsed = parse_operation(text);
+    const Operation op = make_operation(parsed.kind, parsed.parameters);
+    const Execution execution = make_execution(parsed.parameters);
+    return advise(op, execution, std::get<Prediction>(predict(op, execution, machine)), machine);
+}
+
+const Advice* find(const std::vector<Advice>& all, const std::string& change) {
+    for (const Advice& advice : all) {
+        if (advice.change == change) return &advice;
+    }
+    return nullptr;
+}
+
+}  // namespace
+
+TEST_CASE("a vocabulary of 50257 is padded to 50304") {
+    const auto all = advice_for("matmul m=8192 n=50257 k=4096 dtype=bf16", "h200-sxm");
+    const Advice* pad = find(all, "pad n from 50257 to 50304");
+    REQUIRE(pad != nullptr);
+    CHECK(pad->speed_up > 6.0);
+    CHECK(pad->speed_up < 10.0);
+    CHECK(describe(*pad).find("pad n from 50257 to 50304: ") == 0);
+}
+
+TEST_CASE("one row more than a wave is worth dropping") {
+    // 256 x 128 tiles: 7 x 15 = 105 against 8 x 15 = 120 on 108 SMs.
+    const auto all =
+        advice_for("matmul m=1793 n=1793 k=4096 dtype=bf16 tile=256x128", "a100-sxm-80gb");
+    const Advice* trim = find(all, "reduce m from 1793 to 1792");
+    REQUIRE(trim != nullptr);
+    CHECK(trim->speed_up == Approx(2.0).epsilon(0.05));
+}
+
+TEST_CASE("advice is sorted, gains something, and is the time of the changed operation") {
+    const auto all = advice_for("matmul m=4096 n=4095 k=4095 dtype=fp32 impl=naive", "h200-sxm");
+    REQUIRE_FALSE(all.empty());
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        CHECK(all[i].speed_up >= least_speed_up);
+        if (i > 0) CHECK(all[i].speed_up <= all[i - 1].speed_up);
+    }
+    CHECK(find(all, "use the library's kernel") != nullptr);
+}
+
+TEST_CASE("where nothing helps nothing is said") {
+    CHECK(advice_for("matmul m=8192 n=8192 k=8192 dtype=fp8", "h200-sxm").empty());
+}
+
+TEST_CASE("other operations: fuse, narrow, replay") {
+    const auto unfused = advice_for(
+        "elementwise expr='sin(x)^2 + cos(x)^2' elements=16777216 impl=unfused", "h200-sxm");
+    CHECK(find(unfused, "use impl fused") != nullptr);
+    CHECK(find(unfused, "store in bf16") != nullptr);
+    const auto small = advice_for("matmul m=64 n=64 k=64 launch=stream", "h200-sxm");
+    CHECK(find(small, "replay in a graph") != nullptr);
+}

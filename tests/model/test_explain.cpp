@@ -1,0 +1,106 @@
+// Explanations of predictions made by hand: each sentence states the figures of the value.
+#include "model/explain.h"
+
+#include <set>
+#include <string>
+
+#include "model/roofline.h"
+#include "tests/catch.h"
+
+namespace ridge::model {
+namespace {
+
+Machine machine_of() {
+    Machine machine;
+    machine.name = "round";
+    machine.sm_count = 108;
+    machine.tensor[static_cast<std::size_t>(DataType::bf16)] = 100.0 * units::TFLOP / units::s;
+    machine.dram_bandwidth = 1.0 * units::TB / units::s;
+    return machine;
+}
+
+/// 2 TFLOP over 1 GB on a machine whose ridge point is 100 FLOP/B.
+Prediction prediction_of() {
+    Work work;
+    work.tensor = 2.0 * units::TFLOP;
+    work.compulsory_read = 1.0 * units::GB;
+    work.dram_read = work.compulsory_read;
+    const Machine machine = machine_of();
+    return roofline(work, roofs_of(machine, DataType::bf16), machine);
+}
+
+std::string all_of(const std::vector<std::string>& lines) {
+    std::string text;
+    for (const std::string& line : lines) text += line + "\n";
+    return text;
+}
+
+bool contains(const std::string& text, std::string_view part) {
+    UNSCOPED_INFO(text);
+    return text.find(part) != std::string::npos;
+}
+
+TEST_CASE("an explanation names bound, limiter, intensity, ridge point and lower bound",
+          "[explain]") {
+    const std::string text = all_of(explain(Matmul{.m = 1, .n = 1, .k = 1}, prediction_of(), machine_of()));
+    CHECK(contains(text, "matmul is bound by compute (tensor cores)"));
+    CHECK(contains(text, "2000 FLOP/B"));
+    CHECK(contains(text, "above the ridge point of 100 FLOP/B"));
+    CHECK(contains(text, "100 TFLOP/s"));
+    CHECK(contains(text, "20 ms"));
+}
+
+TEST_CASE("below the ridge point it says so", "[explain]") {
+    Prediction prediction = prediction_of();
+    prediction.intensity = 20.0 * units::FLOP / units::B;
+    const std::string text = all_of(explain(Copy{.elements = 1}, prediction, machine_of()));
+    CHECK(contains(text, "below the ridge point"));
+}
+
+TEST_CASE("tiles and waves are told where there are any", "[explain]") {
+    Prediction prediction = prediction_of();
+    const Matmul op{.m = 1793, .n = 1793, .k = 64};
+    CHECK_FALSE(contains(all_of(explain(op, prediction, machine_of())), "wave"));
+    prediction.tiling = {.tile = {256, 128, 32},
+                         .tiles = 120,
+                         .waves = 2,
+                         .tile_efficiency = 0.8176,
+                         .wave_efficiency = 120.0 / 216.0};
+    const std::string text = all_of(explain(op, prediction, machine_of()));
+    CHECK(contains(text, "120 tiles of 256x128"));
+    CHECK(contains(text, "108 SMs: 2 waves"));
+    CHECK(contains(text, "55.6 %"));
+}
+
+TEST_CASE("every note has its own words and appears in the explanation", "[explain]") {
+    std::set<std::string> seen;
+    for (int code = 0; code <= static_cast<int>(NoteCode::host_link); ++code) {
+        const Note note{.code = static_cast<NoteCode>(code), .a = 2.0, .b = 3.0};
+        const std::string words = describe(note);
+        CHECK_FALSE(words.empty());
+        CHECK(seen.insert(words).second);
+        Prediction prediction = prediction_of();
+        prediction.note(note.code, note.a, note.b);
+        CHECK(contains(all_of(explain(Copy{.elements = 1}, prediction, machine_of())), words));
+    }
+}
+
+TEST_CASE("terms read as time, resource, amount and rate", "[explain]") {
+    const std::string tensor = describe(Term{
+        .resource = Resource::tensor, .time = 1.0 * units::ms, .amount = 2e12, .rate = 2e15});
+    CHECK(contains(tensor, "1 ms"));
+    CHECK(contains(tensor, "tensor cores"));
+    CHECK(contains(tensor, "2 TFLOP"));
+    CHECK(contains(tensor, "2000 TFLOP/s"));
+    const std::string dram = describe(
+        Term{.resource = Resource::dram, .time = 1.0 * units::ms, .amount = 3e9, .rate = 3e12});
+    CHECK(contains(dram, "3 GB"));
+    CHECK(contains(dram, "3 TB/s"));
+    const std::string launch = describe(
+        Term{.resource = Resource::launch, .time = 5.0 * units::us, .amount = 0.0, .rate = 0.0});
+    CHECK(contains(launch, "5 us"));
+    CHECK_FALSE(contains(launch, " at "));
+}
+
+}  // namespace
+}  // namespace ridge::model

@@ -1,0 +1,245 @@
+// The parameter table: every field parses, prints and parses again; errors name the field.
+#include "model/fields.h"
+
+#include <map>
+#include <string>
+
+#include "hardware/error.h"
+#include "tests/catch.h"
+
+namespace ridge::model {
+namespace {
+
+/// A text that each kind of field takes, in its canonical form and unlike its default.
+std::string sample_of(const FieldInfo& info) {
+    static const std::map<std::string_view, std::string> words{
+        {"dtype", "fp16"},       {"accumulate", "fp16"},  {"out_dtype", "fp32"},
+        {"a_layout", "column"},  {"b_layout", "column"},  {"epilogue", "bias_gelu"},
+        {"expr", "gelu(x + b)"}, {"vectors", "b"},        {"scalars", "s"},
+        {"impl", "unfused"},     {"direction", "backward"}, {"tile", "128x256x64"},
+        {"l2", "cold"},          {"launch", "graph"}};
+    if (info.kind == FieldKind::count) return "48";
+    if (info.kind == FieldKind::flag) return "1";
+    return words.at(info.name);
+}
+
+template <class Action>
+std::string message_of(Action&& action) {
+    try {
+        action();
+    } catch (const InputError& error) {
+        return error.what();
+    }
+    return "no error";
+}
+
+bool contains(const std::string& text, std::string_view part) {
+    return text.find(part) != std::string::npos;
+}
+
+template <class Op>
+Op make(std::string_view text) {
+    const OperationText parsed = parse_operation(text);
+    return std::get<Op>(make_operation(parsed.kind, parsed.parameters));
+}
+
+TEST_CASE("the tables are in the order of their enumerations", "[fields]") {
+    CHECK(field_table().size() == field_count);
+    for (std::size_t i = 0; i < field_count; ++i) {
+        const FieldInfo& info = field_table()[i];
+        CHECK(static_cast<std::size_t>(info.field) == i);
+        CHECK(find_field(info.name) == info.field);
+        CHECK_FALSE(info.help.empty());
+    }
+    CHECK(operation_table().size() == operation_kind_count);
+    for (std::size_t i = 0; i < operation_kind_count; ++i) {
+        const OperationInfo& info = operation_table()[i];
+        CHECK(static_cast<std::size_t>(info.kind) == i);
+        CHECK(parse_operation_kind(info.name) == info.kind);
+    }
+    CHECK_FALSE(find_field("M").has_value());
+    CHECK_FALSE(find_field("").has_value());
+}
+
+TEST_CASE("every field returns the text it was given", "[fields]") {
+    for (const FieldInfo& info : field_table()) {
+        INFO(info.name);
+        Parameters parameters;
+        CHECK_FALSE(parameters.has(info.field));
+        parameters.set(info.field, sample_of(info));
+        CHECK(parameters.has(info.field));
+        CHECK(parameters.text(info.field) == sample_of(info));
+        Parameters again;
+        again.set(info.field, parameters.text(info.field));
+        CHECK(again.text(info.field) == parameters.text(info.field));
+        CHECK(again.count(info.field) == parameters.count(info.field));
+    }
+}
+
+TEST_CASE("every word of an enumeration returns", "[fields]") {
+    const auto returns = [](Field field, const char* word) {
+        Parameters parameters;
+        parameters.set(field, word);
+        return parameters.text(field) == word;
+    };
+    for (const DataType type : all_data_types) {
+        CHECK(returns(Field::dtype, std::string(name_of(type)).c_str()));
+    }
+    for (const char* word : {"auto", "library", "eager", "standard", "flash1", "flash2", "flash3",
+                             "fused", "unfused", "manual", "naive", "coalesced", "tiled",
+                             "register_tiled", "mma", "wgmma"}) {
+        CHECK(returns(Field::impl, word));
+    }
+    for (const char* word : {"none", "bias", "bias_relu", "bias_gelu", "accumulate"}) {
+        CHECK(returns(Field::epilogue, word));
+    }
+    for (const char* word : {"kernel", "graph", "stream"}) CHECK(returns(Field::launch, word));
+    for (const char* word : {"warm", "cold"}) CHECK(returns(Field::l2, word));
+    for (const char* word : {"64x32", "1x1", "4096x4096x4096"}) CHECK(returns(Field::tile, word));
+}
+
+TEST_CASE("nonsense is refused by name", "[fields]") {
+    for (const FieldInfo& info : field_table()) {
+        if (info.kind == FieldKind::text) continue;
+        for (const char* text : {"", "-1", "nonsense", "1e3x", "99999999999999999999", "4,5"}) {
+            INFO(info.name << " = '" << text << "'");
+            Parameters parameters;
+            const std::string message =
+                message_of([&] { parameters.set(info.field, text); });
+            const bool names_the_field = contains(message, std::string(info.name) + ":");
+            CHECK(names_the_field);
+            CHECK_FALSE(parameters.has(info.field));
+        }
+    }
+    for (const char* tile : {"128", "0x8", "8x", "x8", "8x8x8x8", "8x8x", "5000x8", "8 x 8"}) {
+        CHECK(contains(message_of([&] { static_cast<void>(parse_tile(tile)); }), "tile:"));
+    }
+}
+
+TEST_CASE("flags take the usual words", "[fields]") {
+    for (const char* yes : {"1", "true", "yes"}) {
+        Parameters parameters;
+        parameters.set(Field::causal, yes);
+        CHECK(parameters.count(Field::causal) == 1);
+    }
+    for (const char* no : {"0", "false", "no"}) {
+        Parameters parameters;
+        parameters.set(Field::causal, no);
+        CHECK(parameters.has(Field::causal));
+        CHECK(parameters.count(Field::causal) == 0);
+    }
+}
+
+TEST_CASE("operations in words", "[fields]") {
+    const Matmul matmul = make<Matmul>("  matmul m=4 n=5\tk=6 dtype=fp16 batch=2 ");
+    CHECK(matmul.m == 4);
+    CHECK(matmul.n == 5);
+    CHECK(matmul.k == 6);
+    CHECK(matmul.batch == 2);
+    CHECK(matmul.type == DataType::fp16);
+    CHECK(matmul.output == DataType::fp16);
+    CHECK(make<Matmul>("matmul m=4 n=5 k=6 m=7").m == 7);
+
+    CHECK(make<Elementwise>("elementwise expr=\"x + 1\" elements=8").elements == 8);
+    CHECK(make<Elementwise>("elementwise expr='x + 1' elements=8").type == DataType::fp32);
+    CHECK(make<Elementwise>("elementwise elements=8 expr=x").expression.nodes().size() == 1);
+    CHECK(make<Collective>("alltoall bytes=8 gpus=4").kind == CollectiveKind::all_to_all);
+    CHECK(make<RowWise>("rmsnorm rows=2 cols=3").kind == RowKind::rmsnorm);
+}
+
+TEST_CASE("defaults fill what the text leaves open", "[fields]") {
+    Parameters defaults;
+    defaults.set(Field::dtype, "fp8");
+    defaults.set(Field::m, "3");
+    const OperationText text = parse_operation("matmul n=4 k=5 dtype=fp32", defaults);
+    const auto op = std::get<Matmul>(make_operation(text.kind, text.parameters));
+    CHECK(op.m == 3);
+    CHECK(op.type == DataType::fp32);
+}
+
+TEST_CASE("attention takes its lengths from seq, seq_q and seq_kv", "[fields]") {
+    const Attention square = make<Attention>("attention heads=8 head_dim=64 seq=100");
+    CHECK(square.seq_q == 100);
+    CHECK(square.seq_kv == 100);
+    CHECK(square.kv_heads == 8);
+    const Attention decode =
+        make<Attention>("attention heads=8 head_dim=64 seq_q=1 seq_kv=100 kv_heads=2 causal=1");
+    CHECK(decode.seq_q == 1);
+    CHECK(decode.seq_kv == 100);
+    CHECK(decode.kv_heads == 2);
+    CHECK(decode.causal);
+    CHECK(make<Attention>("attention heads=8 head_dim=64 seq_q=7").seq_kv == 7);
+    CHECK(make<Attention>("attention heads=8 head_dim=64 seq=7 seq_q=1").seq_kv == 7);
+}
+
+TEST_CASE("output and accumulator types follow the input type", "[fields]") {
+    CHECK(make<Matmul>("matmul m=1 n=1 k=1 dtype=fp64").accumulate == DataType::fp64);
+    CHECK(make<Matmul>("matmul m=1 n=1 k=1 dtype=fp8").output == DataType::bf16);
+    CHECK(make<Matmul>("matmul m=1 n=1 k=1 dtype=tf32").output == DataType::fp32);
+    CHECK(make<Matmul>("matmul m=1 n=1 k=1 dtype=half out_dtype=float").output == DataType::fp32);
+}
+
+TEST_CASE("broken operations say what is wrong", "[fields]") {
+    const std::map<std::string, std::string> cases{
+        {"matmul m=4 n=5", "k is missing for matmul"},
+        {"attention heads=8 head_dim=64", "seq_q is missing"},
+        {"elementwise elements=8", "expr is missing"},
+        {"gather rows=8 cols=8", "table_rows is missing"},
+        {"mutmal m=4", "did you mean 'matmul'?"},
+        {"", "unknown operation ''"},
+        {"matmul m=4 n=5 k=6 head=2", "'head' is not a field of matmul"},
+        {"attention head=2", "did you mean 'heads'?"},
+        {"softmax rows=4 cols=4 m=3", "'m' is not a field of softmax"},
+        {"matmul m", "expected field=value at 'm'"},
+        {"matmul =4", "'' is not a field"},
+        {"matmul m=", "m: "},
+        {"matmul m=-4 n=5 k=6", "m: "},
+        {"matmul m=0 n=5 k=6", "m must be at least 1"},
+        {"elementwise elements=8 expr=\"x + 1", "expr: the quote is not closed"},
+        {"elementwise elements=8 expr='x'y", "expected"},
+        {"elementwise elements=8 expr=\"x +\"", "expr"}};
+    for (const auto& [text, part] : cases) {
+        INFO(text);
+        const std::string message = message_of([&text = text] {
+            const OperationText parsed = parse_operation(text);
+            static_cast<void>(make_operation(parsed.kind, parsed.parameters));
+        });
+        CHECK(message != "no error");
+        const bool found = contains(message, part);
+        if (!found) FAIL_CHECK("'" << message << "' lacks '" << part << "'");
+    }
+}
+
+TEST_CASE("cleared parameters remember nothing", "[fields]") {
+    Parameters parameters;
+    for (const FieldInfo& info : field_table()) parameters.set(info.field, sample_of(info));
+    parameters.clear();
+    for (const FieldInfo& info : field_table()) CHECK_FALSE(parameters.has(info.field));
+    parameters.set(Field::expr, "x + b + s");
+    parameters.set(Field::elements, "8");
+    const auto op =
+        std::get<Elementwise>(make_operation(OperationKind::elementwise, parameters));
+    CHECK(op.expression.fused().reads == 3);  // b and s are tensors again
+    CHECK_FALSE(make_execution(parameters).tile.has_value());
+}
+
+TEST_CASE("the execution takes its words from the parameters", "[fields]") {
+    Parameters parameters;
+    const Execution usual = make_execution(parameters);
+    CHECK(usual.implementation == Implementation::automatic);
+    CHECK(usual.l2 == L2State::warm);
+    CHECK(usual.launch == LaunchMode::kernel);
+    CHECK_FALSE(usual.tile.has_value());
+    parameters.set(Field::impl, "flash2");
+    parameters.set(Field::l2, "cold");
+    parameters.set(Field::launch, "stream");
+    parameters.set(Field::tile, "64x32");
+    const Execution asked = make_execution(parameters);
+    CHECK(asked.implementation == Implementation::flash2);
+    CHECK(asked.l2 == L2State::cold);
+    CHECK(asked.launch == LaunchMode::stream);
+    CHECK(asked.tile == Tile{64, 32, 0});
+}
+
+}  // namespace
+}  // namespace ridge::model

@@ -1,0 +1,162 @@
+// Properties of matrix-product predictions over random shapes: better hardware is never slower, no
+// time is below its bound, cold is never faster than warm, more work never takes much less time.
+#include <cmath>
+#include <map>
+#include <random>
+#include <string>
+
+#include "hardware/catalogue.h"
+#include "model/predict.h"
+#include "tests/catch.h"
+
+using namespace ridge;
+using namespace ridge::model;
+
+namespace {
+
+const Machine& machine(const char* name) {
+    static const hardware::Catalogue catalogue = hardware::Catalogue::embedded();
+    static std::map<std::string, Machine> machines;
+    const auto found = machines.find(name);
+    if (found != machines.end()) return found->second;
+    return machines.emplace(name, make_machine(catalogue.at(name))).first->second;
+}
+
+class Shapes {
+  public:
+    Matmul next() {
+        Matmul op{.m = extent(), .n = extent(), .k = extent()};
+        if (random_() % 8 == 0) op.batch = 1 + static_cast<std::int64_t>(random_() % 16);
+        return op;
+    }
+    Execution execution() {
+        return {.l2 = random_() % 2 == 0 ? L2State::warm : L2State::cold,
+                .launch = static_cast<LaunchMode>(random_() % 3)};
+    }
+
+  private:
+    std::int64_t extent() {
+        const double logarithm = std::uniform_real_distribution<double>(0.0, 9.7)(random_);
+        return static_cast<std::int64_t>(std::exp(logarithm));
+    }
+    std::mt19937 random_{20};
+};
+
+constexpr int trials = 3000;
+constexpr auto gpus = {"h200-sxm", "a100-sxm-80gb", "l40s", "v100-pcie", "b200"};
+
+Matmul for_machine(Matmul op, const Machine& m) {
+    if (!m.tensor_peak(op.type)) op.type = op.output = DataType::fp16;
+    return op;
+}
+
+Prediction predicted(const Matmul& op, const Execution& execution, const Machine& m) {
+    return std::get<Prediction>(predict(op, execution, m));
+}
+
+void check_not_slower(const Machine& base, const Machine& better) {
+    Shapes shapes;
+    for (int i = 0; i < trials; ++i) {
+        const Matmul op = for_machine(shapes.next(), base);
+        const Execution execution = shapes.execution();
+        const Time before = predicted(op, execution, base).time;
+        const Time after = predicted(op, execution, better).time;
+        if (after > before * (1.0 + 1e-12)) {
+            CAPTURE(op.batch, op.m, op.n, op.k);
+            CHECK(after.base() <= before.base());
+        }
+    }
+    SUCCEED();
+}
+
+}  // namespace
+
+TEST_CASE("no time is below the bound, inside its band, and in its terms") {
+    for (const char* name : gpus) {
+        const Machine& m = machine(name);
+        Shapes shapes;
+        for (int i = 0; i < trials; ++i) {
+            const Matmul op = for_machine(shapes.next(), m);
+            const Prediction p = predicted(op, shapes.execution(), m);
+            bool held = p.time >= p.lower_bound && p.low <= p.time && p.time <= p.high;
+            for (const Term& term : p.terms) held = held && term.time <= p.time * 1.2;
+            held = held && p.work.flop() / p.time <= p.peak * (1.0 + 1e-12);
+            if (!held) {
+                CAPTURE(name, op.batch, op.m, op.n, op.k, p.time.base(), p.lower_bound.base());
+                CHECK(held);
+            }
+        }
+    }
+    SUCCEED();
+}
+
+TEST_CASE("more DRAM bandwidth is never slower") {
+    Machine better = machine("h200-sxm");
+    better.dram_bandwidth = better.dram_bandwidth * 1.7;
+    check_not_slower(machine("h200-sxm"), better);
+}
+
+TEST_CASE("a higher peak is never slower") {
+    for (const char* name : {"h200-sxm", "a100-sxm-80gb"}) {
+        Machine better = machine(name);
+        for (auto& peak : better.tensor) {
+            if (peak) *peak *= 1.5;
+        }
+        check_not_slower(machine(name), better);
+    }
+}
+
+TEST_CASE("a larger L2 is never slower") {
+    Machine better = machine("a100-sxm-80gb");
+    better.l2_size = *better.l2_size * 2.0;
+    check_not_slower(machine("a100-sxm-80gb"), better);
+}
+
+TEST_CASE("cold is never faster than warm") {
+    for (const char* name : gpus) {
+        const Machine& m = machine(name);
+        Shapes shapes;
+        for (int i = 0; i < trials; ++i) {
+            const Matmul op = for_machine(shapes.next(), m);
+            Execution execution = shapes.execution();
+            execution.l2 = L2State::warm;
+            const Time warm = predicted(op, execution, m).time;
+            execution.l2 = L2State::cold;
+            const Time cold = predicted(op, execution, m).time;
+            if (cold < warm * (1.0 - 1e-12)) {
+                CAPTURE(name, op.batch, op.m, op.n, op.k);
+                CHECK(cold.base() >= warm.base());
+            }
+        }
+    }
+    SUCCEED();
+}
+
+TEST_CASE("work and footprint grow with every extent; time falls at most by what alignment frees") {
+    // With aligned extents the search can always take the larger shape's tile and split for the
+    // smaller one, where every term but the power droop's is at least as small.
+    const Machine& m = machine("h200-sxm");
+    Shapes shapes;
+    for (int i = 0; i < trials; ++i) {
+        Matmul op = shapes.next();
+        for (auto extent : {&Matmul::m, &Matmul::n, &Matmul::k}) {
+            op.*extent = (op.*extent + 63) / 64 * 64;
+        }
+        const Execution execution{.l2 = L2State::cold};
+        const Prediction base = predicted(op, execution, m);
+        for (auto extent : {&Matmul::m, &Matmul::n, &Matmul::k}) {
+            Matmul larger = op;
+            larger.*extent += 64;
+            const Prediction p = predicted(larger, execution, m);
+            const bool grows = p.work.flop() > base.work.flop() && p.footprint > base.footprint;
+            // 0.5 %: k that splits unevenly, and repeats of DRAM reads by whole blocks of tiles.
+            const bool monotone = p.time >= base.time * 0.995;
+            if (!grows || !monotone) {
+                CAPTURE(op.batch, op.m, op.n, op.k, p.time.base(), base.time.base());
+                CHECK(grows);
+                CHECK(p.time.base() >= base.time.base());
+            }
+        }
+    }
+    SUCCEED();
+}

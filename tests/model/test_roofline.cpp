@@ -1,0 +1,137 @@
+// The roofline on a machine of round numbers, every figure by hand.
+#include "model/roofline.h"
+
+#include "hardware/catalogue.h"
+#include "tests/catch.h"
+
+namespace ridge::model {
+namespace {
+
+/// 100 TFLOP/s tensor, 10 TFLOP/s vector, 1 T special/s, 1 TB/s DRAM, 4 TB/s L2: ridge 100.
+Machine round_machine() {
+    Machine machine;
+    machine.name = "round";
+    machine.tensor[static_cast<std::size_t>(DataType::bf16)] = 100.0 * units::TFLOP / units::s;
+    machine.vector[static_cast<std::size_t>(DataType::fp32)] = 10.0 * units::TFLOP / units::s;
+    machine.vector[static_cast<std::size_t>(DataType::fp64)] = 5.0 * units::TFLOP / units::s;
+    machine.special_rate = 1e12;
+    machine.dram_bandwidth = 1.0 * units::TB / units::s;
+    machine.l2_bandwidth = 4.0 * units::TB / units::s;
+    machine.kernel_floor = 1.0 * units::us;
+    machine.graph_gap = 2.0 * units::us;
+    machine.stream_gap = 3.0 * units::us;
+    return machine;
+}
+
+Work work_of(double tensor, double compulsory, double dram) {
+    Work work;
+    work.tensor = tensor * units::FLOP;
+    work.compulsory_read = compulsory * units::B;
+    work.dram_read = dram * units::B;
+    return work;
+}
+
+const Term* term_of(const Prediction& prediction, Resource resource) {
+    for (const Term& term : prediction.terms) {
+        if (term.resource == resource) return &term;
+    }
+    return nullptr;
+}
+
+Prediction predict_work(const Work& work) {
+    const Machine machine = round_machine();
+    return roofline(work, roofs_of(machine, DataType::bf16), machine);
+}
+
+TEST_CASE("each resource has its term", "[roofline]") {
+    Work work = work_of(1e12, 1e9, 2e9);
+    work.fma = 1e10 * units::FLOP;
+    work.special = 5e8;
+    work.l2 = 4e9 * units::B;
+    const Prediction p = predict_work(work);
+    CHECK(term_of(p, Resource::tensor)->time.in(units::ms) == Approx(10.0));
+    CHECK(term_of(p, Resource::fma)->time.in(units::ms) == Approx(1.0));
+    CHECK(term_of(p, Resource::special)->time.in(units::ms) == Approx(0.5));
+    CHECK(term_of(p, Resource::dram)->time.in(units::ms) == Approx(2.0));
+    CHECK(term_of(p, Resource::l2)->time.in(units::ms) == Approx(1.0));
+    CHECK(term_of(p, Resource::launch)->time.in(units::us) == Approx(1.0));
+    CHECK(term_of(p, Resource::shared) == nullptr);  // the machine has no such rate
+    CHECK(p.time.in(units::us) == Approx(10001.0));
+}
+
+TEST_CASE("above the ridge point compute bounds, below it memory", "[roofline]") {
+    const Prediction high = predict_work(work_of(2e12, 1e9, 1e9));  // 2000 FLOP/B
+    CHECK(high.ridge.base() == Approx(100.0));
+    CHECK(high.intensity.base() == Approx(2000.0));
+    CHECK(high.bound == Bound::compute);
+    CHECK(high.limiter == Resource::tensor);
+    CHECK(high.attainable.in(units::TFLOP / units::s) == Approx(100.0));
+
+    const Prediction low = predict_work(work_of(2e10, 1e9, 1e9));  // 20 FLOP/B
+    CHECK(low.bound == Bound::memory);
+    CHECK(low.limiter == Resource::dram);
+    CHECK(low.attainable.in(units::TFLOP / units::s) == Approx(20.0));
+}
+
+TEST_CASE("tiny work is bound by latency", "[roofline]") {
+    const Prediction p = predict_work(work_of(1e3, 1e3, 1e3));
+    CHECK(p.bound == Bound::latency);
+    CHECK(p.limiter == Resource::launch);
+}
+
+TEST_CASE("the lower bound counts compulsory bytes, the terms those of the implementation",
+          "[roofline]") {
+    const Prediction p = predict_work(work_of(1e9, 1e9, 7e9));
+    CHECK(p.lower_bound.in(units::ms) == Approx(1.0));
+    CHECK(term_of(p, Resource::dram)->time.in(units::ms) == Approx(7.0));
+    CHECK(p.time > p.lower_bound);
+    CHECK(p.footprint.in(units::GB) == Approx(1.0));
+    // Compute bounds it where it needs longer than the compulsory bytes.
+    CHECK(predict_work(work_of(1e12, 1e9, 7e9)).lower_bound.in(units::ms) == Approx(10.0));
+}
+
+TEST_CASE("every kernel pays the launch floor; gaps follow the launch mode", "[roofline]") {
+    Work work = work_of(0, 1e9, 1e9);
+    work.kernels = 5;
+    CHECK(predict_work(work).time.in(units::us) == Approx(1005.0));
+    const Machine machine = round_machine();
+    CHECK(launch_gaps(machine, LaunchMode::kernel, 5) == Time{});
+    CHECK(launch_gaps(machine, LaunchMode::graph, 5).in(units::us) == Approx(10.0));
+    CHECK(launch_gaps(machine, LaunchMode::stream, 5).in(units::us) == Approx(15.0));
+}
+
+TEST_CASE("small types compute in fp32 on the vector pipe, fp64 in its own", "[roofline]") {
+    const Machine machine = round_machine();
+    CHECK(roofs_of(machine, DataType::bf16).vector == machine.vector_peak(DataType::fp32));
+    CHECK(roofs_of(machine, DataType::fp8).vector == machine.vector_peak(DataType::fp32));
+    CHECK(roofs_of(machine, DataType::fp64).vector == machine.vector_peak(DataType::fp64));
+    CHECK_FALSE(roofs_of(machine, DataType::fp8).tensor.has_value());
+}
+
+TEST_CASE("resources map to bounds", "[roofline]") {
+    CHECK(bound_of(Resource::tensor) == Bound::compute);
+    CHECK(bound_of(Resource::fma) == Bound::compute);
+    CHECK(bound_of(Resource::special) == Bound::compute);
+    CHECK(bound_of(Resource::dram) == Bound::memory);
+    CHECK(bound_of(Resource::l2) == Bound::memory);
+    CHECK(bound_of(Resource::shared) == Bound::memory);
+    CHECK(bound_of(Resource::link) == Bound::memory);
+    CHECK(bound_of(Resource::latency) == Bound::latency);
+    CHECK(bound_of(Resource::launch) == Bound::latency);
+}
+
+TEST_CASE("ridge points of the GPUs in bf16", "[roofline]") {
+    const hardware::Catalogue catalogue = hardware::Catalogue::embedded();
+    const auto ridge = [&catalogue](const char* gpu) {
+        const Machine machine = make_machine(catalogue.at(gpu, hardware::View::datasheet));
+        return roofline(work_of(1e12, 1e9, 1e9), roofs_of(machine, DataType::bf16), machine)
+            .ridge.base();
+    };
+    CHECK(ridge("a100-sxm-40gb") == Approx(200.6).margin(0.05));
+    CHECK(ridge("a100-sxm-80gb") == Approx(153.0).margin(0.05));
+    CHECK(ridge("h100-sxm") == Approx(295.3).margin(0.05));
+    CHECK(ridge("h200-sxm") == Approx(206.1).margin(0.05));
+}
+
+}  // namespace
+}  // namespace ridge::model
