@@ -128,7 +128,7 @@ Action build_plot(CLI::App& app, std::span<const std::string>) {
     app.footer(
         "Examples:\n"
         "  ridge plot scatter records/ -o scatter.html\n"
-        "  ridge plot sweep records/matmul.jsonl --x m --where n=@m --where k=@m -o sweep.svg");
+        "  ridge plot sweep records/ --x m --where n=@m --where k=@m -o sweep.svg");
     return [options](const Context& context) {
         return options->scatter->parsed() ? draw_scatter(context, *options)
                                           : draw_sweep(context, *options);

@@ -271,13 +271,15 @@ class Bench {
     /// The library's matrix product at a size that fills any GPU.
     void measure_gemm(const std::string& path, DataType type) {
         constexpr std::int64_t edge = 8192;
-        const model::Matmul op{.m = edge,
-                               .n = edge,
-                               .k = edge,
-                               .type = type,
-                               .output = type == DataType::tf32  ? DataType::fp32
-                                         : type == DataType::fp8 ? DataType::bf16
-                                                                 : type};
+        model::Matmul op{.m = edge,
+                         .n = edge,
+                         .k = edge,
+                         .type = type,
+                         .output = type == DataType::tf32  ? DataType::fp32
+                                   : type == DataType::fp8 ? DataType::bf16
+                                                           : type};
+        // The library multiplies one-byte types only with B column-major.
+        if (type == DataType::fp8) op.b_layout = model::Layout::column_major;
         try {
             model::Execution execution;
             execution.implementation = model::Implementation::library;

@@ -22,6 +22,8 @@ constexpr std::array table{
     Metric{"dram__cycles_elapsed.avg.per_second", traffic, Meaning::dram_clock},
     Metric{"dram__bytes_read.sum", traffic, Meaning::dram_read},
     Metric{"dram__bytes_write.sum", traffic, Meaning::dram_write},
+    Metric{"dram__bytes_op_read.sum", traffic, Meaning::dram_read},    // GB202 and its kin only
+    Metric{"dram__bytes_op_write.sum", traffic, Meaning::dram_write},  // likewise
     Metric{"lts__t_sectors_srcunit_tex.sum", traffic, Meaning::l2, sector},
     Metric{"lts__t_sectors_srcunit_tex_op_read.sum", traffic, Meaning::informative},
     Metric{"lts__t_sectors_srcunit_tex_op_write.sum", traffic, Meaning::informative},

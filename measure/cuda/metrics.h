@@ -59,7 +59,8 @@ struct Metric {
     double factor = 1.0;
 };
 
-/// The default metrics of these groups, in the table's order.
+/// The default metrics of these groups, in the table's order. Where chips name the same counter
+/// differently both names are in it; no chip knows both.
 [[nodiscard]] std::vector<Metric> metrics_of(std::span<const CounterGroup> groups);
 
 /// Tensor operations of every type whatever the instruction (mma.sync, wgmma): 7 passes on GH100,

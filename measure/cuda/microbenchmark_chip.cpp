@@ -142,18 +142,20 @@ Bench pointer_chase(const MicrobenchmarkRequest& request, const Context& context
     auto* const last = scratch<std::uint64_t>(bench, 1);
     launch_of(ChaseBuild{.chain = chain, .slots = slots, .stride_bytes = static_cast<int>(stride)})(
         context.stream());
-    const Launch launch = launch_of(Chase{.chain = chain,
-                                          .span = span,
-                                          .last_slot = last,
-                                          .slots = slots,
-                                          .stride_bytes = static_cast<int>(stride),
-                                          .warm_steps = std::min(slots, longest_walk),
-                                          .steps = chase_steps});
-    bench.candidates.push_back(launch);
-    bench.take = [launch, span, stream = context.stream()] {
-        launch(stream);
+    Chase chase{.chain = chain,
+                .span = span,
+                .last_slot = last,
+                .slots = slots,
+                .stride_bytes = static_cast<int>(stride),
+                .warm_steps = std::min(slots, longest_walk),
+                .steps = chase_steps};
+    bench.candidates.push_back(launch_of(chase));
+    // Every sample goes on where the last one ended: places seen before would be in a cache.
+    bench.take = [chase, stream = context.stream()]() mutable {
+        chase.first_place = (chase.first_place + chase.warm_steps + chase.steps) % chase.slots;
+        launch_of(chase)(stream);
         ClockSpan seen;
-        require(cudaMemcpyAsync(&seen, span, sizeof seen, cudaMemcpyDeviceToHost, stream),
+        require(cudaMemcpyAsync(&seen, chase.span, sizeof seen, cudaMemcpyDeviceToHost, stream),
                 "cudaMemcpyAsync");
         require(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
         const auto seconds =

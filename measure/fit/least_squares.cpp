@@ -50,7 +50,7 @@ class Problem {
         const VectorXd gradient = weighted.transpose() * r + pull * (x - start_);
         const VectorXd reach = VectorXd::Constant(x.size(), options_.furthest);
         const double before = cost(r, x);
-        for (int attempt = 0; attempt < 12; ++attempt, damping *= 4.0) {
+        for (int attempt = 0; attempt < 12; ++attempt) {
             MatrixXd damped = normal;
             damped.diagonal() *= 1.0 + damping;
             const VectorXd trial = (x - damped.ldlt().solve(gradient))
@@ -58,7 +58,10 @@ class Problem {
                                        .cwiseMin(start_ + reach);
             const VectorXd r_trial = at(trial);
             const double after = cost(r_trial, trial);
-            if (after >= before) continue;
+            if (after >= before) {
+                damping *= 4.0;
+                continue;
+            }
             x = trial;
             r = r_trial;
             damping *= 0.3;

@@ -53,6 +53,7 @@ std::vector<ResidualSummary> summarise(const std::vector<Residual>& residuals) {
         all.push_back(&residual);
     }
     std::vector<ResidualSummary> summaries;
+    summaries.reserve(groups.size() + 1);
     for (const auto& [group, members] : groups) summaries.push_back(summary_of(group, members));
     if (!all.empty()) summaries.push_back(summary_of("all", all));
     return summaries;

@@ -90,7 +90,7 @@ TEST_CASE("a question without an answer says why and exits with 2") {
                              "predict attention --heads 2 --seq 64 --head-dim 64 --impl flash3 "
                              "--gpu a100-sxm-80gb",
                              "predict softmax --rows 4 --cols 4 --impl flash1 --gpu h100-sxm",
-                             "predict all_reduce --bytes 1024 --gpu tpu-v5e"}) {
+                             "predict all_reduce --bytes 1024 --gpu tpu-v6e"}) {
         CAPTURE(line);
         const Transcript transcript = run_line(line);
         CHECK(transcript.code == 2);
