@@ -31,7 +31,7 @@ constexpr double host_rate = 0.82;
 constexpr Time host_start = 8.0 * units::us;
 
 double steps_of(const Collective& op) {
-    const double others = static_cast<double>(op.gpus - 1);
+    const auto others = static_cast<double>(op.gpus - 1);
     return op.kind == CollectiveKind::all_reduce ? 2.0 * others : others;
 }
 

@@ -234,7 +234,7 @@ Outcome predict(const Gather& op, const Execution& execution, const Machine& mac
         stream_prediction(gather_work(op, machine.dram_sector), op.type, Direction::forward,
                           execution, implementation, machine);
     const double row_bytes = static_cast<double>(op.cols) * static_cast<double>(size_of(op.type));
-    const double untouched = static_cast<double>(op.table_rows - std::min(op.rows, op.table_rows));
+    const auto untouched = static_cast<double>(op.table_rows - std::min(op.rows, op.table_rows));
     prediction.footprint += untouched * row_bytes * units::B;
     const double efficiency = gather_sector_efficiency(op, machine.dram_sector);
     if (efficiency < 1.0) prediction.note(NoteCode::sparse_gather, efficiency);

@@ -62,7 +62,7 @@ RowKernel eager_softmax_by_warps(const RowWise& op, const MemoryParameters& memo
 /// A block per row, sized to half the vectors of a row; what does not fill whole blocks of vectors
 /// is loaded element by element.
 RowKernel eager_softmax_by_blocks(const RowWise& op, const MemoryParameters& memory) {
-    const double columns = static_cast<double>(op.cols);
+    const auto columns = static_cast<double>(op.cols);
     const double vector = std::max(1.0, vector_bytes / element_bytes(op.type));
     const double threads = block_of(std::min(std::floor(columns / vector), widest_block) / 2.0);
     const double vector_trips = std::floor(columns / (vector * threads));

@@ -94,7 +94,7 @@ void judge(const FitProblem& problem, const Machines& machines,
 }
 
 std::vector<Residual> cross_validated(const FitProblem& problem, const std::vector<Slot>& slots) {
-    std::mt19937 random(seed);
+    std::mt19937 random(seed);  // NOLINT(cert-msc32-c,cert-msc51-cpp): repeatable
     std::vector<double> start = start_of(problem, slots);
     for (double& value : start) {
         const double uniform = static_cast<double>(random()) / 4294967296.0;
