@@ -69,8 +69,12 @@ void predict_rows(benchmark::State& state, const std::string& csv) {
         benchmark::Counter(static_cast<double>(rows), benchmark::Counter::kIsRate);
 }
 
-void matmuls(benchmark::State& state) { predict_rows(state, matmul_rows()); }
-void mixed(benchmark::State& state) { predict_rows(state, mixed_rows()); }
+void matmuls(benchmark::State& state) {
+    predict_rows(state, matmul_rows());
+}
+void mixed(benchmark::State& state) {
+    predict_rows(state, mixed_rows());
+}
 
 BENCHMARK(matmuls)->Unit(benchmark::kMillisecond)->Name("batch/matmul");
 BENCHMARK(mixed)->Unit(benchmark::kMillisecond)->Name("batch/mixed");

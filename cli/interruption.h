@@ -4,7 +4,7 @@
 //   while (!interruption.requested()) ...
 #pragma once
 
-#include <signal.h>
+#include <csignal>
 
 namespace ridge::cli {
 

@@ -133,8 +133,8 @@ void write_prediction(const Context& context, const Answer& answer, const Predic
         if (line.rfind("Note:", 0) == 0) continue;
         context.out << "  " << wrap(line, width - 2, 2) << '\n';
     }
-    const auto advice = advise(answer.operation, model::make_execution(answer.parameters), p,
-                               *answer.machine);
+    const auto advice =
+        advise(answer.operation, model::make_execution(answer.parameters), p, *answer.machine);
     if (!advice.empty()) context.out << "\n  What would help:\n";
     for (const model::Advice& item : advice) {
         context.out << "  - " << wrap(describe(item), width - 4, 4) << '\n';
@@ -201,8 +201,8 @@ void add_prediction(ordered_json& json, const Prediction& p) {
 
 ordered_json advice_json(const Answer& answer, const Prediction& p) {
     ordered_json list = ordered_json::array();
-    for (const model::Advice& advice : advise(
-             answer.operation, model::make_execution(answer.parameters), p, *answer.machine)) {
+    for (const model::Advice& advice :
+         advise(answer.operation, model::make_execution(answer.parameters), p, *answer.machine)) {
         list.push_back({{"change", advice.change},
                         {"time_us", advice.time.in(units::us)},
                         {"speed_up", advice.speed_up}});

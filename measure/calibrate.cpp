@@ -184,7 +184,7 @@ class Bench {
                 skip(path, unavailable->reason);
                 return std::nullopt;
             }
-            MicrobenchmarkResult& result = std::get<MicrobenchmarkResult>(outcome);
+            auto& result = std::get<MicrobenchmarkResult>(outcome);
             amount = result.amount;
             Timing timing{.samples = std::move(result.samples)};
             settle(timing, {});

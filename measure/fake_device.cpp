@@ -50,11 +50,11 @@ class Noise {
 
 class FakeCase : public Case {
   public:
-    FakeCase(std::shared_ptr<State> state, Question question, model::Prediction prediction,
+    FakeCase(std::shared_ptr<State> state, Question question, const model::Prediction& prediction,
              Fault fault)
         : state_(std::move(state)),
           question_(std::move(question)),
-          prediction_(std::move(prediction)),
+          prediction_(prediction),
           fault_(fault),
           noise_(hash_of(canonical_text(question_), state_->plan.seed)) {}
 
@@ -90,6 +90,7 @@ class FakeCase : public Case {
             throw DeviceError("cudaLaunchKernel", 700, "an illegal memory access was encountered");
         }
         std::vector<Sample> samples;
+        samples.reserve(static_cast<std::size_t>(std::max(request.count, 0)));
         for (std::int32_t i = 0; i < request.count; ++i) samples.push_back(one_sample());
         return samples;
     }

@@ -33,6 +33,7 @@ Time probe(Case& unit, const Question& question) {
                                                      .launch = question.execution.launch,
                                                      .count = 3});
     std::vector<double> times;
+    times.reserve(samples.size());
     for (const Sample& sample : samples) times.push_back(sample.time.base());
     return times.empty() ? Time{} : Time::from_base(median_of(times));
 }

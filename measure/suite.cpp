@@ -160,12 +160,12 @@ std::string resolve_references(std::string text) {
         const std::string name = text.substr(at + 2, end - at - 2);
         const std::size_t source = text.find(" " + name + "=");
         if (source == std::string::npos || source + 1 + name.size() == at) {
-            throw InputError("suite: '@" + name + "' names no other field of '" + text + "'");
+            throw InputError(fmt::format("suite: '@{}' names no other field of '{}'", name, text));
         }
         const std::size_t begin = source + name.size() + 2;
         const std::string value = text.substr(begin, text.find(' ', begin) - begin);
         if (value.starts_with('@')) {
-            throw InputError("suite: '@" + name + "' refers to another reference");
+            throw InputError(fmt::format("suite: '@{}' refers to another reference", name));
         }
         text.replace(at + 1, end - at - 1, value);
     }

@@ -24,7 +24,7 @@ struct BlockPrice {
                                             double tensor_fraction, double scores,
                                             const FlashParameters& fitted, Bytes moved,
                                             Bandwidth bandwidth) {
-    const double sms = static_cast<double>(machine.sm_count);
+    const auto sms = static_cast<double>(machine.sm_count);
     const FlopRate peak = machine.tensor_peak(type)
                               ? *machine.tensor_peak(type)
                               : machine.vector_peak(type).value_or(FlopRate{});

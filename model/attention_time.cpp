@@ -66,7 +66,7 @@ Call call_of(const Attention& op, const AttentionWork& counted, Implementation i
 /// instead, read and written, while K and V stay. (eq. T1)
 detail::BlockPrice block_of(const Call& call) {
     const AttentionBlocks& blocks = call.counted.grid.blocks;
-    const double scores = static_cast<double>(blocks.q * blocks.kv);
+    const auto scores = static_cast<double>(blocks.q * blocks.kv);
     const double row = call.element * call.head_dim;
     const double moved = call.whole_head
                              ? 3.0 * row * static_cast<double>(blocks.q)
@@ -146,7 +146,7 @@ Time dram_floor(const Call& call, Bytes traffic, double miss, Time longest, Time
 /// (eq. T7)
 Time cache_write_time(const Call& call, double miss) {
     const Attention& op = call.op;
-    const double tokens = static_cast<double>(op.batch * std::min(op.seq_q, op.seq_kv));
+    const auto tokens = static_cast<double>(op.batch * std::min(op.seq_q, op.seq_kv));
     const double threads = std::min(512.0, static_cast<double>(op.kv_heads) * call.head_dim);
     const double resident =
         call.machine.limits ? static_cast<double>(call.machine.limits->threads) : 2048.0;
@@ -181,7 +181,7 @@ Time combine_time(const Call& call) {
     Time time = static_cast<double>(groups) / call.sms * std::min(1.0, call.pieces / call.sms) *
                 call.fitted.combine_block;
     if (grid.splits == 1) return time;
-    const double splits = static_cast<double>(grid.splits);
+    const auto splits = static_cast<double>(grid.splits);
     const double partial = 4.0 * splits * static_cast<double>(rows) * call.head_dim;
     time += call.fitted.combine + splits * call.fitted.combine_split;
     const Bandwidth near = call.fitted.load * call.machine.boost_clock * call.sms;

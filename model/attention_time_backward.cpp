@@ -18,9 +18,9 @@ namespace detail {
                                                     const Execution& execution,
                                                     const Machine& machine) {
     const AttentionBlocks& blocks = counted.grid.blocks;
-    const double sms = static_cast<double>(machine.sm_count);
-    const double d = static_cast<double>(op.head_dim);
-    const double scores = static_cast<double>(blocks.q * blocks.kv);
+    const auto sms = static_cast<double>(machine.sm_count);
+    const auto d = static_cast<double>(op.head_dim);
+    const auto scores = static_cast<double>(blocks.q * blocks.kv);
     const double executed = counted.scores.executed / scores;
     constexpr double accumulator = 2.0 * 4.0;  // fp32, read and written
     const BlockPrice block = price_block(
@@ -63,9 +63,9 @@ AttentionTime standard_attention_time(const Attention& op, const AttentionWork& 
                                       const StandardParameters& fitted, const Execution& execution,
                                       const Machine& machine) {
     const bool forward = op.direction == Direction::forward;
-    const double element = static_cast<double>(size_of(op.type));
-    const double rows = static_cast<double>(op.batch * op.heads * op.seq_q);
-    const double d = static_cast<double>(op.head_dim);
+    const auto element = static_cast<double>(size_of(op.type));
+    const auto rows = static_cast<double>(op.batch * op.heads * op.seq_q);
+    const auto d = static_cast<double>(op.head_dim);
     const double s = rows * static_cast<double>(op.seq_kv) * element;
     const double t = rows * d * element;
     const double u = static_cast<double>(op.batch * op.kv_heads * op.seq_kv) * d * element;

@@ -7,7 +7,7 @@ bool is_host_copy(CollectiveKind kind) {
 }
 
 Bytes link_bytes(const Collective& op) {
-    const double gpus = static_cast<double>(op.gpus);
+    const auto gpus = static_cast<double>(op.gpus);
     const double others = (gpus - 1.0) / gpus;
     const Bytes message = static_cast<double>(op.bytes) * units::B;
     switch (op.kind) {

@@ -18,7 +18,7 @@ Work elementwise_work(const Elementwise& op, Implementation implementation) {
     const ExpressionCounts fused = counts_of(op, Fusion::fused);
     const ExpressionCounts counts =
         implementation == Implementation::fused ? fused : counts_of(op, Fusion::unfused);
-    const double elements = static_cast<double>(op.elements);
+    const auto elements = static_cast<double>(op.elements);
     const Bytes pass = pass_of(op);
 
     Work work;

@@ -41,27 +41,21 @@ struct FreeParameter {
 template <class Place>
 [[nodiscard]] FreeParameter free_parameter(std::string field, Place place) {
     using Value = std::remove_cvref_t<decltype(place(std::declval<model::Machine&>()))>;
+    FreeParameter parameter{
+        .field = std::move(field), .dimension = dimensionless, .read = {}, .write = {}};
     if constexpr (std::is_same_v<Value, double>) {
-        return {
-            .field = std::move(field),
-            .dimension = dimensionless,
-            .read =
-                [place](const model::Machine& machine) {
-                    model::Machine copy = machine;
-                    return place(copy);
-                },
-            .write = [place](model::Machine& machine, double value) { place(machine) = value; }};
+        parameter.read = [place](model::Machine machine) { return place(machine); };
+        parameter.write = [place](model::Machine& machine, double value) {
+            place(machine) = value;
+        };
     } else {
-        return {.field = std::move(field),
-                .dimension = Value::dimension,
-                .read =
-                    [place](const model::Machine& machine) {
-                        model::Machine copy = machine;
-                        return place(copy).base();
-                    },
-                .write = [place](model::Machine& machine,
-                                 double value) { place(machine) = Value::from_base(value); }};
+        parameter.dimension = Value::dimension;
+        parameter.read = [place](model::Machine machine) { return place(machine).base(); };
+        parameter.write = [place](model::Machine& machine, double value) {
+            place(machine) = Value::from_base(value);
+        };
     }
+    return parameter;
 }
 
 struct FitProblem {

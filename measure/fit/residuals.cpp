@@ -48,6 +48,7 @@ ResidualSummary summary_of(const std::string& group,
 std::vector<ResidualSummary> summarise(const std::vector<Residual>& residuals) {
     std::map<std::string, std::vector<const Residual*>> groups;
     std::vector<const Residual*> all;
+    all.reserve(residuals.size());
     for (const Residual& residual : residuals) {
         groups[residual.group].push_back(&residual);
         all.push_back(&residual);

@@ -15,8 +15,8 @@
 
 namespace ridge::test {
 
-/// The directory that RIDGE_REFERENCE names, in the environment or in the build's cache. Where there
-/// is none, prints why the test skips.
+/// The directory that RIDGE_REFERENCE names, in the environment or in the build's cache. Where
+/// there is none, prints why the test skips.
 [[nodiscard]] std::optional<std::string> reference_folder();
 
 /// The catalogue's machine of that name, resolved once.

@@ -20,14 +20,15 @@ std::vector<std::string> lines_of(const std::string& text) {
 }  // namespace
 
 TEST_CASE("rows repeat their columns and add the result") {
-    const Transcript transcript = run_line(
-        "predict --from - --format csv",
-        "op,gpu,dtype,m,n,k,comment\nmatmul,h100-sxm,bf16,4096,4096,4096,\"a, b\"\n");
+    const Transcript transcript =
+        run_line("predict --from - --format csv",
+                 "op,gpu,dtype,m,n,k,comment\nmatmul,h100-sxm,bf16,4096,4096,4096,\"a, b\"\n");
     REQUIRE(transcript.code == 0);
     const auto lines = lines_of(transcript.out);
     REQUIRE(lines.size() == 2);
     CHECK(lines[0].rfind("op,gpu,dtype,m,n,k,comment,time_us,time_low_us,time_high_us,", 0) == 0);
-    for (const char* name : {",bound,", ",flop,", ",dram_bytes,", ",intensity_flop_per_byte,", ",error"}) {
+    for (const char* name :
+         {",bound,", ",flop,", ",dram_bytes,", ",intensity_flop_per_byte,", ",error"}) {
         CHECK(lines[0].find(name) != std::string::npos);
     }
     CHECK(lines[1].rfind("matmul,h100-sxm,bf16,4096,4096,4096,\"a, b\",", 0) == 0);
@@ -35,16 +36,15 @@ TEST_CASE("rows repeat their columns and add the result") {
 }
 
 TEST_CASE("a row that cannot be predicted has its reason and the rest go on") {
-    const Transcript transcript = run_line(
-        "predict --from -",
-        "op,gpu,m,n,k,heads,seq_q,head_dim\n"
-        "matmul,h100-sxm,-4,4,4,,,\n"
-        "matmul,h100-sxm,4,4,4,,,\n"
-        "attention,h100-sxm,,,,8,64,64\n"
-        "matmul,nope,4,4,4,,,\n"
-        "matmul,h100-sxm,4,4,4\n"
-        "\"matmul\"x,h100-sxm,4,4,4,,,\n"
-        "fly,h100-sxm,4,4,4,,,\n");
+    const Transcript transcript = run_line("predict --from -",
+                                           "op,gpu,m,n,k,heads,seq_q,head_dim\n"
+                                           "matmul,h100-sxm,-4,4,4,,,\n"
+                                           "matmul,h100-sxm,4,4,4,,,\n"
+                                           "attention,h100-sxm,,,,8,64,64\n"
+                                           "matmul,nope,4,4,4,,,\n"
+                                           "matmul,h100-sxm,4,4,4\n"
+                                           "\"matmul\"x,h100-sxm,4,4,4,,,\n"
+                                           "fly,h100-sxm,4,4,4,,,\n");
     CHECK(transcript.code == 2);
     CHECK(transcript.err.find("5 of 7 rows") != std::string::npos);
     const auto lines = lines_of(transcript.out);
@@ -72,8 +72,9 @@ TEST_CASE("the command line gives what rows leave out") {
 
 TEST_CASE("a broken header is an error of the file") {
     CHECK(run_line("predict --from - --gpu h100-sxm", "").code == 2);
-    CHECK(run_line("predict --from - --gpu h100-sxm", "m,n,k\n1,1,1\n").err.find("no column 'op'") !=
-          std::string::npos);
+    CHECK(
+        run_line("predict --from - --gpu h100-sxm", "m,n,k\n1,1,1\n").err.find("no column 'op'") !=
+        std::string::npos);
     CHECK(run_line("predict --from -", "op,m,n,k\nmatmul,1,1,1\n").err.find("no column 'gpu'") !=
           std::string::npos);
     CHECK(run_line("predict --from -", "op,gpu,m,m\n").err.find("stands twice") !=
@@ -95,9 +96,8 @@ TEST_CASE("a quoted cell may hold commas, quotes and line breaks") {
 }
 
 TEST_CASE("a byte-order mark and empty lines are skipped") {
-    const Transcript transcript =
-        run_line("predict --from - --gpu h100-sxm --format md",
-                 "\xEF\xBB\xBFop,m,n,k\n\nmatmul,16,16,16\n\n");
+    const Transcript transcript = run_line("predict --from - --gpu h100-sxm --format md",
+                                           "\xEF\xBB\xBFop,m,n,k\n\nmatmul,16,16,16\n\n");
     CHECK(transcript.code == 0);
     CHECK(lines_of(transcript.out).size() == 3);
 }

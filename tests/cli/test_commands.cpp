@@ -23,7 +23,8 @@ std::size_t longest_line(const std::string& text) {
     std::istringstream stream(text);
     for (std::string line; std::getline(stream, line);) {
         std::size_t width = 0;
-        for (const char c : line) width += (static_cast<unsigned char>(c) & 0xC0U) != 0x80U ? 1U : 0U;
+        for (const char c : line)
+            width += (static_cast<unsigned char>(c) & 0xC0U) != 0x80U ? 1U : 0U;
         longest = std::max(longest, width);
     }
     return longest;
@@ -44,7 +45,8 @@ TEST_CASE("ridge points of the bf16 tensor peak on the datasheet's DRAM bandwidt
 }
 
 TEST_CASE("JSON holds the documented keys with their units") {
-    const json object = json_of("predict matmul --m 512 --n 256 --k 128 --dtype fp16 --gpu h100-sxm");
+    const json object =
+        json_of("predict matmul --m 512 --n 256 --k 128 --dtype fp16 --gpu h100-sxm");
     for (const char* key : {"op", "gpu", "dtype", "flop", "dram_bytes", "intensity_flop_per_byte",
                             "ridge_flop_per_byte", "bound", "time_us", "time_low_us",
                             "time_high_us", "terms", "notes"}) {
@@ -98,7 +100,8 @@ TEST_CASE("text output stays within 80 columns") {
 TEST_CASE("the last user's GPU file is found by name and says where it came from") {
     const Transcript transcript = run_line("gpus");
     CHECK(transcript.code == 0);
-    for (const char* name : {"a100-sxm-80gb", "h100-sxm", "h200-sxm", "b300", "mi300x", "tpu-v5p"}) {
+    for (const char* name :
+         {"a100-sxm-80gb", "h100-sxm", "h200-sxm", "b300", "mi300x", "tpu-v5p"}) {
         CHECK(transcript.out.find(name) != std::string::npos);
     }
     CHECK(run_line("gpus show \"NVIDIA H100 80GB HBM3\"").out.find("(h100-sxm)") !=

@@ -24,8 +24,7 @@ std::vector<std::vector<std::string>> read_all(const std::string& text) {
 }  // namespace
 
 TEST_CASE("cells by RFC 4180") {
-    CHECK(read_all("a,b\n1,2\n") ==
-          std::vector<std::vector<std::string>>{{"a", "b"}, {"1", "2"}});
+    CHECK(read_all("a,b\n1,2\n") == std::vector<std::vector<std::string>>{{"a", "b"}, {"1", "2"}});
     CHECK(read_all("a,b\r\n1,\r\n") ==
           std::vector<std::vector<std::string>>{{"a", "b"}, {"1", ""}});
     CHECK(read_all("\"a,\"\"x\"\"\",\"\"\n") ==

@@ -21,7 +21,8 @@ TEST_CASE("nonsense on the command line names the field") {
         {"predict matmul --m -1 --n 2 --k 2 --gpu h100-sxm", "m"},
         {"predict matmul --m 0 --n 2 --k 2 --gpu h100-sxm", "m must be at least 1"},
         {"predict matmul --m 4611686018427387904 --n 2 --k 2 --gpu h100-sxm", "m must be at most"},
-        {"predict matmul --m 281474976710656 --n 281474976710656 --k 2 --gpu h100-sxm", "m x n x k"},
+        {"predict matmul --m 281474976710656 --n 281474976710656 --k 2 --gpu h100-sxm",
+         "m x n x k"},
         {"predict matmul --m 16777216 --n 16777216 --k 16777216 --gpu h100-sxm", "m x n x k"},
         {"predict matmul --m 99999999999999999999 --n 2 --k 2 --gpu h100-sxm", "m"},
         {"predict matmul --m 4.5 --n 2 --k 2 --gpu h100-sxm", "m"},
@@ -107,8 +108,8 @@ TEST_CASE("no arguments is a usage error with the help on the error stream") {
 }
 
 TEST_CASE("every command has help with an example") {
-    for (const char* command : {"predict", "vram", "roofline", "sweep", "compare", "gpus",
-                                "completions"}) {
+    for (const char* command :
+         {"predict", "vram", "roofline", "sweep", "compare", "gpus", "completions"}) {
         CAPTURE(command);
         const Transcript transcript = run_line(std::string(command) + " --help");
         CHECK(transcript.code == 0);

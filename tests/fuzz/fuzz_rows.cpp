@@ -48,8 +48,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         const std::string text = out.str();
         const auto lines = std::count(text.begin(), text.end(), '\n');
         if (options.format == cli::Format::csv) require(lines > result.rows);
-        require(text.find("nan") == std::string::npos ||
-                in.str().find("nan") != std::string::npos);
+        require(text.find("nan") == std::string::npos || in.str().find("nan") != std::string::npos);
     } catch (const InputError&) {
         return 0;
     }

@@ -32,9 +32,12 @@ constexpr std::array plain_types{DataType::fp64, DataType::fp32, DataType::fp16,
                                  DataType::fp8};
 constexpr std::array attention_types{DataType::fp16, DataType::bf16};
 constexpr std::array head_dims{16, 32, 40, 64, 80, 96, 128, 192, 256};
-constexpr std::array<std::string_view, 6> expressions{
-    "x", "relu(x)", "gelu(x + bias)", "sin(x)^2 + cos(x)^2", "x * sigmoid(y) + z",
-    "sigmoid(sigmoid(sigmoid(x)))"};
+constexpr std::array<std::string_view, 6> expressions{"x",
+                                                      "relu(x)",
+                                                      "gelu(x + bias)",
+                                                      "sin(x)^2 + cos(x)^2",
+                                                      "x * sigmoid(y) + z",
+                                                      "sigmoid(sigmoid(sigmoid(x)))"};
 constexpr std::array directions{Direction::forward, Direction::backward};
 constexpr std::array epilogues{Epilogue::none, Epilogue::bias, Epilogue::bias_relu,
                                Epilogue::bias_gelu, Epilogue::accumulate};
@@ -109,14 +112,17 @@ Attention random_attention(Random& random, Heads heads) {
 
 Operation random_operation(Random& random) {
     switch (random.whole(0, 7)) {
-        case 0: return random_matmul(random);
-        case 1: return random_attention(random, Heads::grouped);
+        case 0:
+            return random_matmul(random);
+        case 1:
+            return random_attention(random, Heads::grouped);
         case 2:
             return Elementwise{.expression = parse_expression(random.pick(expressions)),
                                .elements = random.size(std::int64_t{1} << 32),
                                .type = random.pick(plain_types),
                                .direction = random.pick(directions)};
-        case 3: return random_rows(random);
+        case 3:
+            return random_rows(random);
         case 4:
             return Transpose{.rows = random.size(1 << 16),
                              .cols = random.size(1 << 16),
@@ -143,11 +149,11 @@ Execution random_execution(const Operation& operation, Random& random) {
                                    Implementation::flash1, Implementation::flash2,
                                    Implementation::flash3};
     constexpr std::array matmul{Implementation::automatic, Implementation::library,
-                                Implementation::naive,     Implementation::tiled,
-                                Implementation::mma};
+                                Implementation::naive, Implementation::tiled, Implementation::mma};
     constexpr std::array elementwise{Implementation::automatic, Implementation::unfused};
     Execution execution{.l2 = random.pick(l2_states), .launch = random.pick(launches)};
-    if (std::holds_alternative<Attention>(operation)) execution.implementation = random.pick(attention);
+    if (std::holds_alternative<Attention>(operation))
+        execution.implementation = random.pick(attention);
     if (std::holds_alternative<Elementwise>(operation)) {
         execution.implementation = random.pick(elementwise);
     }

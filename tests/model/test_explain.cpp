@@ -42,7 +42,8 @@ bool contains(const std::string& text, std::string_view part) {
 
 TEST_CASE("an explanation names bound, limiter, intensity, ridge point and lower bound",
           "[explain]") {
-    const std::string text = all_of(explain(Matmul{.m = 1, .n = 1, .k = 1}, prediction_of(), machine_of()));
+    const std::string text =
+        all_of(explain(Matmul{.m = 1, .n = 1, .k = 1}, prediction_of(), machine_of()));
     CHECK(contains(text, "matmul is bound by compute (tensor cores)"));
     CHECK(contains(text, "2000 FLOP/B"));
     CHECK(contains(text, "above the ridge point of 100 FLOP/B"));
@@ -86,8 +87,8 @@ TEST_CASE("every note has its own words and appears in the explanation", "[expla
 }
 
 TEST_CASE("terms read as time, resource, amount and rate", "[explain]") {
-    const std::string tensor = describe(Term{
-        .resource = Resource::tensor, .time = 1.0 * units::ms, .amount = 2e12, .rate = 2e15});
+    const std::string tensor = describe(
+        Term{.resource = Resource::tensor, .time = 1.0 * units::ms, .amount = 2e12, .rate = 2e15});
     CHECK(contains(tensor, "1 ms"));
     CHECK(contains(tensor, "tensor cores"));
     CHECK(contains(tensor, "2 TFLOP"));

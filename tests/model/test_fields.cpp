@@ -13,9 +13,9 @@ namespace {
 /// A text that each kind of field takes, in its canonical form and unlike its default.
 std::string sample_of(const FieldInfo& info) {
     static const std::map<std::string_view, std::string> words{
-        {"dtype", "fp16"},       {"accumulate", "fp16"},  {"out_dtype", "fp32"},
-        {"a_layout", "column"},  {"b_layout", "column"},  {"epilogue", "bias_gelu"},
-        {"expr", "gelu(x + b)"}, {"vectors", "b"},        {"scalars", "s"},
+        {"dtype", "fp16"},       {"accumulate", "fp16"},    {"out_dtype", "fp32"},
+        {"a_layout", "column"},  {"b_layout", "column"},    {"epilogue", "bias_gelu"},
+        {"expr", "gelu(x + b)"}, {"vectors", "b"},          {"scalars", "s"},
         {"impl", "unfused"},     {"direction", "backward"}, {"tile", "128x256x64"},
         {"l2", "cold"},          {"launch", "graph"}};
     if (info.kind == FieldKind::count) return "48";
@@ -85,9 +85,9 @@ TEST_CASE("every word of an enumeration returns", "[fields]") {
     for (const DataType type : all_data_types) {
         CHECK(returns(Field::dtype, std::string(name_of(type)).c_str()));
     }
-    for (const char* word : {"auto", "library", "eager", "standard", "flash1", "flash2", "flash3",
-                             "fused", "unfused", "manual", "naive", "coalesced", "tiled",
-                             "register_tiled", "mma", "wgmma"}) {
+    for (const char* word :
+         {"auto", "library", "eager", "standard", "flash1", "flash2", "flash3", "fused", "unfused",
+          "manual", "naive", "coalesced", "tiled", "register_tiled", "mma", "wgmma"}) {
         CHECK(returns(Field::impl, word));
     }
     for (const char* word : {"none", "bias", "bias_relu", "bias_gelu", "accumulate"}) {
@@ -104,8 +104,7 @@ TEST_CASE("nonsense is refused by name", "[fields]") {
         for (const char* text : {"", "-1", "nonsense", "1e3x", "99999999999999999999", "4,5"}) {
             INFO(info.name << " = '" << text << "'");
             Parameters parameters;
-            const std::string message =
-                message_of([&] { parameters.set(info.field, text); });
+            const std::string message = message_of([&] { parameters.set(info.field, text); });
             const bool names_the_field = contains(message, std::string(info.name) + ":");
             CHECK(names_the_field);
             CHECK_FALSE(parameters.has(info.field));
@@ -217,8 +216,7 @@ TEST_CASE("cleared parameters remember nothing", "[fields]") {
     for (const FieldInfo& info : field_table()) CHECK_FALSE(parameters.has(info.field));
     parameters.set(Field::expr, "x + b + s");
     parameters.set(Field::elements, "8");
-    const auto op =
-        std::get<Elementwise>(make_operation(OperationKind::elementwise, parameters));
+    const auto op = std::get<Elementwise>(make_operation(OperationKind::elementwise, parameters));
     CHECK(op.expression.fused().reads == 3);  // b and s are tensors again
     CHECK_FALSE(make_execution(parameters).tile.has_value());
 }

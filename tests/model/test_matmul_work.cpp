@@ -95,8 +95,7 @@ TEST_CASE("tiles and waves at the edge of a wave", "[matmul]") {
     const Tiling spills = matmul_tiling(matmul(1793, 1793, 1793), tile, a100_sms, 1);
     CHECK(spills.tiles == 120);
     CHECK(spills.waves == 2);
-    CHECK(spills.tile_efficiency ==
-          Approx(1793.0 * 1793.0 / (2048.0 * 1920.0)).epsilon(1e-12));
+    CHECK(spills.tile_efficiency == Approx(1793.0 * 1793.0 / (2048.0 * 1920.0)).epsilon(1e-12));
     CHECK(spills.wave_efficiency == Approx(120.0 / 216.0).epsilon(1e-12));
 }
 

@@ -10,7 +10,9 @@
 namespace ridge::model {
 namespace {
 
-constexpr std::int64_t two_to(int exponent) { return std::int64_t{1} << exponent; }
+constexpr std::int64_t two_to(int exponent) {
+    return std::int64_t{1} << exponent;
+}
 
 /// "" when valid.
 std::string problem_of(const Operation& operation) {
@@ -28,7 +30,8 @@ bool names(const Operation& operation, std::string_view field) {
     return problem.find(field) != std::string::npos;
 }
 
-const Attention plain_attention{.heads = 8, .kv_heads = 8, .seq_q = 64, .seq_kv = 64, .head_dim = 64};
+const Attention plain_attention{
+    .heads = 8, .kv_heads = 8, .seq_q = 64, .seq_kv = 64, .head_dim = 64};
 
 TEST_CASE("shapes start at one", "[operation]") {
     for (const std::int64_t bad : {std::int64_t{0}, std::int64_t{-1}, -two_to(62)}) {

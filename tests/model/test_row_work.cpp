@@ -40,8 +40,8 @@ TEST_CASE("manual softmax reads 5MN + M and writes 3MN + 2M; fused reads and wri
 }
 
 TEST_CASE("softmax backward reads the output and its gradient", "[rows]") {
-    const Work work =
-        row_work(row_wise(RowKind::softmax, DataType::fp16, Direction::backward), Implementation::fused);
+    const Work work = row_work(row_wise(RowKind::softmax, DataType::fp16, Direction::backward),
+                               Implementation::fused);
     require_bytes(work, 2.0 * 2 * matrix, 2.0 * matrix);
     CHECK(work.special == 0.0);
 }
