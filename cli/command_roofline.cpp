@@ -167,7 +167,7 @@ std::string gpu_of(const std::vector<measure::Record>& records,
             throw InputError("the records come from several GPUs", {}, "choose one with --gpu");
         }
     }
-    const std::string name = catalogue.canonical_name(device);
+    std::string name = catalogue.canonical_name(device);
     if (name.empty()) throw InputError("no GPU description is called '" + device + "'");
     return name;
 }

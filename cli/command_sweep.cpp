@@ -100,6 +100,7 @@ Plan plan_of(const SweepOptions& options) {
 }
 
 void set_point(const Plan& plan, std::int64_t index, model::Parameters& parameters) {
+    // NOLINTNEXTLINE(modernize-loop-convert): Clang 14 cannot compile libstdc++'s reverse_view.
     for (auto field = plan.swept.rbegin(); field != plan.swept.rend(); ++field) {
         const auto count = static_cast<std::int64_t>(field->values.size());
         const std::int64_t value = field->values[static_cast<std::size_t>(index % count)];
@@ -271,7 +272,7 @@ void draw_sweep(const Context& context, const SweepOptions& options, const Plan&
     std::int64_t skipped = 0;
     std::optional<FlopRate> peak;
     visit_points(context, plan, machine, [&](const Answer& answer) {
-        const double x = static_cast<double>(answer.parameters.count(plan.swept.front().field));
+        const auto x = static_cast<double>(answer.parameters.count(plan.swept.front().field));
         if (auto point = point_of(answer, x, ordinate)) {
             plot::Series& series = classes[class_of(plan, answer)];
             series.points.push_back(std::move(*point));

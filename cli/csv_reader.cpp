@@ -1,7 +1,6 @@
 #include "cli/csv_reader.h"
 
 #include <algorithm>
-#include <cstring>
 #include <istream>
 
 #include "hardware/error.h"
@@ -42,19 +41,16 @@ std::size_t CsvReader::find_row_end() {
     while (true) {
         while (scanned < buffer_.size()) {
             if (!quoted) {
-                // The common row holds no quote: one memchr finds its end.
-                const auto* const start = buffer_.data() + scanned;
-                const std::size_t left = buffer_.size() - scanned;
-                const auto* const end = static_cast<const char*>(std::memchr(start, '\n', left));
-                const std::size_t span =
-                    end == nullptr ? left : static_cast<std::size_t>(end - start);
-                const auto* const quote = static_cast<const char*>(std::memchr(start, '"', span));
-                if (quote == nullptr) {
-                    if (end != nullptr) return scanned + span;
+                // The common row holds no quote: one search finds its end.
+                const std::string_view rest = std::string_view(buffer_).substr(scanned);
+                const std::size_t end = rest.find('\n');
+                const std::size_t quote = rest.substr(0, end).find('"');
+                if (quote == std::string_view::npos) {
+                    if (end != std::string_view::npos) return scanned + end;
                     scanned = buffer_.size();
                     break;
                 }
-                scanned = static_cast<std::size_t>(quote - buffer_.data()) + 1;
+                scanned += quote + 1;
                 quoted = true;
             } else {
                 const std::size_t quote = buffer_.find('"', scanned);

@@ -1,9 +1,12 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <charconv>
 #include <cstdlib>
+#include <cstring>
 #include <iostream>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cli/application.h"
@@ -15,7 +18,8 @@ int terminal_width(int descriptor) {
     winsize size{};
     if (ioctl(descriptor, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
     const char* columns = std::getenv("COLUMNS");
-    const int width = columns == nullptr ? 0 : std::atoi(columns);
+    int width = 0;
+    if (columns != nullptr) std::from_chars(columns, columns + std::strlen(columns), width);
     return width > 0 ? width : 80;
 }
 

@@ -62,7 +62,7 @@ void write_counters(const Context& context, const Record& record, const model::P
                        (missing->remedy.empty() ? "" : " (" + missing->remedy + ")"));
         return;
     }
-    const measure::Counters& counters = std::get<measure::Counters>(record.counters);
+    const auto& counters = std::get<measure::Counters>(record.counters);
     const auto beside = [&](std::string_view name, const std::string& counted,
                             const std::string& predicted) {
         write_line(context, name,
