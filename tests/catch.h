@@ -1,9 +1,18 @@
-// Catch2 v2 and v3 under one name.
+// Catch2 v2 and v3 under one name. `contains_text` is the matcher for a part of a text, which the
+// two call differently.
 #pragma once
+
+#include <string>
 
 #if __has_include(<catch2/catch_all.hpp>)
 #include <catch2/catch_all.hpp>
 using Catch::Approx;
+inline auto contains_text(const std::string& part) {
+    return Catch::Matchers::ContainsSubstring(part);
+}
 #else
 #include <catch2/catch.hpp>
+inline auto contains_text(const std::string& part) {
+    return Catch::Matchers::Contains(part);
+}
 #endif

@@ -4,7 +4,6 @@
 #include "tests/catch.h"
 
 using namespace ridge;
-using Catch::Matchers::Contains;
 
 TEST_CASE("a product of shapes is exact up to 2^62") {
     CHECK(checked_product({{"m", 3}, {"n", 5}, {"k", 7}}) == 105);
@@ -15,11 +14,11 @@ TEST_CASE("a product of shapes is exact up to 2^62") {
 
 TEST_CASE("a product beyond 2^62 names the fields") {
     CHECK_THROWS_WITH(checked_product({{"m", std::int64_t{1} << 40}, {"n", std::int64_t{1} << 23}}),
-                      Contains("m x n is too large"));
+                      contains_text("m x n is too large"));
 }
 
 TEST_CASE("a factor below one names its field") {
-    CHECK_THROWS_WITH(checked_product({{"m", 4}, {"n", 0}}), Contains("n must be at least 1"));
+    CHECK_THROWS_WITH(checked_product({{"m", 4}, {"n", 0}}), contains_text("n must be at least 1"));
     CHECK_THROWS_AS(checked_product({{"m", -4}}), InputError);
 }
 

@@ -71,8 +71,7 @@ TEST_CASE("bandwidth follows from the bus") {
     };
     CHECK(disagreements(memory("4.8 TB/s")).empty());
     REQUIRE(disagreements(memory("4.9 TB/s")).size() == 1);
-    CHECK_THAT(disagreements(memory("4.9 TB/s"))[0],
-               Catch::Matchers::Contains("6016 bits x 6.402 GT/s"));
+    CHECK_THAT(disagreements(memory("4.9 TB/s"))[0], contains_text("6016 bits x 6.402 GT/s"));
 }
 
 TEST_CASE("links, lanes and slices add up") {

@@ -52,7 +52,7 @@ TEST_CASE("a right file has no problem and keeps everything") {
     CHECK(gpu.number("rate.sfu") == 16.0);
     CHECK_FALSE(gpu.quantity<Bytes>("l2.size").has_value());
     CHECK_THROWS_WITH(gpu.require<Bytes>("l2.size"),
-                      Catch::Matchers::Contains("the description of toy has no l2.size"));
+                      contains_text("the description of toy has no l2.size"));
     CHECK_THROWS_AS(gpu.quantity<Bytes>("dram.bandwidth"), ContractViolation);
     CHECK_THROWS_AS(gpu.quantity<Bytes>("dram.bandwith"), ContractViolation);
 }
