@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include "hardware/error.h"
 #include "hardware/units.h"
+#include "model/attention_time.h"
+#include "model/attention_work.h"
 
 namespace ridge::model {
 namespace {
@@ -62,6 +65,36 @@ std::string tiling_sentence(const Prediction& p, const Machine& machine) {
                         machine.sm_count, t.waves, t.waves == 1 ? "" : "s",
                         percent(t.wave_efficiency), percent(t.tile_efficiency));
     return text;
+}
+
+/// How attention's DRAM traffic grows with the sequence, which the implementation decides.
+std::string growth_sentence(const Operation& operation, const Prediction& prediction,
+                            const Machine& machine) {
+    const auto* attention = std::get_if<Attention>(&operation);
+    if (attention == nullptr) return {};
+    const AttentionWork work =
+        count_attention(*attention, prediction.implementation, attention_context(machine));
+    return fmt::format(
+        "DRAM traffic of one head grows as {}, traffic into the SMs as {} (N tokens, d elements, M "
+        "elements on chip); {} per DRAM byte, {} per L2 byte.",
+        work.dram_growth, work.chip_growth, format(work.dram_intensity()),
+        format(work.l2_intensity()));
+}
+
+/// What recomputing the activations of a chain of functions saves over forward and backward.
+std::string chain_sentence(const Operation& operation) {
+    const auto* elementwise = std::get_if<Elementwise>(&operation);
+    if (elementwise == nullptr) return {};
+    try {
+        const ChainAccesses chain = chain_accesses(elementwise->expression);
+        if (chain.functions < 2) return {};
+        return fmt::format(
+            "Forward and backward of this chain of {} functions access {} tensors with stored "
+            "activations, {} when the backward kernel recomputes them.",
+            chain.functions, chain.stored, chain.recomputed);
+    } catch (const InputError&) {
+        return {};  // not a chain of unary functions
+    }
 }
 
 std::string band_sentence(const Prediction& p) {
@@ -170,7 +203,8 @@ std::vector<std::string> explain(const Operation& operation, const Prediction& p
     lines.push_back(fmt::format("{} is bound by {} ({}).", name_of(operation),
                                 name_of(prediction.bound), words_of(prediction.limiter)));
     for (std::string line :
-         {intensity_sentence(prediction), tiling_sentence(prediction, machine)}) {
+         {intensity_sentence(prediction), growth_sentence(operation, prediction, machine),
+          chain_sentence(operation), tiling_sentence(prediction, machine)}) {
         if (!line.empty()) lines.push_back(std::move(line));
     }
     lines.push_back(fmt::format("No run can be faster than {}: the roofline at datasheet rates.",
