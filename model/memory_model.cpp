@@ -65,7 +65,25 @@ KernelTime stream_time(const MemoryParameters& memory, const StreamWork& work,
     time.dram = dram_time(memory, time.dram_read, time.dram_write);
     time.l2 = l2_time(memory, work.l2_read, work.l2_write, busy);
     time.latency = time.rounds * (hits * memory.l2_latency + (1.0 - hits) * memory.dram_latency);
-    return finished(memory, time, work, busy, Time{});
+    if (kernel.chains > 0.0) {
+        const double warps = memory.threads_per_sm / 32.0 * memory.sm_count;
+        const Time chain = memory.l2_latency + hits * memory.l2_latency +
+                           (1.0 - hits) * memory.dram_latency;
+        time.latency = std::max(time.latency, kernel.chains / warps * chain);
+    }
+    if (kernel.scatter > Bandwidth{}) {
+        time.l2 = l2_time(memory, work.l2_read, Bytes{}, busy) + work.l2_write / kernel.scatter;
+    }
+    if (kernel.elements > 0.0 && memory.native.element_rate > 0.0) {
+        const double rate = memory.native.element_rate * std::min(busy, memory.sm_count);
+        time.latency = combined(
+            {time.latency, kernel.elements / rate * units::cycle / memory.clock}, bytes_in_flight);
+    }
+    Time start = kernel.start;
+    if (kernel.first_load) {
+        start += hits * memory.l2_latency + (1.0 - hits) * memory.dram_latency;
+    }
+    return finished(memory, time, work, busy, start);
 }
 
 KernelTime row_time(const MemoryParameters& memory, const RowShape& shape, const RowKernel& kernel,

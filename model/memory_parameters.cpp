@@ -60,6 +60,19 @@ EagerCosts resolve_eager(Fields& fields) {
             .reuse_steepness = fields.number("model.eager.reuse_steepness")};
 }
 
+NativeCosts resolve_native(const Description& gpu, Frequency all) {
+    const auto time = [&](std::string_view name) {
+        return gpu.quantity<Time>("model.native." + std::string(name)).value_or(Time{});
+    };
+    return {.start = time("start"),
+            .special_chain = time("special_chain"),
+            .transpose_tile = time("transpose_tile"),
+            .element_tile = time("element_tile"),
+            .element_rate = gpu.number("model.native.element_rate").value_or(0.0),
+            .scatter =
+                gpu.quantity<BytesPerCycle>("model.native.scatter").value_or(BytesPerCycle{}) * all};
+}
+
 void resolve_launches(MemoryParameters& memory, const Description& gpu) {
     memory.kernel_floor = gpu.quantity<Time>("launch.kernel").value_or(usual_kernel_floor);
     memory.graph_interval = std::max(
@@ -95,6 +108,7 @@ std::optional<MemoryParameters> resolve_memory(const Description& gpu) {
     memory.l2_size = fields.quantity<Bytes>("l2.size");
     memory.l1_size = gpu.quantity<Bytes>("l1.size").value_or(Bytes{});
     memory.eager = resolve_eager(fields);
+    memory.native = resolve_native(gpu, all);
     if (!fields.complete() || memory.fp32_lanes <= 0.0) return std::nullopt;
     resolve_launches(memory, gpu);
     memory.streams = confidence_in(gpu, "model.memory.read_efficiency");

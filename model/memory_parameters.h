@@ -30,6 +30,16 @@ struct EagerCosts {
     double reuse_steepness = 6.5;
 };
 
+/// Costs of the bundled kernels beside what they move; zero where nobody measured them.
+struct NativeCosts {
+    Time start{};               ///< of a streaming kernel, beside its launch and first load
+    Time special_chain{};       ///< per special-function result of one thread
+    Time transpose_tile{};      ///< load, barrier and store of a tile in vectors
+    Time element_tile{};        ///< the same element by element
+    double element_rate = 0.0;  ///< elements per clock and multiprocessor of that transpose
+    Bandwidth scatter{};        ///< sectors written for single elements
+};
+
 struct MemoryParameters {
     double sm_count = 0.0;
     Frequency clock{};
@@ -55,6 +65,7 @@ struct MemoryParameters {
     Time graph_interval{};   ///< per empty kernel of a replayed graph
     Time stream_interval{};  ///< per empty kernel launched back to back
     EagerCosts eager{};
+    NativeCosts native{};
     Confidence streams = Confidence::family;        ///< what the DRAM efficiencies rest on
     Confidence eager_kernels = Confidence::family;  ///< what the eager costs rest on
 };

@@ -120,9 +120,37 @@ Validity eager_validity(const Prediction& prediction, DataType type, Direction d
     return known ? Validity::validated : Validity::extrapolated;
 }
 
+/// What a bundled kernel does besides moving its bytes.
+struct NativeShape {
+    Time extra{};               ///< beside the start of every streaming kernel
+    double special = 0.0;       ///< special-function results per element
+    bool ragged = false;        ///< a tail of elements after the last whole vector
+    double elements = 0.0;      ///< moved one by one
+    double chains = 0.0;        ///< dependent index and row loads
+    bool scattered = false;     ///< writes single elements
+};
+
+constexpr double vector_bytes = 16.0;
+
+/// The kernel as `stream_kernel` has it, with the costs of the bundled one. (eq. B9)
+StreamKernel native_kernel(StreamKernel kernel, const NativeShape& shape, DataType type,
+                           const Execution& execution, const MemoryParameters& memory) {
+    constexpr double vectors_per_thread = 2.0;
+    const NativeCosts& native = memory.native;
+    if (shape.scattered) kernel.scatter = native.scatter;
+    kernel.elements = shape.elements;
+    if (native.start <= Time{} || execution.launch != LaunchMode::kernel) return kernel;
+    const double per_thread = vectors_per_thread * vector_bytes / static_cast<double>(size_of(type));
+    kernel.chains = shape.chains;
+    kernel.start = native.start + shape.extra + per_thread * shape.special * native.special_chain;
+    if (shape.ragged) kernel.start += memory.l2_latency;
+    kernel.first_load = true;
+    return kernel;
+}
+
 Prediction stream_prediction(const Work& work, DataType type, Direction direction,
                              const Execution& execution, Implementation implementation,
-                             const Machine& machine) {
+                             const Machine& machine, const NativeShape& shape = {}) {
     Prediction prediction = counted(work, type, execution, implementation, machine);
     if (!machine.memory) {
         settle_roofline(prediction, execution, machine);
@@ -130,7 +158,10 @@ Prediction stream_prediction(const Work& work, DataType type, Direction directio
     }
     const MemoryParameters& memory = *machine.memory;
     const double arrays = arrays_of(work);
-    const StreamKernel kernel = stream_kernel(memory, type, arrays, implementation);
+    StreamKernel kernel = stream_kernel(memory, type, arrays, implementation);
+    if (implementation != Implementation::eager) {
+        kernel = native_kernel(kernel, shape, type, execution, memory);
+    }
     settle_times(prediction,
                  stream_time(memory, share_of(work, type, 1.0, memory), kernel, execution.l2),
                  execution, memory);
@@ -182,8 +213,13 @@ Outcome predict(const Elementwise& op, const Execution& execution, const Machine
                    {Implementation::fused, Implementation::unfused, Implementation::eager})) {
         return refuse(op, implementation);
     }
-    Prediction prediction = stream_prediction(elementwise_work(op, implementation), op.type,
-                                              op.direction, execution, implementation, machine);
+    const Work work = elementwise_work(op, implementation);
+    const auto vector = static_cast<std::int64_t>(vector_bytes) / size_of(op.type);
+    const double per_kernel = static_cast<double>(op.elements) * work.kernels;
+    Prediction prediction =
+        stream_prediction(work, op.type, op.direction, execution, implementation, machine,
+                          {.special = work.special / per_kernel,
+                           .ragged = op.elements % vector != 0});
     prediction.footprint = footprint(op, implementation, pass_of(op.direction)).total();
     return prediction;
 }
@@ -212,8 +248,17 @@ Outcome predict(const Transpose& op, const Execution& execution, const Machine& 
                                     Implementation::tiled, Implementation::eager})) {
         return refuse(op, implementation);
     }
+    NativeShape shape;
+    shape.scattered = implementation == Implementation::naive;
+    if (machine.memory && implementation == Implementation::tiled) {
+        const auto vector = static_cast<std::int64_t>(vector_bytes) / size_of(op.type);
+        const bool whole = op.rows % vector == 0 && op.cols % vector == 0;
+        const NativeCosts& native = machine.memory->native;
+        shape.extra = whole ? native.transpose_tile : native.element_tile;
+        if (!whole) shape.elements = static_cast<double>(op.rows) * static_cast<double>(op.cols);
+    }
     return stream_prediction(transpose_work(op, implementation, machine.dram_sector), op.type,
-                             Direction::forward, execution, implementation, machine);
+                             Direction::forward, execution, implementation, machine, shape);
 }
 
 Outcome predict(const Copy& op, const Execution& execution, const Machine& machine) {
@@ -232,7 +277,8 @@ Outcome predict(const Gather& op, const Execution& execution, const Machine& mac
     }
     Prediction prediction =
         stream_prediction(gather_work(op, machine.dram_sector), op.type, Direction::forward,
-                          execution, implementation, machine);
+                          execution, implementation, machine,
+                          {.chains = static_cast<double>(op.rows)});
     const double row_bytes = static_cast<double>(op.cols) * static_cast<double>(size_of(op.type));
     const auto untouched = static_cast<double>(op.table_rows - std::min(op.rows, op.table_rows));
     prediction.footprint += untouched * row_bytes * units::B;

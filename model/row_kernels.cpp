@@ -13,6 +13,8 @@ constexpr double widest_block = 1024.0;
 // Estimates for a well-made kernel: reductions within a warp, and through shared memory.
 constexpr Time warp_reductions = 0.5 * units::us;
 constexpr Time block_reductions = 1.2 * units::us;
+constexpr Time element_reductions = 0.7 * units::us;
+constexpr Time second_reduction = 0.4 * units::us;  // the variance after the mean
 
 double element_bytes(DataType type) {
     return static_cast<double>(size_of(type));
@@ -89,26 +91,60 @@ RowKernel eager_norm(const RowWise& op, const MemoryParameters& memory) {
                       memory.eager);
 }
 
-/// A warp or block per row with four vectors per thread in flight; the row stays in registers or
-/// shared memory where a block has room for it.
-RowKernel well_made(const RowWise& op, const MemoryParameters& memory) {
+/// Sums: a warp or block per row with four vectors per thread in flight.
+RowKernel well_made_sum(const RowWise& op, const MemoryParameters& memory) {
     constexpr double vectors_in_flight = 4.0;
-    const double row = static_cast<double>(op.cols) * element_bytes(op.type) *
-                       (op.direction == Direction::backward ? 2.0 : 1.0);
-    const double wanted = row / (vector_bytes * vectors_in_flight);
+    const double wanted =
+        static_cast<double>(op.cols) * element_bytes(op.type) / (vector_bytes * vectors_in_flight);
     const double threads = block_of(wanted);
-    const bool fits = op.kind == RowKind::sum || row <= memory.shared_per_block.base();
-    const double room = std::max(1.0, std::floor(memory.l1_size.base() / row));
-    const double by_threads =
-        threads > warp ? resident_blocks(memory, threads) : memory.threads_per_sm / warp;
+    const bool warps = threads <= warp;
     return with_reuse(
-        {.rows_per_sm = op.kind == RowKind::sum ? by_threads : std::min(by_threads, room),
-         .read_passes = fits ? 1.0 : passes_of(op, Implementation::fused),
-         .trips = fits && op.kind != RowKind::sum ? 1.0 : std::ceil(wanted / threads),
+        {.rows_per_sm = warps ? memory.threads_per_sm / warp : resident_blocks(memory, threads),
+         .read_passes = 1.0,
+         .trips = std::ceil(wanted / threads),
          .trip_latencies = 1.0,
-         .reductions = threads > warp ? block_reductions : warp_reductions,
+         .reductions = warps ? warp_reductions : block_reductions,
          .drain_rows = 1.0},
         memory.eager);
+}
+
+/// Rows that are not whole vectors: a block reads its row twice, element by element.
+RowKernel by_elements(const RowWise& op, const MemoryParameters& memory) {
+    constexpr std::int64_t short_row = 1024;
+    const double threads = op.cols <= short_row ? 128.0 : 512.0;
+    return with_reuse({.rows_per_sm = resident_blocks(memory, threads),
+                       .read_passes = passes_of(op, Implementation::fused),
+                       .trips = std::ceil(static_cast<double>(op.cols) / threads),
+                       .trip_latencies = 1.0,
+                       .reductions = element_reductions,
+                       .drain_rows = 1.0},
+                      memory.eager);
+}
+
+/// A warp or block per row, up to four vectors per thread; the row stays in registers where a
+/// block has room for it.
+RowKernel well_made(const RowWise& op, const MemoryParameters& memory) {
+    constexpr double vectors_in_flight = 4.0;
+    if (op.kind == RowKind::sum) return well_made_sum(op, memory);
+    const double row = static_cast<double>(op.cols) * element_bytes(op.type) *
+                       (op.direction == Direction::backward ? 2.0 : 1.0);
+    if (std::fmod(row, vector_bytes) != 0.0) return by_elements(op, memory);
+    const double wanted = std::ceil(row / (vector_bytes * vectors_in_flight));
+    const bool warps = wanted <= warp;
+    const double threads = std::min(widest_block, std::ceil(wanted / warp) * warp);
+    const bool fits = row <= memory.shared_per_block.base();
+    const double room = std::max(1.0, std::floor(memory.l1_size.base() / row));
+    const double by_threads =
+        warps ? memory.threads_per_sm / warp : resident_blocks(memory, threads);
+    const bool layernorm = op.kind == RowKind::layernorm;
+    const Time once = warps ? warp_reductions : block_reductions;
+    return with_reuse({.rows_per_sm = std::min(by_threads, room),
+                       .read_passes = fits ? 1.0 : passes_of(op, Implementation::fused),
+                       .trips = fits ? 1.0 : std::ceil(wanted / threads),
+                       .trip_latencies = 1.0,
+                       .reductions = layernorm ? once + second_reduction : once,
+                       .drain_rows = 1.0},
+                      memory.eager);
 }
 
 }  // namespace
