@@ -67,8 +67,8 @@ KernelTime stream_time(const MemoryParameters& memory, const StreamWork& work,
     time.latency = time.rounds * (hits * memory.l2_latency + (1.0 - hits) * memory.dram_latency);
     if (kernel.chains > 0.0) {
         const double warps = memory.threads_per_sm / 32.0 * memory.sm_count;
-        const Time chain = memory.l2_latency + hits * memory.l2_latency +
-                           (1.0 - hits) * memory.dram_latency;
+        const Time chain =
+            memory.l2_latency + hits * memory.l2_latency + (1.0 - hits) * memory.dram_latency;
         time.latency = std::max(time.latency, kernel.chains / warps * chain);
     }
     if (kernel.scatter > Bandwidth{}) {

@@ -41,10 +41,10 @@ struct StreamKernel {
     double threads_per_block = 256.0;
     double blocks_per_sm = 8.0;
     Bytes bytes_per_thread{};
-    double chains = 0.0;   ///< warps that each wait for an index, then for its row
-    double elements = 0.0; ///< moved one by one through the multiprocessors
-    Bandwidth scatter{};   ///< rate of single-element sectors where it differs from `l2_write`
-    Time start{};          ///< beside the launch and the first load
+    double chains = 0.0;      ///< warps that each wait for an index, then for its row
+    double elements = 0.0;    ///< moved one by one through the multiprocessors
+    Bandwidth scatter{};      ///< rate of single-element sectors where it differs from `l2_write`
+    Time start{};             ///< beside the launch and the first load
     bool first_load = false;  ///< the first load is exposed before the stream fills
 };
 

@@ -122,12 +122,12 @@ Validity eager_validity(const Prediction& prediction, DataType type, Direction d
 
 /// What a bundled kernel does besides moving its bytes.
 struct NativeShape {
-    Time extra{};               ///< beside the start of every streaming kernel
-    double special = 0.0;       ///< special-function results per element
-    bool ragged = false;        ///< a tail of elements after the last whole vector
-    double elements = 0.0;      ///< moved one by one
-    double chains = 0.0;        ///< dependent index and row loads
-    bool scattered = false;     ///< writes single elements
+    Time extra{};            ///< beside the start of every streaming kernel
+    double special = 0.0;    ///< special-function results per element
+    bool ragged = false;     ///< a tail of elements after the last whole vector
+    double elements = 0.0;   ///< moved one by one
+    double chains = 0.0;     ///< dependent index and row loads
+    bool scattered = false;  ///< writes single elements
 };
 
 constexpr double vector_bytes = 16.0;
@@ -140,7 +140,8 @@ StreamKernel native_kernel(StreamKernel kernel, const NativeShape& shape, DataTy
     if (shape.scattered) kernel.scatter = native.scatter;
     kernel.elements = shape.elements;
     if (native.start <= Time{} || execution.launch != LaunchMode::kernel) return kernel;
-    const double per_thread = vectors_per_thread * vector_bytes / static_cast<double>(size_of(type));
+    const double per_thread =
+        vectors_per_thread * vector_bytes / static_cast<double>(size_of(type));
     kernel.chains = shape.chains;
     kernel.start = native.start + shape.extra + per_thread * shape.special * native.special_chain;
     if (shape.ragged) kernel.start += memory.l2_latency;
@@ -216,10 +217,9 @@ Outcome predict(const Elementwise& op, const Execution& execution, const Machine
     const Work work = elementwise_work(op, implementation);
     const auto vector = static_cast<std::int64_t>(vector_bytes) / size_of(op.type);
     const double per_kernel = static_cast<double>(op.elements) * work.kernels;
-    Prediction prediction =
-        stream_prediction(work, op.type, op.direction, execution, implementation, machine,
-                          {.special = work.special / per_kernel,
-                           .ragged = op.elements % vector != 0});
+    Prediction prediction = stream_prediction(
+        work, op.type, op.direction, execution, implementation, machine,
+        {.special = work.special / per_kernel, .ragged = op.elements % vector != 0});
     prediction.footprint = footprint(op, implementation, pass_of(op.direction)).total();
     return prediction;
 }
@@ -275,10 +275,9 @@ Outcome predict(const Gather& op, const Execution& execution, const Machine& mac
     if (!is_one_of(implementation, {Implementation::library, Implementation::eager})) {
         return refuse(op, implementation);
     }
-    Prediction prediction =
-        stream_prediction(gather_work(op, machine.dram_sector), op.type, Direction::forward,
-                          execution, implementation, machine,
-                          {.chains = static_cast<double>(op.rows)});
+    Prediction prediction = stream_prediction(gather_work(op, machine.dram_sector), op.type,
+                                              Direction::forward, execution, implementation,
+                                              machine, {.chains = static_cast<double>(op.rows)});
     const double row_bytes = static_cast<double>(op.cols) * static_cast<double>(size_of(op.type));
     const auto untouched = static_cast<double>(op.table_rows - std::min(op.rows, op.table_rows));
     prediction.footprint += untouched * row_bytes * units::B;
