@@ -64,13 +64,15 @@ NativeCosts resolve_native(const Description& gpu, Frequency all) {
     const auto time = [&](std::string_view name) {
         return gpu.quantity<Time>("model.native." + std::string(name)).value_or(Time{});
     };
-    return {.start = time("start"),
-            .special_chain = time("special_chain"),
-            .transpose_tile = time("transpose_tile"),
-            .element_tile = time("element_tile"),
-            .element_rate = gpu.number("model.native.element_rate").value_or(0.0),
-            .scatter =
-                gpu.quantity<BytesPerCycle>("model.native.scatter").value_or(BytesPerCycle{}) * all};
+    return {
+        .start = time("start"),
+        .special_chain = time("special_chain"),
+        .transpose_tile = time("transpose_tile"),
+        .element_tile = time("element_tile"),
+        .element_rate = gpu.number("model.native.element_rate").value_or(0.0),
+        .vector_rate = gpu.number("model.native.vector_rate").value_or(0.0),
+        .scatter =
+            gpu.quantity<BytesPerCycle>("model.native.scatter").value_or(BytesPerCycle{}) * all};
 }
 
 void resolve_launches(MemoryParameters& memory, const Description& gpu) {

@@ -122,10 +122,11 @@ Validity eager_validity(const Prediction& prediction, DataType type, Direction d
 
 /// What a bundled kernel does besides moving its bytes.
 struct NativeShape {
-    Time extra{};               ///< beside the start of every streaming kernel
+    Time tile{};                ///< load, barrier and store of a tile of a transpose
+    double element_rate = 0.0;  ///< of its elements
     double special = 0.0;       ///< special-function results per element
     bool ragged = false;        ///< a tail of elements after the last whole vector
-    double elements = 0.0;      ///< moved one by one
+    double elements = 0.0;      ///< that pass through tiles
     double chains = 0.0;        ///< dependent index and row loads
     bool scattered = false;     ///< writes single elements
 };
@@ -139,10 +140,13 @@ StreamKernel native_kernel(StreamKernel kernel, const NativeShape& shape, DataTy
     const NativeCosts& native = memory.native;
     if (shape.scattered) kernel.scatter = native.scatter;
     kernel.elements = shape.elements;
+    kernel.element_rate = shape.element_rate;
+    kernel.tile = shape.tile;
     if (native.start <= Time{} || execution.launch != LaunchMode::kernel) return kernel;
-    const double per_thread = vectors_per_thread * vector_bytes / static_cast<double>(size_of(type));
+    const double per_thread =
+        vectors_per_thread * vector_bytes / static_cast<double>(size_of(type));
     kernel.chains = shape.chains;
-    kernel.start = native.start + shape.extra + per_thread * shape.special * native.special_chain;
+    kernel.start = native.start + per_thread * shape.special * native.special_chain;
     if (shape.ragged) kernel.start += memory.l2_latency;
     kernel.first_load = true;
     return kernel;
@@ -216,10 +220,9 @@ Outcome predict(const Elementwise& op, const Execution& execution, const Machine
     const Work work = elementwise_work(op, implementation);
     const auto vector = static_cast<std::int64_t>(vector_bytes) / size_of(op.type);
     const double per_kernel = static_cast<double>(op.elements) * work.kernels;
-    Prediction prediction =
-        stream_prediction(work, op.type, op.direction, execution, implementation, machine,
-                          {.special = work.special / per_kernel,
-                           .ragged = op.elements % vector != 0});
+    Prediction prediction = stream_prediction(
+        work, op.type, op.direction, execution, implementation, machine,
+        {.special = work.special / per_kernel, .ragged = op.elements % vector != 0});
     prediction.footprint = footprint(op, implementation, pass_of(op.direction)).total();
     return prediction;
 }
@@ -254,8 +257,11 @@ Outcome predict(const Transpose& op, const Execution& execution, const Machine& 
         const auto vector = static_cast<std::int64_t>(vector_bytes) / size_of(op.type);
         const bool whole = op.rows % vector == 0 && op.cols % vector == 0;
         const NativeCosts& native = machine.memory->native;
-        shape.extra = whole ? native.transpose_tile : native.element_tile;
-        if (!whole) shape.elements = static_cast<double>(op.rows) * static_cast<double>(op.cols);
+        // A tile in vectors is 256 bytes square: a quarter of the elements in 4-byte types.
+        const double share = 4.0 / static_cast<double>(size_of(op.type) * size_of(op.type));
+        shape.tile = whole ? native.transpose_tile * share : native.element_tile;
+        shape.elements = static_cast<double>(op.rows) * static_cast<double>(op.cols);
+        shape.element_rate = whole ? native.vector_rate : native.element_rate;
     }
     return stream_prediction(transpose_work(op, implementation, machine.dram_sector), op.type,
                              Direction::forward, execution, implementation, machine, shape);
@@ -275,10 +281,9 @@ Outcome predict(const Gather& op, const Execution& execution, const Machine& mac
     if (!is_one_of(implementation, {Implementation::library, Implementation::eager})) {
         return refuse(op, implementation);
     }
-    Prediction prediction =
-        stream_prediction(gather_work(op, machine.dram_sector), op.type, Direction::forward,
-                          execution, implementation, machine,
-                          {.chains = static_cast<double>(op.rows)});
+    Prediction prediction = stream_prediction(gather_work(op, machine.dram_sector), op.type,
+                                              Direction::forward, execution, implementation,
+                                              machine, {.chains = static_cast<double>(op.rows)});
     const double row_bytes = static_cast<double>(op.cols) * static_cast<double>(size_of(op.type));
     const auto untouched = static_cast<double>(op.table_rows - std::min(op.rows, op.table_rows));
     prediction.footprint += untouched * row_bytes * units::B;
