@@ -135,14 +135,14 @@ constexpr double vector_bytes = 16.0;
 
 /// The kernel as `stream_kernel` has it, with the costs of the bundled one. (eq. B9)
 StreamKernel native_kernel(StreamKernel kernel, const NativeShape& shape, DataType type,
-                           const Execution& execution, const MemoryParameters& memory) {
+                           const MemoryParameters& memory) {
     constexpr double vectors_per_thread = 2.0;
     const NativeCosts& native = memory.native;
     if (shape.scattered) kernel.scatter = native.scatter;
     kernel.elements = shape.elements;
     kernel.element_rate = shape.element_rate;
     kernel.tile = shape.tile;
-    if (native.start <= Time{} || execution.launch != LaunchMode::kernel) return kernel;
+    if (native.start <= Time{}) return kernel;
     const double per_thread =
         vectors_per_thread * vector_bytes / static_cast<double>(size_of(type));
     kernel.chains = shape.chains;
@@ -164,7 +164,7 @@ Prediction stream_prediction(const Work& work, DataType type, Direction directio
     const double arrays = arrays_of(work);
     StreamKernel kernel = stream_kernel(memory, type, arrays, implementation);
     if (implementation != Implementation::eager) {
-        kernel = native_kernel(kernel, shape, type, execution, memory);
+        kernel = native_kernel(kernel, shape, type, memory);
     }
     settle_times(prediction,
                  stream_time(memory, share_of(work, type, 1.0, memory), kernel, execution.l2),
