@@ -235,6 +235,7 @@ constexpr auto fields = std::to_array<Field>({
     {"model.native.transpose_tile", ValueKind::quantity, Time::dimension, optional, "load, barrier and store of a tile by the bundled tiled transpose"},
     {"model.native.element_tile", ValueKind::quantity, Time::dimension, optional, "the same where rows are not whole vectors: element by element"},
     {"model.native.element_rate", ValueKind::number, dimensionless, optional, "elements per clock and multiprocessor of that transpose"},
+    {"model.native.vector_rate", ValueKind::number, dimensionless, optional, "elements per clock and multiprocessor of the transpose in vectors"},
     {"model.native.scatter", ValueKind::quantity, BytesPerCycle::dimension, optional, "sectors written for single elements, per multiprocessor and its clock"},
     {"model.eager.launch", ValueKind::quantity, Time::dimension, optional, "events around one call of an eager framework, beside the kernel itself; a property of the host"},
     {"model.eager.softmax_trips", ValueKind::number, dimensionless, optional, "DRAM or L2 latencies per dependent load of the eager softmax by blocks"},

@@ -141,7 +141,12 @@ MatmulTime bundled_matmul_time(const MatmulSituation& s, const BundledKernel& ke
                               .launch = s.launch,
                               .tile = s.tile.value_or(kernel.tile)};
     const Context c = search::make_context(situation);
-    return assemble(situation, c, search::evaluate(own, c, *situation.tile, 1.0));
+    Candidate best = search::evaluate(own, c, *situation.tile, 1.0);
+    if (kernel.small_tile && !s.tile) {
+        const Candidate small = search::evaluate(own, c, *kernel.small_tile, 1.0);
+        if (small.total < best.total) best = small;
+    }
+    return assemble(situation, c, best);
 }
 
 MatmulRegime regime_of(const MatmulTime& t) {

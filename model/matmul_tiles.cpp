@@ -48,8 +48,8 @@ std::optional<BundledKernel> bundled_kernel(Implementation implementation) {
             return BundledKernel{
                 {128, 128, 32}, {128, 128, 32}, 2, MatmulPipe::tensor, &BundledFractions::mma};
         case Implementation::wgmma:
-            return BundledKernel{
-                {128, 256, 64}, {128, 256, 64}, 1, MatmulPipe::tensor, &BundledFractions::wgmma};
+            return BundledKernel{{128, 256, 64},     {128, 256, 64},           1,
+                                 MatmulPipe::tensor, &BundledFractions::wgmma, Tile{128, 128, 64}};
         default:
             return std::nullopt;
     }

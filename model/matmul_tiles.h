@@ -30,6 +30,7 @@ struct BundledKernel {
     std::int32_t blocks_per_sm = 1;
     MatmulPipe pipe = MatmulPipe::vector;
     double BundledFractions::*fraction = nullptr;
+    std::optional<Tile> small_tile = std::nullopt;  ///< for products of few tiles
 };
 
 /// Empty for an implementation that is not a bundled matmul kernel.

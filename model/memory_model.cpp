@@ -72,12 +72,13 @@ KernelTime stream_time(const MemoryParameters& memory, const StreamWork& work,
         time.latency = std::max(time.latency, kernel.chains / warps * chain);
     }
     if (kernel.scatter > Bandwidth{}) {
-        time.l2 = l2_time(memory, work.l2_read, Bytes{}, busy) + work.l2_write / kernel.scatter;
+        const Bytes sectors = work.l2_read + work.l2_write - work.read;
+        time.l2 = l2_time(memory, work.read, Bytes{}, busy) + sectors / kernel.scatter;
     }
-    if (kernel.elements > 0.0 && memory.native.element_rate > 0.0) {
-        const double rate = memory.native.element_rate * std::min(busy, memory.sm_count);
-        time.latency = combined(
-            {time.latency, kernel.elements / rate * units::cycle / memory.clock}, bytes_in_flight);
+    if (kernel.elements > 0.0 && kernel.element_rate > 0.0) {
+        const double rate = kernel.element_rate * std::min(busy, memory.sm_count);
+        const Time passing = kernel.elements / rate * units::cycle / memory.clock;
+        time.latency = combined({time.latency, passing, kernel.tile}, bytes_in_flight);
     }
     Time start = kernel.start;
     if (kernel.first_load) {

@@ -41,11 +41,13 @@ struct StreamKernel {
     double threads_per_block = 256.0;
     double blocks_per_sm = 8.0;
     Bytes bytes_per_thread{};
-    double chains = 0.0;      ///< warps that each wait for an index, then for its row
-    double elements = 0.0;    ///< moved one by one through the multiprocessors
-    Bandwidth scatter{};      ///< rate of single-element sectors where it differs from `l2_write`
-    Time start{};             ///< beside the launch and the first load
-    bool first_load = false;  ///< the first load is exposed before the stream fills
+    double chains = 0.0;        ///< warps that each wait for an index, then for its row
+    double elements = 0.0;      ///< that pass through tiles in shared memory
+    double element_rate = 0.0;  ///< of those, per clock and multiprocessor
+    Time tile{};                ///< load, barrier and store of one tile
+    Bandwidth scatter{};        ///< rate of single-element sectors where it differs from `l2_write`
+    Time start{};               ///< beside the launch and the first load
+    bool first_load = false;    ///< the first load is exposed before the stream fills
 };
 
 /// How a kernel along rows is written.

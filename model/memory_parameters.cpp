@@ -70,6 +70,7 @@ NativeCosts resolve_native(const Description& gpu, Frequency all) {
         .transpose_tile = time("transpose_tile"),
         .element_tile = time("element_tile"),
         .element_rate = gpu.number("model.native.element_rate").value_or(0.0),
+        .vector_rate = gpu.number("model.native.vector_rate").value_or(0.0),
         .scatter =
             gpu.quantity<BytesPerCycle>("model.native.scatter").value_or(BytesPerCycle{}) * all};
 }

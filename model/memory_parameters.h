@@ -37,6 +37,7 @@ struct NativeCosts {
     Time transpose_tile{};      ///< load, barrier and store of a tile in vectors
     Time element_tile{};        ///< the same element by element
     double element_rate = 0.0;  ///< elements per clock and multiprocessor of that transpose
+    double vector_rate = 0.0;   ///< the same of the transpose in vectors
     Bandwidth scatter{};        ///< sectors written for single elements
 };
 

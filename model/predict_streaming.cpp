@@ -122,28 +122,31 @@ Validity eager_validity(const Prediction& prediction, DataType type, Direction d
 
 /// What a bundled kernel does besides moving its bytes.
 struct NativeShape {
-    Time extra{};            ///< beside the start of every streaming kernel
-    double special = 0.0;    ///< special-function results per element
-    bool ragged = false;     ///< a tail of elements after the last whole vector
-    double elements = 0.0;   ///< moved one by one
-    double chains = 0.0;     ///< dependent index and row loads
-    bool scattered = false;  ///< writes single elements
+    Time tile{};                ///< load, barrier and store of a tile of a transpose
+    double element_rate = 0.0;  ///< of its elements
+    double special = 0.0;       ///< special-function results per element
+    bool ragged = false;        ///< a tail of elements after the last whole vector
+    double elements = 0.0;      ///< that pass through tiles
+    double chains = 0.0;        ///< dependent index and row loads
+    bool scattered = false;     ///< writes single elements
 };
 
 constexpr double vector_bytes = 16.0;
 
 /// The kernel as `stream_kernel` has it, with the costs of the bundled one. (eq. B9)
 StreamKernel native_kernel(StreamKernel kernel, const NativeShape& shape, DataType type,
-                           const Execution& execution, const MemoryParameters& memory) {
+                           const MemoryParameters& memory) {
     constexpr double vectors_per_thread = 2.0;
     const NativeCosts& native = memory.native;
     if (shape.scattered) kernel.scatter = native.scatter;
     kernel.elements = shape.elements;
-    if (native.start <= Time{} || execution.launch != LaunchMode::kernel) return kernel;
+    kernel.element_rate = shape.element_rate;
+    kernel.tile = shape.tile;
+    if (native.start <= Time{}) return kernel;
     const double per_thread =
         vectors_per_thread * vector_bytes / static_cast<double>(size_of(type));
     kernel.chains = shape.chains;
-    kernel.start = native.start + shape.extra + per_thread * shape.special * native.special_chain;
+    kernel.start = native.start + per_thread * shape.special * native.special_chain;
     if (shape.ragged) kernel.start += memory.l2_latency;
     kernel.first_load = true;
     return kernel;
@@ -161,7 +164,7 @@ Prediction stream_prediction(const Work& work, DataType type, Direction directio
     const double arrays = arrays_of(work);
     StreamKernel kernel = stream_kernel(memory, type, arrays, implementation);
     if (implementation != Implementation::eager) {
-        kernel = native_kernel(kernel, shape, type, execution, memory);
+        kernel = native_kernel(kernel, shape, type, memory);
     }
     settle_times(prediction,
                  stream_time(memory, share_of(work, type, 1.0, memory), kernel, execution.l2),
@@ -254,8 +257,11 @@ Outcome predict(const Transpose& op, const Execution& execution, const Machine& 
         const auto vector = static_cast<std::int64_t>(vector_bytes) / size_of(op.type);
         const bool whole = op.rows % vector == 0 && op.cols % vector == 0;
         const NativeCosts& native = machine.memory->native;
-        shape.extra = whole ? native.transpose_tile : native.element_tile;
-        if (!whole) shape.elements = static_cast<double>(op.rows) * static_cast<double>(op.cols);
+        // A tile in vectors is 256 bytes square: a quarter of the elements in 4-byte types.
+        const double share = 4.0 / static_cast<double>(size_of(op.type) * size_of(op.type));
+        shape.tile = whole ? native.transpose_tile * share : native.element_tile;
+        shape.elements = static_cast<double>(op.rows) * static_cast<double>(op.cols);
+        shape.element_rate = whole ? native.vector_rate : native.element_rate;
     }
     return stream_prediction(transpose_work(op, implementation, machine.dram_sector), op.type,
                              Direction::forward, execution, implementation, machine, shape);
