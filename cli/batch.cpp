@@ -5,13 +5,12 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <ostream>
-#include <set>
-#include <unordered_map>
 #include <vector>
 
 #include "cli/csv_reader.h"
 #include "cli/prediction_views.h"
 #include "cli/progress.h"
+#include "cli/shape_columns.h"
 #include "cli/table.h"
 #include "hardware/error.h"
 #include "model/predict.h"
@@ -19,90 +18,37 @@
 namespace ridge::cli {
 namespace {
 
-using model::Field;
-
-struct Column {
-    enum class Role { operation, gpu, field, other };
-    Role role = Role::other;
-    Field field = Field::dtype;
-    std::string name;
-};
-
-std::vector<Column> read_header(CsvReader& reader, const BatchOptions& options) {
-    if (!reader.next()) throw InputError("the file is empty", {reader.file(), 1, 1});
-    std::vector<Column> columns;
-    std::set<std::string, std::less<>> seen;
-    bool has_operation = options.operation.has_value();
-    bool has_gpu = !options.gpu.empty();
-    for (const std::string_view name : reader.cells()) {
-        Column column;
-        column.name = name;
-        if (!seen.insert(column.name).second) {
-            throw InputError("column '" + column.name + "' stands twice", {reader.file(), 1, 1});
-        }
-        if (name == "op") {
-            column.role = Column::Role::operation;
-            has_operation = true;
-        } else if (name == "gpu") {
-            column.role = Column::Role::gpu;
-            has_gpu = true;
-        } else if (const auto field = model::find_field(name)) {
-            column.role = Column::Role::field;
-            column.field = *field;
-        }
-        columns.push_back(std::move(column));
+void require_names(const ShapeColumns& columns, const BatchOptions& options) {
+    if (!options.operation) {
+        columns.require(ColumnRole::operation, "op",
+                        "add it, or name the operation: ridge predict matmul --from ...");
     }
-    if (!has_operation) {
-        throw InputError("no column 'op'", {reader.file(), 1, 1},
-                         "add it, or name the operation: ridge predict matmul --from ...");
+    if (options.gpu.empty()) {
+        columns.require(ColumnRole::gpu, "gpu", "add it, or give --gpu NAME");
     }
-    if (!has_gpu) {
-        throw InputError("no column 'gpu'", {reader.file(), 1, 1}, "add it, or give --gpu NAME");
-    }
-    return columns;
 }
 
 /// Turns the cells of a row into an answer. Remembers the last names it looked up, since
 /// neighbouring rows mostly share them.
 class RowPredictor {
   public:
-    RowPredictor(Machines& machines, const BatchOptions& options, std::vector<Column> columns)
-        : machines_(machines), options_(options), columns_(std::move(columns)) {}
-
-    [[nodiscard]] const std::vector<Column>& columns() const { return columns_; }
+    RowPredictor(Machines& machines, const BatchOptions& options, const ShapeColumns& columns)
+        : machines_(machines), options_(options), columns_(columns) {}
 
     /// Fills `answer`; throws InputError when the row cannot be understood.
     void predict(const std::vector<std::string_view>& cells, Answer& answer) {
-        if (cells.size() != columns_.size()) {
-            throw InputError("the row has " + std::to_string(cells.size()) + " cells, the header " +
-                             std::to_string(columns_.size()));
-        }
+        columns_.require_whole(cells);
         answer.machine = &machine_of(cells);
         answer.kind = kind_of(cells);
-        answer.parameters = options_.defaults;
-        for (std::size_t i = 0; i < cells.size(); ++i) {
-            const Column& column = columns_[i];
-            if (column.role == Column::Role::field && !cells[i].empty() &&
-                applies(answer.kind, column.field)) {
-                answer.parameters.set(column.field, cells[i]);
-            }
-        }
+        answer.parameters = columns_.parameters(answer.kind, cells, options_.defaults);
         answer.operation = model::make_operation(answer.kind, answer.parameters);
         answer.outcome = model::predict(answer.operation, model::make_execution(answer.parameters),
                                         *answer.machine);
     }
 
   private:
-    [[nodiscard]] std::string_view cell_of(const std::vector<std::string_view>& cells,
-                                           Column::Role role) const {
-        for (std::size_t i = 0; i < columns_.size(); ++i) {
-            if (columns_[i].role == role) return cells[i];
-        }
-        return {};
-    }
-
     const model::Machine& machine_of(const std::vector<std::string_view>& cells) {
-        std::string_view name = cell_of(cells, Column::Role::gpu);
+        std::string_view name = columns_.cell(cells, ColumnRole::gpu);
         if (name.empty()) name = options_.gpu;
         if (name.empty()) throw InputError("gpu is missing");
         if (machine_ == nullptr || name != machine_name_) {
@@ -113,7 +59,7 @@ class RowPredictor {
     }
 
     model::OperationKind kind_of(const std::vector<std::string_view>& cells) {
-        const std::string_view name = cell_of(cells, Column::Role::operation);
+        const std::string_view name = columns_.cell(cells, ColumnRole::operation);
         if (name.empty()) {
             if (!options_.operation) throw InputError("op is missing");
             return *options_.operation;
@@ -127,7 +73,7 @@ class RowPredictor {
 
     Machines& machines_;
     const BatchOptions& options_;
-    std::vector<Column> columns_;
+    const ShapeColumns& columns_;
     const model::Machine* machine_ = nullptr;
     std::string machine_name_;
     model::OperationKind kind_ = model::OperationKind::matmul;
@@ -137,16 +83,16 @@ class RowPredictor {
 /// Where rows go; one class per format.
 class RowWriter {
   public:
-    RowWriter(std::ostream& out, Format format, const std::vector<Column>& columns)
+    RowWriter(std::ostream& out, Format format, const std::vector<std::string>& columns)
         : out_(out), format_(format), columns_(columns) {
         if (format_ == Format::json) {
             out_ << "[";
             return;
         }
-        for (const Column& column : columns_) {
-            table_.columns.push_back({column.name});
+        for (const std::string& column : columns_) {
+            table_.columns.push_back({column});
             header_ += (header_.empty() ? "" : ",");
-            append_csv_cell(header_, column.name);
+            append_csv_cell(header_, column);
         }
         for (const std::string& name : result_columns()) {
             table_.columns.push_back({name, Align::right});
@@ -217,7 +163,7 @@ class RowWriter {
 
     std::ostream& out_;
     Format format_;
-    const std::vector<Column>& columns_;
+    const std::vector<std::string>& columns_;
     Table table_;
     std::string header_;
     std::string line_;
@@ -234,8 +180,10 @@ BatchResult predict_batch(const Context& context, Machines& machines, const Batc
     }
     std::istream& input = opened ? *opened : context.in;
     CsvReader reader(input, options.file == "-" ? "<stdin>" : options.file);
-    RowPredictor predictor(machines, options, read_header(reader, options));
-    RowWriter writer(context.out, options.format, predictor.columns());
+    const ShapeColumns columns(reader);
+    require_names(columns, options);
+    RowPredictor predictor(machines, options, columns);
+    RowWriter writer(context.out, options.format, columns.names());
     Progress progress(context, "rows");
 
     BatchResult result;

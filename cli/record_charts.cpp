@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 #include "hardware/error.h"
 #include "hardware/schema.h"
 #include "hardware/units.h"
+#include "measure/statistics.h"
 
 namespace ridge::cli {
 namespace {
@@ -107,6 +109,13 @@ void add_pair(plot::Roofline& chart, const std::string& name, const Comparison& 
                             .terms = terms});
 }
 
+bool several_devices(const Validation& validation) {
+    return std::any_of(validation.comparisons.begin(), validation.comparisons.end(),
+                       [&](const Comparison& comparison) {
+                           return comparison.device != validation.comparisons.front().device;
+                       });
+}
+
 void sort_by_x(plot::Series& series) {
     std::stable_sort(
         series.points.begin(), series.points.end(),
@@ -177,7 +186,8 @@ plot::Scatter record_scatter(const Validation& validation, std::span<const Recor
     plot::Scatter scatter;
     scatter.x = {.title = "Predicted time", .unit = "us", .scale = plot::Scale::log};
     scatter.y = {.title = "Measured time", .unit = "us", .scale = plot::Scale::log};
-    std::map<std::pair<std::string, std::string>, plot::Series> classes;
+    const bool several = several_devices(validation);
+    std::map<std::string, std::pair<plot::Series, std::vector<double>>> classes;
     for (const Comparison& comparison : validation.comparisons) {
         const Record& record = records[comparison.record];
         plot::SeriesPoint point;
@@ -185,15 +195,18 @@ plot::Scatter record_scatter(const Validation& validation, std::span<const Recor
         point.y = record.time().in(units::us);
         point.name = canonical_text(record.question);
         point.terms = tooltip(comparison, record);
-        classes[{std::string(name_of(record.question.operation)),
-                 std::string(name_of(record.question.execution.implementation))}]
-            .points.push_back(std::move(point));
+        auto& [series, errors] =
+            classes[fmt::format("{} {}{}", name_of(record.question.operation),
+                                name_of(comparison.prediction.implementation),
+                                several ? " " + comparison.device : std::string())];
+        series.points.push_back(std::move(point));
+        errors.push_back(std::abs(comparison.error));
     }
-    for (const measure::ErrorSummary& group : validation.groups) {
-        plot::Series& series = classes[{group.operation, group.implementation}];
-        series.name = group.operation + " " + group.implementation;
-        series.detail =
-            fmt::format("n = {}, median {:.1f} %", group.count, 100.0 * group.median_error);
+    for (auto& [name, members] : classes) {
+        auto& [series, errors] = members;
+        series.name = name;
+        series.detail = fmt::format("n = {}, median {:.1f} %", errors.size(),
+                                    100.0 * measure::median_of(errors));
         series.drawing = plot::Drawing::scatter;
         series.origin = plot::Origin::measured;
         scatter.groups.push_back(std::move(series));

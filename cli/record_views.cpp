@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <ostream>
 
+#include "cli/measured_table.h"
 #include "hardware/error.h"
 #include "hardware/units.h"
 #include "model/predict.h"
@@ -48,7 +50,7 @@ std::string difference_text(const Record& record, const model::Prediction& p, do
 std::string rate_text(const model::Prediction& p, Time time) {
     std::string text;
     if (p.work.flop() > Flop{}) text = format(p.work.flop() / time);
-    if (p.work.dram() > Bytes{}) {
+    if (p.work.dram() > 0.01 * p.work.compulsory()) {
         text +=
             (text.empty() ? "" : ", ") + format(p.work.dram() / time) + " of the predicted traffic";
     }
@@ -210,9 +212,25 @@ nlohmann::ordered_json to_json(const Record& record, const RecordAnswer& answer)
     return json;
 }
 
+namespace {
+
+/// Records of files and folders, and the rows of CSV tables.
+measure::RecordFile read_files(const std::vector<std::string>& paths) {
+    measure::RecordFile all;
+    for (const std::string& path : paths) {
+        measure::RecordFile part =
+            is_measured_table(path) ? read_measured_table(path) : measure::read_all_records({path});
+        std::move(part.records.begin(), part.records.end(), std::back_inserter(all.records));
+        std::move(part.damaged.begin(), part.damaged.end(), std::back_inserter(all.damaged));
+    }
+    return all;
+}
+
+}  // namespace
+
 std::vector<Record> load_records(const Context& context, const std::vector<std::string>& paths,
                                  const std::string& gpu, const hardware::Catalogue& catalogue) {
-    measure::RecordFile file = measure::read_all_records(paths);
+    measure::RecordFile file = read_files(paths);
     for (const measure::Damage& damage : file.damaged) {
         context.err << "ridge: " << to_string(damage.location)
                     << ": damaged record: " << damage.message << '\n';

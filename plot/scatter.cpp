@@ -69,9 +69,16 @@ void add_bands(Chart& chart, const std::vector<double>& tolerances) {
     add_ray(chart, 1.0, "y = x", {.color = Color::ink, .width = 1.2}, 0.95);
 }
 
+/// Smaller where there are more points, so that thousands stay a cloud and not a stripe.
+double radius_for(std::size_t points) {
+    if (points > 1000) return 1.3;
+    if (points > 200) return 2.2;
+    return points > 30 ? 3.2 : 4.0;
+}
+
 void add_group(Chart& chart, const Series& group, std::size_t index) {
     const Style style = group.style.value_or(class_style(index));
-    const double radius = group.points.size() > 30 ? 3.2 : 4.0;
+    const double radius = radius_for(group.points.size());
     for (const SeriesPoint& point : group.points) {
         chart.marks.push_back({.name = point.name.empty() ? group.name : point.name,
                                .series = group.name,

@@ -1,0 +1,90 @@
+// Tables of times that somebody else measured, where records are read: `validate` and the charts.
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "tests/catch.h"
+#include "tests/cli/run.h"
+
+using ridge::test::run_line;
+using ridge::test::Transcript;
+
+namespace {
+
+/// A table in the temporary folder, removed at the end.
+class Table {
+  public:
+    explicit Table(const std::string& name, const std::string& text)
+        : path_(std::filesystem::temp_directory_path() / ("ridge-" + name + ".csv")) {
+        std::ofstream(path_) << text;
+    }
+    ~Table() { std::filesystem::remove(path_); }
+    Table(const Table&) = delete;
+    Table& operator=(const Table&) = delete;
+
+    [[nodiscard]] std::string path() const { return path_.string(); }
+
+  private:
+    std::filesystem::path path_;
+};
+
+}  // namespace
+
+TEST_CASE("a table of measured times is compared row by row") {
+    const Table table("compared",
+                      "gpu,op,dtype,m,n,k,launch,measured_us,source\n"
+                      "h100-sxm,matmul,bf16,4096,4096,4096,graph,250,mine\n"
+                      "a100-sxm-80gb,matmul,bf16,4096,4096,4096,graph,500,mine\n");
+    const Transcript run = run_line("validate " + table.path() + " --format json");
+    REQUIRE(run.code == 0);
+    const auto json = nlohmann::json::parse(run.out);
+    REQUIRE(json["records"].size() == 2);
+    CHECK(json["records"][0]["gpu"] == "h100-sxm");
+    CHECK(json["records"][0]["measured_time_us"] == Approx(250.0));
+    CHECK(json["records"][1]["gpu"] == "a100-sxm-80gb");
+    const double predicted = json["records"][1]["predicted_time_us"];
+    CHECK(json["records"][1]["error"] == Approx(predicted / 500.0 - 1.0));
+    CHECK(json["overall"]["n"] == 2);
+
+    const Transcript alone = run_line("validate " + table.path() + " --gpu h100-sxm --format json");
+    CHECK(nlohmann::json::parse(alone.out)["records"].size() == 1);
+}
+
+TEST_CASE("rows of a measured table that cannot be read are named, the others are compared") {
+    const Table table("damaged",
+                      "gpu,op,dtype,m,n,k,measured_us\n"
+                      "h100-sxm,matmul,bf16,4096,4096,4096,0\n"
+                      "h100-sxm,matmul,bf16,4096,0,4096,10\n"
+                      "h100-sxm,matmul,bf16,4096,4096\n"
+                      ",matmul,bf16,4096,4096,4096,10\n"
+                      "h100-sxm,matmul,bf16,4096,4096,4096,250\n");
+    const Transcript run = run_line("validate " + table.path() + " --format csv");
+    CHECK(run.code == 0);
+    CHECK(run.err.find(":2: damaged record: measured_us: '0' is not above zero") !=
+          std::string::npos);
+    CHECK(run.err.find(":3: damaged record: n") != std::string::npos);
+    CHECK(run.err.find(":4: damaged record: the row has 5 cells") != std::string::npos);
+    CHECK(run.err.find(":5: damaged record: gpu is missing") != std::string::npos);
+    CHECK(run.out.find("m=4096 n=4096 k=4096") != std::string::npos);
+}
+
+TEST_CASE("a measured table says which column it lacks") {
+    const Table table("columns", "gpu,op,m,n,k\nh100-sxm,matmul,64,64,64\n");
+    const Transcript run = run_line("validate " + table.path());
+    CHECK(run.code == 2);
+    CHECK(run.err.find("no column 'measured_us'") != std::string::npos);
+    CHECK(run_line("validate /nowhere/table.csv").err.find("cannot open the file") !=
+          std::string::npos);
+}
+
+TEST_CASE("a scatter of several GPUs has a class for each") {
+    const Table table("scatter",
+                      "gpu,op,dtype,m,n,k,measured_us\n"
+                      "h100-sxm,matmul,bf16,4096,4096,4096,250\n"
+                      "a100-sxm-80gb,matmul,bf16,4096,4096,4096,500\n");
+    const Transcript run = run_line("plot scatter " + table.path());
+    REQUIRE(run.code == 0);
+    CHECK(run.out.find("matmul library h100-sxm") != std::string::npos);
+    CHECK(run.out.find("matmul library a100-sxm-80gb") != std::string::npos);
+}
