@@ -80,7 +80,7 @@ Compared compare(const Context& context, const RecordArguments& arguments) {
 int draw_scatter(const Context& context, const PlotOptions& options) {
     const Compared compared = compare(context, options.scatter_records);
     plot::Scatter scatter = record_scatter(compared.validation, compared.records);
-    scatter.title = compared.title + ", kernel time";
+    scatter.title = compared.title + ", measured against predicted";
     write_chart_output(context, options.scatter_records.output, plot::scatter_chart(scatter));
     return success;
 }

@@ -18,7 +18,7 @@ namespace {
 
 constexpr double edge = 16.0;
 constexpr double line_height = 17.0;
-constexpr double label_limit = 230.0;  ///< pixels before a label is truncated
+constexpr double label_limit = 256.0;  ///< pixels before a label is truncated
 constexpr double ridge_radius = 5.0;
 
 double label_height(FontRole role) {

@@ -1,116 +1,222 @@
 #!/usr/bin/env python3
-"""Writes docs/accuracy.md: how far predictions are from measured times.
+"""Writes docs/accuracy.md and its pictures: how far predictions are from measured times.
 
 Usage: scripts/accuracy.py RIDGE [REFERENCE]
 RIDGE is the program. REFERENCE is a folder of public measurements as CSV tables (columns as in
-`ridge predict --from`, with `measured_us`); its rows are not part of the project, only the errors
-are written. The second part comes from the records in measure/records/.
+`ridge predict --from`, with `measured_us`); its rows are not part of the project: errors, shapes
+and pictures are written, times are not. Without it that part of the page is kept as it stands.
+The second part comes from the records in measure/records/.
 """
 import collections
 import csv
 import io
+import math
 import pathlib
+import re
 import subprocess
 import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+PAGE = ROOT / "docs" / "accuracy.md"
+START = "<!-- public: from here -->\n"
+END = "<!-- public: to here -->\n"
+NEIGHBOURS = 8
+SIZES = {"half": 2, "int8": 1}
+CHARTS = {"matmul": "Matrix products", "prefill": "Attention, prefill", "decode": "Attention, decode",
+          "collectives": "Collectives", "streaming": "Elementwise, softmax and layernorm"}
 
 HEAD = """# Accuracy
 
-Errors are predicted / measured - 1. Made by `scripts/accuracy.py`; do not edit.
+Errors are predicted / measured - 1. Made by `scripts/accuracy.py`; do not edit. "In band" is the share of measured times inside the
+80 % band.
 
-## Against public measurements
+"""
+PUBLIC = """## Against public measurements
 
 Rows that `ridge predict --from` predicts as they stand: bf16 and fp8 matrix products, attention and collectives of
 aiconfigurator (Apache-2.0), fp32 eager kernels and matrix products of NeuSight (MIT). The parameters were fitted on these rows
 (`ridge fit`), so the table is in-sample; cross-validation over whole groups of shapes adds at most 0.1 points for matrix products and
-attention, and up to 4 points for softmax and layernorm by blocks, of which there are few rows (`ridge fit CLASS --data DIR` prints it). "In band"
-is the share of measured times inside the 80 % band. Message sizes of the collectives' tables count elements and are converted to bytes.
+attention, and up to 4 points for softmax and layernorm by blocks, of which there are few rows (`ridge fit CLASS --data DIR` prints it).
+Message sizes of the collectives' tables count elements and are converted to bytes.
 
 | class | GPU | rows | mean | median | p90 | bias | in band |
 |---|---|---:|---:|---:|---:|---:|---:|
 """
-SIZES = {"half": 2, "int8": 1}
+REASONS = """Reasons are computed: the errors of the eight nearest shapes of the same class tell a shape that stands alone (an outlier of the data, or a
+choice of the library that no neighbour shares) from a stretch of shapes that the model misses.
+
+"""
 
 
-def rows_of(ridge, path):
-    """The table predicted, with message sizes in bytes."""
+class Row:
+    """One compared row: the class it belongs to, its shape and its error."""
+
+    def __init__(self, group, texts, error, inside, limiter):
+        self.group = group
+        self.numbers = {}
+        self.words = {}
+        for name, value in texts.items():
+            if re.fullmatch(r"\d+", value) and int(value) > 0:
+                self.numbers[name] = math.log2(int(value))
+            else:
+                self.words[name] = value
+        self.shape = " ".join(value if name == "op" else f"{name}={value}"
+                              for name, value in texts.items() if value)
+        self.error = error
+        self.inside = inside
+        self.limiter = limiter
+
+    def distance(self, other):
+        if self.words != other.words or self.numbers.keys() != other.numbers.keys():
+            return math.inf
+        return sum((value - other.numbers[name]) ** 2 for name, value in self.numbers.items())
+
+
+def median(values):
+    return sorted(values)[len(values) // 2]
+
+
+def percent(value):
+    return f"{100 * value:+.1f} %"
+
+
+def reason_of(row, rows):
+    near = sorted((other.distance(row), abs(other.error), other.error) for other in rows if other is not row)
+    near = [error for distance, _, error in near[:NEIGHBOURS] if distance < math.inf]
+    if len(near) < 3:
+        return f"{row.limiter} limits; there is no similar shape to compare"
+    middle = median(near)
+    if middle * row.error > 0 and abs(middle) > 0.4 * abs(row.error):
+        return f"{row.limiter} limits; its neighbours are off by {percent(middle)}: the model"
+    return f"{row.limiter} limits; its neighbours are off by {percent(middle)}: this shape alone"
+
+
+def worst_of(groups):
+    text = ""
+    for name, rows in groups:
+        text += (f"<details><summary>{name}: the ten largest errors</summary>\n\n| shape | error | reason |\n"
+                 "|---|---:|---|\n")
+        for row in sorted(rows, key=lambda row: -abs(row.error))[:10]:
+            text += f"| {row.shape} | {percent(row.error)} | {reason_of(row, rows)} |\n"
+        text += "\n</details>\n\n"
+    return text
+
+
+def summary(rows):
+    ordered = sorted(abs(row.error) for row in rows)
+    figures = (sum(ordered) / len(ordered), median(ordered), ordered[len(ordered) * 9 // 10])
+    return (" | ".join(f"{100 * figure:.1f} %" for figure in figures) +
+            f" | {percent(median([row.error for row in rows]))} | "
+            f"{100 * sum(row.inside for row in rows) / len(rows):.0f} %")
+
+
+def run(arguments, text=None):
+    return subprocess.run(arguments, input=text, capture_output=True, text=True, check=True).stdout
+
+
+def table_of(path):
+    """A reference table with message sizes in bytes, without calls too short to judge."""
     with open(path, newline="", encoding="utf-8") as file:
-        table = list(csv.DictReader(file))
-    for row in table:
+        rows = list(csv.DictReader(file))
+    for row in rows:
         if "bytes" in row:
             row["bytes"] = str(int(row["bytes"]) * SIZES[row["dtype"]])
+    short = lambda row: float(row["measured_us"]) <= 20 and (
+        row["op"] == "elementwise" or row.get("causal") == "1")
+    return [row for row in rows if not short(row)]
+
+
+def csv_text(rows):
     text = io.StringIO()
-    writer = csv.DictWriter(text, table[0].keys())
+    writer = csv.DictWriter(text, rows[0].keys())
     writer.writeheader()
-    writer.writerows(table)
-    run = subprocess.run([ridge, "predict", "--from", "-"], input=text.getvalue(),
-                         capture_output=True, text=True, check=True)
-    return csv.DictReader(io.StringIO(run.stdout))
+    writer.writerows(rows)
+    return text.getvalue()
 
 
 def class_of(row):
     if row["op"] == "attention":
-        return f"attention {'decode' if row['causal'] == '0' else 'prefill, over 20 us'} {row['impl']}"
+        phase = "decode" if row["causal"] == "0" else "prefill, over 20 us"
+        return f"attention {phase} {row['impl']}", "decode" if row["causal"] == "0" else "prefill"
     if "bytes" in row:
-        return "collectives, 2 to 8 GPUs"
-    return f"{row['op']} {row['dtype']}"
+        return "collectives, 2 to 8 GPUs", "collectives"
+    return f"{row['op']} {row['dtype']}", "matmul" if row["op"] == "matmul" else "streaming"
 
 
-def summary(errors, inside):
-    ordered = sorted(abs(error) for error in errors)
-    count = len(ordered)
-    median = lambda values: sorted(values)[len(values) // 2]
-    figures = (sum(ordered) / count, median(ordered), ordered[count * 9 // 10])
-    return (" | ".join(f"{100 * figure:.1f} %" for figure in figures) +
-            f" | {100 * median(errors):+.1f} % | {100 * sum(inside) / count:.0f} %")
+def shape_of(row):
+    left_out = {"gpu", "measured_us", "source", "kernel", "l2", "launch", "kv_write", "causal", "impl"}
+    inputs = list(row)[:list(row).index("measured_us")]
+    return {name: row[name] for name in inputs if name not in left_out}
 
 
-def public_table(ridge, folder):
-    groups = collections.defaultdict(lambda: ([], []))
-    for path in sorted(pathlib.Path(folder).glob("*.csv")):
-        for row in rows_of(ridge, path):
-            measured = float(row["measured_us"])
-            short = row["op"] in ("attention", "elementwise") and measured <= 20
-            if short and row.get("causal") != "0":
-                continue
-            errors, inside = groups[(class_of(row), row["gpu"])]
-            errors.append(float(row["time_us"]) / measured - 1)
-            inside.append(float(row["time_low_us"]) <= measured <= float(row["time_high_us"]))
-    return "".join(f"| {name} | {gpu} | {len(errors)} | {summary(errors, inside)} |\n"
-                   for (name, gpu), (errors, inside) in sorted(groups.items()))
+def public_part(ridge, folder):
+    groups = collections.defaultdict(list)
+    with tempfile.TemporaryDirectory() as scratch:
+        tables = collections.defaultdict(list)
+        for path in sorted(pathlib.Path(folder).glob("*.csv")):
+            rows = table_of(path)
+            chart = class_of(rows[0])[1]
+            copy = pathlib.Path(scratch) / path.name
+            copy.write_text(csv_text(rows), encoding="utf-8")
+            tables[chart].append(str(copy))
+            for row in csv.DictReader(io.StringIO(run([ridge, "predict", "--from", str(copy)]))):
+                measured = float(row["measured_us"])
+                inside = float(row["time_low_us"]) <= measured <= float(row["time_high_us"])
+                name = class_of(row)[0]
+                groups[(name, row["gpu"])].append(
+                    Row(name, shape_of(row), float(row["time_us"]) / measured - 1, inside, row["limiter"]))
+        for chart, paths in tables.items():
+            run([ridge, "plot", "scatter", *paths, "-o", str(ROOT / f"docs/images/accuracy-{chart}.png")])
+    text = PUBLIC
+    text += "".join(f"| {name} | {gpu} | {len(rows)} | {summary(rows)} |\n"
+                    for (name, gpu), rows in sorted(groups.items()))
+    text += "\n"
+    for chart, title in CHARTS.items():
+        text += f"![{title}: predicted against measured](images/accuracy-{chart}.png)\n\n"
+    return text + REASONS + worst_of((f"{name}, {gpu}", rows) for (name, gpu), rows in sorted(groups.items()))
 
 
-def validated(ridge, records):
-    run = subprocess.run([ridge, "validate", records, "--format", "md"], capture_output=True,
-                         text=True, check=True)
-    return run.stdout
+def record_rows(ridge, records):
+    groups = collections.defaultdict(list)
+    for row in csv.DictReader(io.StringIO(run([ridge, "validate", records, "--format", "csv"]))):
+        words = re.findall(r'(\w+)=("[^"]*"|\S+)', row["op"])
+        group = f"{row['operation']} {row['implementation']}"
+        groups[group].append(Row(group, {name: value.strip('"') for name, value in words if name != "impl"},
+                                 float(row["error"]), row["in_band"] == "1", row["limiter"]))
+    return groups
+
+
+def record_part(ridge, records):
+    report = run([ridge, "validate", records, "--format", "md"])
+    table = report[:report.index("| worst cases")]
+    return table + worst_of(sorted(record_rows(ridge, records).items()))
 
 
 def main():
     ridge, *reference = sys.argv[1:]
-    root = pathlib.Path(__file__).resolve().parent.parent
-    target = root / "docs" / "accuracy.md"
     if reference:
-        public = public_table(ridge, reference[0])
+        public = public_part(ridge, reference[0])
     else:
-        old = target.read_text(encoding="utf-8")
-        public = old[old.index("---:|\n") + 6:old.index("\n## Against")] if "\n## Against" in old else ""
-    text = HEAD + public + """
+        old = PAGE.read_text(encoding="utf-8")
+        public = old[old.index(START) + len(START):old.index(END)]
+    PAGE.write_text(HEAD + START + public + END + """
 ## Against an NVIDIA H200, the full suite
 
 `measure/records/h200-sxm/`: bundled kernels, cuBLASLt and access patterns, timed and counted by `ridge measure --suite full`.
-DRAM and FLOP are predicted / counted; rate is what is left of the error.
 
 ![Predicted against measured times of the full suite](images/scatter-h200.svg)
 
-""" + validated(ridge, "measure/records/h200-sxm") + """
+""" + record_part(ridge, "measure/records/h200-sxm") + """
 ## Against an NVIDIA H200, shapes drawn at random
 
-`measure/records/h200-sxm-random/`: `ridge measure --random 200 --seed 2`. Parameters of bundled kernels were chosen on the full suite and on 300 other
-random shapes, while these records were looked at for judging.
+""" + RANDOM + record_part(ridge, "measure/records/h200-sxm-random"), encoding="utf-8")
 
-""" + validated(ridge, "measure/records/h200-sxm-random")
-    target.write_text(text, encoding="utf-8")
 
+RANDOM = """`measure/records/h200-sxm-random/`: `ridge measure --random 200 --seed 2`. Parameters of bundled kernels were chosen on the full suite and on 300
+other random shapes, while these records were looked at for judging.
+
+"""
 
 if __name__ == "__main__":
     main()

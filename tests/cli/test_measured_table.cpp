@@ -88,3 +88,25 @@ TEST_CASE("a scatter of several GPUs has a class for each") {
     CHECK(run.out.find("matmul library h100-sxm") != std::string::npos);
     CHECK(run.out.find("matmul library a100-sxm-80gb") != std::string::npos);
 }
+
+TEST_CASE("measured times that lie on a sweep are drawn over it") {
+    const Table table("sweep",
+                      "gpu,op,dtype,m,n,k,launch,measured_us\n"
+                      "h100-sxm,matmul,bf16,4096,4096,4096,kernel,250\n"
+                      "h100-sxm,matmul,bf16,3001,3001,3001,kernel,900\n"
+                      "h100-sxm,matmul,bf16,4096,4096,2048,kernel,111\n"
+                      "h100-sxm,matmul,bf16,9000,9000,9000,kernel,222\n"
+                      "h100-sxm,matmul,bf16,2048,2048,2048,graph,333\n");
+    const std::string command =
+        "sweep matmul --m 1024:8192:1024 --n @m --k @m --gpu h100-sxm --records ";
+    const Transcript run = run_line(command + table.path());
+    REQUIRE(run.code == 0);
+    CHECK(run.out.find("multiple of 64, measured") != std::string::npos);
+    CHECK(run.out.find("odd, measured") != std::string::npos);
+
+    const Table elsewhere("sweep-elsewhere",
+                          "gpu,op,dtype,m,n,k,measured_us\nh100-sxm,matmul,bf16,64,128,64,5\n");
+    const Transcript none = run_line(command + elsewhere.path());
+    CHECK(none.code == 2);
+    CHECK(none.err.find("none of 1 records lies on the sweep") != std::string::npos);
+}
