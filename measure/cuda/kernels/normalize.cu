@@ -32,37 +32,35 @@ __global__ void __launch_bounds__(held_row_threads(method))
     const RowShare share = my_share<method>();
     if (share.row >= rows) return;
     const int row_vectors = columns / count;
-    HeldRow<T, vectors> held;
-    held.load(source + share.row * columns, row_vectors, share, 0.0F);
+    PackedRow<T, vectors> held;
+    held.load(source + share.row * columns, row_vectors, share);
     float mean = 0;
     if constexpr (norm == Norm::layer) {
         float sum = 0;
+        held.visit([&](int, const float(&x)[count]) {
 #pragma unroll
-        for (int i = 0; i < vectors; ++i) {
-#pragma unroll
-            for (int k = 0; k < count; ++k) sum += held.value[i][k];
-        }
+            for (int k = 0; k < count; ++k) sum += x[k];
+        });
         mean = reduce_row<method>(sum, Add{}, 0.0F, scratch[0]) / static_cast<float>(columns);
     }
     float squares = 0;
-#pragma unroll
-    for (int i = 0; i < vectors; ++i) {
-        if (share.thread + i * share.threads >= row_vectors) continue;
+    held.visit([&](int i, const float(&x)[count]) {
+        if (share.thread + i * share.threads >= row_vectors) return;
 #pragma unroll
         for (int k = 0; k < count; ++k) {
-            const float difference = held.value[i][k] - mean;
+            const float difference = x[k] - mean;
             squares = fmaf(difference, difference, squares);
         }
-    }
+    });
     squares = reduce_row<method>(squares, Add{}, 0.0F, scratch[1]);
     const float factor = rsqrtf(squares / static_cast<float>(columns) + epsilon);
-#pragma unroll
-    for (int i = 0; i < vectors; ++i) {
+    T* const out = destination + share.row * columns;
+    held.visit([&](int i, float(&x)[count]) {
         const std::int64_t index = share.thread + i * share.threads;
-        if (index < row_vectors)
-            scale_elements<T, norm>(held.value[i], gamma, beta, index * count, mean, factor);
-    }
-    held.store(destination + share.row * columns, row_vectors, share);
+        if (index >= row_vectors) return;
+        scale_elements<T, norm>(x, gamma, beta, index * count, mean, factor);
+        store16<row_store_hint>(reinterpret_cast<uint4*>(out) + index, pack<T>(x));
+    });
 }
 
 struct Sums {

@@ -87,6 +87,35 @@ struct HeldRow {
     }
 };
 
+// The same share as it was loaded, unpacked again for each pass: half the registers of a HeldRow
+// for two-byte elements, so more rows are in flight (layer norm of 8192 columns: 2 % faster).
+template <typename T, int vectors>
+struct PackedRow {
+    static constexpr int count = Packed<T>::count;
+    uint4 raw[vectors];
+
+    __device__ __forceinline__ void load(const T* row, int row_vectors, const RowShare& share) {
+        const auto* source = reinterpret_cast<const uint4*>(row);
+#pragma unroll
+        for (int i = 0; i < vectors; ++i) {
+            const int index = share.thread + i * share.threads;
+            raw[i] =
+                index < row_vectors ? load16<row_load_hint>(source + index) : uint4{0, 0, 0, 0};
+        }
+    }
+
+    // Calls visit(i, values) for each vector; past the row's end they are zeros.
+    template <typename Visit>
+    __device__ __forceinline__ void visit(Visit visit) const {
+#pragma unroll
+        for (int i = 0; i < vectors; ++i) {
+            float values[count];
+            unpack<T>(raw[i], values);
+            visit(i, values);
+        }
+    }
+};
+
 // `width` elements as floats: one 16-byte vector, or a single element.
 template <typename T, int width>
 __device__ __forceinline__ void load_elements(const T* address, float (&values)[width]) {
