@@ -150,15 +150,17 @@ Time least_time(const AccessWork& access, const Machine& machine, L2State l2) {
 
 /// Why this machine has no answer; empty when it has.
 std::string missing_for(const Access& op, const Machine& machine) {
-    if (machine.sm_count == 0) {
-        return "access patterns are those of the warps of a GPU; " + machine.title + " has none";
+    if (machine.compute_capability == 0) {
+        return "access patterns are counted for warps of 32 threads; " + machine.name + " has none";
     }
-    const bool shared = op.pattern == AccessPattern::bank_conflict;
-    if (shared && !machine.shared_bandwidth) {
-        return "the description of " + machine.name + " has no shared.bytes_per_clock";
+    const Bandwidth shared = machine.shared_bandwidth.value_or(Bandwidth{});
+    if (op.pattern == AccessPattern::bank_conflict && shared <= Bandwidth{}) {
+        return "the description of " + machine.name +
+               " has no bandwidth of its shared memory (shared.bytes_per_clock, clock.boost)";
     }
-    if (op.pattern == AccessPattern::divergent && !machine.vector_peak(DataType::fp32)) {
-        return "the description of " + machine.name + " has no rate.fma.fp32";
+    const FlopRate vector = machine.vector_peak(DataType::fp32).value_or(FlopRate{});
+    if (op.pattern == AccessPattern::divergent && vector <= FlopRate{}) {
+        return "the description of " + machine.name + " has no fp32 rate (rate.fma.fp32)";
     }
     return {};
 }

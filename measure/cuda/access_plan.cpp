@@ -14,6 +14,7 @@ namespace {
 using model::AccessPattern;
 
 constexpr std::int64_t checked_blocks = 16;
+constexpr std::int64_t window = 4096;  // elements compared together
 constexpr std::uint64_t seed = 29;
 constexpr double exact = 0.0;
 
@@ -127,7 +128,6 @@ std::vector<double> path_results(const Divergence& divergence) {
 }
 
 Plan plan_divergence(const model::Access& op, const Context& context) {
-    constexpr std::int64_t window = 4096;
     Plan plan;
     plan.buffers.emplace_back(bytes_of(ElementType::float32, op.elements));
     const Divergence divergence{.output = plan.buffers.back().as<float>(),
