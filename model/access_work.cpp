@@ -13,7 +13,7 @@ double real(std::int64_t value) {
     return static_cast<double>(value);
 }
 
-/// Sectors of the 32 words of a warp, whose first starts a sector. (eq. A1)
+/// Sectors of the 32 words of a warp, whose first starts a sector. (eq. P1)
 std::int64_t strided_sectors(const Access& op, std::int64_t sector) {
     const std::int64_t element = size_of(op.type);
     const std::int64_t step = op.degree * element;
@@ -21,7 +21,7 @@ std::int64_t strided_sectors(const Access& op, std::int64_t sector) {
     return ceil_divide((warp - 1) * step + element, sector);
 }
 
-/// Sectors of 32 words in a row from the offset on. (eq. A2)
+/// Sectors of 32 words in a row from the offset on. (eq. P2)
 std::int64_t misaligned_sectors(const Access& op, std::int64_t sector) {
     const std::int64_t element = size_of(op.type);
     return ceil_divide(op.degree * element % sector + warp * element, sector);
@@ -63,7 +63,7 @@ AccessWork access_work(const Access& op, std::int64_t sector_bytes) {
             access.work.shared = words;
             break;
     }
-    access.passes = real(op.degree);  // eq. A3, A4
+    access.passes = real(op.degree);  // eq. P3, P4
     return access;
 }
 

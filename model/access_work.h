@@ -5,7 +5,7 @@
 //   eight.work.dram_read   // 2.147 GB: a sector of 32 bytes for each word of 4
 //   eight.useful           // 0.125
 //
-// Method: docs/model.md equations A1 to A4 (CUDA C++ programming guide: device memory accesses,
+// Method: docs/model.md equations P1 to P4 (CUDA C++ programming guide: device memory accesses,
 // shared memory, control flow). A warp is 32 threads. The sums that the reading kernels keep (4
 // bytes for 2048 elements) are not counted.
 #pragma once

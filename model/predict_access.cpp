@@ -53,7 +53,7 @@ AccessTime read_time(const Access& op, const AccessWork& access, L2State l2,
                                   kernel, l2)};
 }
 
-/// Issue slots of all paths, or the chain of dependent FMA where warps are few. (eq. A3)
+/// Issue slots of all paths, or the chain of dependent FMA where warps are few. (eq. P3)
 AccessTime divergent_time(const Access& op, const AccessWork& access, L2State l2,
                           const MemoryParameters& memory) {
     const auto elements = static_cast<double>(op.elements);
@@ -74,7 +74,7 @@ AccessTime divergent_time(const Access& op, const AccessWork& access, L2State l2
     return {.kernel = time};
 }
 
-/// The banks deliver a row of words for each way. (eq. A4)
+/// The banks deliver a row of words for each way. (eq. P4)
 AccessTime conflict_time(const Access& op, const AccessWork& access, const Machine& machine,
                          const MemoryParameters& memory) {
     const auto blocks = static_cast<double>(ceil_divide(op.elements, shared_tile));
@@ -133,7 +133,7 @@ void settle_roofline(Prediction& prediction, const Execution& execution, const M
     prediction.note(NoteCode::roofline_only);
 }
 
-/// What no run beats: whole sectors from DRAM, each pass over the banks or the pipe. (R7, A1 to A4)
+/// What no run beats: whole sectors from DRAM, each pass over the banks or the pipe. (R7, P1 to P4)
 Time least_time(const AccessWork& access, const Machine& machine, L2State l2) {
     Work moved = access.work;
     moved.compulsory_read = moved.dram_read;
