@@ -209,7 +209,7 @@ Action build_measure(CLI::App& app, std::span<const std::string> arguments) {
     app.add_option("-o,--output", options->output,
                    "folder for records; questions answered there are skipped")
         ->type_name("FOLDER");
-    app.add_option("--pattern", options->pattern, "data: normal, uniform or zeros")
+    app.add_option("--data", options->pattern, "input data: normal, uniform or zeros")
         ->check(CLI::IsMember({"normal", "uniform", "zeros"}));
     app.add_option("--seconds", options->seconds, "most time to sample one operation")
         ->type_name("SECONDS")

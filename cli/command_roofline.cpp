@@ -64,6 +64,10 @@ struct ShortLabel {
     std::string operator()(const model::Copy& op) const {
         return fmt::format("copy {}", op.elements);
     }
+    std::string operator()(const model::Access& op) const {
+        return fmt::format("{} {} {}, {}", name_of(op.pattern), degree_name(op.pattern), op.degree,
+                           op.elements);
+    }
     std::string operator()(const model::Collective& op) const {
         return fmt::format("{} {} B", name_of(model::Operation(op)), op.bytes);
     }

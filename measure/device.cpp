@@ -7,12 +7,10 @@ namespace {
 
 using model::Implementation;
 
-constexpr std::array<std::string_view, 19> benchmark_names{
-    "dram_read",       "dram_write",    "dram_copy",     "dram_triad",
-    "l2_read",         "shared_read",   "fma",           "tensor_mma",
-    "tensor_wgmma",    "exp2",          "pointer_chase", "launch_kernel",
-    "launch_stream",   "launch_graph",  "launch_submit", "strided_read",
-    "misaligned_read", "bank_conflict", "divergence"};
+constexpr std::array<std::string_view, 15> benchmark_names{
+    "dram_read",     "dram_write",    "dram_copy",     "dram_triad",   "l2_read",
+    "shared_read",   "fma",           "tensor_mma",    "tensor_wgmma", "exp2",
+    "pointer_chase", "launch_kernel", "launch_stream", "launch_graph", "launch_submit"};
 
 struct Choose {
     std::int32_t compute_capability;
@@ -27,6 +25,7 @@ struct Choose {
     Implementation operator()(const model::Transpose&) const { return Implementation::tiled; }
     Implementation operator()(const model::Copy&) const { return Implementation::library; }
     Implementation operator()(const model::Gather&) const { return Implementation::library; }
+    Implementation operator()(const model::Access&) const { return Implementation::library; }
     Implementation operator()(const model::Collective&) const { return Implementation::library; }
 };
 

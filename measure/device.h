@@ -107,19 +107,15 @@ enum class Microbenchmark : std::uint8_t {
     dram_triad,  ///< two reads and one write are counted
     l2_read,
     shared_read,
-    fma,              ///< vector pipe of `type`
-    tensor_mma,       ///< mma.sync, register operands
-    tensor_wgmma,     ///< wgmma, shared-memory operands
-    exp2,             ///< special functions
-    pointer_chase,    ///< dependent loads over a random permutation of `size`
-    launch_kernel,    ///< duration of a kernel that does nothing
-    launch_stream,    ///< per kernel, launched back to back in a stream
-    launch_graph,     ///< per kernel of a replayed graph
-    launch_submit,    ///< host time of one launch
-    strided_read,     ///< one 4-byte word in every `stride` bytes
-    misaligned_read,  ///< 16-byte vectors shifted by `stride` bytes
-    bank_conflict,    ///< shared memory, `stride` words between neighbouring threads
-    divergence        ///< `stride` different paths within a warp
+    fma,            ///< vector pipe of `type`
+    tensor_mma,     ///< mma.sync, register operands
+    tensor_wgmma,   ///< wgmma, shared-memory operands
+    exp2,           ///< special functions
+    pointer_chase,  ///< dependent loads over a random permutation of `size`
+    launch_kernel,  ///< duration of a kernel that does nothing
+    launch_stream,  ///< per kernel, launched back to back in a stream
+    launch_graph,   ///< per kernel of a replayed graph
+    launch_submit   ///< host time of one launch
 };
 
 [[nodiscard]] std::string_view name_of(Microbenchmark benchmark);

@@ -206,11 +206,6 @@ std::optional<Ceiling> ceiling_of(const FakePlan& plan, const MicrobenchmarkRequ
             return latency(machine.graph_gap);
         case Microbenchmark::launch_submit:
             return latency(0.8 * machine.stream_gap);
-        case Microbenchmark::strided_read:
-        case Microbenchmark::misaligned_read:
-        case Microbenchmark::bank_conflict:
-        case Microbenchmark::divergence:
-            return std::nullopt;
     }
     return std::nullopt;
 }

@@ -147,6 +147,14 @@ struct Describe {
         words.add(Field::table_rows, op.table_rows);
         return words.text();
     }
+    std::string operator()(const model::Access& op) const {
+        Words words("access");
+        words.add(Field::pattern, name_of(op.pattern));
+        words.add(Field::dtype, op.type);
+        words.add(Field::elements, op.elements);
+        words.add(*model::find_field(degree_name(op.pattern)), op.degree);
+        return words.text();
+    }
     std::string operator()(const model::Collective& op) const {
         Words words(name_of(model::Operation(op)));
         words.add_unless(Field::gpus, op.gpus, 2);
@@ -172,7 +180,7 @@ std::string canonical_text(const Question& question) {
                         name_of(question.execution.l2), name_of(question.execution.launch));
     if (question.execution.tile) text += " tile=" + tile_text(*question.execution.tile);
     if (question.pattern != DataPattern::normal) {
-        text += " pattern=" + std::string(name_of(question.pattern));
+        text += " data=" + std::string(name_of(question.pattern));
     }
     return text;
 }

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <map>
 #include <set>
 
@@ -46,6 +45,9 @@ constexpr std::array quick_rows{
     Row{"transpose dtype=fp32 rows=8192 cols=8192 impl={naive,tiled}"},
     Row{"copy dtype=fp32 elements={1048576,268435456} impl=library l2={cold,warm}"},
     Row{"gather dtype=bf16 rows=65536 cols={64,1024} table_rows=1000000 impl=library l2=cold"},
+    Row{"access pattern=strided elements=67108864 stride={1,8} impl=library l2=cold"},
+    Row{"access pattern=bank_conflict elements=268435456 ways={1,8} impl=library"},
+    Row{"access pattern=divergent elements=4194304 paths={1,4} impl=library"},
 };
 
 constexpr std::array full_rows{
@@ -107,6 +109,15 @@ constexpr std::array full_rows{
         "l2={cold,warm}"},
     Row{"gather dtype=bf16 rows={1024,65536,1048576} cols={16,128,4096} table_rows=200000 "
         "impl=library l2=cold"},
+    // Accesses and branches that the hardware serialises.
+    Row{"access pattern=strided elements=33554432 stride={1,2,4,8,16,32,64} impl=library l2=cold"},
+    Row{"access pattern=strided elements=262144 stride={1,8} impl=library"},
+    Row{"access pattern=strided dtype={bf16,fp64} elements=33554432 stride={2,16} impl=library "
+        "l2=cold"},
+    Row{"access pattern=misaligned elements=134217728 offset={0,1,8,31} impl=library l2=cold"},
+    Row{"access pattern=misaligned elements=4194304 offset={0,1} impl=library"},
+    Row{"access pattern=bank_conflict elements=67108864 ways={1,2,3,4,16,32} impl=library"},
+    Row{"access pattern=divergent elements=4194304 paths={2,3,8,16,32} impl=library"},
 };
 
 bool runs_on(const Row& row, std::int32_t compute_capability) {
@@ -172,65 +183,6 @@ std::string resolve_references(std::string text) {
     return text;
 }
 
-/// SplitMix64 (Steele, Lea, Flood 2014): the same sequence on every machine.
-class Random {
-  public:
-    explicit Random(std::uint64_t seed) : state_(seed) {}
-
-    std::uint64_t next() {
-        state_ += 0x9e3779b97f4a7c15U;
-        std::uint64_t z = state_;
-        z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9U;
-        z = (z ^ (z >> 27)) * 0x94d049bb133111ebU;
-        return z ^ (z >> 31);
-    }
-    double unit() { return static_cast<double>(next() >> 11) * 0x1p-53; }
-    std::size_t below(std::size_t count) { return static_cast<std::size_t>(next() % count); }
-
-    /// Log-uniform; half of the draws are rounded to a multiple of `grain`.
-    std::int64_t size(std::int64_t low, std::int64_t high, std::int64_t grain = 64) {
-        const double ratio = static_cast<double>(high) / static_cast<double>(low);
-        const auto value = static_cast<std::int64_t>(
-            std::llround(static_cast<double>(low) * std::pow(ratio, unit())));
-        if (next() % 2 == 0) return value;
-        return std::max(grain, (value + grain / 2) / grain * grain);
-    }
-
-  private:
-    std::uint64_t state_;
-};
-
-std::string random_text(Random& random) {
-    constexpr std::array<std::string_view, 3> types{"bf16", "fp16", "fp32"};
-    constexpr std::array<std::string_view, 3> expressions{"gelu(x + bias)", "silu(x) * y",
-                                                          "alpha*x + y"};
-    constexpr std::array<std::string_view, 4> rows{"softmax", "layernorm", "rmsnorm", "sum"};
-    switch (random.below(6)) {
-        case 0:
-        case 1:
-            return fmt::format("matmul dtype=bf16 m={} n={} k={} impl=library",
-                               random.size(16, 8192), random.size(64, 16384),
-                               random.size(64, 16384));
-        case 2:
-            return fmt::format(
-                "attention dtype=bf16 heads={} seq={} head_dim={} causal={} "
-                "impl=flash2",
-                std::int64_t{1} << random.below(6), random.size(128, 8192),
-                random.below(2) == 0 ? 64 : 128, random.below(2));
-        case 3:
-            return fmt::format("elementwise dtype={} elements={} expr=\"{}\" impl=fused",
-                               types[random.below(3)], random.size(1 << 12, 1 << 28),
-                               expressions[random.below(3)]);
-        case 4:
-            return fmt::format("{} dtype=bf16 rows={} cols={} impl=fused", rows[random.below(4)],
-                               random.size(64, 65536), random.size(64, 8192));
-        default:
-            return fmt::format("transpose dtype={} rows={} cols={} impl=tiled",
-                               types[random.below(3)], random.size(128, 16384),
-                               random.size(128, 16384));
-    }
-}
-
 }  // namespace
 
 std::string_view name_of(Suite suite) {
@@ -285,21 +237,6 @@ std::vector<Question> suite(Suite suite, std::int32_t compute_capability) {
     add_rows(quick_rows, compute_capability, questions, seen);
     if (suite == Suite::full) add_rows(full_rows, compute_capability, questions, seen);
     return alternate(std::move(questions));
-}
-
-std::vector<Question> random_questions(std::uint64_t seed, std::int64_t count,
-                                       std::int32_t compute_capability) {
-    Random random(seed);
-    std::vector<Question> questions;
-    std::set<std::string> seen;
-    while (static_cast<std::int64_t>(questions.size()) < count) {
-        Question question = parse_question(random_text(random));
-        if (question.execution.implementation == model::Implementation::automatic) {
-            question.execution.implementation = choose(question.operation, compute_capability);
-        }
-        if (seen.insert(canonical_text(question)).second) questions.push_back(std::move(question));
-    }
-    return questions;
 }
 
 }  // namespace ridge::measure

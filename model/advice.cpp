@@ -199,6 +199,14 @@ void advise_on(Adviser& adviser, const Copy& op) {
 void advise_on(Adviser& adviser, const Gather& op) {
     try_narrow(adviser, op);
 }
+/// The same elements read in a row, on one path, from banks of their own.
+void advise_on(Adviser& adviser, const Access& op) {
+    Access best = op;
+    best.degree = best_degree(op.pattern);
+    if (best.degree == op.degree) return;
+    adviser.add(adviser.consider(changed("change", degree_name(op.pattern), op.degree, best.degree),
+                                 best, adviser.execution()));
+}
 void advise_on(Adviser&, const Collective&) {}
 
 }  // namespace

@@ -36,10 +36,11 @@ constexpr std::string_view library_fma =
 constexpr std::string_view nothing = "nothing measured: an estimate";
 
 // clang-format off
-constexpr std::array<BandRow, 64> rows{{
+constexpr std::array<BandRow, 65> rows{{
     {BandClass::stream_native,    -0.08, 0.09, 0.12, microbenchmarks},
     {BandClass::stream_eager,     -0.03, 0.015, 0.12, eager_rows},
     {BandClass::row_native,       -0.20, 0.25, 0.12, nothing},
+    {BandClass::access,           -0.12, 0.15, 0.12, nothing},
     {BandClass::softmax_one_pass, -0.03, 0.05, 0.15, eager_rows},
     {BandClass::softmax_passes,   -0.07, 0.085, 0.15, eager_rows},
     {BandClass::norm_short_rows,  -0.08, 0.135, 0.15, eager_rows},

@@ -21,6 +21,7 @@ enum class BandClass : std::uint8_t {
     stream_native,
     stream_eager,
     row_native,
+    access,
     softmax_one_pass,
     softmax_passes,
     norm_short_rows,

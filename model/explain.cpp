@@ -174,6 +174,12 @@ std::string describe(const Note& note) {
         case NoteCode::rotated_weights:
             return fmt::format(
                 "graph replay: A and C are reused, B is one of {} weights taken in turn", note.a);
+        case NoteCode::whole_sectors:
+            return fmt::format(
+                "a warp request touches {} sectors: {} of the bytes moved are asked for", note.a,
+                percent(note.b));
+        case NoteCode::serialised:
+            return fmt::format("a warp instruction takes {} passes", note.a);
         case NoteCode::estimated_kernel:
             return "the efficiency of this kernel is an estimate; it was not measured";
     }

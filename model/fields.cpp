@@ -11,119 +11,15 @@ namespace ridge::model {
 namespace {
 
 using enum Field;
-
-constexpr std::array<FieldInfo, field_count> fields{{
-    {dtype, "dtype", FieldKind::word, "element type: fp64, fp32, tf32, fp16, bf16, fp8, int8"},
-    {batch, "batch", FieldKind::count, "independent problems"},
-    {m, "m", FieldKind::count, "rows of A and C"},
-    {n, "n", FieldKind::count, "columns of B and C"},
-    {k, "k", FieldKind::count, "columns of A, rows of B"},
-    {accumulate, "accumulate", FieldKind::word, "accumulator type (fp32; fp16; fp64)"},
-    {out_dtype, "out_dtype", FieldKind::word, "element type of C"},
-    {a_layout, "a_layout", FieldKind::word, "row (k contiguous) or column"},
-    {b_layout, "b_layout", FieldKind::word, "row (n contiguous) or column"},
-    {epilogue, "epilogue", FieldKind::word, "none, bias, bias_relu, bias_gelu, accumulate"},
-    {heads, "heads", FieldKind::count, "query heads"},
-    {kv_heads, "kv_heads", FieldKind::count, "key and value heads (default: heads)"},
-    {seq, "seq", FieldKind::count, "tokens: sets seq_q and seq_kv"},
-    {seq_q, "seq_q", FieldKind::count, "query tokens"},
-    {seq_kv, "seq_kv", FieldKind::count, "key and value tokens (default: seq_q)"},
-    {head_dim, "head_dim", FieldKind::count, "elements of one head"},
-    {causal, "causal", FieldKind::flag, "mask later keys (aligned to the last token)"},
-    {window, "window", FieldKind::count, "keys that a query sees at most (sliding window)"},
-    {kv_write, "kv_write", FieldKind::flag, "also write the new tokens' K and V to the cache"},
-    {rows, "rows", FieldKind::count, "rows"},
-    {cols, "cols", FieldKind::count, "columns: elements of one row"},
-    {table_rows, "table_rows", FieldKind::count, "rows of the embedding table"},
-    {elements, "elements", FieldKind::count, "elements of each tensor"},
-    {expr, "expr", FieldKind::text, "expression, for example \"gelu(x + bias)\""},
-    {vectors, "vectors", FieldKind::text, "inputs of expr that are broadcast vectors, by comma"},
-    {scalars, "scalars", FieldKind::text, "inputs of expr that are scalars, by comma"},
-    {direction, "direction", FieldKind::word, "forward or backward"},
-    {gpus, "gpus", FieldKind::count, "GPUs that take part"},
-    {bytes, "bytes", FieldKind::count, "message size in bytes (not elements)"},
-    {impl, "impl", FieldKind::word, "implementation (auto: the usual one)"},
-    {tile, "tile", FieldKind::word, "tile MxN[xK] instead of the model's choice"},
-    {l2, "l2", FieldKind::word, "warm or cold L2 cache at the start"},
-    {launch, "launch", FieldKind::word,
-     "what the time holds: kernel, graph, or stream (eager calls)"},
-}};
-
-constexpr std::array common_required_rows{rows, cols};
-constexpr std::array matmul_required{m, n, k};
-constexpr std::array matmul_optional{dtype,    batch, accumulate, out_dtype, a_layout, b_layout,
-                                     epilogue, impl,  tile,       l2,        launch};
-constexpr std::array attention_required{heads, head_dim};
-constexpr std::array attention_optional{dtype,  batch,    kv_heads,  seq,  seq_q, seq_kv, causal,
-                                        window, kv_write, direction, impl, l2,    launch};
-constexpr std::array elementwise_required{expr, elements};
-constexpr std::array elementwise_optional{dtype, vectors, scalars, direction, impl, l2, launch};
-constexpr std::array rows_optional{dtype, direction, impl, l2, launch};
-constexpr std::array copy_required{elements};
-constexpr std::array plain_optional{dtype, impl, l2, launch};
-constexpr std::array gather_required{rows, cols, table_rows};
-constexpr std::array collective_required{bytes};
-constexpr std::array collective_optional{gpus, dtype, launch};
-
-constexpr std::array matmul_ways{Implementation::library,        Implementation::naive,
-                                 Implementation::coalesced,      Implementation::tiled,
-                                 Implementation::register_tiled, Implementation::mma,
-                                 Implementation::wgmma};
-constexpr std::array attention_ways{Implementation::standard, Implementation::flash1,
-                                    Implementation::flash2, Implementation::flash3};
-constexpr std::array elementwise_ways{Implementation::fused, Implementation::unfused,
-                                      Implementation::eager};
-constexpr std::array softmax_ways{Implementation::fused, Implementation::manual,
-                                  Implementation::library, Implementation::eager};
-constexpr std::array row_ways{Implementation::fused, Implementation::library,
-                              Implementation::eager};
-constexpr std::array transpose_ways{Implementation::library, Implementation::naive,
-                                    Implementation::tiled, Implementation::eager};
-constexpr std::array plain_ways{Implementation::library, Implementation::eager};
-constexpr std::array library_way{Implementation::library};
-
 using Kind = OperationKind;
-const std::array<OperationInfo, operation_kind_count> operations{{
-    {Kind::matmul, "matmul", "C[batch,m,n] = A[batch,m,k] B[batch,k,n]", matmul_required,
-     matmul_optional, matmul_ways},
-    {Kind::attention, "attention", "softmax(Q K^T) V, forward or backward", attention_required,
-     attention_optional, attention_ways},
-    {Kind::elementwise, "elementwise", "an expression over every element", elementwise_required,
-     elementwise_optional, elementwise_ways},
-    {Kind::softmax, "softmax", "softmax along each row", common_required_rows, rows_optional,
-     softmax_ways},
-    {Kind::layernorm, "layernorm", "layer normalisation of each row", common_required_rows,
-     rows_optional, row_ways},
-    {Kind::rmsnorm, "rmsnorm", "root-mean-square normalisation of each row", common_required_rows,
-     rows_optional, row_ways},
-    {Kind::sum, "sum", "sum of each row", common_required_rows, rows_optional, row_ways},
-    {Kind::transpose, "transpose", "out[cols,rows] = in[rows,cols]", common_required_rows,
-     plain_optional, transpose_ways},
-    {Kind::copy, "copy", "out = in", copy_required, plain_optional, plain_ways},
-    {Kind::gather, "gather", "embedding rows by index", gather_required, plain_optional,
-     plain_ways},
-    {Kind::all_reduce, "all_reduce", "sum over GPUs, result everywhere", collective_required,
-     collective_optional, library_way},
-    {Kind::all_gather, "all_gather", "concatenation over GPUs, result everywhere",
-     collective_required, collective_optional, library_way},
-    {Kind::reduce_scatter, "reduce_scatter", "sum over GPUs, each keeps a part",
-     collective_required, collective_optional, library_way},
-    {Kind::all_to_all, "all_to_all", "every GPU sends a part to every other", collective_required,
-     collective_optional, library_way},
-    {Kind::broadcast, "broadcast", "one GPU sends to all others", collective_required,
-     collective_optional, library_way},
-    {Kind::send, "send", "one GPU sends to another", collective_required, collective_optional,
-     library_way},
-    {Kind::host_to_device, "host_to_device", "copy from pinned host memory", collective_required,
-     collective_optional, library_way},
-    {Kind::device_to_host, "device_to_host", "copy to pinned host memory", collective_required,
-     collective_optional, library_way},
-}};
 
 constexpr std::array<std::string_view, 2> layouts{"row", "column"};
 constexpr std::array<std::string_view, 5> epilogues{"none", "bias", "bias_relu", "bias_gelu",
                                                     "accumulate"};
 constexpr std::array<std::string_view, 2> directions{"forward", "backward"};
+const std::array<std::string_view, 4> patterns{
+    name_of(AccessPattern::strided), name_of(AccessPattern::misaligned),
+    name_of(AccessPattern::divergent), name_of(AccessPattern::bank_conflict)};
 
 template <std::size_t size>
 std::int64_t parse_enumerator(const std::array<std::string_view, size>& words,
@@ -159,6 +55,8 @@ std::int64_t parse_word(Field field, std::string_view name, std::string_view tex
             return parse_enumerator(epilogues, name, text);
         case direction:
             return parse_enumerator(directions, name, text);
+        case pattern:
+            return parse_enumerator(patterns, name, text);
         case impl:
             return static_cast<std::int64_t>(parse_implementation(text));
         case l2:
@@ -180,6 +78,8 @@ std::string word_text(Field field, std::int64_t value) {
             return std::string(epilogues[position]);
         case direction:
             return std::string(directions[position]);
+        case pattern:
+            return std::string(patterns[position]);
         case impl:
             return std::string(name_of(static_cast<Implementation>(value)));
         case l2:
@@ -204,46 +104,6 @@ std::vector<std::string> split_names(std::string_view text) {
 }
 
 }  // namespace
-
-std::span<const FieldInfo> field_table() {
-    return fields;
-}
-const FieldInfo& info_of(Field field) {
-    return fields[static_cast<std::size_t>(field)];
-}
-
-std::optional<Field> find_field(std::string_view name) {
-    for (const FieldInfo& info : fields) {
-        if (info.name == name) return info.field;
-    }
-    return std::nullopt;
-}
-
-std::span<const OperationInfo> operation_table() {
-    return operations;
-}
-const OperationInfo& info_of(OperationKind kind) {
-    return operations[static_cast<std::size_t>(kind)];
-}
-
-OperationKind parse_operation_kind(std::string_view name) {
-    if (name == "alltoall") return Kind::all_to_all;
-    std::vector<std::string> names;
-    for (const OperationInfo& info : operations) {
-        if (info.name == name) return info.kind;
-        names.emplace_back(info.name);
-    }
-    throw InputError("op: unknown operation '" + std::string(name) + "'", {},
-                     did_you_mean(name, names));
-}
-
-bool applies(OperationKind kind, Field field) {
-    const OperationInfo& info = info_of(kind);
-    const auto holds = [field](std::span<const Field> list) {
-        return std::find(list.begin(), list.end(), field) != list.end();
-    };
-    return holds(info.required) || holds(info.optional);
-}
 
 void Parameters::set(Field field, std::string_view text) {
     const FieldInfo& info = info_of(field);
@@ -364,6 +224,26 @@ RowWise make_rows(RowKind kind, const Parameters& p) {
             .direction = enumerator_or(p, direction, Direction::forward)};
 }
 
+/// The degree by the field of the pattern; the others' fields must not be given.
+Access make_access(const Parameters& p) {
+    const auto chosen = static_cast<AccessPattern>(p.count(pattern));
+    std::int64_t degree = best_degree(chosen);
+    for (const Field field : {stride, offset, paths, ways}) {
+        if (!p.has(field)) continue;
+        const std::string_view name = info_of(field).name;
+        if (name != degree_name(chosen)) {
+            throw InputError(
+                std::string(name) + " does not belong to pattern " + std::string(name_of(chosen)),
+                {}, "its degree is " + std::string(degree_name(chosen)));
+        }
+        degree = p.count(field);
+    }
+    return {.pattern = chosen,
+            .elements = p.count(elements),
+            .degree = degree,
+            .type = enumerator_or(p, dtype, DataType::fp32)};
+}
+
 Operation make_collective(OperationKind kind, const Parameters& p) {
     const auto first = static_cast<std::uint8_t>(Kind::all_reduce);
     return Collective{.kind = static_cast<CollectiveKind>(static_cast<std::uint8_t>(kind) - first),
@@ -423,6 +303,9 @@ Operation make_operation(OperationKind kind, const Parameters& p) {
                                .table_rows = p.count(table_rows),
                                .type = type};
             break;
+        case Kind::access:
+            operation = make_access(p);
+            break;
         default:
             operation = make_collective(kind, p);
             break;
@@ -470,7 +353,7 @@ OperationText parse_operation(std::string_view text, const Parameters& defaults)
         const std::optional<Field> field = find_field(key);
         if (!field || !applies(operation.kind, *field)) {
             std::vector<std::string> names;
-            for (const FieldInfo& info : fields) {
+            for (const FieldInfo& info : field_table()) {
                 if (applies(operation.kind, info.field)) names.emplace_back(info.name);
             }
             throw InputError(

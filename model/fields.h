@@ -36,6 +36,7 @@ enum class OperationKind : std::uint8_t {
     transpose,
     copy,
     gather,
+    access,
     all_reduce,
     all_gather,
     reduce_scatter,
@@ -45,7 +46,7 @@ enum class OperationKind : std::uint8_t {
     host_to_device,
     device_to_host
 };
-inline constexpr std::size_t operation_kind_count = 18;
+inline constexpr std::size_t operation_kind_count = 19;
 
 enum class Field : std::uint8_t {
     dtype,
@@ -71,6 +72,11 @@ enum class Field : std::uint8_t {
     cols,
     table_rows,
     elements,
+    pattern,
+    stride,
+    offset,
+    paths,
+    ways,
     expr,
     vectors,
     scalars,
@@ -82,7 +88,7 @@ enum class Field : std::uint8_t {
     l2,
     launch
 };
-inline constexpr std::size_t field_count = 33;
+inline constexpr std::size_t field_count = 38;
 
 enum class FieldKind : std::uint8_t { count, flag, word, text };
 

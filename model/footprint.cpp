@@ -288,6 +288,26 @@ Footprint of_operation(const Gather& op, Implementation, Pass pass) {
     return parts.footprint();
 }
 
+Footprint of_operation(const Access& op, Implementation, Pass) {
+    const double element = count(size_of(op.type));
+    Parts parts;
+    switch (op.pattern) {
+        case AccessPattern::strided:
+            parts.add("input", (count(op.elements - 1) * count(op.degree) + 1.0) * element,
+                      Phase::input);
+            break;
+        case AccessPattern::misaligned:
+            parts.add("input", count(op.elements + op.degree) * element, Phase::input);
+            break;
+        case AccessPattern::divergent:
+            parts.add("output", count(op.elements) * element, Phase::output);
+            break;
+        case AccessPattern::bank_conflict:
+            break;  // shared memory alone
+    }
+    return parts.footprint();
+}
+
 Footprint of_operation(const Collective& op, Implementation, Pass) {
     const double whole = count(op.bytes);
     const double share = count(ceil_divide(op.bytes, op.gpus));

@@ -106,6 +106,39 @@ void check(const Gather& op) {
     require_product({{"table_rows", op.table_rows}, {"cols", op.cols}});
 }
 
+void require_range(std::string_view field, std::int64_t value, std::int64_t least,
+                   std::int64_t most) {
+    if (value >= least && value <= most) return;
+    throw InputError(std::string(field) + " must be from " + std::to_string(least) + " to " +
+                     std::to_string(most) + ", got " + std::to_string(value));
+}
+
+void check(const Access& op) {
+    constexpr std::int64_t warp = 32;
+    constexpr std::int64_t farthest = std::int64_t{1} << 20;
+    const std::string_view degree = degree_name(op.pattern);
+    switch (op.pattern) {
+        case AccessPattern::strided:
+            require_range(degree, op.degree, 1, farthest);
+            require_product({{"elements", op.elements}, {degree, op.degree}});
+            return;
+        case AccessPattern::misaligned:
+            require_range(degree, op.degree, 0, farthest);
+            require_product({{"elements", op.elements}});
+            return;
+        case AccessPattern::divergent:
+        case AccessPattern::bank_conflict:
+            break;
+    }
+    require_range(degree, op.degree, 1, warp);
+    constexpr std::int64_t work_of_an_element = 1 << 15;  // instructions of all paths, at most
+    require_product({{"elements", op.elements}, {"work of an element", work_of_an_element}});
+    if (op.type != DataType::fp32) {
+        throw InputError("dtype: pattern " + std::string(name_of(op.pattern)) +
+                         " is one of 4-byte words, fp32, not " + std::string(name_of(op.type)));
+    }
+}
+
 void check(const Collective& op) {
     require_product({{"bytes", op.bytes}});
     const bool host =
@@ -118,6 +151,9 @@ void check(const Collective& op) {
 }
 
 constexpr std::array<std::string_view, 4> row_kinds{"softmax", "layernorm", "rmsnorm", "sum"};
+constexpr std::array<std::string_view, 4> access_patterns{"strided", "misaligned", "divergent",
+                                                          "bank_conflict"};
+constexpr std::array<std::string_view, 4> access_degrees{"stride", "offset", "paths", "ways"};
 constexpr std::array<std::string_view, 8> collective_kinds{
     "all_reduce", "all_gather", "reduce_scatter", "all_to_all",
     "broadcast",  "send",       "host_to_device", "device_to_host"};
@@ -132,6 +168,7 @@ struct NameOf {
     std::string_view operator()(const Transpose&) const { return "transpose"; }
     std::string_view operator()(const Copy&) const { return "copy"; }
     std::string_view operator()(const Gather&) const { return "gather"; }
+    std::string_view operator()(const Access&) const { return "access"; }
     std::string_view operator()(const Collective& op) const {
         return collective_kinds[static_cast<std::size_t>(op.kind)];
     }
@@ -151,6 +188,16 @@ std::string_view name_of(const Operation& operation) {
 }
 DataType type_of(const Operation& operation) {
     return std::visit(TypeOf{}, operation);
+}
+
+std::string_view name_of(AccessPattern pattern) {
+    return access_patterns[static_cast<std::size_t>(pattern)];
+}
+std::string_view degree_name(AccessPattern pattern) {
+    return access_degrees[static_cast<std::size_t>(pattern)];
+}
+std::int64_t best_degree(AccessPattern pattern) {
+    return pattern == AccessPattern::misaligned ? 0 : 1;
 }
 
 void validate(const Operation& operation) {

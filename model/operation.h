@@ -91,6 +91,20 @@ struct Gather {
     DataType type = DataType::bf16;
 };
 
+/// One kind of access or branch that the hardware serialises, everything else at its best.
+///   strided        reads `elements` words, each `degree` words after the last
+///   misaligned     reads `elements` words from word `degree` of an aligned array
+///   divergent      one result per thread after `divergent_steps` (access_work.h) FMA; neighbouring
+///                  threads take one of `degree` code paths in turn
+///   bank_conflict  reads `elements` words of shared memory, `degree` threads of a warp on one bank
+enum class AccessPattern : std::uint8_t { strided, misaligned, divergent, bank_conflict };
+struct Access {
+    AccessPattern pattern = AccessPattern::strided;
+    std::int64_t elements = 0;
+    std::int64_t degree = 1;  ///< stride, offset, paths or ways, by pattern
+    DataType type = DataType::fp32;
+};
+
 /// Communication among the GPUs of one node. `bytes` is the message size: the whole buffer of
 /// all_reduce, the gathered buffer of all_gather, the input of reduce_scatter and all_to_all.
 enum class CollectiveKind : std::uint8_t {
@@ -110,8 +124,8 @@ struct Collective {
     DataType type = DataType::bf16;  ///< of the elements: switches add floating types only
 };
 
-using Operation =
-    std::variant<Matmul, Attention, Elementwise, RowWise, Transpose, Copy, Gather, Collective>;
+using Operation = std::variant<Matmul, Attention, Elementwise, RowWise, Transpose, Copy, Gather,
+                               Access, Collective>;
 
 /// Operations carried out one after the other.
 using Workload = std::vector<Operation>;
@@ -119,6 +133,11 @@ using Workload = std::vector<Operation>;
 /// "matmul", "attention", "elementwise", "softmax", ..., "all_reduce".
 [[nodiscard]] std::string_view name_of(const Operation& operation);
 [[nodiscard]] DataType type_of(const Operation& operation);
+[[nodiscard]] std::string_view name_of(AccessPattern pattern);
+/// The field that `degree` is given by: "stride", "offset", "paths" or "ways".
+[[nodiscard]] std::string_view degree_name(AccessPattern pattern);
+/// The degree of the best case: stride 1, offset 0, one path, one way.
+[[nodiscard]] std::int64_t best_degree(AccessPattern pattern);
 
 /// Throws InputError naming the field when a shape is not positive, does not fit together
 /// (kv_heads must divide heads), or is so large that its FLOP, bytes or index space exceed 2^62.

@@ -32,6 +32,7 @@ namespace ridge::model {
                               const Machine& machine);
 [[nodiscard]] Outcome predict(const Copy& op, const Execution& execution, const Machine& machine);
 [[nodiscard]] Outcome predict(const Gather& op, const Execution& execution, const Machine& machine);
+[[nodiscard]] Outcome predict(const Access& op, const Execution& execution, const Machine& machine);
 [[nodiscard]] Outcome predict(const Collective& op, const Execution& execution,
                               const Machine& machine);
 

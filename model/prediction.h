@@ -95,6 +95,8 @@ enum class NoteCode : std::uint8_t {
     power_limited,      ///< the clock falls under the power limit; a = share of the peak left
     quantised_input,    ///< A is quantised first; a = its time in seconds
     rotated_weights,    ///< replayed over several weights; a = how many
+    whole_sectors,      ///< of a warp request; a = sectors, b = share of their bytes asked for
+    serialised,         ///< a warp instruction takes a passes
     estimated_kernel    ///< the kernel's efficiency is an estimate, not a measurement
 };
 struct Note {

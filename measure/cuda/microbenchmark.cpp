@@ -1,4 +1,4 @@
-// DRAM streams and access patterns, and the sampling of all microbenchmarks; see microbenchmark.h.
+// DRAM streams, and the sampling of all microbenchmarks; see microbenchmark.h.
 #include "measure/cuda/microbenchmark.h"
 
 #include <algorithm>
@@ -6,7 +6,6 @@
 #include <thread>
 
 #include "measure/cuda/driver.h"
-#include "measure/cuda/kernels/access.h"
 #include "measure/cuda/kernels/bulk_stream.h"
 #include "measure/cuda/kernels/stream.h"
 
@@ -97,30 +96,6 @@ Bench dram_triad(std::int64_t bytes, const Context& context) {
     return bench;
 }
 
-Bench strided_read(const MicrobenchmarkRequest& request, const Context& context) {
-    const std::int64_t stride = std::max<std::int64_t>(request.stride, word);
-    if (stride % word != 0) throw Refusal("the stride must be a multiple of 4 bytes");
-    const std::int64_t bytes = whole(request.size, stride);
-    StridedRead read{.words = bytes / stride, .stride = static_cast<int>(stride / word)};
-    Bench bench{.amount = static_cast<double>(read.words * word), .l2 = model::L2State::cold};
-    read.source = static_cast<const std::uint32_t*>(array(bench, context, bytes, 1));
-    read.partial_sums = partial_sums(bench, geometry_of(read).blocks);
-    bench.candidates.push_back(launch_of(read));
-    return bench;
-}
-
-Bench misaligned_read(const MicrobenchmarkRequest& request, const Context& context) {
-    if (request.stride % word != 0) throw Refusal("the shift must be a multiple of 4 bytes");
-    const std::int64_t bytes = whole(request.size, vector);
-    MisalignedRead read{.words = bytes / word, .offset = static_cast<int>(request.stride / word)};
-    Bench bench{.amount = static_cast<double>(bytes), .l2 = model::L2State::cold};
-    read.source =
-        static_cast<const std::uint32_t*>(array(bench, context, bytes + request.stride, 1));
-    read.partial_sums = partial_sums(bench, geometry_of(read).blocks);
-    bench.candidates.push_back(launch_of(read));
-    return bench;
-}
-
 KernelLaunch kernel_of(const Bench& bench, const Launch& launch) {
     return kernels_of(Graph(bench.shown ? bench.shown : launch, 1).handle()).front();
 }
@@ -202,10 +177,6 @@ Bench make_bench(const MicrobenchmarkRequest& request, const Context& context) {
             return dram_copy(whole(request.size, vector), context);
         case Microbenchmark::dram_triad:
             return dram_triad(whole(request.size, vector), context);
-        case Microbenchmark::strided_read:
-            return strided_read(request, context);
-        case Microbenchmark::misaligned_read:
-            return misaligned_read(request, context);
         default:
             return make_chip_bench(request, context);
     }

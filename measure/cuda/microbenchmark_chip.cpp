@@ -6,7 +6,6 @@
 #include <memory>
 
 #include "hardware/error.h"
-#include "measure/cuda/kernels/access.h"
 #include "measure/cuda/kernels/arithmetic.h"
 #include "measure/cuda/kernels/latency.h"
 #include "measure/cuda/kernels/on_chip.h"
@@ -212,29 +211,6 @@ Bench launch_bench(Microbenchmark benchmark, const Context& context) {
     return bench;
 }
 
-Bench bank_conflict(const MicrobenchmarkRequest& request, const Context& context) {
-    BankConflict conflict{.stride = static_cast<int>(std::max<std::int64_t>(request.stride, 1)),
-                          .iterations = 512,
-                          .multiprocessors = context.limits().multiprocessors};
-    Bench bench;
-    conflict.partial_sums = scratch<std::uint32_t>(bench, geometry_of(conflict).blocks);
-    bench.amount = static_cast<double>(work_of(conflict).shared_bytes_read);
-    bench.candidates.push_back(launch_of(conflict));
-    return bench;
-}
-
-Bench divergence(const MicrobenchmarkRequest& request, const Context& context) {
-    Divergence split{.paths = static_cast<int>(std::max<std::int64_t>(request.stride, 1)),
-                     .iterations = 4096,
-                     .multiprocessors = context.limits().multiprocessors};
-    Bench bench;
-    const KernelGeometry geometry = geometry_of(split);
-    split.output = scratch<float>(bench, geometry.blocks * geometry.threads);
-    bench.amount = static_cast<double>(work_of(split).flop);
-    bench.candidates.push_back(launch_of(split));
-    return bench;
-}
-
 }  // namespace
 
 Bench make_chip_bench(const MicrobenchmarkRequest& request, const Context& context) {
@@ -258,10 +234,6 @@ Bench make_chip_bench(const MicrobenchmarkRequest& request, const Context& conte
         case Microbenchmark::launch_graph:
         case Microbenchmark::launch_submit:
             return launch_bench(request.benchmark, context);
-        case Microbenchmark::bank_conflict:
-            return bank_conflict(request, context);
-        case Microbenchmark::divergence:
-            return divergence(request, context);
         default:
             throw ContractViolation("unknown microbenchmark");
     }

@@ -78,6 +78,8 @@ struct Plan {
                              const Context& context);
 [[nodiscard]] Plan plan_gather(const model::Gather& op, const model::Execution& execution,
                                const Context& context);
+[[nodiscard]] Plan plan_access(const model::Access& op, const model::Execution& execution,
+                               const Context& context);
 
 /// Throws Refusal "IMPL is not a bundled implementation of OP".
 [[noreturn]] void refuse(model::Implementation implementation, const char* operation);

@@ -95,3 +95,50 @@ TEST_CASE("Counted DRAM bytes of streams over 8 x L2 are the model's") {
               Approx(seen->work.dram_write.base()).epsilon(0.01));
     }
 }
+
+TEST_CASE("Counted sectors and shared bytes of access patterns are the model's") {
+    Device* device = device_or_skip();
+    if (device == nullptr) return;
+    for (const char* text :
+         {"access pattern=strided elements=67108864 stride=1 impl=library l2=cold",
+          "access pattern=strided elements=67108864 stride=3 impl=library l2=cold",
+          "access pattern=strided elements=67108864 stride=8 impl=library l2=cold",
+          "access pattern=misaligned elements=268435456 offset=1 impl=library l2=cold"}) {
+        INFO(text);
+        const auto seen = counted(*device, text);
+        if (!seen) return;
+        REQUIRE(seen->counters.l2);
+        CHECK(seen->counters.l2->base() == Approx(seen->work.l2.base()).epsilon(0.01));
+        CHECK(seen->counters.dram_read->base() ==
+              Approx(seen->work.dram_read.base()).epsilon(0.03));
+    }
+    const auto banks =
+        counted(*device, "access pattern=bank_conflict elements=67108864 ways=5 impl=library");
+    REQUIRE(banks);
+    REQUIRE(banks->counters.shared);
+    CHECK(banks->counters.shared->base() == Approx(banks->work.shared.base()).epsilon(0.05));
+    const auto branches =
+        counted(*device, "access pattern=divergent elements=1048576 paths=3 impl=library");
+    REQUIRE(branches);
+    REQUIRE(branches->counters.fma);
+    CHECK(branches->counters.fma->base() == Approx(branches->work.fma.base()).epsilon(0.01));
+}
+
+TEST_CASE("Access patterns compute right at ragged sizes and every degree") {
+    Device* device = device_or_skip();
+    if (device == nullptr) return;
+    for (const std::int64_t elements : {1, 31, 2047, 4097, 100003}) {
+        for (const char* rest :
+             {"pattern=strided stride=1", "pattern=strided stride=33 dtype=bf16",
+              "pattern=strided stride=7 dtype=fp64", "pattern=strided stride=5 dtype=int8",
+              "pattern=misaligned offset=3", "pattern=divergent paths=1",
+              "pattern=divergent paths=7", "pattern=divergent paths=32",
+              "pattern=bank_conflict ways=1", "pattern=bank_conflict ways=11",
+              "pattern=bank_conflict ways=32"}) {
+            const std::string text =
+                "access impl=library elements=" + std::to_string(elements) + " " + rest;
+            INFO(text);
+            CHECK(prepared(*device, parse_question(text))->verify().ok);
+        }
+    }
+}

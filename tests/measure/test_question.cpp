@@ -33,7 +33,10 @@ TEST_CASE("the canonical text reads back to itself") {
           "elementwise expr=\"a*x + y\" scalars=a elements=4096 direction=backward",
           "softmax rows=3 cols=5 dtype=fp32", "layernorm rows=3 cols=5 direction=backward",
           "transpose rows=3 cols=5", "gather rows=3 cols=5 table_rows=7",
-          "all_reduce bytes=1024 gpus=8"}) {
+          "access pattern=strided elements=64 stride=8",
+          "access pattern=misaligned elements=64 dtype=bf16",
+          "access pattern=divergent elements=64 paths=3",
+          "access pattern=bank_conflict elements=64 ways=32", "all_reduce bytes=1024 gpus=8"}) {
         CAPTURE(text);
         const std::string canonical = canonical_text(question(text).operation);
         CAPTURE(canonical);

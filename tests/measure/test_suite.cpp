@@ -65,7 +65,7 @@ TEST_CASE("wgmma is asked of Hopper alone and fp8 of no Ampere") {
     }
     std::map<std::string_view, int> kinds;
     for (const Question& q : suite(Suite::quick, 90)) ++kinds[name_of(q.operation)];
-    CHECK(kinds.size() == 10);
+    CHECK(kinds.size() == 11);
 }
 
 TEST_CASE("random shapes repeat for a seed and differ between seeds") {
@@ -81,4 +81,67 @@ TEST_CASE("random shapes repeat for a seed and differ between seeds") {
     CHECK(texts(7) != texts(8));
     CHECK(texts(7).size() == 50);
     CHECK(texts(7).front() == canonical_text(random_questions(7, 1, 90).front()));
+}
+
+TEST_CASE("random shapes reach every bundled kernel, pattern and launch, within bounds") {
+    const model::Machine machine = model::make_machine(test::catalogue().at("h200-sxm"));
+    std::set<std::string> reached;
+    for (const Question& q : random_questions(3, 2000, 90)) {
+        CAPTURE(canonical_text(q));
+        const std::string operation(name_of(q.operation));
+        std::string kind = operation + " " + std::string(name_of(q.execution.implementation));
+        if (const auto* access = std::get_if<model::Access>(&q.operation)) {
+            kind += " " + std::string(name_of(access->pattern));
+        }
+        const auto* attention = std::get_if<model::Attention>(&q.operation);
+        if (attention != nullptr && attention->seq_q == 1) kind += " decode";
+        reached.insert(kind);
+        reached.insert(operation + " l2=" + std::string(name_of(q.execution.l2)));
+        reached.insert(operation + " launch=" + std::string(name_of(q.execution.launch)));
+        const model::Outcome outcome = model::predict(q.operation, q.execution, machine);
+        REQUIRE(std::holds_alternative<model::Prediction>(outcome));
+        CHECK(std::get<model::Prediction>(outcome).time < 80.0 * units::ms);
+        CHECK(std::get<model::Prediction>(outcome).footprint < 17.0 * units::GB);
+    }
+    for (const char* kind : {"matmul library",
+                             "matmul naive",
+                             "matmul coalesced",
+                             "matmul tiled",
+                             "matmul register_tiled",
+                             "matmul mma",
+                             "matmul wgmma",
+                             "attention standard",
+                             "elementwise fused",
+                             "elementwise unfused",
+                             "softmax fused",
+                             "softmax manual",
+                             "layernorm fused",
+                             "rmsnorm fused",
+                             "sum fused",
+                             "transpose naive",
+                             "transpose tiled",
+                             "copy library",
+                             "gather library",
+                             "access library strided",
+                             "access library misaligned",
+                             "access library divergent",
+                             "access library bank_conflict",
+                             "matmul l2=cold",
+                             "attention l2=cold",
+                             "elementwise launch=graph",
+                             "copy launch=stream",
+                             "softmax launch=graph"}) {
+        INFO(kind);
+        CHECK(reached.count(kind) == 1);
+    }
+    const auto count_of = [&reached](const std::string& part) {
+        return std::count_if(reached.begin(), reached.end(), [&part](const std::string& kind) {
+            return kind.find(part) != std::string::npos;
+        });
+    };
+    CHECK(count_of("decode") == 1);
+    for (const Question& q : random_questions(3, 300, 80)) {
+        CHECK(q.execution.implementation != model::Implementation::wgmma);
+        CHECK(type_of(q.operation) != model::DataType::fp8);
+    }
 }

@@ -65,6 +65,15 @@ RowWise random_rows(Random& random) {
             .direction = random.pick(directions)};
 }
 
+Access random_access(Random& random) {
+    const auto pattern = static_cast<AccessPattern>(random.whole(0, 3));
+    const bool reads = pattern == AccessPattern::strided || pattern == AccessPattern::misaligned;
+    return {.pattern = pattern,
+            .elements = random.size(std::int64_t{1} << 32),
+            .degree = reads ? random.size(64) : random.whole(1, 32),
+            .type = reads ? random.pick(plain_types) : DataType::fp32};
+}
+
 template <class Op, class Member>
 void grow(std::vector<std::pair<std::string, Operation>>& larger, const Op& op, const char* name,
           Member member) {
@@ -111,7 +120,7 @@ Attention random_attention(Random& random, Heads heads) {
 }
 
 Operation random_operation(Random& random) {
-    switch (random.whole(0, 7)) {
+    switch (random.whole(0, 8)) {
         case 0:
             return random_matmul(random);
         case 1:
@@ -135,6 +144,8 @@ Operation random_operation(Random& random) {
                           .cols = random.size(1 << 14),
                           .table_rows = random.size(1 << 20),
                           .type = random.pick(plain_types)};
+        case 7:
+            return random_access(random);
         default:
             return Collective{.kind = static_cast<CollectiveKind>(random.whole(0, 7)),
                               .gpus = random.whole(2, 16),
@@ -187,6 +198,14 @@ struct Grow {
         return one(op, "elements", &Elementwise::elements);
     }
     Larger operator()(const Copy& op) const { return one(op, "elements", &Copy::elements); }
+    Larger operator()(const Access& op) const {
+        Larger larger = one(op, "elements", &Access::elements);
+        const bool most = op.degree >= 16;  // twice that must stay within a warp
+        if (op.pattern != AccessPattern::misaligned && !most) {
+            grow(larger, op, "degree", &Access::degree);
+        }
+        return larger;
+    }
     Larger operator()(const Collective& op) const { return one(op, "bytes", &Collective::bytes); }
     Larger operator()(const RowWise& op) const { return matrix(op); }
     Larger operator()(const Transpose& op) const { return matrix(op); }
@@ -235,6 +254,10 @@ struct Describe {
     void operator()(const Copy& op) const { out << " elements=" << op.elements; }
     void operator()(const Gather& op) const {
         out << " rows=" << op.rows << " cols=" << op.cols << " table_rows=" << op.table_rows;
+    }
+    void operator()(const Access& op) const {
+        out << " pattern=" << name_of(op.pattern) << " elements=" << op.elements << " "
+            << degree_name(op.pattern) << "=" << op.degree;
     }
     void operator()(const Collective& op) const {
         out << " gpus=" << op.gpus << " bytes=" << op.bytes;

@@ -17,7 +17,7 @@ std::string sample_of(const FieldInfo& info) {
         {"a_layout", "column"},  {"b_layout", "column"},    {"epilogue", "bias_gelu"},
         {"expr", "gelu(x + b)"}, {"vectors", "b"},          {"scalars", "s"},
         {"impl", "unfused"},     {"direction", "backward"}, {"tile", "128x256x64"},
-        {"l2", "cold"},          {"launch", "graph"}};
+        {"l2", "cold"},          {"launch", "graph"},       {"pattern", "divergent"}};
     if (info.kind == FieldKind::count) return "48";
     if (info.kind == FieldKind::flag) return "1";
     return words.at(info.name);
@@ -94,6 +94,9 @@ TEST_CASE("every word of an enumeration returns", "[fields]") {
         CHECK(returns(Field::epilogue, word));
     }
     for (const char* word : {"kernel", "graph", "stream"}) CHECK(returns(Field::launch, word));
+    for (const char* word : {"strided", "misaligned", "divergent", "bank_conflict"}) {
+        CHECK(returns(Field::pattern, word));
+    }
     for (const char* word : {"warm", "cold"}) CHECK(returns(Field::l2, word));
     for (const char* word : {"64x32", "1x1", "4096x4096x4096"}) CHECK(returns(Field::tile, word));
 }

@@ -43,6 +43,7 @@ TEST_CASE("shapes start at one", "[operation]") {
         CHECK(names(Transpose{.rows = 1, .cols = bad}, "cols"));
         CHECK(names(Copy{.elements = bad}, "elements"));
         CHECK(names(Gather{.rows = 1, .cols = 1, .table_rows = bad}, "table_rows"));
+        CHECK(names(Access{.elements = bad}, "elements"));
         CHECK(names(Collective{.bytes = bad}, "bytes"));
         CHECK(names(Elementwise{.expression = parse_expression("x"), .elements = bad}, "elements"));
         for (const auto field : {&Attention::batch, &Attention::heads, &Attention::kv_heads,

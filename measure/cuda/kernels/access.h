@@ -2,57 +2,48 @@
 // shared memory, divergent branches.
 //
 // Method: each kernel does one thing badly by a known amount and everything else well.
-//   StridedRead     reads `words` 32-bit words, word i at i x stride; 8 loads in flight per thread;
-//   sum modulo 2^32 MisalignedRead  reads `words` consecutive words from word `offset` on, so a
-//   warp's 128 bytes straddle a line BankConflict    every lane reads shared word lane x stride
-//   (plus a moving row), a conflict of degree gcd(stride, 32) Divergence      lanes take one of
-//   `paths` code paths (lane modulo paths), each the same number of FMA
+//   WordRead      word i at offset + i x stride; 8 loads in flight per thread, past L1; each block
+//                 sums its words modulo 2^32
+//   BankConflict  a warp reads 32 words of shared memory, `ways` of them from each bank it uses
+//   Divergence    neighbouring threads take one of `paths` code paths in turn, each `steps` FMA
 //
-// Example: StridedRead{.source = d, .partial_sums = p, .words = n, .stride = 4}: 8 useful of each
-// 32 bytes moved Units: words of 4 bytes. The strided source holds words x stride words, the
-// misaligned one offset + words. Limits: stride 1 to 32 (std::invalid_argument), paths a power of
-// two up to 32. Bytes below sector size are counted as sectors.
+// Example: WordRead{.source = d, .partial_sums = p, .words = n, .stride = 8} moves 32 bytes for
+// each word of 4.
+// Units: words; the source holds offset + (words - 1) x stride + 1 of them.
+// Limits: words of 1, 2, 4 or 8 bytes; ways and paths 1 to 32 (std::invalid_argument).
 #pragma once
 
 #include <cstdint>
 
-#include "measure/cuda/kernels/clock_span.h"
 #include "measure/cuda/kernels/work.h"
 
 namespace ridge::measure::cuda {
 
-struct StridedRead {
-    const std::uint32_t* source = nullptr;
+struct WordRead {
+    const void* source = nullptr;           // 128-byte aligned
     std::uint32_t* partial_sums = nullptr;  // one per block
     std::int64_t words = 0;
-    int stride = 1;
-};
-
-struct MisalignedRead {
-    const std::uint32_t* source = nullptr;  // 128-byte aligned
-    std::uint32_t* partial_sums = nullptr;
-    std::int64_t words = 0;
-    int offset = 0;  // words
+    std::int64_t stride = 1;
+    std::int64_t offset = 0;
+    int word_bytes = 4;
 };
 
 struct BankConflict {
-    std::uint32_t* partial_sums = nullptr;
-    ClockSpan* spans = nullptr;  // one per block, or null
-    int stride = 1;
-    int iterations = 256;
+    std::uint32_t* partial_sums = nullptr;  // one per block
+    std::int64_t words = 0;                 // read by all threads together
+    int ways = 1;
     int multiprocessors = 132;
 };
 
 struct Divergence {
     float* output = nullptr;  // one per thread
-    ClockSpan* spans = nullptr;
+    std::int64_t elements = 0;
     int paths = 1;
-    int iterations = 256;  // FMA per path and thread
-    int multiprocessors = 132;
+    int steps = 512;  // FMA per path and thread
 };
 
-inline constexpr int bank_conflict_rows =
-    256;  // x 32 words of shared memory, and 8 rows more; word i holds hash_word(i)
+inline constexpr int read_tile = 2048;    // words of one block of a WordRead
+inline constexpr int shared_tile = 4096;  // words that a block of a BankConflict reads at once
 
 // Factor and term of the FMA that path `path` iterates from x = 1.
 [[nodiscard]] __host__ __device__ constexpr float path_factor(int path) {
@@ -62,29 +53,25 @@ inline constexpr int bank_conflict_rows =
     return 0.25F + static_cast<float>(path) / 64.0F;
 }
 
-// Shared word that `lane` of warp `warp` reads in load `load` (0 .. 8 iterations - 1) of a
-// BankConflict.
-[[nodiscard]] __host__ __device__ constexpr int conflict_word(int lane, int warp, int load,
-                                                              int stride) {
-    return (lane * stride + (warp + load / 8 * 8) * 32) % (bank_conflict_rows * 32) + load % 8 * 32;
+// Shared word that thread `thread` reads in load `load` (0 to 7) of tile `tile`; it holds
+// hash_word of its index (on_chip.h).
+[[nodiscard]] __host__ __device__ constexpr int conflict_word(int thread, std::int64_t tile,
+                                                              int load, int ways) {
+    const int lane = thread % 32;
+    const int row = (thread / 32 + static_cast<int>(tile % 8) * 8) % 64;
+    return (lane % ways + row + load) * 32 + lane / ways;
 }
 
-// 32-byte sectors that the reads touch.
-[[nodiscard]] std::int64_t sectors_of(const StridedRead& read);
-[[nodiscard]] std::int64_t sectors_of(
-    const MisalignedRead& read);  // per warp request, so straddled sectors count twice
+// What a word adds to the sum: its bits, the upper half of 8 bytes added to the lower.
+[[nodiscard]] __host__ __device__ constexpr std::uint32_t folded(std::uint64_t word) {
+    return static_cast<std::uint32_t>(word) + static_cast<std::uint32_t>(word >> 32);
+}
 
-[[nodiscard]] Launch launch_of(const StridedRead& read);
-[[nodiscard]] Launch launch_of(const MisalignedRead& read);
+[[nodiscard]] Launch launch_of(const WordRead& read);
 [[nodiscard]] Launch launch_of(const BankConflict& conflict);
 [[nodiscard]] Launch launch_of(const Divergence& divergence);
-[[nodiscard]] KernelGeometry geometry_of(const StridedRead& read);
-[[nodiscard]] KernelGeometry geometry_of(const MisalignedRead& read);
+[[nodiscard]] KernelGeometry geometry_of(const WordRead& read);
 [[nodiscard]] KernelGeometry geometry_of(const BankConflict& conflict);
 [[nodiscard]] KernelGeometry geometry_of(const Divergence& divergence);
-[[nodiscard]] KernelWork work_of(const StridedRead& read);
-[[nodiscard]] KernelWork work_of(const MisalignedRead& read);
-[[nodiscard]] KernelWork work_of(const BankConflict& conflict);
-[[nodiscard]] KernelWork work_of(const Divergence& divergence);
 
 }  // namespace ridge::measure::cuda

@@ -4,7 +4,7 @@
 // Method: block 32 x 32 threads, one element of C each. Per step of 32 along k every thread loads
 // one element of A and of B, and reads 64 from shared memory: global traffic falls by 32 against
 // matmul_coalesced, and shared-memory bandwidth becomes the bound.
-#include "measure/cuda/kernels/matmul.h"
+#include "measure/cuda/kernels/matmul_elements.cuh"
 
 namespace ridge::measure::cuda {
 namespace {
@@ -37,34 +37,17 @@ __global__ void __launch_bounds__(tile* tile)
     if (row < m && column < n) c[(batch * m + row) * n + column] = sum;
 }
 
-dim3 grid_of(const MatmulProblem& p) {
-    return {static_cast<unsigned>(ceil_div(p.m, tile)), static_cast<unsigned>(ceil_div(p.n, tile)),
-            static_cast<unsigned>(p.batch)};
-}
+constexpr ElementKernel kernel{
+    "matmul_shared_tiled", matmul_shared_tiled_kernel, tile, tile, tile, tile, tile};
 
 }  // namespace
 
 KernelGeometry matmul_shared_tiled_geometry(const MatmulProblem& p) {
-    const dim3 grid = grid_of(p);
-    return {.tile_m = tile,
-            .tile_n = tile,
-            .tile_k = tile,
-            .threads = tile * tile,
-            .blocks = static_cast<std::int64_t>(grid.x) * grid.y * grid.z,
-            .function = reinterpret_cast<const void*>(matmul_shared_tiled_kernel)};
+    return geometry_of(kernel, p);
 }
 
 Launch matmul_shared_tiled(const MatmulProblem& p) {
-    require_matmul("matmul_shared_tiled", p, false);
-    if (ceil_div(p.n, tile) > 65535)
-        throw std::runtime_error("matmul_shared_tiled: n must be at most 2097120");
-    const LaunchShape shape{.grid = grid_of(p), .block = dim3(tile, tile)};
-    return [=](cudaStream_t stream) {
-        launch_kernel("matmul_shared_tiled", matmul_shared_tiled_kernel, shape, stream,
-                      static_cast<const float*>(p.a), static_cast<const float*>(p.b),
-                      static_cast<float*>(p.c), static_cast<int>(p.m), static_cast<int>(p.n),
-                      static_cast<int>(p.k));
-    };
+    return launch_of(kernel, p);
 }
 
 }  // namespace ridge::measure::cuda

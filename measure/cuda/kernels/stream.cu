@@ -142,54 +142,37 @@ __global__ void triad_kernel(uint4* __restrict__ a, const uint4* __restrict__ b,
     }
 }
 
-template <int value>
-using Unroll = std::integral_constant<int, value>;
-template <CacheHint value>
-using Hint = std::integral_constant<CacheHint, value>;
+template <auto value>
+using Constant = std::integral_constant<decltype(value), value>;
+
+// Calls `visit` with the one of the constants that `value` equals.
+template <auto first, auto... rest, typename Value, typename Visit>
+Launch with_one_of(Value value, const char* otherwise, Visit visit) {
+    if (value == first) return visit(Constant<first>{});
+    if constexpr (sizeof...(rest) > 0) {
+        return with_one_of<rest...>(value, otherwise, visit);
+    } else {
+        throw std::invalid_argument(otherwise);
+    }
+}
 
 template <typename Visit>
 Launch with_unroll(const StreamPlan& plan, Visit visit) {
-    switch (plan.unroll) {
-        case 1:
-            return visit(Unroll<1>{});
-        case 2:
-            return visit(Unroll<2>{});
-        case 4:
-            return visit(Unroll<4>{});
-        case 8:
-            return visit(Unroll<8>{});
-        default:
-            throw std::invalid_argument("stream: unroll must be 1, 2, 4 or 8");
-    }
+    return with_one_of<1, 2, 4, 8>(plan.unroll, "stream: unroll must be 1, 2, 4 or 8", visit);
 }
 
 template <typename Visit>
 Launch with_load_hint(const StreamPlan& plan, Visit visit) {
-    switch (plan.load_hint) {
-        case CacheHint::cached:
-            return visit(Hint<CacheHint::cached>{});
-        case CacheHint::streaming:
-            return visit(Hint<CacheHint::streaming>{});
-        case CacheHint::l2_only:
-            return visit(Hint<CacheHint::l2_only>{});
-        case CacheHint::sector_prefetch:
-            return visit(Hint<CacheHint::sector_prefetch>{});
-    }
-    throw std::invalid_argument("stream: unknown load hint");
+    using enum CacheHint;
+    return with_one_of<cached, streaming, l2_only, sector_prefetch>(
+        plan.load_hint, "stream: unknown load hint", visit);
 }
 
 template <typename Visit>
 Launch with_store_hint(const StreamPlan& plan, Visit visit) {
-    switch (plan.store_hint) {
-        case CacheHint::cached:
-            return visit(Hint<CacheHint::cached>{});
-        case CacheHint::streaming:
-            return visit(Hint<CacheHint::streaming>{});
-        case CacheHint::l2_only:
-            return visit(Hint<CacheHint::l2_only>{});
-        default:
-            throw std::invalid_argument("stream: store hint must be cached, streaming or l2_only");
-    }
+    using enum CacheHint;
+    return with_one_of<cached, streaming, l2_only>(
+        plan.store_hint, "stream: store hint must be cached, streaming or l2_only", visit);
 }
 
 template <typename Visit>
@@ -217,6 +200,14 @@ KernelGeometry geometry(std::int64_t bytes, const StreamPlan& plan, int arrays_r
     return {.threads = plan.threads,
             .blocks = persistent == 0 ? tiles : std::min(tiles, persistent),
             .bytes_in_flight_per_thread = 16 * plan.unroll * arrays_read};
+}
+
+template <typename... Parameters, typename... Arguments>
+Launch enqueue(const char* name, void (*kernel)(Parameters...), const KernelGeometry& geometry,
+               Arguments... arguments) {
+    const LaunchShape shape{.grid = static_cast<unsigned>(geometry.blocks),
+                            .block = static_cast<unsigned>(geometry.threads)};
+    return [=](cudaStream_t stream) { launch_kernel(name, kernel, shape, stream, arguments...); };
 }
 
 }  // namespace
@@ -251,55 +242,39 @@ KernelWork work_of(const StreamTriad& triad) {
 
 Launch launch_of(const StreamRead& read) {
     check(read.bytes, read.plan);
-    const unsigned blocks = static_cast<unsigned>(geometry_of(read).blocks);
     return with_unroll(read.plan, [&](auto unroll) {
-        return with_load_hint(read.plan, [&](auto hint) -> Launch {
-            return [=](cudaStream_t stream) {
-                read_kernel<unroll(), hint()><<<blocks, read.plan.threads, 0, stream>>>(
-                    static_cast<const uint4*>(read.source), read.partial_sums, read.bytes);
-                check(cudaGetLastError(), "stream read");
-            };
+        return with_load_hint(read.plan, [&](auto hint) {
+            return enqueue("stream read", read_kernel<unroll(), hint()>, geometry_of(read),
+                           static_cast<const uint4*>(read.source), read.partial_sums, read.bytes);
         });
     });
 }
 
 Launch launch_of(const StreamWrite& write) {
     check(write.bytes, write.plan);
-    const unsigned blocks = static_cast<unsigned>(geometry_of(write).blocks);
     return with_unroll(write.plan, [&](auto unroll) {
-        return with_store_hint(write.plan, [&](auto hint) -> Launch {
-            return [=](cudaStream_t stream) {
-                write_kernel<unroll(), hint()><<<blocks, write.plan.threads, 0, stream>>>(
-                    static_cast<uint4*>(write.destination), write.bytes, write.word);
-                check(cudaGetLastError(), "stream write");
-            };
+        return with_store_hint(write.plan, [&](auto hint) {
+            return enqueue("stream write", write_kernel<unroll(), hint()>, geometry_of(write),
+                           static_cast<uint4*>(write.destination), write.bytes, write.word);
         });
     });
 }
 
 Launch launch_of(const StreamCopy& copy) {
     check(copy.bytes, copy.plan);
-    const unsigned blocks = static_cast<unsigned>(geometry_of(copy).blocks);
-    return with_plan(copy.plan, [&](auto unroll, auto load, auto store) -> Launch {
-        return [=](cudaStream_t stream) {
-            copy_kernel<unroll(), load(), store()><<<blocks, copy.plan.threads, 0, stream>>>(
-                static_cast<const uint4*>(copy.source), static_cast<uint4*>(copy.destination),
-                copy.bytes);
-            check(cudaGetLastError(), "stream copy");
-        };
+    return with_plan(copy.plan, [&](auto unroll, auto load, auto store) {
+        return enqueue("stream copy", copy_kernel<unroll(), load(), store()>, geometry_of(copy),
+                       static_cast<const uint4*>(copy.source),
+                       static_cast<uint4*>(copy.destination), copy.bytes);
     });
 }
 
 Launch launch_of(const StreamTriad& triad) {
     check(triad.bytes, triad.plan);
-    const unsigned blocks = static_cast<unsigned>(geometry_of(triad).blocks);
-    return with_plan(triad.plan, [&](auto unroll, auto load, auto store) -> Launch {
-        return [=](cudaStream_t stream) {
-            triad_kernel<unroll(), load(), store()><<<blocks, triad.plan.threads, 0, stream>>>(
-                reinterpret_cast<uint4*>(triad.a), reinterpret_cast<const uint4*>(triad.b),
-                reinterpret_cast<const uint4*>(triad.c), triad.scale, triad.bytes);
-            check(cudaGetLastError(), "stream triad");
-        };
+    return with_plan(triad.plan, [&](auto unroll, auto load, auto store) {
+        return enqueue("stream triad", triad_kernel<unroll(), load(), store()>, geometry_of(triad),
+                       reinterpret_cast<uint4*>(triad.a), reinterpret_cast<const uint4*>(triad.b),
+                       reinterpret_cast<const uint4*>(triad.c), triad.scale, triad.bytes);
     });
 }
 

@@ -1,5 +1,5 @@
-// Operands for the tensor ceilings: pseudo-random normal values (or zeros) packed as words of the
-// element type.
+// What both tensor ceilings share: operands, pseudo-random normal values (or zeros) packed as words
+// of the element type, and the choice of the kernel by type.
 //
 // Method: a 32-bit mixing hash of the word's index gives four uniform numbers whose centred sum is
 // close to normal with standard deviation 1 (Irwin-Hall); tfloat32 keeps float32 bits, int8 is
@@ -11,6 +11,8 @@
 #include <cuda_fp8.h>
 
 #include <cstdint>
+#include <stdexcept>
+#include <type_traits>
 
 #include "measure/cuda/kernels/tensor_peak.h"
 
@@ -55,6 +57,28 @@ __device__ __forceinline__ std::uint32_t operand_word(std::uint32_t index, Opera
     for (int i = 0; i < 32 / bits; ++i)
         word |= operand_bits<Type>(normal_value(index * 4 + i)) << (i * bits % 32);
     return word;
+}
+
+// Calls `build` with the element type as a constant, for the types that the tensor cores take here.
+template <typename Build>
+TensorPeak for_tensor_type(ElementType type, Build build) {
+    switch (type) {
+        case ElementType::bfloat16:
+            return build(std::integral_constant<ElementType, ElementType::bfloat16>{});
+        case ElementType::float16:
+            return build(std::integral_constant<ElementType, ElementType::float16>{});
+        case ElementType::tfloat32:
+            return build(std::integral_constant<ElementType, ElementType::tfloat32>{});
+        case ElementType::int8:
+            return build(std::integral_constant<ElementType, ElementType::int8>{});
+        case ElementType::float8_e4m3:
+            return build(std::integral_constant<ElementType, ElementType::float8_e4m3>{});
+        default:
+            break;
+    }
+    throw std::runtime_error(
+        "tensor_peak: the tensor cores take bfloat16, float16, tfloat32, float8_e4m3 and int8 "
+        "here");
 }
 
 }  // namespace ridge::measure::cuda

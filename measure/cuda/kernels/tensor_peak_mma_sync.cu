@@ -99,28 +99,13 @@ std::int64_t tensor_peak_sink_elements(int multiprocessors) {
 }
 
 TensorPeak tensor_peak_mma_sync(const TensorPeakProblem& p, int multiprocessors) {
-    switch (p.type) {
-        case ElementType::bfloat16:
-            return build<ElementType::bfloat16>(p, multiprocessors);
-        case ElementType::float16:
-            return build<ElementType::float16>(p, multiprocessors);
-        case ElementType::tfloat32:
-            return build<ElementType::tfloat32>(p, multiprocessors);
-        case ElementType::int8:
-            return build<ElementType::int8>(p, multiprocessors);
-        case ElementType::float8_e4m3: {
-            const auto limits = device_limits();
-            if (limits.compute_major * 10 + limits.compute_minor < 89)
-                throw std::runtime_error(
-                    "tensor_peak: mma.sync takes float8_e4m3 from compute capability 8.9 on");
-            return build<ElementType::float8_e4m3>(p, multiprocessors);
-        }
-        default:
-            break;
+    if (p.type == ElementType::float8_e4m3) {
+        const auto limits = device_limits();
+        if (limits.compute_major * 10 + limits.compute_minor < 89)
+            throw std::runtime_error(
+                "tensor_peak: mma.sync takes float8_e4m3 from compute capability 8.9 on");
     }
-    throw std::runtime_error(
-        "tensor_peak: the tensor cores take bfloat16, float16, tfloat32, float8_e4m3 and int8 "
-        "here");
+    return for_tensor_type(p.type, [&](auto type) { return build<type()>(p, multiprocessors); });
 }
 
 TensorPeak tensor_peak(const TensorPeakProblem& p) {

@@ -113,23 +113,7 @@ TensorPeak build(const TensorPeakProblem& p, int multiprocessors) {
 
 TensorPeak tensor_peak_wgmma(const TensorPeakProblem& p, int multiprocessors) {
     require_hopper("tensor_peak_wgmma");
-    switch (p.type) {
-        case ElementType::bfloat16:
-            return build<ElementType::bfloat16>(p, multiprocessors);
-        case ElementType::float16:
-            return build<ElementType::float16>(p, multiprocessors);
-        case ElementType::tfloat32:
-            return build<ElementType::tfloat32>(p, multiprocessors);
-        case ElementType::int8:
-            return build<ElementType::int8>(p, multiprocessors);
-        case ElementType::float8_e4m3:
-            return build<ElementType::float8_e4m3>(p, multiprocessors);
-        default:
-            break;
-    }
-    throw std::runtime_error(
-        "tensor_peak: the tensor cores take bfloat16, float16, tfloat32, float8_e4m3 and int8 "
-        "here");
+    return for_tensor_type(p.type, [&](auto type) { return build<type()>(p, multiprocessors); });
 }
 
 }  // namespace ridge::measure::cuda

@@ -1,0 +1,33 @@
+// What an access pattern moves and repeats, whatever the GPU.
+//
+//   const AccessWork eight = access_work({.pattern = AccessPattern::strided,
+//                                         .elements = 1 << 26, .degree = 8}, 32);
+//   eight.work.dram_read   // 2.147 GB: a sector of 32 bytes for each word of 4
+//   eight.useful           // 0.125
+//
+// Method: docs/model.md equations P1 to P4 (CUDA C++ programming guide: device memory accesses,
+// shared memory, control flow). A warp is 32 threads. The sums that the reading kernels keep (4
+// bytes for 2048 elements) are not counted.
+#pragma once
+
+#include <cstdint>
+
+#include "model/operation.h"
+#include "model/prediction.h"
+
+namespace ridge::model {
+
+/// FMA that each thread of a divergent branch does on its path.
+inline constexpr std::int64_t divergent_steps = 512;
+
+struct AccessWork {
+    Work work;
+    double sectors = 0.0;  ///< of one warp request (strided, misaligned)
+    double useful = 1.0;   ///< bytes asked for / bytes between L2 and the SMs
+    double passes = 1.0;   ///< times that a warp instruction is issued or its banks are read
+};
+
+/// `sector_bytes`: the smallest piece that L2 and DRAM move.
+[[nodiscard]] AccessWork access_work(const Access& op, std::int64_t sector_bytes);
+
+}  // namespace ridge::model

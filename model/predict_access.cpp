@@ -1,0 +1,204 @@
+// Predictions of access patterns: strided and misaligned reads, divergent branches, bank conflicts.
+
+#include <algorithm>
+#include <cmath>
+
+#include "hardware/checked.h"
+#include "model/access_work.h"
+#include "model/band.h"
+#include "model/combine.h"
+#include "model/footprint.h"
+#include "model/memory_model.h"
+#include "model/predict.h"
+#include "model/roofline.h"
+
+namespace ridge::model {
+namespace {
+
+// The bundled kernels (measure/cuda/kernels/access.h): threads of a block, loads of a thread in
+// flight, and warp instructions counted in their machine code.
+constexpr double read_threads = 256.0;
+constexpr double loads_in_flight = 8.0;
+constexpr double slots_per_read = 6.0;
+constexpr double chip_threads = 512.0;
+constexpr std::int64_t shared_tile = 4096;  ///< words that a block reads at once
+constexpr double slots_per_step = 1.2;      ///< of a divergent path: the FMA and its loop
+
+constexpr double fma_latency = 4.0;  ///< cycles, Volta to Hopper
+
+/// What a pattern takes on its pipes, without the launch.
+struct AccessTime {
+    KernelTime kernel;
+    Time shared{};
+};
+
+StreamKernel launched(double threads, const MemoryParameters& memory) {
+    StreamKernel kernel{.threads_per_block = threads,
+                        .blocks_per_sm = memory.threads_per_sm / threads};
+    kernel.start = memory.native.start;
+    kernel.first_load = memory.native.start > Time{};
+    return kernel;
+}
+
+AccessTime read_time(const Access& op, const AccessWork& access, L2State l2,
+                     const MemoryParameters& memory) {
+    const auto elements = static_cast<double>(op.elements);
+    StreamKernel kernel = launched(read_threads, memory);
+    kernel.bytes_per_thread = access.work.l2 / elements * loads_in_flight;
+    return {.kernel = stream_time(memory,
+                                  {.read = access.work.dram_read,
+                                   .l2_read = access.work.l2,
+                                   .slots = slots_per_read * elements,
+                                   .lanes = memory.fp32_lanes},
+                                  kernel, l2)};
+}
+
+/// Issue slots of all paths, or the chain of dependent FMA where warps are few. (eq. P3)
+AccessTime divergent_time(const Access& op, const AccessWork& access, L2State l2,
+                          const MemoryParameters& memory) {
+    const auto elements = static_cast<double>(op.elements);
+    const double steps = static_cast<double>(divergent_steps) * access.passes;
+    StreamKernel kernel = launched(chip_threads, memory);
+    kernel.first_load = false;
+    kernel.bytes_per_thread = access.work.dram_write / elements;
+    KernelTime time = stream_time(memory,
+                                  {.write = access.work.dram_write,
+                                   .l2_write = access.work.l2,
+                                   .slots = slots_per_step * steps * elements,
+                                   .lanes = memory.fp32_lanes},
+                                  kernel, l2);
+    const double rounds = std::max(1.0, time.rounds);
+    const Time chain = rounds * steps * fma_latency * units::cycle / memory.clock;
+    time.latency += chain;
+    time.total = combined({time.total, chain}, pipes);
+    return {.kernel = time};
+}
+
+/// The banks deliver a row of words for each way. (eq. P4)
+AccessTime conflict_time(const Access& op, const AccessWork& access, const Machine& machine,
+                         const MemoryParameters& memory) {
+    const auto blocks = static_cast<double>(ceil_divide(op.elements, shared_tile));
+    const double busy = std::min(1.0, blocks / memory.sm_count);
+    AccessTime time;
+    time.shared = access.work.shared * access.passes / (*machine.shared_bandwidth * busy);
+    time.kernel.latency = memory.native.start;
+    time.kernel.total = time.shared + time.kernel.latency;
+    return time;
+}
+
+AccessTime time_of(const Access& op, const AccessWork& access, const Execution& execution,
+                   const Machine& machine) {
+    const MemoryParameters& memory = *machine.memory;
+    switch (op.pattern) {
+        case AccessPattern::divergent:
+            return divergent_time(op, access, execution.l2, memory);
+        case AccessPattern::bank_conflict:
+            return conflict_time(op, access, machine, memory);
+        default:
+            return read_time(op, access, execution.l2, memory);
+    }
+}
+
+void add_term(Prediction& prediction, Resource resource, Time time, double amount) {
+    if (time <= Time{}) return;
+    prediction.terms.push_back(
+        {.resource = resource, .time = time, .amount = amount, .rate = amount / time.base()});
+}
+
+/// Replaces the roofline's terms and time.
+void settle(Prediction& prediction, const AccessTime& time, const Execution& execution,
+            const MemoryParameters& memory) {
+    const KernelTime& kernel = time.kernel;
+    const Time launch = launch_time(memory, kernel.total, 1.0, execution.launch, Caller::native);
+    const Work& work = prediction.work;
+    prediction.terms = {};
+    add_term(prediction, Resource::fma, kernel.fma, work.fma.base());
+    add_term(prediction, Resource::dram, kernel.dram,
+             (kernel.dram_read + kernel.dram_write).base());
+    add_term(prediction, Resource::l2, kernel.l2, kernel.l2_traffic.base());
+    add_term(prediction, Resource::shared, time.shared, work.shared.base());
+    add_term(prediction, Resource::latency, kernel.latency, 0.0);
+    add_term(prediction, Resource::launch, launch, 0.0);
+    prediction.time = kernel.total + launch;
+    settle_limiter(prediction);
+    apply_band(prediction, BandClass::access, memory.streams, Validity::extrapolated);
+}
+
+/// The roofline with its pipes used `passes` times, for a device without a memory model.
+void settle_roofline(Prediction& prediction, const Execution& execution, const Machine& machine) {
+    prediction.time = std::max(prediction.time, prediction.lower_bound + machine.kernel_floor) +
+                      launch_gaps(machine, execution.launch, 1);
+    prediction.low = prediction.lower_bound;
+    prediction.high = 2.0 * prediction.time;
+    prediction.note(NoteCode::roofline_only);
+}
+
+/// What no run beats: whole sectors from DRAM, each pass over the banks or the pipe. (R7, P1 to P4)
+Time least_time(const AccessWork& access, const Machine& machine, L2State l2) {
+    Work moved = access.work;
+    moved.compulsory_read = moved.dram_read;
+    Time least = memory_bound_time(moved, machine, l2);
+    const Roofs roofs = roofs_of(machine, DataType::fp32);
+    if (access.work.fma > Flop{} && roofs.vector) {
+        least = std::max(least, access.passes * (access.work.fma / *roofs.vector));
+    }
+    if (access.work.shared > Bytes{} && roofs.shared) {
+        least = std::max(least, access.passes * (access.work.shared / *roofs.shared));
+    }
+    return least;
+}
+
+/// Why this machine has no answer; empty when it has.
+std::string missing_for(const Access& op, const Machine& machine) {
+    if (machine.compute_capability == 0) {
+        return "access patterns are counted for warps of 32 threads; " + machine.name + " has none";
+    }
+    const Bandwidth shared = machine.shared_bandwidth.value_or(Bandwidth{});
+    if (op.pattern == AccessPattern::bank_conflict && shared <= Bandwidth{}) {
+        return "the description of " + machine.name +
+               " has no bandwidth of its shared memory (shared.bytes_per_clock, clock.boost)";
+    }
+    const FlopRate vector = machine.vector_peak(DataType::fp32).value_or(FlopRate{});
+    if (op.pattern == AccessPattern::divergent && vector <= FlopRate{}) {
+        return "the description of " + machine.name + " has no fp32 rate (rate.fma.fp32)";
+    }
+    return {};
+}
+
+void add_notes(Prediction& prediction, const AccessWork& access, const Machine& machine) {
+    const Bytes moved = access.work.dram();
+    if (access.useful < 1.0) {
+        prediction.note(NoteCode::whole_sectors, access.sectors, access.useful);
+    }
+    if (access.passes > 1.0) prediction.note(NoteCode::serialised, access.passes);
+    if (moved > Bytes{} && machine.l2_size && moved * 2.0 <= *machine.l2_size) {
+        prediction.note(NoteCode::l2_resident, moved.base(), machine.l2_size->base());
+    }
+}
+
+}  // namespace
+
+Outcome predict(const Access& op, const Execution& execution, const Machine& machine) {
+    const Implementation implementation = execution.implementation;
+    if (implementation != Implementation::automatic && implementation != Implementation::library) {
+        return NotModelled{"impl " + std::string(name_of(implementation)) +
+                           " is not an implementation of access"};
+    }
+    if (std::string missing = missing_for(op, machine); !missing.empty()) {
+        return NotModelled{std::move(missing)};
+    }
+    const AccessWork access = access_work(op, machine.dram_sector);
+    Prediction prediction = roofline(access.work, roofs_of(machine, op.type), machine);
+    prediction.implementation = Implementation::library;
+    prediction.lower_bound = least_time(access, machine, execution.l2);
+    if (machine.memory) {
+        settle(prediction, time_of(op, access, execution, machine), execution, *machine.memory);
+    } else {
+        settle_roofline(prediction, execution, machine);
+    }
+    prediction.footprint = footprint(op, Implementation::library, Pass::inference).total();
+    add_notes(prediction, access, machine);
+    return prediction;
+}
+
+}  // namespace ridge::model

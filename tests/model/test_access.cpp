@@ -1,0 +1,224 @@
+// Access patterns: sectors, wavefronts and passes worked by hand, and what follows for the time.
+#include <string>
+
+#include "hardware/catalogue.h"
+#include "hardware/error.h"
+#include "model/access_work.h"
+#include "model/advice.h"
+#include "model/explain.h"
+#include "model/fields.h"
+#include "model/footprint.h"
+#include "model/predict.h"
+#include "tests/catch.h"
+
+namespace ridge::model {
+namespace {
+
+constexpr std::int64_t sector = 32;
+constexpr std::int64_t elements = 1 << 26;
+
+const Machine& h200() {
+    static const Machine machine = make_machine(hardware::Catalogue::embedded().at("h200-sxm"));
+    return machine;
+}
+
+Access access(AccessPattern pattern, std::int64_t degree, DataType type = DataType::fp32) {
+    return {.pattern = pattern, .elements = elements, .degree = degree, .type = type};
+}
+
+Prediction predicted(const Access& op, L2State l2 = L2State::cold, const Machine& on = h200()) {
+    validate(op);
+    return std::get<Prediction>(predict(op, {.l2 = l2}, on));
+}
+
+double microseconds(const Access& op) {
+    return predicted(op).time.in(units::us);
+}
+
+std::string problem_of(std::string_view text) {
+    try {
+        const OperationText parsed = parse_operation(text);
+        static_cast<void>(make_operation(parsed.kind, parsed.parameters));
+    } catch (const InputError& error) {
+        return error.what();
+    }
+    return {};
+}
+
+}  // namespace
+
+TEST_CASE("a strided warp touches min(32, 4 s) sectors of 4-byte words", "[access]") {
+    for (const std::int64_t stride : {1, 2, 3, 5, 7, 8, 9, 16, 32, 1000}) {
+        INFO("stride " << stride);
+        const AccessWork work = access_work(access(AccessPattern::strided, stride), sector);
+        const auto sectors = static_cast<double>(std::min<std::int64_t>(32, 4 * stride));
+        CHECK(work.sectors == sectors);
+        CHECK(work.useful == Approx(4.0 / sectors));
+        CHECK(work.work.dram_read.base() == Approx(elements / 32.0 * sectors * 32.0));
+        CHECK(work.work.l2 == work.work.dram_read);
+        CHECK(work.work.compulsory_read.base() == 4.0 * elements);
+    }
+    // Two bytes: half of a sector is the seventeenth word's at stride 8. Eight bytes: 8 sectors.
+    CHECK(access_work(access(AccessPattern::strided, 8, DataType::bf16), sector).sectors == 16);
+    CHECK(access_work(access(AccessPattern::strided, 1, DataType::fp64), sector).sectors == 8);
+    CHECK(access_work(access(AccessPattern::strided, 4, DataType::fp64), sector).sectors == 32);
+    CHECK(access_work(access(AccessPattern::strided, 1, DataType::int8), sector).sectors == 1);
+}
+
+TEST_CASE("a misaligned warp straddles one sector more, which DRAM reads once", "[access]") {
+    for (const std::int64_t offset : {0, 1, 7, 8, 15, 16, 31, 1024}) {
+        INFO("offset " << offset);
+        const AccessWork work = access_work(access(AccessPattern::misaligned, offset), sector);
+        CHECK(work.sectors == (offset % 8 == 0 ? 4.0 : 5.0));
+        CHECK(work.useful == Approx(offset % 8 == 0 ? 1.0 : 0.8));
+        CHECK(work.work.dram_read.base() == 4.0 * elements);
+    }
+    CHECK(access_work(access(AccessPattern::misaligned, 1, DataType::fp64), sector).sectors == 9);
+    CHECK(access_work(access(AccessPattern::misaligned, 16, DataType::bf16), sector).sectors == 2);
+    CHECK(access_work(access(AccessPattern::misaligned, 1, DataType::bf16), sector).sectors == 3);
+}
+
+TEST_CASE("branches and banks take as many passes as paths and ways", "[access]") {
+    const AccessWork split = access_work(access(AccessPattern::divergent, 5), sector);
+    CHECK(split.passes == 5.0);
+    CHECK(split.work.fma.base() == 1024.0 * elements);  // 512 FMA, whatever the path
+    CHECK(split.work.dram_write.base() == 4.0 * elements);
+    const AccessWork banks = access_work(access(AccessPattern::bank_conflict, 16), sector);
+    CHECK(banks.passes == 16.0);
+    CHECK(banks.work.shared.base() == 4.0 * elements);
+    CHECK(banks.work.dram() == Bytes{});
+}
+
+TEST_CASE("strides cost DRAM time until a sector holds one word", "[access]") {
+    const double row = microseconds(access(AccessPattern::strided, 1));
+    CHECK(row > 4.0 * elements / 4.8e12 * 1e6);
+    CHECK(microseconds(access(AccessPattern::strided, 2)) == Approx(2.0 * row).epsilon(0.15));
+    CHECK(microseconds(access(AccessPattern::strided, 8)) == Approx(8.0 * row).epsilon(0.15));
+    const double sparse = microseconds(access(AccessPattern::strided, 8));
+    CHECK(microseconds(access(AccessPattern::strided, 64)) == Approx(sparse));
+    CHECK(predicted(access(AccessPattern::strided, 8)).limiter == Resource::dram);
+}
+
+TEST_CASE("misalignment costs the L2, not DRAM", "[access]") {
+    const double aligned = microseconds(access(AccessPattern::misaligned, 0));
+    const double shifted = microseconds(access(AccessPattern::misaligned, 1));
+    CHECK(shifted >= aligned);
+    CHECK(shifted < 1.1 * aligned);
+    CHECK(microseconds(access(AccessPattern::misaligned, 8)) == Approx(aligned));
+
+    Access small = access(AccessPattern::misaligned, 0);
+    small.elements = 1 << 21;
+    Access small_shifted = small;
+    small_shifted.degree = 1;
+    const Prediction in_l2 = predicted(small, L2State::warm);
+    CHECK(predicted(small_shifted, L2State::warm).work.l2 / in_l2.work.l2 == Approx(1.25));
+    CHECK(predicted(small_shifted, L2State::warm).time > in_l2.time);
+}
+
+TEST_CASE("times of branches and conflicts grow with their degree", "[access]") {
+    for (const AccessPattern pattern : {AccessPattern::divergent, AccessPattern::bank_conflict}) {
+        const double one = microseconds(access(pattern, 1));
+        for (const std::int64_t degree : {2, 3, 8, 32}) {
+            INFO(name_of(pattern) << " " << degree);
+            const double ratio = microseconds(access(pattern, degree)) / one;
+            CHECK(ratio == Approx(static_cast<double>(degree)).epsilon(0.12));
+        }
+    }
+    // 2^26 words of 4 bytes at 128 bytes per clock and multiprocessor.
+    const double least = 4.0 * elements / h200().shared_bandwidth->base() * 1e6;
+    CHECK(microseconds(access(AccessPattern::bank_conflict, 1)) == Approx(least).epsilon(0.1));
+}
+
+TEST_CASE("few elements wait for one multiprocessor and its latency", "[access]") {
+    Access chain{.pattern = AccessPattern::divergent, .elements = 32, .degree = 4};
+    // One warp: four chains of 512 dependent FMA, four cycles each.
+    const double cycles = 4.0 * 512 * 4;
+    CHECK(predicted(chain).time.base() >= cycles / h200().boost_clock.base());
+    Access bank{.pattern = AccessPattern::bank_conflict, .elements = 4096, .degree = 32};
+    const Prediction one = predicted(bank);
+    bank.elements = 4096 * h200().sm_count;
+    CHECK(predicted(bank).time.base() == Approx(one.time.base()));
+}
+
+TEST_CASE("the best case is advised with its factor", "[access]") {
+    const Access op = access(AccessPattern::strided, 8);
+    const Prediction now = predicted(op);
+    const auto advice = advise(op, {.l2 = L2State::cold}, now, h200());
+    REQUIRE(advice.size() == 1);
+    CHECK(advice.front().change == "change stride from 8 to 1");
+    CHECK(advice.front().speed_up == Approx(now.time / advice.front().time));
+    CHECK(advice.front().speed_up > 7.0);
+    CHECK(advise(access(AccessPattern::strided, 1), {}, now, h200()).empty());
+
+    bool told = false;
+    for (const std::string& line : explain(op, now, h200())) {
+        told = told || line.find("32 sectors: 12.5 %") != std::string::npos;
+    }
+    CHECK(told);
+}
+
+TEST_CASE("a machine without the numbers says so", "[access]") {
+    const hardware::Catalogue catalogue = hardware::Catalogue::embedded();
+    const auto reason = [](const Access& op, const Machine& machine) {
+        const Outcome outcome = predict(op, {}, machine);
+        const auto* refused = std::get_if<NotModelled>(&outcome);
+        return refused == nullptr ? std::string() : refused->reason;
+    };
+    const Access strided = access(AccessPattern::strided, 2);
+    CHECK(reason(strided, make_machine(catalogue.at("tpu-v4"))).find("warps") != std::string::npos);
+    CHECK(reason(strided, make_machine(catalogue.at("mi300x"))).find("warps") != std::string::npos);
+    Machine bare = h200();
+    bare.shared_bandwidth.reset();
+    CHECK(reason(access(AccessPattern::bank_conflict, 2), bare).find("shared.bytes_per_clock") !=
+          std::string::npos);
+    CHECK(reason(strided, bare).empty());
+    // Without a memory model there is the roofline, with every pass.
+    bare = h200();
+    bare.memory.reset();
+    const Prediction plain = predicted(access(AccessPattern::bank_conflict, 8), {}, bare);
+    CHECK(plain.confidence == Confidence::roofline);
+    CHECK(plain.time >= 8.0 * (4.0 * elements * units::B / *bare.shared_bandwidth));
+    const Outcome eager = predict(strided, {.implementation = Implementation::eager}, h200());
+    CHECK(std::holds_alternative<NotModelled>(eager));
+}
+
+TEST_CASE("the degree goes by the name of its pattern", "[access]") {
+    const auto parsed = [](std::string_view text) {
+        const OperationText words = parse_operation(text);
+        return std::get<Access>(make_operation(words.kind, words.parameters));
+    };
+    CHECK(parsed("access pattern=strided elements=10 stride=3").degree == 3);
+    CHECK(parsed("access pattern=misaligned elements=10 offset=5 dtype=bf16").degree == 5);
+    CHECK(parsed("access pattern=divergent elements=10 paths=32").degree == 32);
+    CHECK(parsed("access pattern=bank_conflict elements=10 ways=7").degree == 7);
+    CHECK(parsed("access pattern=misaligned elements=10").degree == 0);
+    CHECK(parsed("access pattern=divergent elements=10").degree == 1);
+    CHECK(parsed("access pattern=strided elements=10").type == DataType::fp32);
+
+    const auto complains = [](std::string_view text, std::string_view part) {
+        INFO(text << ": " << problem_of(text));
+        CHECK(problem_of(text).find(part) != std::string::npos);
+    };
+    complains("access elements=10", "pattern is missing");
+    complains("access pattern=strided", "elements is missing");
+    complains("access pattern=strided elements=10 ways=2", "ways does not belong to pattern");
+    complains("access pattern=strided elements=10 stride=0", "stride must be from 1");
+    complains("access pattern=misaligned elements=10 offset=2e6", "offset must be from 0");
+    complains("access pattern=divergent elements=10 paths=33", "paths must be from 1 to 32");
+    complains("access pattern=bank_conflict elements=10 ways=0", "ways must be from 1 to 32");
+    complains("access pattern=bank_conflict elements=10 dtype=bf16", "dtype:");
+    complains("access pattern=strided elements=0", "elements must be at least 1");
+    complains("access pattern=strided elements=281474976710656 stride=1024", "too large");
+}
+
+TEST_CASE("the footprint holds what lies between the words", "[access]") {
+    const auto bytes = [](const Access& op) {
+        return footprint(op, Implementation::library, Pass::inference).total().base();
+    };
+    CHECK(bytes({.pattern = AccessPattern::strided, .elements = 10, .degree = 8}) == 4.0 * 73);
+    CHECK(bytes({.pattern = AccessPattern::misaligned, .elements = 10, .degree = 8}) == 4.0 * 18);
+    CHECK(bytes({.pattern = AccessPattern::divergent, .elements = 10, .degree = 8}) == 40.0);
+    CHECK(bytes({.pattern = AccessPattern::bank_conflict, .elements = 10, .degree = 8}) == 0.0);
+}
+
+}  // namespace ridge::model
