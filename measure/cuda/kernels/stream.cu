@@ -4,6 +4,7 @@
 // with them. The words behind the last whole vector are done by the first block, one thread each.
 #include <algorithm>
 #include <stdexcept>
+#include <string>
 #include <type_traits>
 #include <utility>
 
@@ -103,6 +104,10 @@ __global__ void copy_kernel(const uint4* __restrict__ source, uint4* __restrict_
         reinterpret_cast<std::uint32_t*>(destination)[word] =
             reinterpret_cast<const std::uint32_t*>(source)[word];
     }
+    if (const std::int64_t byte = bytes / 4 * 4 + threadIdx.x; blockIdx.x == 0 && byte < bytes) {
+        reinterpret_cast<unsigned char*>(destination)[byte] =
+            reinterpret_cast<const unsigned char*>(source)[byte];
+    }
 }
 
 __device__ __forceinline__ uint4 triad_of(uint4 b, uint4 c, float scale) {
@@ -184,9 +189,11 @@ Launch with_plan(const StreamPlan& plan, Visit visit) {
     });
 }
 
-void check(std::int64_t bytes, const StreamPlan& plan) {
-    if (bytes <= 0 || bytes % 4 != 0)
-        throw std::invalid_argument("stream: bytes must be a positive multiple of 4");
+void check(std::int64_t bytes, const StreamPlan& plan, std::int64_t multiple = 4) {
+    if (bytes <= 0 || bytes % multiple != 0) {
+        throw std::invalid_argument("stream: bytes must be a positive multiple of " +
+                                    std::to_string(multiple));
+    }
     if (plan.threads < 32 || plan.threads > 1024 || plan.threads % 32 != 0) {
         throw std::invalid_argument("stream: threads must be a multiple of 32 up to 1024");
     }
@@ -261,7 +268,7 @@ Launch launch_of(const StreamWrite& write) {
 }
 
 Launch launch_of(const StreamCopy& copy) {
-    check(copy.bytes, copy.plan);
+    check(copy.bytes, copy.plan, 1);
     return with_plan(copy.plan, [&](auto unroll, auto load, auto store) {
         return enqueue("stream copy", copy_kernel<unroll(), load(), store()>, geometry_of(copy),
                        static_cast<const uint4*>(copy.source),
