@@ -10,9 +10,9 @@
 //   const StreamRead read{.source = d, .partial_sums = p, .bytes = n, .plan = read_plan(132)};
 //   // p holds geometry_of(read).blocks words; their sum modulo 2^32 is the sum of all words of d
 //
-// Units: bytes per array, a multiple of 4 except in a copy. Arrays 16-byte aligned. std::invalid_argument otherwise.
-// Limits: counts compulsory bytes; a write allocates nothing in DRAM reads because whole sectors
-// are written.
+// Units: bytes per array, a multiple of 4 except in a copy. Arrays 16-byte aligned.
+// std::invalid_argument otherwise. Limits: counts compulsory bytes; a write allocates nothing in
+// DRAM reads because whole sectors are written.
 #pragma once
 
 #include <cstdint>
