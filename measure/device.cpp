@@ -2,6 +2,8 @@
 
 #include <array>
 
+#include "model/attention_bundled.h"
+
 namespace ridge::measure {
 namespace {
 
@@ -17,8 +19,9 @@ struct Choose {
 
     Implementation operator()(const model::Matmul&) const { return Implementation::library; }
     Implementation operator()(const model::Attention& op) const {
-        if (op.type == model::DataType::fp32) return Implementation::standard;
-        return compute_capability == 90 ? Implementation::flash3 : Implementation::flash2;
+        if (!model::bundled_attention_refusal(op).empty()) return Implementation::standard;
+        const bool tiled_on_hopper = compute_capability == 90 && !model::decodes_with_splits(op);
+        return tiled_on_hopper ? Implementation::wgmma : Implementation::mma;
     }
     Implementation operator()(const model::Elementwise&) const { return Implementation::fused; }
     Implementation operator()(const model::RowWise&) const { return Implementation::fused; }
@@ -40,6 +43,17 @@ const Feature* DeviceInfo::feature(std::string_view wanted) const {
 
 std::string_view name_of(Microbenchmark benchmark) {
     return benchmark_names[static_cast<std::size_t>(benchmark)];
+}
+
+std::optional<Unavailable> library_only(const model::Operation& operation,
+                                        Implementation implementation) {
+    const bool flash = implementation == Implementation::flash1 ||
+                       implementation == Implementation::flash2 ||
+                       implementation == Implementation::flash3;
+    if (!flash || !std::holds_alternative<model::Attention>(operation)) return std::nullopt;
+    return Unavailable{.reason = "impl " + std::string(name_of(implementation)) +
+                                 " is a library's kernel: it is predicted, not measured",
+                       .remedy = "ask for a bundled one: mma, wgmma (Hopper) or standard"};
 }
 
 model::Implementation choose(const model::Operation& operation, std::int32_t compute_capability) {

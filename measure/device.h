@@ -163,6 +163,11 @@ class Device {
     [[nodiscard]] virtual bool usable() const = 0;
 };
 
+/// Why an implementation that is modelled has no bundled kernel, and what to ask for instead; empty
+/// where that is left to `Device::prepare`.
+[[nodiscard]] std::optional<Unavailable> library_only(const model::Operation& operation,
+                                                      model::Implementation implementation);
+
 /// The implementation that `automatic` stands for on a device of this compute capability.
 [[nodiscard]] model::Implementation choose(const model::Operation& operation,
                                            std::int32_t compute_capability);

@@ -82,6 +82,10 @@ void take_timing(Device& device, Case& unit, const MeasureOptions& options, Reco
 
 void measure_case(Device& device, const MeasureOptions& options, Record& record) {
     const Question& question = record.question;
+    if (auto missing = library_only(question.operation, question.execution.implementation)) {
+        record.failure = sentence(*missing);
+        return;
+    }
     auto prepared = device.prepare(question.operation, question.execution, question.pattern);
     if (const auto* unavailable = std::get_if<Unavailable>(&prepared)) {
         record.failure = sentence(*unavailable);

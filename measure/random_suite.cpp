@@ -17,8 +17,8 @@
 namespace ridge::measure {
 namespace {
 
-constexpr std::string_view tiled_attention = "flash2";   ///< by mma.sync, any GPU; also decoding
-constexpr std::string_view hopper_attention = "flash3";  ///< by wgmma
+constexpr std::string_view tiled_attention = "mma";  ///< any GPU; also decoding
+constexpr std::string_view hopper_attention = "wgmma";
 
 constexpr Bytes most_memory = 16.0 * units::GB;
 

@@ -28,12 +28,12 @@ constexpr std::array quick_rows{
     Row{"matmul dtype={bf16,fp16} m=4096 n=@m k=@m impl=mma"},
     Row{"matmul dtype=fp32 m=1024 n=@m k=@m impl={naive,coalesced,tiled,register_tiled}"},
     Row{"matmul dtype=fp32 m=4096 n=@m k=@m impl=register_tiled"},
-    Row{"attention dtype=bf16 heads=16 seq={2048,8192} head_dim=128 causal={0,1} impl=flash3", 90,
+    Row{"attention dtype=bf16 heads=16 seq={2048,8192} head_dim=128 causal={0,1} impl=wgmma", 90,
         90},
-    Row{"attention dtype=bf16 heads=16 seq=4096 head_dim={64,128} impl={flash2,standard}"},
-    Row{"attention dtype=bf16 heads=32 kv_heads=8 seq=4096 head_dim=128 causal=1 impl=flash2"},
+    Row{"attention dtype=bf16 heads=16 seq=4096 head_dim={64,128} impl={mma,standard}"},
+    Row{"attention dtype=bf16 heads=32 kv_heads=8 seq=4096 head_dim=128 causal=1 impl=mma"},
     Row{"attention dtype=bf16 batch=16 heads=32 kv_heads=8 seq_q=1 seq_kv={4096,16384} "
-        "head_dim=128 impl=flash2"},
+        "head_dim=128 impl=mma"},
     Row{"elementwise expr=\"gelu(x + bias)\" dtype=bf16 elements={1048576,134217728} "
         "impl={fused,unfused}"},
     Row{"elementwise expr=\"alpha*x + y\" dtype=fp32 elements={16777216,268435456} impl=fused "
@@ -76,18 +76,18 @@ constexpr std::array full_rows{
     Row{"matmul dtype=fp32 m=8192 n=@m k=@m impl=register_tiled"},
     // Attention: prefill over lengths, heads and masks; decoding over cache lengths.
     Row{"attention dtype=bf16 heads=16 seq={512,1024,4096,16384} head_dim={64,128} causal={0,1} "
-        "impl={flash2,flash3}",
+        "impl={mma,wgmma}",
         90, 90},
     Row{"attention dtype=bf16 heads=16 seq={512,1024,4096,16384} head_dim={64,128} causal={0,1} "
-        "impl=flash2",
+        "impl=mma",
         80, 89},
     Row{"attention dtype=fp16 heads=32 kv_heads={4,32} seq={2048,8192} head_dim=128 causal=1 "
-        "impl=flash2"},
-    Row{"attention dtype=bf16 batch={4,32} heads=16 seq=1024 head_dim=64 impl=flash2"},
+        "impl=mma"},
+    Row{"attention dtype=bf16 batch={4,32} heads=16 seq=1024 head_dim=64 impl=mma"},
     Row{"attention dtype=bf16 heads=16 seq={512,1024,2048,8192} head_dim={64,128} impl=standard"},
     Row{"attention dtype=bf16 batch={1,4,64} heads=32 kv_heads=8 seq_q=1 "
-        "seq_kv={1024,8192,65536} head_dim=128 impl=flash2 l2=cold"},
-    Row{"attention dtype=bf16 batch=16 heads=32 seq_q=1 seq_kv=4096 head_dim=128 impl=flash2"},
+        "seq_kv={1024,8192,65536} head_dim=128 impl=mma l2=cold"},
+    Row{"attention dtype=bf16 batch=16 heads=32 seq_q=1 seq_kv=4096 head_dim=128 impl=mma"},
     // Streaming operations from launch-bound to DRAM-bound.
     Row{"elementwise expr=\"gelu(x + bias)\" dtype={bf16,fp32} "
         "elements={65536,4194304,16777216,268435456} impl={fused,unfused}"},

@@ -12,6 +12,7 @@
 
 #include "hardware/checked.h"
 #include "hardware/error.h"
+#include "model/attention_bundled.h"
 
 namespace ridge::model {
 namespace {
@@ -331,6 +332,9 @@ AttentionBlocks attention_blocks(const Attention& attention, Implementation impl
             return flash2_blocks(attention, context);
         case Implementation::flash3:
             return flash3_blocks(attention);
+        case Implementation::mma:
+        case Implementation::wgmma:
+            return bundled_attention_grid(attention, implementation, context).blocks;
         default:
             return {.q = 128, .kv = 128};
     }
@@ -338,6 +342,9 @@ AttentionBlocks attention_blocks(const Attention& attention, Implementation impl
 
 AttentionGrid attention_grid(const Attention& attention, Implementation implementation,
                              const AttentionContext& context) {
+    if (is_bundled_attention(implementation)) {
+        return bundled_attention_grid(attention, implementation, context);
+    }
     AttentionGrid grid{.blocks = attention_blocks(attention, implementation, context)};
     const std::int64_t heads = attention.batch * attention.heads;
     const bool forward = attention.direction == Direction::forward;

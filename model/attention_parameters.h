@@ -4,8 +4,8 @@
 //   fitted.flash3->tile.in(units::us)   // 2.0 on an H200
 //
 // They are fields `model.attention.*` of a description, those of GPUs without measurements come
-// from their architecture. `flash_fields` is the one table of their names; descriptions are read
-// and fits are run through it. Meanings and sources: eq. T1 to T12 of docs/model.md.
+// from their architecture. `parameter_fields` is the one table of their names; descriptions are
+// read and fits are run through it. Meanings and sources: eq. T1 to T12 of docs/model.md.
 #pragma once
 
 #include <optional>
@@ -54,29 +54,74 @@ struct FlashParameters {
     bool own = false;                       ///< fitted to this GPU, not taken from its architecture
 };
 
-/// Unfused attention, one kernel per matmul and softmax.
+/// A bundled kernel with one tile of queries per thread block (`mma`, `wgmma`).
+struct TiledAttentionParameters {
+    Time start;                     ///< of the kernel
+    Time tile;                      ///< prologue and epilogue of a tile
+    Time tile_columns;              ///< the same, per 64 of head_dim
+    double tensor_fraction = 1.0;   ///< of the dense peak, matmuls of a block alone
+    double softmax_fraction = 1.0;  ///< of the time of one exp2 per score, softmax alone
+    double overlap = 1.0;           ///< exponent of their norm where warps alternate; 1: they add
+    double tail = 0.7;              ///< of the longest causal tile, stands out after the average
+    bool own = false;               ///< fitted to this GPU, not taken from its architecture
+};
+
+/// The bundled decode kernel and the kernel that combines its splits.
+struct DecodeAttentionParameters {
+    Time start;                  ///< of the call
+    Time block;                  ///< prologue and epilogue of a thread block
+    Time block_row;              ///< more of it per row of the tile and 128 of head_dim
+    BytesPerCycle block_load;    ///< K and V into a thread block that has its SM alone
+    BytesPerCycle sm_load;       ///< into one SM whose thread blocks share it
+    double dram_fraction = 0.9;  ///< of the DRAM bandwidth; holds for the tiled kernels as well
+    Time dram_start;             ///< exposed start of a cold stream
+    double l2_fraction = 0.45;   ///< of the L2 that keeps its contents between calls
+    Time combine;                ///< combine kernel
+    Time combine_split;          ///< the same, per split
+    bool own = false;
+};
+
+/// Unfused attention, one kernel per matmul and softmax, in an eager framework. Forward with
+/// impl=standard has its own three kernels instead (eq. T16).
 struct StandardParameters {
     double forward_dram_fraction = 0.68;
     double backward_dram_fraction = 0.58;
     double tensor_fraction = 0.7;
     Time kernel;  ///< fixed time of each
+    // The softmax of impl=standard; `own`: fitted to this GPU.
+    bool own = false;
+    double l2_fraction = 0.6;       ///< of the L2 that hands scores from kernel to kernel
+    Time softmax_row;               ///< of one row and SM, beside its memory
+    double softmax_elements = 1.0;  ///< per clock and SM, rows that are not whole vectors
 };
 
 struct AttentionParameters {
     std::optional<FlashParameters> flash1;
     std::optional<FlashParameters> flash2;
     std::optional<FlashParameters> flash3;
+    std::optional<TiledAttentionParameters> mma;
+    std::optional<TiledAttentionParameters> wgmma;
+    std::optional<DecodeAttentionParameters> decode;
     StandardParameters standard;
 };
 
-/// Name of a field of FlashParameters under `model.attention.flash2` or `.flash3`, and access to
-/// its value in base units.
-struct FlashField {
+/// Name of a field of a parameter set under `model.attention.<set>`, and access to its value in
+/// base units.
+template <class Set>
+struct ParameterField {
     std::string_view name;
-    double (*read)(const FlashParameters&);
-    void (*write)(FlashParameters&, double);
+    double (*read)(const Set&);
+    void (*write)(Set&, double);
 };
-[[nodiscard]] std::span<const FlashField> flash_fields();
+/// The fields of FlashParameters, TiledAttentionParameters or DecodeAttentionParameters.
+template <class Set>
+[[nodiscard]] std::span<const ParameterField<Set>> parameter_fields();
+template <>
+std::span<const ParameterField<FlashParameters>> parameter_fields();
+template <>
+std::span<const ParameterField<TiledAttentionParameters>> parameter_fields();
+template <>
+std::span<const ParameterField<DecodeAttentionParameters>> parameter_fields();
 
 /// The parameters of a description; empty when it has none.
 [[nodiscard]] std::optional<AttentionParameters> attention_parameters_of(

@@ -249,9 +249,9 @@ AttentionTime forward_time(const Call& call, const Execution& execution) {
 
 std::string_view name_of(AttentionRegime regime) {
     constexpr std::array<std::string_view, attention_regime_count> names{
-        "decode_memory", "decode_split",       "decode_waves",   "decode_latency",
-        "prefill_short", "prefill_split",      "prefill_memory", "prefill_tail",
-        "prefill_tiles", "prefill_throughput", "backward",       "unfused"};
+        "decode_memory", "decode_split",   "decode_waves",  "decode_latency", "prefill_short",
+        "prefill_split", "prefill_memory", "prefill_tail",  "prefill_tiles",  "prefill_throughput",
+        "backward",      "unfused",        "bundled_tiles", "bundled_decode", "three_kernels"};
     return names[static_cast<std::size_t>(regime)];
 }
 

@@ -35,9 +35,12 @@ enum class AttentionRegime : std::uint8_t {
     prefill_tiles,
     prefill_throughput,
     backward,
-    unfused
+    unfused,
+    bundled_tiles,
+    bundled_decode,
+    three_kernels
 };
-inline constexpr std::size_t attention_regime_count = 12;
+inline constexpr std::size_t attention_regime_count = 15;
 [[nodiscard]] std::string_view name_of(AttentionRegime regime);
 
 /// Terms of one call. `tensor` to `tiles` are averages per SM and add up, with `tail`, to the span.
@@ -55,8 +58,9 @@ struct AttentionTime {
     Time tail;     ///< longest tile or last wave beyond the average
     Time droop;
     Time dram;
-    Bytes dram_bytes;   ///< that miss the L2
-    Bytes working_set;  ///< distinct bytes that the call touches
+    Bytes dram_bytes;      ///< that miss the L2
+    Flop executed_tensor;  ///< of three kernels, as the products' kernels pad them
+    Bytes working_set;     ///< distinct bytes that the call touches
     double waves = 0.0;
     AttentionRegime regime = AttentionRegime::prefill_throughput;
 };
@@ -71,7 +75,19 @@ struct AttentionTime {
                                            const FlashParameters& fitted,
                                            const Execution& execution, const Machine& machine);
 
-/// Unfused attention: one kernel after the other, each bound by its matmul or its traffic (eq. T9).
+/// A bundled kernel (mma, wgmma), which must have parameters. (eq. T13 to T15)
+[[nodiscard]] AttentionTime bundled_attention_time(
+    const Attention& op, const AttentionWork& counted, Implementation implementation,
+    const AttentionParameters& fitted, const Execution& execution, const Machine& machine);
+
+/// Forward attention in two library products and a softmax; empty where one of them is not
+/// modelled. (eq. T16)
+[[nodiscard]] std::optional<AttentionTime> three_kernel_attention_time(
+    const Attention& op, const AttentionWork& counted, const StandardParameters& fitted,
+    const Execution& execution, const Machine& machine);
+
+/// Unfused attention in an eager framework: one kernel after the other, each bound by its matmul or
+/// its traffic (eq. T9).
 [[nodiscard]] AttentionTime standard_attention_time(const Attention& op,
                                                     const AttentionWork& counted,
                                                     const StandardParameters& fitted,

@@ -8,6 +8,7 @@
 
 #include "hardware/checked.h"
 #include "hardware/error.h"
+#include "model/attention_bundled.h"
 
 namespace ridge::model {
 namespace {
@@ -56,21 +57,21 @@ bool is_forward(const Attention& attention) {
 /// Matmuls per score (each 2 d FLOP), eq. A1.
 double matmuls(const Attention& attention, Implementation implementation) {
     if (is_forward(attention)) return 2.0;
-    return implementation == Implementation::standard ? 4.0 : 5.0;
+    return is_unfused(implementation) ? 4.0 : 5.0;
 }
 
 /// Vector FLOP for `scores` scores (eq. A5), `blocks_per_row` key blocks per row of scores.
 double vector_flop(const Attention& attention, Implementation implementation, const Sizes& sizes,
                    double scores, double rescaled) {
     const double rows = sizes.rows * sizes.head_dim;
-    if (implementation == Implementation::standard) return 5.0 * scores;
+    if (is_unfused(implementation)) return 5.0 * scores;
     if (is_forward(attention)) return 4.0 * scores + rescaled + rows;
     return 4.0 * scores + rescaled + 3.0 * rows;
 }
 
 double special_results(const Attention& attention, Implementation implementation,
                        const Sizes& sizes, double scores) {
-    if (implementation == Implementation::standard) {
+    if (is_unfused(implementation)) {
         return is_forward(attention) ? scores + sizes.rows : 0.0;
     }
     return is_forward(attention) ? scores + 2.0 * sizes.rows : scores;
@@ -229,8 +230,11 @@ void count_flash_forward(AttentionWork& result, const Sizes& sizes, double eleme
     work.dram_read = bytes(sizes.q + 2.0 * sizes.kv_seen * result.kv_dram_passes + partial);
     work.dram_write = bytes(sizes.q + statistics + partial);
     // Every visit of a key block loads its K and V; executed scores / Br is the keys loaded.
-    const double kv_loads = result.scores.executed / static_cast<double>(grid.blocks.q) *
-                            sizes.head_dim * element * 2.0;
+    // Zeros beyond the last key are made on chip.
+    const double tiles = static_cast<double>(grid.tiles / grid.splits);
+    const double keys = std::min(result.scores.executed / static_cast<double>(grid.blocks.q),
+                                 tiles * static_cast<double>(result.scores.visible_keys));
+    const double kv_loads = keys * sizes.head_dim * element * 2.0;
     work.l2 = bytes(2.0 * sizes.q + kv_loads + statistics + 2.0 * partial);
     work.kernels = 1 + (grid.combines ? 1 : 0) + grid.query_copies;
     result.statistics = bytes(statistics);
@@ -324,8 +328,11 @@ AttentionWork count_attention(const Attention& attention, Implementation impleme
     AttentionWork result;
     result.grid = attention_grid(attention, implementation, context);
     result.scores = count_scores(attention, result.grid);
-    const bool standard = implementation == Implementation::standard;
+    const bool standard = is_unfused(implementation);
     if (standard) result.scores.executed = result.scores.full;
+    if (is_bundled_attention(implementation)) {
+        result.scores.executed = bundled_executed_scores(attention, result.grid, result.scores);
+    }
     const Sizes sizes = sizes_of(attention, result.scores);
     count_arithmetic(result, attention, implementation, sizes);
     count_compulsory(result.work, attention, sizes);
@@ -335,7 +342,8 @@ AttentionWork count_attention(const Attention& attention, Implementation impleme
         count_flash1(result, attention, context, sizes);
     } else {
         RIDGE_CONTRACT(implementation == Implementation::flash2 ||
-                       implementation == Implementation::flash3);
+                       implementation == Implementation::flash3 ||
+                       is_bundled_attention(implementation));
         count_flash(result, attention, implementation, context, sizes);
     }
     if (attention.kv_write) count_kv_write(result, attention, sizes);

@@ -6,7 +6,8 @@
 //
 //   standard   forward 4S + 4T, backward 7S + 8T                                 (eq. A4)
 //   flash1     forward (2 + 3Tc)T, backward (4 + 5Tc)T, Tc = ceil(N / Bc)        (eq. A8)
-//   flash2, 3  DRAM: every tensor once; L2: K and V once per block of queries    (eq. A10, A11)
+//   flash2, 3, mma, wgmma  DRAM: every tensor once; L2: K and V once per block of queries (A10,
+//   A11)
 //
 //   const AttentionWork work = count_attention(op, Implementation::flash2, {});
 //   work.work.dram(), work.dram_intensity(), work.executed_tensor
@@ -27,6 +28,12 @@
 #include "model/prediction.h"
 
 namespace ridge::model {
+
+/// One kernel per product and softmax, with the scores in memory: three good kernels, or those of
+/// an eager framework.
+[[nodiscard]] constexpr bool is_unfused(Implementation implementation) {
+    return implementation == Implementation::standard || implementation == Implementation::eager;
+}
 
 struct AttentionWork {
     Work work;  ///< FLOP and special functions of the exact scores; bytes as carried out
@@ -63,7 +70,7 @@ struct StandardKernel {
 };
 [[nodiscard]] std::span<const StandardKernel> standard_kernels(Direction direction);
 
-/// Counts `implementation` (standard, flash1, flash2 or flash3; another one breaks the contract) of
+/// Counts `implementation` (one that attention has; another one breaks the contract) of
 /// a valid operation. Direction::backward is the backward pass alone.
 [[nodiscard]] AttentionWork count_attention(const Attention& attention,
                                             Implementation implementation,

@@ -25,6 +25,8 @@ constexpr std::string_view flash_figures =
     "throughput figures of FlashAttention-2 and 3, A100 and H100: 108 points";
 constexpr std::string_view flash_tables =
     "tables of the FlashAttention paper, A100 40 GB, from 1024 tokens";
+constexpr std::string_view bundled_attention =
+    "held-out random shapes of the bundled attention kernels on an H200 SXM";
 constexpr std::string_view library_hopper =
     "held-out rows of aiconfigurator's matrix-product tables, bf16, H100 and H200 SXM";
 constexpr std::string_view library_ampere =
@@ -36,7 +38,7 @@ constexpr std::string_view library_fma =
 constexpr std::string_view nothing = "nothing measured: an estimate";
 
 // clang-format off
-constexpr std::array<BandRow, 65> rows{{
+constexpr std::array<BandRow, 69> rows{{
     {BandClass::stream_native,    -0.08, 0.09, 0.12, microbenchmarks},
     {BandClass::stream_eager,     -0.03, 0.015, 0.12, eager_rows},
     {BandClass::row_native,       -0.20, 0.25, 0.12, nothing},
@@ -76,6 +78,10 @@ constexpr std::array<BandRow, 65> rows{{
     {BandClass::attention_contiguous_short, -0.330, 0.300, 0.10, nothing},
     {BandClass::attention_backward, -0.105, 0.113, 0.06, flash_figures},
     {BandClass::attention_unfused, -0.080, 0.170, 0.12, flash_tables},
+    {BandClass::attention_mma, -0.05, 0.05, 0.12, bundled_attention},
+    {BandClass::attention_wgmma, -0.05, 0.05, 0.12, bundled_attention},
+    {BandClass::attention_decode, -0.05, 0.05, 0.12, bundled_attention},
+    {BandClass::attention_standard, -0.10, 0.10, 0.12, bundled_attention},
     {BandClass::matmul_hopper_launch, -0.053, 0.072, 0.06, library_hopper},
     {BandClass::matmul_hopper_split, -0.092, 0.089, 0.06, library_hopper},
     {BandClass::matmul_hopper_memory, -0.062, 0.086, 0.06, library_hopper},

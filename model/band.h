@@ -58,6 +58,11 @@ enum class BandClass : std::uint8_t {
     attention_contiguous_short,
     attention_backward,
     attention_unfused,
+    // bundled kernels
+    attention_mma,
+    attention_wgmma,
+    attention_decode,
+    attention_standard,
     // regimes of matmul_model.h, in the order of MatmulRegime
     matmul_hopper_launch,
     matmul_hopper_split,

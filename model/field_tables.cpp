@@ -77,8 +77,9 @@ constexpr std::array matmul_ways{Implementation::library,        Implementation:
                                  Implementation::coalesced,      Implementation::tiled,
                                  Implementation::register_tiled, Implementation::mma,
                                  Implementation::wgmma};
-constexpr std::array attention_ways{Implementation::standard, Implementation::flash1,
-                                    Implementation::flash2, Implementation::flash3};
+constexpr std::array attention_ways{
+    Implementation::standard, Implementation::eager, Implementation::flash1, Implementation::flash2,
+    Implementation::flash3,   Implementation::mma,   Implementation::wgmma};
 constexpr std::array elementwise_ways{Implementation::fused, Implementation::unfused,
                                       Implementation::eager};
 constexpr std::array softmax_ways{Implementation::fused, Implementation::manual,

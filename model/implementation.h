@@ -19,7 +19,7 @@ enum class Implementation : std::uint8_t {
     automatic,
     library,  ///< matmul: the vendor library; others: a well-made fused library kernel
     eager,    ///< kernels of an eager framework, one per operation
-    // attention
+    // attention: three kernels with the scores in memory; the library kernels
     standard,
     flash1,
     flash2,
@@ -28,7 +28,7 @@ enum class Implementation : std::uint8_t {
     fused,
     unfused,
     manual,  ///< softmax from max, subtract, exp, sum, divide
-    // bundled matmul kernels
+    // bundled kernels of matmul; mma and wgmma of attention as well
     naive,
     coalesced,
     tiled,

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "model/attention_bundled.h"
 #include "model/attention_time.h"
 #include "model/attention_work.h"
 #include "model/band.h"
@@ -13,11 +14,12 @@ namespace ridge::model {
 namespace {
 
 bool is_attention_implementation(Implementation implementation) {
-    return implementation == Implementation::standard || implementation == Implementation::flash1 ||
-           implementation == Implementation::flash2 || implementation == Implementation::flash3;
+    return is_unfused(implementation) || is_bundled_attention(implementation) ||
+           implementation == Implementation::flash1 || implementation == Implementation::flash2 ||
+           implementation == Implementation::flash3;
 }
 
-/// flash3 where its kernels run (sm_90), flash2 on other tensor cores.
+/// The library kernels: flash3 where they run (sm_90), flash2 on other tensor cores.
 Implementation usual_implementation(const Machine& machine) {
     return machine.compute_capability == 90 ? Implementation::flash3 : Implementation::flash2;
 }
@@ -43,6 +45,14 @@ const std::optional<FlashParameters>& parameters_of(const AttentionParameters& f
     return implementation == Implementation::flash2 ? fitted.flash2 : fitted.flash3;
 }
 
+/// Whether the parameters of a bundled kernel were fitted to this GPU; empty without parameters.
+std::optional<bool> own_fit(const AttentionParameters& fitted, Implementation implementation,
+                            bool decodes) {
+    if (decodes) return fitted.decode ? std::optional(fitted.decode->own) : std::nullopt;
+    const auto& tiled = implementation == Implementation::wgmma ? fitted.wgmma : fitted.mma;
+    return tiled ? std::optional(tiled->own) : std::nullopt;
+}
+
 /// What the time model says, and what its parameters rest on.
 struct Modelled {
     AttentionTime time;
@@ -54,9 +64,23 @@ std::optional<Modelled> modelled_time(const Attention& op, const AttentionWork& 
                                       Implementation implementation, const Execution& execution,
                                       const Machine& machine) {
     if (!machine.attention || machine.sm_count == 0) return std::nullopt;
-    if (implementation == Implementation::standard) {
+    if (is_unfused(implementation)) {
         const StandardParameters& fitted = machine.attention->standard;
+        const bool three_kernels = implementation == Implementation::standard && !op.kv_write &&
+                                   op.direction == Direction::forward;
+        if (three_kernels) {
+            if (auto time = three_kernel_attention_time(op, counted, fitted, execution, machine)) {
+                return Modelled{*time, fitted.own};
+            }
+        }
         return Modelled{standard_attention_time(op, counted, fitted, execution, machine)};
+    }
+    if (is_bundled_attention(implementation)) {
+        const AttentionParameters& fitted = *machine.attention;
+        const auto own = own_fit(fitted, implementation, counted.grid.few_rows);
+        if (!own) return std::nullopt;
+        return Modelled{
+            bundled_attention_time(op, counted, implementation, fitted, execution, machine), *own};
     }
     const auto& fitted = parameters_of(*machine.attention, implementation);
     if (!fitted) return std::nullopt;
@@ -94,6 +118,12 @@ BandClass band_class_of(const Attention& op, Implementation implementation,
                         const AttentionTime& time) {
     if (time.regime == AttentionRegime::backward) return BandClass::attention_backward;
     if (time.regime == AttentionRegime::unfused) return BandClass::attention_unfused;
+    if (time.regime == AttentionRegime::three_kernels) return BandClass::attention_standard;
+    if (time.regime == AttentionRegime::bundled_decode) return BandClass::attention_decode;
+    if (time.regime == AttentionRegime::bundled_tiles) {
+        return implementation == Implementation::wgmma ? BandClass::attention_wgmma
+                                                       : BandClass::attention_mma;
+    }
     if (!op.kv_write) {
         return time.launch > 0.25 * time.total ? BandClass::attention_contiguous_short
                                                : BandClass::attention_contiguous;
@@ -124,6 +154,7 @@ void set_time(Prediction& prediction, const Modelled& modelled, const Attention&
         prediction.lower_bound = std::max(prediction.lower_bound, term.time);
     }
     set_terms(prediction, time, counted);
+    if (time.executed_tensor > Flop{}) prediction.executed_tensor = time.executed_tensor;
     prediction.time = std::max(time.total, prediction.lower_bound);
     apply_band(prediction, band_class_of(op, prediction.implementation, time),
                modelled.own ? Confidence::calibrated : Confidence::family,
@@ -132,6 +163,17 @@ void set_time(Prediction& prediction, const Modelled& modelled, const Attention&
         const Bytes l2 = machine.l2_size.value_or(Bytes{});
         prediction.note(NoteCode::l2_resident, time.working_set.base(), l2.base());
     }
+}
+
+std::string bundled_refusal(const Attention& op, Implementation implementation,
+                            const Machine& machine) {
+    if (std::string reason = bundled_attention_refusal(op); !reason.empty()) return reason;
+    const bool hopper = implementation == Implementation::wgmma;
+    if (hopper ? machine.compute_capability != 90 : machine.compute_capability < 80) {
+        return "impl " + std::string(name_of(implementation)) + " needs compute capability " +
+               (hopper ? "9.0; " : "8.0 or newer; ") + machine.name + " does not have it";
+    }
+    return {};
 }
 
 /// Why the implementation cannot run on the machine; empty when it can.
@@ -143,11 +185,12 @@ std::string refusal(const Attention& op, Implementation implementation, const Ma
     if (implementation == Implementation::flash3 && machine.compute_capability != 90) {
         return "flash3 needs compute capability 9.0; " + machine.name + " does not have it";
     }
+    if (is_bundled_attention(implementation)) return bundled_refusal(op, implementation, machine);
     if (!machine.tensor_peak(op.type) && !machine.vector_peak(op.type)) {
         return "dtype " + std::string(name_of(op.type)) +
                " has neither a tensor-core nor a vector rate on " + machine.name;
     }
-    if (implementation != Implementation::standard && op.type == DataType::fp32) {
+    if (!is_unfused(implementation) && op.type == DataType::fp32) {
         return "flash attention is modelled for 16- and 8-bit types; use impl standard for fp32";
     }
     return {};
@@ -181,14 +224,13 @@ Outcome predict(const Attention& op, const Execution& execution, const Machine& 
         prediction.high = 2.0 * prediction.time;
         prediction.note(NoteCode::roofline_only);
     }
-    if (op.causal && implementation != Implementation::standard &&
-        counted.executed_ratio() > 1.005) {
+    if (op.causal && !is_unfused(implementation) && counted.executed_ratio() > 1.005) {
         prediction.note(NoteCode::causal_blocks, counted.executed_ratio());
     }
     if (counted.grid.splits > 1) {
         prediction.note(NoteCode::split_kv, static_cast<double>(counted.grid.splits));
     }
-    if (op.direction == Direction::backward && implementation != Implementation::standard) {
+    if (op.direction == Direction::backward && !is_unfused(implementation)) {
         prediction.note(NoteCode::atomics);
     }
     return prediction;

@@ -9,13 +9,13 @@
 #include "measure/cuda/kernels/attention.h"
 #include "measure/cuda/plan.h"
 #include "measure/cuda/verify.h"
+#include "model/attention_bundled.h"
 
 namespace ridge::measure::cuda {
 namespace {
 
 using model::Implementation;
 
-constexpr std::int64_t decode_rows = 64;  // queries x heads of a group that count as decoding
 constexpr std::int64_t sampled_heads = 3;
 constexpr std::int64_t sampled_queries = 12;
 
@@ -145,11 +145,7 @@ void plan_decode(const AttentionProblem& p, const Context& context, Plan& plan) 
 
 void plan_tiled(const AttentionProblem& p, Implementation implementation, const Context& context,
                 Plan& plan) {
-    if (p.queries * (p.heads / p.kv_heads) <= decode_rows && p.keys > p.queries) {
-        plan_decode(p, context, plan);
-        return;
-    }
-    const bool wgmma = implementation == Implementation::flash3;
+    const bool wgmma = implementation == Implementation::wgmma;
     plan.launch = wgmma ? attention_wgmma(p) : attention_mma_sync(p);
     const KernelGeometry geometry =
         wgmma ? attention_wgmma_geometry(p, context.limits().multiprocessors)
@@ -199,8 +195,13 @@ Plan plan_attention(const model::Attention& op, const model::Execution& executio
         case Implementation::standard:
             plan.launch = standard_attention(problem, op.type, plan);
             break;
-        case Implementation::flash2:
-        case Implementation::flash3:
+        case Implementation::mma:
+            if (model::decodes_with_splits(op)) {
+                plan_decode(problem, context, plan);
+                break;
+            }
+            [[fallthrough]];
+        case Implementation::wgmma:
             plan_tiled(problem, execution.implementation, context, plan);
             break;
         default:

@@ -54,7 +54,7 @@ FlashParameters& flash_of(Machine& machine, Implementation implementation) {
 
 std::vector<FreeParameter> attention_parameters(Implementation implementation) {
     std::vector<FreeParameter> parameters;
-    for (const model::FlashField& field : model::flash_fields()) {
+    for (const auto& field : model::parameter_fields<FlashParameters>()) {
         if (!is_free(field.name, implementation)) continue;
         const std::string path = std::string(section_of(implementation)) + std::string(field.name);
         const hardware::Field* const known = hardware::find_field(path);
@@ -92,6 +92,7 @@ std::string heads_of(const MeasuredRow& row) {
 }  // namespace
 
 std::vector<FitReport> fit_attention(const FitRequest& request) {
+    if (!request.records.empty()) return fit_bundled_attention(request);
     const auto rows = read_folder(request.data, {"attention_prefill", "attention_decode"});
     std::vector<FitReport> reports;
     for (FitProblem& problem : split_rows(rows, request)) {

@@ -71,7 +71,7 @@ TEST_CASE("Counted tensor FLOP of attention are the model's where tiles divide t
     Device* device = device_or_skip();
     if (device == nullptr) return;
     const auto seen =
-        counted(*device, "attention dtype=bf16 heads=16 seq=4096 head_dim=64 impl=flash2");
+        counted(*device, "attention dtype=bf16 heads=16 seq=4096 head_dim=64 impl=mma");
     if (!seen) return;
     REQUIRE(seen->counters.tensor);
     CHECK(seen->counters.tensor->base() == Approx(seen->work.tensor.base()).epsilon(0.01));

@@ -26,10 +26,10 @@ constexpr std::array everywhere{
     "matmul dtype=int8 m=128 n=256 k=192 b_layout=column impl=library",
     "matmul dtype=bf16 batch=5 m=100 n=136 k=200 impl={mma,library}",
     "attention dtype={bf16,fp16} heads=4 kv_heads={1,4} seq={63,256} head_dim={64,128} "
-    "causal={0,1} impl=flash2",
-    "attention dtype=bf16 heads=4 seq_q=100 seq_kv=300 head_dim=64 causal=1 impl={flash2,standard}",
+    "causal={0,1} impl=mma",
+    "attention dtype=bf16 heads=4 seq_q=100 seq_kv=300 head_dim=64 causal=1 impl={mma,standard}",
     "attention dtype=bf16 batch=3 heads=8 kv_heads=2 seq_q=1 seq_kv={100,5000} head_dim=128 "
-    "impl=flash2",
+    "impl=mma",
     "attention dtype=fp32 heads=2 seq=128 head_dim=80 impl=standard",
     "elementwise expr=\"gelu(x + bias)\" dtype={fp32,fp16,bf16} elements={1,1000,100003} "
     "impl={fused,unfused}",
@@ -48,7 +48,7 @@ constexpr std::array hopper_only{
     "matmul dtype=bf16 batch=5 m=100 n=136 k=200 b_layout={row,column} impl=wgmma",
     "matmul dtype=fp8 m=128 n=256 k=512 b_layout=column impl=library",
     "attention dtype={bf16,fp16} heads=4 kv_heads={1,4} seq={63,600} head_dim={64,128} "
-    "causal={0,1} impl=flash3",
+    "causal={0,1} impl=wgmma",
 };
 
 void check_row(Device& device, const char* row) {
@@ -99,8 +99,8 @@ TEST_CASE("What the kernels do not cover is refused with a reason") {
     if (device == nullptr) return;
     for (const char* text : {"matmul dtype=fp64 m=64 n=64 k=64 impl=naive",
                              "matmul dtype=bf16 m=64 n=64 k=63 impl=mma",
-                             "attention dtype=bf16 heads=2 seq=64 head_dim=96 impl=flash2",
-                             "attention dtype=bf16 heads=2 seq=64 head_dim=64 window=8 impl=flash2",
+                             "attention dtype=bf16 heads=2 seq=64 head_dim=96 impl=mma",
+                             "attention dtype=bf16 heads=2 seq=64 head_dim=64 window=8 impl=mma",
                              "softmax dtype=fp64 rows=8 cols=8 impl=fused",
                              "copy dtype=fp32 elements=1000000000000 impl=library"}) {
         INFO(text);

@@ -1,0 +1,133 @@
+#include "model/attention_bundled.h"
+
+#include <algorithm>
+#include <array>
+
+#include "hardware/checked.h"
+#include "model/data_type.h"
+
+namespace ridge::model {
+namespace {
+
+constexpr std::int64_t decode_most_rows = 64;
+constexpr AttentionBlocks decode_blocks{.q = 16, .kv = 64};
+constexpr std::int64_t decode_slice = 16;  ///< keys that a warp takes at a time
+constexpr std::int64_t decode_per_sm = 2;
+constexpr std::int64_t decode_most_splits = 256;
+constexpr std::int64_t decode_least_keys = 256;  ///< of a split
+
+constexpr AttentionBlocks mma_blocks{.q = 128, .kv = 64};
+constexpr std::int64_t mma_per_sm = 2;
+
+std::int64_t group_of(const Attention& attention) {
+    return attention.heads / attention.kv_heads;
+}
+
+/// The fewest splits whose last wave is at least 95 % as full as the best.
+std::int64_t decode_splits(const Attention& attention, std::int64_t tiles, std::int64_t sm_count) {
+    const std::int64_t slots = decode_per_sm * sm_count;
+    const std::int64_t most =
+        std::clamp<std::int64_t>(attention.seq_kv / decode_least_keys, 1, decode_most_splits);
+    std::array<double, decode_most_splits> fullness{};
+    double best = 0.0;
+    for (std::int64_t splits = 1; splits <= most; ++splits) {
+        const std::int64_t blocks = tiles * splits;
+        const double waves = static_cast<double>(blocks) / static_cast<double>(slots);
+        const double full = waves / static_cast<double>(ceil_divide(blocks, slots));
+        fullness.at(static_cast<std::size_t>(splits - 1)) = full;
+        best = std::max(best, full);
+    }
+    std::int64_t splits = 1;
+    while (fullness.at(static_cast<std::size_t>(splits - 1)) < 0.95 * best) ++splits;
+    return splits;
+}
+
+AttentionGrid decode_grid(const Attention& attention, const AttentionContext& context) {
+    AttentionGrid grid{.blocks = decode_blocks,
+                       .pack = group_of(attention),
+                       .blocks_per_sm = decode_per_sm,
+                       .few_rows = true};
+    const std::int64_t tiles = attention.batch * attention.kv_heads *
+                               ceil_divide(attention.seq_q * grid.pack, grid.blocks.q);
+    if (context.sm_count > 0) grid.splits = decode_splits(attention, tiles, context.sm_count);
+    grid.combines = grid.splits > 1;
+    grid.tiles = tiles * grid.splits;
+    return grid;
+}
+
+/// Q and two buffers each of K and V; two thread blocks share a multiprocessor that has the room.
+std::int32_t mma_blocks_per_sm(const Attention& attention, const AttentionContext& context) {
+    constexpr double reserved = 1024.0;
+    const auto elements =
+        static_cast<double>((mma_blocks.q + 4 * mma_blocks.kv) * attention.head_dim);
+    const double block = 2.0 * elements + reserved;
+    const auto resident = static_cast<std::int64_t>(context.sram.in(units::B) / block);
+    return static_cast<std::int32_t>(std::clamp<std::int64_t>(resident, 1, mma_per_sm));
+}
+
+/// Groups of heads whose keys and values fit in two thirds of the L2.
+std::int64_t wgmma_turns(const Attention& attention, const AttentionContext& context) {
+    const std::int64_t head = 2 * attention.seq_kv * attention.head_dim * size_of(attention.type);
+    const auto l2 = static_cast<std::int64_t>(context.l2.in(units::B));
+    const std::int64_t together = std::max<std::int64_t>(1, l2 * 2 / 3 / head);
+    const std::int64_t heads = attention.batch * attention.heads;
+    return ceil_divide(heads, std::min(heads, together * group_of(attention)));
+}
+
+}  // namespace
+
+bool decodes_with_splits(const Attention& attention) {
+    return attention.seq_q * group_of(attention) <= decode_most_rows &&
+           attention.seq_kv > attention.seq_q;
+}
+
+std::string bundled_attention_refusal(const Attention& attention) {
+    if (attention.direction == Direction::backward) {
+        return "there is no bundled backward pass of attention";
+    }
+    if (attention.head_dim != 64 && attention.head_dim != 128) {
+        return "the bundled attention kernels take head_dim 64 or 128";
+    }
+    if (attention.type != DataType::bf16 && attention.type != DataType::fp16) {
+        return "the bundled attention kernels take bf16 and fp16";
+    }
+    if (attention.window != 0) return "the bundled attention kernels have no sliding window";
+    if (attention.kv_write) return "the bundled attention kernels do not write the cache";
+    return {};
+}
+
+AttentionGrid bundled_attention_grid(const Attention& attention, Implementation implementation,
+                                     const AttentionContext& context) {
+    const std::int64_t heads = attention.batch * attention.heads;
+    if (implementation == Implementation::mma) {
+        if (decodes_with_splits(attention)) return decode_grid(attention, context);
+        return {.blocks = mma_blocks,
+                .tiles = heads * ceil_divide(attention.seq_q, mma_blocks.q),
+                .blocks_per_sm = mma_blocks_per_sm(attention, context),
+                .turns = heads};
+    }
+    AttentionGrid grid;
+    grid.turns = wgmma_turns(attention, context);
+    if (attention.head_dim == 64) {
+        grid.blocks = {.q = 192, .kv = 128};
+    } else {
+        grid.blocks = {.q = 128, .kv = attention.causal ? 128 : 176};
+    }
+    grid.tiles = heads * ceil_divide(attention.seq_q, grid.blocks.q);
+    return grid;
+}
+
+double bundled_executed_scores(const Attention& attention, const AttentionGrid& grid,
+                               const ScoreCounts& counts) {
+    if (grid.few_rows) {
+        const std::int64_t keys = ceil_divide(attention.seq_kv, decode_slice) * decode_slice;
+        return static_cast<double>(grid.tiles / grid.splits) *
+               static_cast<double>(grid.blocks.q * keys);
+    }
+    if (!attention.causal || attention.seq_q <= attention.seq_kv) return counts.executed;
+    const std::int64_t blind = (attention.seq_q - attention.seq_kv) / grid.blocks.q;
+    return counts.executed + static_cast<double>(attention.batch * attention.heads * blind) *
+                                 static_cast<double>(grid.blocks.q * grid.blocks.kv);
+}
+
+}  // namespace ridge::model
