@@ -248,7 +248,7 @@ constexpr auto fields = std::to_array<Field>({
     {"model.attention.standard.tensor_fraction", ValueKind::number, dimensionless, optional, "fitted: unfused attention, of the dense tensor peak in its matmuls"},
     {"model.attention.standard.kernel", ValueKind::quantity, Time::dimension, optional, "fitted: unfused attention, fixed time of each kernel"},
     {"model.attention.standard.l2_fraction", ValueKind::number, dimensionless, optional, "fitted: unfused attention, of the L2 that hands scores from one kernel to the next"},
-    {"model.attention.standard.softmax_row", ValueKind::quantity, Time::dimension, optional, "fitted: bundled softmax of unfused attention, one row and multiprocessor beside its memory"},
+    {"model.attention.standard.softmax_row", ValueKind::quantity, Time::dimension, optional, "fitted: bundled softmax of unfused attention, latency of the thread block of one row"},
     {"model.attention.standard.softmax_elements", ValueKind::number, dimensionless, optional, "fitted: bundled softmax of unfused attention, elements per clock and multiprocessor in rows that are not whole vectors"},
     {"model.memory.read_efficiency", ValueKind::number, dimensionless, optional, "share of the DRAM bandwidth that a pure read stream reaches"},
     {"model.memory.write_efficiency", ValueKind::number, dimensionless, optional, "share of the DRAM bandwidth that a pure write stream reaches"},

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "hardware/checked.h"
 #include "model/data_type.h"
@@ -65,13 +66,25 @@ std::int32_t mma_blocks_per_sm(const Attention& attention, const AttentionContex
     return static_cast<std::int32_t>(std::clamp<std::int64_t>(resident, 1, mma_per_sm));
 }
 
+std::int64_t kv_bytes_of_head(const Attention& attention) {
+    return 2 * attention.seq_kv * attention.head_dim * size_of(attention.type);
+}
+
 /// Groups of heads whose keys and values fit in two thirds of the L2.
 std::int64_t wgmma_turns(const Attention& attention, const AttentionContext& context) {
-    const std::int64_t head = 2 * attention.seq_kv * attention.head_dim * size_of(attention.type);
     const auto l2 = static_cast<std::int64_t>(context.l2.in(units::B));
-    const std::int64_t together = std::max<std::int64_t>(1, l2 * 2 / 3 / head);
+    const std::int64_t together =
+        std::max<std::int64_t>(1, l2 * 2 / 3 / kv_bytes_of_head(attention));
     const std::int64_t heads = attention.batch * attention.heads;
     return ceil_divide(heads, std::min(heads, together * group_of(attention)));
+}
+
+/// Query heads whose tiles run side by side: a group of `wgmma`, those of one wave of `mma`.
+std::int64_t heads_together(const Attention& attention, const AttentionGrid& grid,
+                            std::int64_t slots) {
+    const std::int64_t heads = attention.batch * attention.heads;
+    if (grid.blocks_per_sm == 1 && grid.turns < heads) return ceil_divide(heads, grid.turns);
+    return std::min(heads, ceil_divide(slots, grid.tiles / heads));
 }
 
 }  // namespace
@@ -115,6 +128,24 @@ AttentionGrid bundled_attention_grid(const Attention& attention, Implementation 
     }
     grid.tiles = heads * ceil_divide(attention.seq_q, grid.blocks.q);
     return grid;
+}
+
+double bundled_kv_passes(const Attention& attention, const AttentionGrid& grid,
+                         const AttentionContext& context) {
+    if (grid.few_rows || context.sm_count == 0 || context.l2 <= Bytes{}) return 1.0;
+    constexpr double share = 0.5;       // of the L2: each partition keeps its own copy
+    constexpr double steepness = 20.0;  // equal tiles go round all keys, so reuse is lost at once
+    const std::int64_t slots = context.sm_count * grid.blocks_per_sm;
+    const std::int64_t heads = heads_together(attention, grid, slots);
+    const std::int64_t per_head = grid.tiles / (attention.batch * attention.heads);
+    const double waves = static_cast<double>(per_head * heads) / static_cast<double>(slots);
+    const double set = static_cast<double>(ceil_divide(heads, group_of(attention))) *
+                       static_cast<double>(kv_bytes_of_head(attention));
+    const double fill = set / (share * context.l2.in(units::B));
+    if (waves <= 1.0) return 1.0;
+    const double lost = attention.causal ? std::max(0.0, 1.0 - 1.0 / fill)
+                                         : 1.0 - 1.0 / (1.0 + std::pow(fill, steepness));
+    return 1.0 + (waves - 0.5) * lost;
 }
 
 double bundled_executed_scores(const Attention& attention, const AttentionGrid& grid,

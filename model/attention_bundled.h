@@ -33,6 +33,11 @@ namespace ridge::model {
                                                    Implementation implementation,
                                                    const AttentionContext& context);
 
+/// Times that K and V come from DRAM: again in each wave of the tiles that share them where they
+/// outgrow half of the L2; with a causal mask only while the tiles see more keys than that. (A14)
+[[nodiscard]] double bundled_kv_passes(const Attention& attention, const AttentionGrid& grid,
+                                       const AttentionContext& context);
+
 /// Scores that the kernel computes, in place of those that `count_scores` finds: the decode kernel
 /// ignores the mask and works in slices of 16 keys, and a tile whose queries see no key still
 /// computes one block.

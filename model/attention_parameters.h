@@ -91,7 +91,7 @@ struct StandardParameters {
     // The softmax of impl=standard; `own`: fitted to this GPU.
     bool own = false;
     double l2_fraction = 0.6;       ///< of the L2 that hands scores from kernel to kernel
-    Time softmax_row;               ///< of one row and SM, beside its memory
+    Time softmax_row;               ///< latency of the block of one row
     double softmax_elements = 1.0;  ///< per clock and SM, rows that are not whole vectors
 };
 

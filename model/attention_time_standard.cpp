@@ -1,8 +1,10 @@
 // Time of forward attention in three kernels, eq. T16 of docs/model.md: two library products with a
 // softmax between them that works in place on the scores in memory.
 #include <algorithm>
+#include <array>
 #include <cmath>
 
+#include "hardware/checked.h"
 #include "model/attention_time.h"
 #include "model/combine.h"
 #include "model/memory_model.h"
@@ -11,6 +13,9 @@
 
 namespace ridge::model {
 namespace {
+
+/// How sharply the L2 loses scores that outgrow it, as in the model of streams.
+constexpr double handing_steepness = 10.0;
 
 /// The query heads of one key-value head lie behind each other: they are rows of one product.
 Matmul product(const Attention& op) {
@@ -45,32 +50,56 @@ Time term_of(const Prediction& prediction, Resource resource) {
     return time;
 }
 
-/// One block per row, which stays in registers where it is whole 16-byte vectors and not too long;
-/// other rows are read twice, element by element. Hidden scores are written but not read.
+/// How the softmax kernel holds a row.
+struct SoftmaxBlock {
+    double threads = 256.0;
+    bool held = false;  ///< in registers; else it is read twice, element by element
+};
+
+/// One block per row: whole 16-byte vectors, up to eight per thread, stay in registers.
+SoftmaxBlock softmax_block(std::int64_t keys, std::int64_t element) {
+    struct Step {
+        std::int64_t vectors;
+        std::int64_t threads;  ///< most
+    };
+    constexpr std::array steps{Step{1, 128}, Step{2, 256}, Step{4, 512}, Step{8, 512}};
+    const std::int64_t width = 16 / element;
+    if (keys % width != 0) return {};
+    for (const Step& step : steps) {
+        const std::int64_t threads = ceil_divide(ceil_divide(keys, width * step.vectors), 32) * 32;
+        if (threads > step.threads) continue;
+        return {.threads = static_cast<double>(std::max<std::int64_t>(128, threads)), .held = true};
+    }
+    return {};
+}
+
+/// Waves of blocks of one latency each, the scores' way through L2 and DRAM, and exp2; rows that
+/// are not held are bound by their elements instead. Hidden scores are written but not read.
 KernelTime softmax_time(const Attention& op, const AttentionWork& counted,
                         const StandardParameters& fitted, const MemoryParameters& memory) {
-    constexpr double longest_row = 65536.0;  // bytes
-    constexpr double vector = 16.0;
     const auto element = static_cast<double>(size_of(op.type));
-    const double row = static_cast<double>(op.seq_kv) * element;
-    const bool held = std::fmod(row, vector) == 0.0 && row <= longest_row;
+    const SoftmaxBlock block = softmax_block(op.seq_kv, size_of(op.type));
     const Bytes scores = Bytes::from_base(counted.scores.full * element);
     const Bytes visible = Bytes::from_base(counted.scores.exact * element);
-    const double miss = 1.0 - retained(scores, memory.l2_size * fitted.l2_fraction, 8.0);
+    const double kept = retained(scores, memory.l2_size * fitted.l2_fraction, handing_steepness);
     const double rows = counted.scores.full / static_cast<double>(op.seq_kv);
+    const double resident =
+        std::min(memory.blocks_per_sm, std::floor(memory.threads_per_sm / block.threads));
 
     KernelTime time;
-    time.dram_read = miss * visible;
-    time.dram_write = miss * scores;
+    time.dram_read = (1.0 - kept) * visible;
+    time.dram_write = (1.0 - kept) * scores;
     time.dram = dram_time(memory, time.dram_read, time.dram_write);
-    time.l2 = l2_time(memory, (held ? 1.0 : 2.0) * visible, scores, memory.sm_count);
+    time.l2 = l2_time(memory, (block.held ? 1.0 : 2.0) * visible, scores, rows);
     const Frequency clocks = memory.clock * memory.sm_count;
-    time.special = counted.scores.full / memory.special_lanes * units::cycle / clocks;
-    time.latency = rows / memory.sm_count * fitted.softmax_row;
-    if (!held) {
-        time.latency += counted.scores.full / fitted.softmax_elements * units::cycle / clocks;
+    time.special = counted.scores.exact / memory.special_lanes * units::cycle / clocks;
+    time.rounds = std::max(1.0, rows / (resident * memory.sm_count));
+    time.latency = time.rounds * fitted.softmax_row;
+    if (!block.held) {
+        const double passes = (2.0 * counted.scores.exact + counted.scores.full) / 3.0;
+        time.fma = passes / fitted.softmax_elements * units::cycle / clocks;
     }
-    const Time pipe = combined({time.dram, time.l2, time.special}, pipes);
+    const Time pipe = combined({time.dram, time.l2, time.special, time.fma}, pipes);
     time.total = combined({pipe, time.latency}, bytes_in_flight);
     return time;
 }
@@ -102,7 +131,7 @@ std::optional<AttentionTime> three_kernel_attention_time(const Attention& op,
         each.l2 = L2State::warm;
     }
     const KernelTime softmax = softmax_time(op, counted, fitted, *machine.memory);
-    time.softmax = softmax.special;
+    time.softmax = softmax.special + softmax.fma;
     time.dram += softmax.dram;
     time.dram_bytes += softmax.dram_read + softmax.dram_write;
     time.tiles = softmax.latency;

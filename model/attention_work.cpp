@@ -280,7 +280,9 @@ void count_flash_backward(AttentionWork& result, const Attention& attention,
 void count_flash(AttentionWork& result, const Attention& attention, Implementation implementation,
                  const AttentionContext& context, const Sizes& sizes) {
     result.kv_dram_passes =
-        kv_passes(attention, context, result.grid, result.scores, sizes.element);
+        is_bundled_attention(implementation)
+            ? bundled_kv_passes(attention, result.grid, context)
+            : kv_passes(attention, context, result.grid, result.scores, sizes.element);
     if (is_forward(attention)) {
         count_flash_forward(result, sizes, sizes.element);
     } else {
