@@ -148,6 +148,13 @@ double bundled_kv_passes(const Attention& attention, const AttentionGrid& grid,
     return 1.0 + (waves - 0.5) * lost;
 }
 
+double bundled_executed_special(const AttentionGrid& grid, double executed_scores) {
+    constexpr double lanes = 4.0;
+    const auto keys = static_cast<double>(grid.few_rows ? decode_slice : grid.blocks.kv);
+    const auto rows = static_cast<double>(grid.few_rows ? 0 : grid.tiles * grid.blocks.q);
+    return executed_scores * (1.0 + lanes / keys) + 2.0 * lanes * rows;
+}
+
 double bundled_executed_scores(const Attention& attention, const AttentionGrid& grid,
                                const ScoreCounts& counts) {
     if (grid.few_rows) {

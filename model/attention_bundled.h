@@ -44,4 +44,9 @@ namespace ridge::model {
 [[nodiscard]] double bundled_executed_scores(const Attention& attention, const AttentionGrid& grid,
                                              const ScoreCounts& counts);
 
+/// Special-function results that it computes: one exp2 per score, the four lanes that share a row
+/// each rescale it once per block of keys, and a reciprocal and a logarithm per lane and row. The
+/// merging of the decode kernel's parts is left out.
+[[nodiscard]] double bundled_executed_special(const AttentionGrid& grid, double executed_scores);
+
 }  // namespace ridge::model

@@ -112,8 +112,11 @@ Time span_in_pairs(const Call& call, const Prices& prices, const TiledAttentionP
         return span;
     }
     const std::int64_t per_head = call.counted.scores.query_blocks;
-    Time span =
-        tiles < 2 * sms ? tile_time(call, prices, (tiles - sms) % per_head, prices.block) : Time{};
+    // Tiles from `tiles - sms` on have no partner; they shrink up to the next head's longest.
+    const std::int64_t first_alone = (tiles - sms) % per_head;
+    const bool next_head = first_alone + 2 * sms - tiles > per_head;
+    Time span{};
+    if (tiles < 2 * sms) span = tile_time(call, prices, next_head ? 0 : first_alone, prices.block);
     for (std::int64_t tile = 0; tile < tiles - sms; ++tile) {
         const double first = blocks_of_tile(call, tile % per_head);
         const double second = blocks_of_tile(call, (tile + sms) % per_head);

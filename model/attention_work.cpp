@@ -337,6 +337,9 @@ AttentionWork count_attention(const Attention& attention, Implementation impleme
     }
     const Sizes sizes = sizes_of(attention, result.scores);
     count_arithmetic(result, attention, implementation, sizes);
+    if (is_bundled_attention(implementation)) {
+        result.executed_special = bundled_executed_special(result.grid, result.scores.executed);
+    }
     count_compulsory(result.work, attention, sizes);
     if (standard) {
         count_standard(result, attention, context, sizes);

@@ -8,12 +8,16 @@
 
 #include "hardware/catalogue.h"
 #include "hardware/error.h"
+#include "measure/fake_device.h"
 #include "measure/fit/fit.h"
 #include "measure/fit/least_squares.h"
 #include "measure/fit/residuals.h"
 #include "measure/fit/rows.h"
+#include "measure/measure.h"
+#include "measure/suite.h"
 #include "model/predict.h"
 #include "tests/catch.h"
+#include "tests/measure/fakes.h"
 
 namespace ridge::measure {
 namespace {
@@ -149,6 +153,47 @@ TEST_CASE("a fit finds the parameters that made its rows", "[fit]") {
     CHECK(report.fitted.back().mean < 1e-3);
     CHECK(report.cross_validated.back().count == problem.rows.size());
     CHECK(report.cross_validated.back().mean < 5e-3);
+}
+
+TEST_CASE("bundled attention is fitted from records", "[fit]") {
+    const test::Folder folder;
+    FakePlan plan = test::h200_plan();
+    plan.noise = 1e-4;
+    const model::TiledAttentionParameters before = *plan.machine.attention->mma;
+    plan.machine.attention->mma->tensor_fraction *= 0.8;
+    plan.machine.attention->mma->tile *= 1.5;
+    FakeDevice device(plan);
+    std::vector<Question> questions;
+    for (const char* const shape :
+         {"heads=1 seq={200,1000,4000}", "heads=8 seq={300,2000,5000}", "heads=64 seq={128,900}"}) {
+        for (const std::string& text : expand("attention " + std::string(shape) +
+                                              " head_dim={64,128} causal={0,1} impl=mma")) {
+            questions.push_back(test::question(text));
+        }
+    }
+    questions.push_back(test::question("copy elements=1048576"));
+    const SuiteResult measured = measure_suite(device, questions, {.folder = folder.path()});
+    REQUIRE(measured.records.size() == questions.size());
+
+    const hardware::Catalogue catalogue = hardware::Catalogue::embedded();
+    const FitRequest request{
+        .data = {},
+        .gpus = {},
+        .machine = [&](const std::string& name) { return model::make_machine(catalogue.at(name)); },
+        .records = {folder.path()}};
+    const std::vector<FitReport> reports = fit_attention(request);
+    REQUIRE(reports.size() == 1);
+    CHECK(reports[0].name == "h200-sxm mma");
+    CHECK(reports[0].fitted.back().count == questions.size() - 1);
+    CHECK(reports[0].fitted.back().mean < 0.01);
+    CHECK(reports[0].cross_validated.back().mean < 0.02);
+    for (const FittedParameter& parameter : reports[0].parameters) {
+        if (parameter.field != "model.attention.mma.tensor_fraction") continue;
+        CHECK(std::stod(parameter.value) == Approx(0.8 * before.tensor_fraction).epsilon(0.03));
+    }
+    FitRequest nothing = request;
+    nothing.records = {folder.path() + "/none"};
+    CHECK_THROWS_AS(fit_attention(nothing), InputError);
 }
 
 }  // namespace

@@ -59,6 +59,38 @@ TEST_CASE("a record holds what was asked, run and seen") {
     CHECK(record->time() / predicted.time == Approx(1.25).epsilon(0.01));
 }
 
+TEST_CASE("attention without an implementation runs the bundled kernel that suits it") {
+    using model::Implementation;
+    const auto chosen = [](std::string_view text, std::int32_t compute_capability) {
+        return choose(question(text).operation, compute_capability);
+    };
+    const std::string prefill = "attention heads=8 seq=1024 head_dim=128";
+    const std::string decode = "attention heads=8 seq_q=1 seq_kv=1024 head_dim=128";
+    CHECK(chosen(prefill, 90) == Implementation::wgmma);
+    CHECK(chosen(prefill, 80) == Implementation::mma);
+    CHECK(chosen(decode, 90) == Implementation::mma);
+    CHECK(chosen("attention heads=8 seq=1024 head_dim=96", 90) == Implementation::standard);
+    CHECK(chosen(prefill + " dtype=fp32", 90) == Implementation::standard);
+
+    FakeDevice device(h200_plan());
+    const auto record = measure_one(device, question(prefill), {});
+    REQUIRE(record);
+    REQUIRE(record->measured());
+    CHECK(record->question.execution.implementation == Implementation::wgmma);
+}
+
+TEST_CASE("a library's attention kernel is refused by name of what to ask instead") {
+    FakeDevice device(h200_plan());
+    for (const std::string impl : {"flash1", "flash2", "flash3"}) {
+        const auto record = measure_one(
+            device, question("attention heads=8 seq=1024 head_dim=128 impl=" + impl), {});
+        REQUIRE(record);
+        CHECK_FALSE(record->measured());
+        CHECK(record->failure->find("impl " + impl + " is a library's kernel") == 0);
+        CHECK(record->failure->find("mma, wgmma (Hopper) or standard") != std::string::npos);
+    }
+}
+
 TEST_CASE("a wrong kernel is never timed") {
     int sampled = 0;
     FakePlan plan = plan_with_fault("copy", Fault::wrong_result);

@@ -157,8 +157,9 @@ Execution random_execution(const Operation& operation, Random& random) {
     constexpr std::array l2_states{L2State::warm, L2State::cold};
     constexpr std::array launches{LaunchMode::kernel, LaunchMode::graph, LaunchMode::stream};
     constexpr std::array attention{Implementation::automatic, Implementation::standard,
-                                   Implementation::flash1, Implementation::flash2,
-                                   Implementation::flash3};
+                                   Implementation::eager,     Implementation::flash1,
+                                   Implementation::flash2,    Implementation::flash3,
+                                   Implementation::mma,       Implementation::wgmma};
     constexpr std::array matmul{Implementation::automatic, Implementation::library,
                                 Implementation::naive, Implementation::tiled, Implementation::mma};
     constexpr std::array elementwise{Implementation::automatic, Implementation::unfused};
