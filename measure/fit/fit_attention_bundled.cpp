@@ -84,7 +84,8 @@ std::vector<FitReport> fit_bundled_attention(const FitRequest& request) {
     };
     std::map<std::string, std::vector<MeasuredRow>> by_kernel;
     for (MeasuredRow& row : read_record_rows(request.records, gpu_name)) {
-        if (row.kind != model::OperationKind::attention) continue;
+        const bool kernel_time = row.execution.launch == model::LaunchMode::kernel;
+        if (row.kind != model::OperationKind::attention || !kernel_time) continue;
         const std::string kernel = kernel_of(row);
         if (!kernel.empty()) by_kernel[kernel].push_back(std::move(row));
     }

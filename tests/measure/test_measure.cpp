@@ -61,7 +61,7 @@ TEST_CASE("a record holds what was asked, run and seen") {
 
 TEST_CASE("attention without an implementation runs the bundled kernel that suits it") {
     using model::Implementation;
-    const auto chosen = [](std::string_view text, std::int32_t compute_capability) {
+    const auto chosen = [](const std::string& text, std::int32_t compute_capability) {
         return choose(question(text).operation, compute_capability);
     };
     const std::string prefill = "attention heads=8 seq=1024 head_dim=128";
