@@ -74,7 +74,7 @@ SoftmaxBlock softmax_block(std::int64_t keys, std::int64_t element) {
 }
 
 /// Waves of blocks of one latency each, the scores' way through L2 and DRAM, and exp2; rows that
-/// are not held are bound by their elements instead. Hidden scores are written but not read.
+/// are not held wait for their elements as well. Hidden scores are written but not read.
 KernelTime softmax_time(const Attention& op, const AttentionWork& counted,
                         const StandardParameters& fitted, const MemoryParameters& memory) {
     const auto element = static_cast<double>(size_of(op.type));
@@ -93,13 +93,14 @@ KernelTime softmax_time(const Attention& op, const AttentionWork& counted,
     time.l2 = l2_time(memory, (block.held ? 1.0 : 2.0) * visible, scores, rows);
     const Frequency clocks = memory.clock * memory.sm_count;
     time.special = counted.scores.exact / memory.special_lanes * units::cycle / clocks;
-    time.rounds = std::max(1.0, rows / (resident * memory.sm_count));
+    time.rounds = std::ceil(rows / (resident * memory.sm_count));
     time.latency = time.rounds * fitted.softmax_row;
     if (!block.held) {
-        const double passes = (2.0 * counted.scores.exact + counted.scores.full) / 3.0;
-        time.fma = passes / fitted.softmax_elements * units::cycle / clocks;
+        const double keys = (counted.scores.exact + counted.scores.full) / (2.0 * rows);
+        const double elements = keys * time.rounds * resident;  // of one SM
+        time.latency += elements / fitted.softmax_elements * units::cycle / memory.clock;
     }
-    const Time pipe = combined({time.dram, time.l2, time.special, time.fma}, pipes);
+    const Time pipe = combined({time.dram, time.l2, time.special}, pipes);
     time.total = combined({pipe, time.latency}, bytes_in_flight);
     return time;
 }
@@ -131,7 +132,7 @@ std::optional<AttentionTime> three_kernel_attention_time(const Attention& op,
         each.l2 = L2State::warm;
     }
     const KernelTime softmax = softmax_time(op, counted, fitted, *machine.memory);
-    time.softmax = softmax.special + softmax.fma;
+    time.softmax = softmax.special;
     time.dram += softmax.dram;
     time.dram_bytes += softmax.dram_read + softmax.dram_write;
     time.tiles = softmax.latency;

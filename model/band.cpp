@@ -81,7 +81,7 @@ constexpr std::array<BandRow, 69> rows{{
     {BandClass::attention_mma, -0.045, 0.052, 0.12, bundled_attention},
     {BandClass::attention_wgmma, -0.052, 0.060, 0.12, bundled_attention},
     {BandClass::attention_decode, -0.032, 0.060, 0.12, bundled_attention},
-    {BandClass::attention_standard, -0.100, 0.130, 0.12, bundled_attention},
+    {BandClass::attention_standard, -0.088, 0.144, 0.12, bundled_attention},
     {BandClass::matmul_hopper_launch, -0.053, 0.072, 0.06, library_hopper},
     {BandClass::matmul_hopper_split, -0.092, 0.089, 0.06, library_hopper},
     {BandClass::matmul_hopper_memory, -0.062, 0.086, 0.06, library_hopper},
