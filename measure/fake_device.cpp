@@ -101,7 +101,7 @@ class FakeCase : public Case {
                           .dram_write = work.dram_write,
                           .l2 = work.l2,
                           .shared = work.shared,
-                          .tensor = work.tensor,
+                          .tensor = prediction_.executed_tensor,
                           .fma = work.fma,
                           .special = work.special};
         counters.metrics["dram__bytes_read.sum"] = work.dram_read.base();

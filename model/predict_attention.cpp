@@ -170,6 +170,7 @@ Outcome predict(const Attention& op, const Execution& execution, const Machine& 
     }
     Prediction prediction = roofline(work, roofs_of(machine, op.type), machine);
     prediction.implementation = implementation;
+    if (work.tensor > Flop{}) prediction.executed_tensor = counted.executed_tensor;
     prediction.footprint = work.compulsory() + counted.scratch;
     prediction.tiling = tiling_of(counted, machine);
     if (const auto modelled = modelled_time(op, counted, implementation, execution, machine)) {

@@ -109,6 +109,7 @@ enum class Confidence : std::uint8_t { roofline, family, calibrated };
 struct Prediction {
     Implementation implementation = Implementation::automatic;
     Work work;
+    Flop executed_tensor;  ///< on tensor cores in whole blocks: masked scores and padding included
     Time time;
     Time low;  ///< 80 % band
     Time high;

@@ -79,6 +79,7 @@ Time memory_bound_time(const Work& work, const Machine& machine, L2State l2) {
 Prediction roofline(const Work& work, const Roofs& roofs, const Machine& machine) {
     Prediction prediction;
     prediction.work = work;
+    prediction.executed_tensor = work.tensor;
     add_term(prediction, Resource::tensor, work.tensor.base(),
              roofs.tensor.value_or(FlopRate{}).base());
     add_term(prediction, Resource::fma, work.fma.base(), roofs.vector.value_or(FlopRate{}).base());

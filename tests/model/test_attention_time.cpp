@@ -100,6 +100,26 @@ TEST_CASE("decoding of one sequence splits its keys and combines them", "[attent
     CHECK(predicted(whole, with(Implementation::flash3), machine("h200-sxm")).tiling.split == 1);
 }
 
+TEST_CASE("executed FLOP are those of whole blocks", "[attention][time]") {
+    // One head, 300 causal queries and keys, d 128: blocks of 128 x 128. Tiles of queries see the
+    // keys up to 128, 256 and 300: 1 + 2 + 3 blocks.
+    const Attention op{
+        .heads = 1, .kv_heads = 1, .seq_q = 300, .seq_kv = 300, .head_dim = 128, .causal = true};
+    const Prediction p = predicted(op, with(Implementation::flash3), machine("h200-sxm"));
+    CHECK(p.executed_tensor.base() == 6.0 * 128 * 128 * 4 * 128);
+    CHECK(p.work.tensor.base() == 300.0 * 301 / 2 * 4 * 128);
+    // The two products of unfused attention know no mask; a GPU without tensor cores executes none.
+    const Prediction unfused = predicted(op, with(Implementation::standard), machine("h200-sxm"));
+    CHECK(unfused.executed_tensor.base() == 300.0 * 300 * 4 * 128);
+    Machine vector = machine("h200-sxm");
+    vector.tensor[static_cast<std::size_t>(DataType::bf16)].reset();
+    CHECK(predicted(op, with(Implementation::flash2), vector).executed_tensor == Flop{});
+    // Elsewhere it is the work itself until a kernel's padding is counted.
+    const Matmul product{.m = 512, .n = 512, .k = 512};
+    const auto matmul = std::get<Prediction>(predict(product, {}, machine("h200-sxm")));
+    CHECK(matmul.executed_tensor == matmul.work.tensor);
+}
+
 TEST_CASE("launch modes add the gaps of their kernels", "[attention][time]") {
     const Attention op{.heads = 32,
                        .kv_heads = 8,
