@@ -19,6 +19,7 @@ struct FitOptions {
     GpuOptions gpu;
     std::string program;
     std::string data;
+    std::vector<std::string> records;
 };
 
 std::string percent(double part) {
@@ -63,11 +64,16 @@ void write_report(const Context& context, const measure::FitReport& report) {
 }
 
 int run_program(const Context& context, const FitOptions& options) {
+    if (options.data.empty() && options.records.empty()) {
+        throw InputError("there is nothing to fit to", {},
+                         "name tables by --data DIR, or records by --records DIR");
+    }
     Machines machines = options.gpu.machines();
     const measure::FitRequest request{
         .data = options.data,
         .gpus = options.gpu.given() ? options.gpu.names() : std::vector<std::string>{},
-        .machine = [&machines](const std::string& name) { return machines.at(name); }};
+        .machine = [&machines](const std::string& name) { return machines.at(name); },
+        .records = options.records};
     for (const measure::FitProgram& program : measure::fit_programs()) {
         if (program.name != options.program) continue;
         for (const measure::FitReport& report : program.run(request)) write_report(context, report);
@@ -87,15 +93,20 @@ Action build_fit(CLI::App& app, std::span<const std::string>) {
     app.add_option("model", options->program, "what to fit: " + CLI::detail::join(names, ", "))
         ->check(CLI::IsMember(names))
         ->type_name("MODEL");
-    app.add_option("--data", options->data, "folder of CSV tables of measured times")
-        ->required()
-        ->type_name("DIR");
+    auto* const data =
+        app.add_option("--data", options->data, "folder of CSV tables of measured times")
+            ->type_name("DIR");
+    app.add_option("--records", options->records,
+                   "records of bundled kernels (files or folders), in place of tables")
+        ->excludes(data)
+        ->type_name("PATH");
     app.footer(
         "GPUs named together (--gpu a,b) are fitted together; without --gpu each GPU of the "
         "tables\n"
         "is fitted by itself. The lines printed are fields of a description file.\n"
         "Example:\n"
-        "  ridge fit memory --data measurements --gpu a100-pcie-40gb");
+        "  ridge fit memory --data measurements --gpu a100-pcie-40gb\n"
+        "  ridge fit attention --records measure/records/h200-sxm");
     return [options](const Context& context) { return run_program(context, *options); };
 }
 

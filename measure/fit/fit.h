@@ -89,6 +89,7 @@ struct FitRequest {
     std::string data;               ///< folder of tables
     std::vector<std::string> gpus;  ///< fitted together; empty: each by itself
     std::function<model::Machine(const std::string&)> machine;
+    std::vector<std::string> records{};  ///< files or folders of records, in place of `data`
 };
 
 /// The fitting programs by name, one per class of operation (`table.cpp`). Each returns one report
@@ -103,6 +104,8 @@ struct FitProgram {
 [[nodiscard]] std::vector<FitReport> fit_memory(const FitRequest& request);
 [[nodiscard]] std::vector<FitReport> fit_attention(const FitRequest& request);
 [[nodiscard]] std::vector<FitReport> fit_matmul(const FitRequest& request);
+/// Bundled kernels, and the library's kernels that tables do not cover, from `request.records`.
+[[nodiscard]] std::vector<FitReport> fit_matmul_records(const FitRequest& request);
 [[nodiscard]] std::vector<FitReport> fit_collective(const FitRequest& request);
 
 /// The rows of the requested GPUs, split into the groups that are fitted together.

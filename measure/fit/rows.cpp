@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "hardware/error.h"
+#include "measure/record.h"
 
 namespace ridge::measure {
 namespace {
@@ -111,6 +112,27 @@ std::vector<MeasuredRow> read_rows(const std::string& path) {
         rows.back().file = path;
         rows.back().line = number;
     }
+    return rows;
+}
+
+std::vector<MeasuredRow> read_record_rows(const std::vector<std::string>& paths,
+                                          const GpuNames& gpu_name) {
+    std::vector<MeasuredRow> rows;
+    std::int64_t number = 0;
+    for (const Record& record : read_all_records(paths).records) {
+        ++number;
+        if (!record.measured()) continue;
+        MeasuredRow row;
+        row.gpu = gpu_name(record.device.name);
+        row.operation = record.question.operation;
+        row.kind = model::parse_operation_kind(name_of(row.operation));
+        row.execution = record.question.execution;
+        row.measured = record.time();
+        row.file = paths.front();
+        row.line = number;
+        rows.push_back(std::move(row));
+    }
+    if (rows.empty()) throw InputError("no measured records", {paths.front(), 0, 0});
     return rows;
 }
 

@@ -1,4 +1,4 @@
-// Measured times from CSV tables of public measurements, as operations.
+// Measured times as operations: from CSV tables of public measurements, or from records of ridge.
 //
 //   for (const MeasuredRow& row : read_rows("elementwise.csv"))
 //       predict(row.operation, row.execution, machine)   // against row.measured
@@ -11,6 +11,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,6 +32,14 @@ struct MeasuredRow {
     std::string file;
     std::int64_t line = 0;
 };
+
+/// The catalogue's name of a GPU that a record names as its driver does.
+using GpuNames = std::function<std::string(const std::string& driver_name)>;
+
+/// The measured records in files or folders; the position among the records stands for the line.
+/// InputError when a path cannot be read, or when nothing in it was measured.
+[[nodiscard]] std::vector<MeasuredRow> read_record_rows(const std::vector<std::string>& paths,
+                                                        const GpuNames& gpu_name);
 
 /// InputError with file and line: cannot be read, a column is missing, a cell cannot be understood.
 [[nodiscard]] std::vector<MeasuredRow> read_rows(const std::string& path);
