@@ -33,7 +33,9 @@ Time launch_time(const MatmulSituation& s) {
         case LaunchMode::stream:
             break;
     }
-    return s.machine.matmul.stream_launch.value_or(alone + s.machine.stream_gap);
+    const Time plain = alone + s.machine.stream_gap;
+    if (s.caller == MatmulCaller::code) return plain;
+    return s.machine.matmul.stream_launch.value_or(plain);
 }
 
 Candidate fastest(const MatmulSituation& s, const Context& c) {

@@ -29,6 +29,10 @@ namespace ridge::model {
 /// collectors of public measurements do, and near what the layers of a network do (M18).
 inline constexpr double weights_in_rotation = 5.0;
 
+/// Who calls the library: code that launches a kernel, or an eager framework, whose dispatch shows
+/// in a stream.
+enum class MatmulCaller : std::uint8_t { code, framework };
+
 struct MatmulSituation {
     const Matmul& op;
     const Machine& machine;
@@ -37,6 +41,7 @@ struct MatmulSituation {
     MatmulPipe pipe = MatmulPipe::tensor;
     L2State l2 = L2State::warm;
     LaunchMode launch = LaunchMode::kernel;
+    MatmulCaller caller = MatmulCaller::code;
     std::optional<Tile> tile =
         std::nullopt;  ///< the only tile tried: one block each, whole waves, no split
 };

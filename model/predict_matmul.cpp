@@ -60,6 +60,12 @@ MatmulPipe kernels_of(const Matmul& op, Pipe pipe, bool bundled, const Machine& 
     return machine.matmul.find(wanted) != nullptr ? wanted : MatmulPipe::tensor;
 }
 
+/// Without a named implementation a call in a stream is a framework's (B8).
+MatmulCaller caller_of(const Execution& execution) {
+    const bool named = execution.implementation != Implementation::automatic;
+    return named ? MatmulCaller::code : MatmulCaller::framework;
+}
+
 bool is_matmul_implementation(Implementation implementation) {
     switch (implementation) {
         case Implementation::library:
@@ -234,6 +240,7 @@ Outcome predict(const Matmul& op, const Execution& execution, const Machine& mac
                                     .pipe = kernels,
                                     .l2 = execution.l2,
                                     .launch = execution.launch,
+                                    .caller = caller_of(execution),
                                     .tile = execution.tile};
     if (bundled) {
         apply_bundled(prediction, situation, implementation, *bundled,
