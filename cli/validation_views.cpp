@@ -18,9 +18,6 @@ using measure::ErrorSummary;
 using measure::Record;
 using measure::Validation;
 
-std::string percent(double fraction) {
-    return fmt::format("{:.1f} %", 100.0 * fraction);
-}
 std::string signed_percent(double fraction) {
     return fmt::format("{:+.1f} %", 100.0 * fraction);
 }
@@ -28,30 +25,41 @@ std::string ratio(const std::optional<double>& value) {
     return value ? fmt::format("{:.3f}", *value) : "";
 }
 
+/// Percent without the sign, which stands in the heading.
+std::string bare_percent(const std::optional<double>& fraction) {
+    return fraction ? fmt::format("{:.1f}", 100.0 * *fraction) : "";
+}
+
 std::vector<std::string> summary_row(const ErrorSummary& summary) {
     return {summary.operation.empty() ? "all" : summary.operation,
             summary.implementation,
             std::to_string(summary.count),
-            signed_percent(summary.bias),
-            percent(summary.median_error),
-            percent(summary.mean_error),
-            percent(summary.p90_error),
-            percent(summary.coverage),
+            fmt::format("{:+.1f}", 100.0 * summary.bias),
+            bare_percent(summary.median_error),
+            bare_percent(summary.mean_error),
+            bare_percent(summary.p90_error),
+            bare_percent(summary.coverage),
             ratio(summary.dram),
+            bare_percent(summary.dram_error),
+            ratio(summary.l2),
+            bare_percent(summary.l2_error),
             ratio(summary.flop),
             ratio(summary.rate)};
 }
 
 Table summary_table(const Validation& validation) {
     Table table{.columns = {{"operation"},
-                            {"implementation"},
+                            {"impl"},
                             {"n", Align::right},
                             {"bias", Align::right},
-                            {"median", Align::right},
+                            {"med", Align::right},
                             {"mean", Align::right},
                             {"p90", Align::right},
-                            {"in band", Align::right},
+                            {"band", Align::right},
                             {"DRAM", Align::right},
+                            {"err", Align::right},
+                            {"L2", Align::right},
+                            {"err", Align::right},
                             {"FLOP", Align::right},
                             {"rate", Align::right}},
                 .rows = {}};
@@ -91,9 +99,10 @@ std::map<std::string, std::int64_t> unused_reasons(const Validation& validation)
 }
 
 constexpr std::string_view legend =
-    "Errors are predicted / measured - 1; bias is their median, the others are of absolute "
-    "values.\n"
-    "DRAM and FLOP are predicted / counted (medians); rate is what is left of the error.\n";
+    "Errors in %: predicted / measured - 1; bias is their median, the next three are of absolute\n"
+    "values, band is the share of times within the 80 % band. DRAM, L2 and FLOP are predicted /\n"
+    "counted (medians), err beside them the mean |predicted / counted - 1| in %; rate is what is\n"
+    "left of the error.\n";
 
 void write_report(const Context& context, const Validation& validation,
                   std::span<const Record> records, Format format) {
@@ -125,6 +134,9 @@ nlohmann::ordered_json to_json(const ErrorSummary& summary) {
             {"band_coverage", summary.coverage},
             {"counted", summary.counted},
             {"dram_predicted_over_counted", optional_json(summary.dram)},
+            {"dram_mean_error", optional_json(summary.dram_error)},
+            {"l2_predicted_over_counted", optional_json(summary.l2)},
+            {"l2_mean_error", optional_json(summary.l2_error)},
             {"flop_predicted_over_counted", optional_json(summary.flop)},
             {"rate_factor", optional_json(summary.rate)}};
 }
@@ -138,6 +150,7 @@ nlohmann::ordered_json to_json(const Comparison& comparison, const Record& recor
             {"in_band", comparison.in_band},
             {"limiter", name_of(comparison.prediction.limiter)},
             {"dram_predicted_over_counted", optional_json(comparison.dram)},
+            {"l2_predicted_over_counted", optional_json(comparison.l2)},
             {"flop_predicted_over_counted", optional_json(comparison.flop)},
             {"work_factor", optional_json(comparison.work)},
             {"rate_factor", optional_json(comparison.rate)}};
@@ -180,6 +193,7 @@ void write_rows(const Context& context, const Validation& validation,
                             {"in_band"},
                             {"limiter"},
                             {"dram_predicted_over_counted"},
+                            {"l2_predicted_over_counted"},
                             {"flop_predicted_over_counted"},
                             {"work_factor"},
                             {"rate_factor"}},
@@ -193,7 +207,8 @@ void write_rows(const Context& context, const Validation& validation,
              exact(record.time().in(units::us)), exact(comparison.prediction.time.in(units::us)),
              exact(comparison.error), comparison.in_band ? "1" : "0",
              std::string(name_of(comparison.prediction.limiter)), exact_if(comparison.dram),
-             exact_if(comparison.flop), exact_if(comparison.work), exact_if(comparison.rate)});
+             exact_if(comparison.l2), exact_if(comparison.flop), exact_if(comparison.work),
+             exact_if(comparison.rate)});
     }
     write_csv(context.out, table);
 }

@@ -20,17 +20,30 @@ std::optional<double> ratio(double predicted, const std::optional<double>& count
     return predicted / *counted;
 }
 
-void compare_counters(const Counters& counters, Comparison& comparison) {
+/// Operations whose executed FLOP are defined: a product's multiply-adds. What a compiler makes of
+/// an exponential or a reduction is not a count that a prediction could meet.
+bool flop_defined(const model::Operation& operation) {
+    return std::holds_alternative<model::Matmul>(operation) ||
+           std::holds_alternative<model::Attention>(operation);
+}
+
+std::optional<double> flop_ratio(const Counters& counters, const model::Prediction& prediction) {
+    const bool tensor = prediction.work.tensor > Flop{};
+    const std::optional<Flop>& counted = tensor ? counters.tensor : counters.fma;
+    if (!counted) return std::nullopt;
+    const Flop executed = tensor ? prediction.executed_tensor : prediction.executed_fma;
+    return ratio(executed.base(), counted->base());
+}
+
+void compare_counters(const Counters& counters, const model::Operation& operation,
+                      Comparison& comparison) {
     const model::Work& work = comparison.prediction.work;
     if (counters.dram_read && counters.dram_write && work.dram() >= least_counted) {
         comparison.dram =
             ratio(work.dram().base(), (*counters.dram_read + *counters.dram_write).base());
     }
-    const bool tensor = work.tensor > Flop{};
-    const std::optional<Flop>& counted = tensor ? counters.tensor : counters.fma;
-    if (counted) {
-        comparison.flop = ratio((tensor ? work.tensor : work.fma).base(), counted->base());
-    }
+    if (counters.l2) comparison.l2 = ratio(work.l2.base(), counters.l2->base());
+    if (flop_defined(operation)) comparison.flop = flop_ratio(counters, comparison.prediction);
     if (comparison.prediction.limiter == model::Resource::dram) comparison.work = comparison.dram;
     if (comparison.prediction.bound == model::Bound::compute) comparison.work = comparison.flop;
     if (comparison.work) comparison.rate = (1.0 + comparison.error) / *comparison.work;
@@ -58,9 +71,43 @@ class MachinesByDriverName {
     std::map<std::string, std::optional<model::Machine>> machines_;
 };
 
+/// The ratios of the members that have one.
+std::vector<double> ratios_of(const std::vector<Comparison>& comparisons,
+                              const std::vector<std::size_t>& members,
+                              std::optional<double> Comparison::*ratio) {
+    std::vector<double> values;
+    for (const std::size_t member : members) {
+        if (comparisons[member].*ratio) values.push_back(*(comparisons[member].*ratio));
+    }
+    return values;
+}
+
 std::optional<double> median_if(std::vector<double> values) {
     if (values.empty()) return std::nullopt;
     return median_of(std::move(values));
+}
+
+std::optional<double> mean_error_if(const std::vector<double>& ratios) {
+    if (ratios.empty()) return std::nullopt;
+    double sum = 0.0;
+    for (const double value : ratios) sum += std::abs(value - 1.0);
+    return sum / static_cast<double>(ratios.size());
+}
+
+void summarise_counters(const std::vector<Comparison>& comparisons,
+                        const std::vector<std::size_t>& members, ErrorSummary& summary) {
+    const std::vector<double> dram = ratios_of(comparisons, members, &Comparison::dram);
+    const std::vector<double> l2 = ratios_of(comparisons, members, &Comparison::l2);
+    summary.dram_error = mean_error_if(dram);
+    summary.l2_error = mean_error_if(l2);
+    summary.dram = median_if(dram);
+    summary.l2 = median_if(l2);
+    summary.flop = median_if(ratios_of(comparisons, members, &Comparison::flop));
+    summary.rate = median_if(ratios_of(comparisons, members, &Comparison::rate));
+    summary.counted = std::count_if(members.begin(), members.end(), [&](std::size_t member) {
+        const Comparison& comparison = comparisons[member];
+        return comparison.dram || comparison.l2 || comparison.flop;
+    });
 }
 
 ErrorSummary summarise_errors(const std::vector<Comparison>& comparisons,
@@ -69,27 +116,18 @@ ErrorSummary summarise_errors(const std::vector<Comparison>& comparisons,
     summary.count = static_cast<std::int64_t>(members.size());
     std::vector<double> signed_errors;
     std::vector<double> absolute;
-    std::vector<double> dram;
-    std::vector<double> flop;
-    std::vector<double> rate;
     for (const std::size_t member : members) {
         const Comparison& comparison = comparisons[member];
         signed_errors.push_back(comparison.error);
         absolute.push_back(std::abs(comparison.error));
         summary.mean_error += std::abs(comparison.error) / static_cast<double>(members.size());
         summary.coverage += (comparison.in_band ? 1.0 : 0.0) / static_cast<double>(members.size());
-        if (comparison.dram) dram.push_back(*comparison.dram);
-        if (comparison.flop) flop.push_back(*comparison.flop);
-        if (comparison.rate) rate.push_back(*comparison.rate);
-        if (comparison.dram || comparison.flop) ++summary.counted;
     }
     std::sort(absolute.begin(), absolute.end());
     summary.bias = median_of(std::move(signed_errors));
     summary.median_error = quantile(absolute, 0.5);
     summary.p90_error = quantile(absolute, 0.9);
-    summary.dram = median_if(std::move(dram));
-    summary.flop = median_if(std::move(flop));
-    summary.rate = median_if(std::move(rate));
+    summarise_counters(comparisons, members, summary);
     std::stable_sort(members.begin(), members.end(), [&](std::size_t a, std::size_t b) {
         return std::abs(comparisons[a].error) > std::abs(comparisons[b].error);
     });
@@ -162,7 +200,7 @@ Validation validate(std::span<const Record> records, const hardware::Catalogue& 
         comparison.in_band = record.time() >= comparison.prediction.low &&
                              record.time() <= comparison.prediction.high;
         if (const auto* counters = std::get_if<Counters>(&record.counters)) {
-            compare_counters(*counters, comparison);
+            compare_counters(*counters, record.question.operation, comparison);
         }
         validation.comparisons.push_back(std::move(comparison));
     }

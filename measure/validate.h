@@ -8,7 +8,9 @@
 // the hardware counted) and the rate factor (the rest: how well the rate was predicted);
 // (1 + error) = work x rate. DRAM counters carry up to 24 MB of foreign write-backs under kernel
 // replay, which also finds the L2 warm, so only operations that move at least ten times as much
-// are compared.
+// are compared. FLOP are compared as executed (whole tiles) and only for matrix products and
+// attention: elsewhere an expression's function expands into instructions that a count of
+// operations does not define.
 #pragma once
 
 #include <cstdint>
@@ -31,6 +33,7 @@ struct Comparison {
     double error = 0.0;            ///< predicted / measured time - 1
     bool in_band = false;          ///< measured time within the prediction's 80 % band
     std::optional<double> dram{};  ///< predicted / counted DRAM bytes
+    std::optional<double> l2{};    ///< predicted / counted bytes between L2 and multiprocessors
     std::optional<double> flop{};  ///< predicted / counted FLOP of the pipe that does the work
     std::optional<double> work{};  ///< of the limiter: `dram` or `flop`
     std::optional<double> rate{};  ///< (1 + error) / work
@@ -48,8 +51,11 @@ struct ErrorSummary {
     double coverage = 0.0;         ///< share within the 80 % band
     std::int64_t counted = 0;      ///< comparisons with counters
     std::optional<double> dram{};  ///< medians of the ratios
+    std::optional<double> l2{};
     std::optional<double> flop{};
     std::optional<double> rate{};
+    std::optional<double> dram_error{};  ///< means of |ratio - 1|
+    std::optional<double> l2_error{};
     std::vector<std::size_t>
         worst{};  ///< comparisons with the largest absolute errors, worst first
 };

@@ -35,10 +35,12 @@ constexpr std::string_view library_fp8 =
     "held-out rows of aiconfigurator's matrix-product tables, fp8, H100 and H200 SXM";
 constexpr std::string_view library_fma =
     "held-out rows of the NeuSight test set, fp32 products, A100 PCIe and V100";
+constexpr std::string_view records_h200 =
+    "held-out shapes of records of an H200, `ridge fit matmul --records`";
 constexpr std::string_view nothing = "nothing measured: an estimate";
 
 // clang-format off
-constexpr std::array<BandRow, 69> rows{{
+constexpr std::array<BandRow, 72> rows{{
     {BandClass::stream_native,    -0.08, 0.09, 0.12, microbenchmarks},
     {BandClass::stream_eager,     -0.03, 0.015, 0.12, eager_rows},
     {BandClass::row_native,       -0.20, 0.25, 0.12, nothing},
@@ -107,7 +109,10 @@ constexpr std::array<BandRow, 69> rows{{
     {BandClass::matmul_fp8_power, -0.053, 0.071, 0.06, library_fp8},
     {BandClass::matmul_fp8_quantise, -0.037, 0.037, 0.06, library_fp8},
     {BandClass::matmul_fma, -0.062, 0.140, 0.15, library_fma},
-    {BandClass::matmul_bundled, -0.220, 0.220, 0.10, nothing},
+    {BandClass::matmul_tf32, -0.215, 0.370, 0.10, records_h200},
+    {BandClass::matmul_misaligned, -0.138, 0.215, 0.10, records_h200},
+    {BandClass::matmul_bundled, -0.072, 0.066, 0.15, records_h200},
+    {BandClass::matmul_bundled_vector, -0.075, 0.110, 0.15, records_h200},
 }};
 // clang-format on
 

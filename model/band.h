@@ -89,7 +89,10 @@ enum class BandClass : std::uint8_t {
     matmul_fp8_power,
     matmul_fp8_quantise,
     matmul_fma,
-    matmul_bundled
+    matmul_tf32,
+    matmul_misaligned,
+    matmul_bundled,
+    matmul_bundled_vector
 };
 
 /// Quantiles of ln(measured / predicted) of one class, and their origin.

@@ -21,6 +21,9 @@ bool measured_family(const Machine& machine, MatmulPipe pipe) {
         case MatmulPipe::vector:
             return capability == 80 || capability == 70;
         case MatmulPipe::eight_bit:
+        case MatmulPipe::tf32:
+        case MatmulPipe::align_4:
+        case MatmulPipe::align_2:
             return capability == 90;
         case MatmulPipe::tensor:
             break;
@@ -34,7 +37,7 @@ bool measured_shape(const Matmul& op, MatmulPipe pipe) {
         return op.type == DataType::fp32 && op.m >= 512 && op.m <= 65536 && op.n >= 768 &&
                op.k >= 512 && width <= 65536;
     }
-    const bool type = size_of(op.type) == 2 || op.type == DataType::fp8;
+    const bool type = size_of(op.type) == 2 || op.type == DataType::fp8 || pipe == MatmulPipe::tf32;
     return type && op.m <= 32768 && std::min(op.n, op.k) >= 32 && width <= 65536;
 }
 
@@ -46,6 +49,11 @@ BandClass matmul_band(const MatmulSituation& s, MatmulRegime regime) {
             return BandClass::matmul_fma;
         case MatmulPipe::eight_bit:
             return in_regime(BandClass::matmul_fp8_launch, regime);
+        case MatmulPipe::tf32:
+            return BandClass::matmul_tf32;
+        case MatmulPipe::align_4:
+        case MatmulPipe::align_2:
+            return BandClass::matmul_misaligned;
         case MatmulPipe::tensor:
             break;
     }

@@ -33,13 +33,16 @@ Time launch_time(const MatmulSituation& s) {
         case LaunchMode::stream:
             break;
     }
-    return s.machine.matmul.stream_launch.value_or(alone + s.machine.stream_gap);
+    const Time plain = alone + s.machine.stream_gap;
+    if (s.caller == MatmulCaller::code) return plain;
+    return s.machine.matmul.stream_launch.value_or(plain);
 }
 
 Candidate fastest(const MatmulSituation& s, const Context& c) {
     Candidate best{};
     best.total = std::numeric_limits<double>::infinity();
-    const double longest = s.pipe == MatmulPipe::vector ? 1.0 : std::min(longest_split, c.steps);
+    const bool splits = s.parameters.second_kernel > Time{};
+    const double longest = splits ? std::min(longest_split, c.steps) : 1.0;
     for (const Tile tile : library_tiles(s.pipe, s.machine.compute_capability)) {
         const double tiles = c.batch * round_up(c.m / tile.m) * round_up(c.n / tile.n);
         double previous = 0.0;
@@ -122,31 +125,6 @@ MatmulTime library_matmul_time(const MatmulSituation& s) {
     MatmulTime time = assemble(s, c, best);
     add_quantisation(s, c, time);
     return time;
-}
-
-MatmulTime bundled_matmul_time(const MatmulSituation& s, const BundledKernel& kernel,
-                               double issue_fraction) {
-    MatmulParameters own = s.parameters;
-    own.issue_fraction = issue_fraction;
-    own.feed_elements = 0.0;
-    own.multicast = 1.0;
-    own.aligned = {1.0, 1.0, 1.0, 1.0};
-    own.quantise_warm = Bandwidth{};
-    MatmulSituation situation{.op = s.op,
-                              .machine = s.machine,
-                              .parameters = own,
-                              .peak = s.peak,
-                              .pipe = s.pipe,
-                              .l2 = s.l2,
-                              .launch = s.launch,
-                              .tile = s.tile.value_or(kernel.tile)};
-    const Context c = search::make_context(situation);
-    Candidate best = search::evaluate(own, c, *situation.tile, 1.0);
-    if (kernel.small_tile && !s.tile) {
-        const Candidate small = search::evaluate(own, c, *kernel.small_tile, 1.0);
-        if (small.total < best.total) best = small;
-    }
-    return assemble(situation, c, best);
 }
 
 MatmulRegime regime_of(const MatmulTime& t) {

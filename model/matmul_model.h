@@ -8,8 +8,8 @@
 // Method (docs/model.md M7 to M20): for each tile of a small set, whole and split along k, the time
 // of a multiprocessor is put together from the fill, the k loop (pipe, L2, DRAM reads, latency of
 // its steps), the epilogue's stores and the reduction of a split, bounded by DRAM traffic and by
-// power; the fastest candidate is what a good library would take. Bundled kernels (M21) have one
-// tile, no split and whole waves. The search costs about a microsecond and allocates nothing.
+// power; the fastest candidate is what a good library would take. The search costs about a
+// microsecond and allocates nothing. Bundled kernels have a model of their own: matmul_bundled.h.
 //
 // Limits: dense operands. A library's choices that are poor for the shape are not predicted; they
 // are most of the residual.
@@ -29,6 +29,10 @@ namespace ridge::model {
 /// collectors of public measurements do, and near what the layers of a network do (M18).
 inline constexpr double weights_in_rotation = 5.0;
 
+/// Who calls the library: code that launches a kernel, or an eager framework, whose dispatch shows
+/// in a stream.
+enum class MatmulCaller : std::uint8_t { code, framework };
+
 struct MatmulSituation {
     const Matmul& op;
     const Machine& machine;
@@ -37,6 +41,7 @@ struct MatmulSituation {
     MatmulPipe pipe = MatmulPipe::tensor;
     L2State l2 = L2State::warm;
     LaunchMode launch = LaunchMode::kernel;
+    MatmulCaller caller = MatmulCaller::code;
     std::optional<Tile> tile =
         std::nullopt;  ///< the only tile tried: one block each, whole waves, no split
 };
@@ -70,10 +75,6 @@ struct MatmulTime {
 
 /// The fastest tile and split of the library's set, or the situation's own tile.
 [[nodiscard]] MatmulTime library_matmul_time(const MatmulSituation& situation);
-
-/// A bundled kernel: the same terms with its own issue rate and whole waves (M21).
-[[nodiscard]] MatmulTime bundled_matmul_time(const MatmulSituation& situation,
-                                             const BundledKernel& kernel, double issue_fraction);
 
 /// What the time rests on; residuals are kept by regime.
 enum class MatmulRegime : std::uint8_t {

@@ -101,7 +101,35 @@ std::optional<MatmulParameters> read_eight_bit(const Description& gpu,
     return p;
 }
 
-/// FMA kernels have the launch of the library, but neither its pipelines nor its split k.
+/// A set that starts from the 16-bit one and has a section of its own; empty without that.
+std::optional<MatmulParameters> read_derived(const Description& gpu, std::string_view name,
+                                             const std::optional<MatmulParameters>& tensor) {
+    const Section section(gpu, name);
+    if (!tensor || !section.has("issue_fraction")) return std::nullopt;
+    MatmulParameters p = *tensor;
+    p.aligned = {1.0, 1.0, 1.0, 1.0};
+    read_section(section, p);
+    p.evidence = section.evidence("issue_fraction");
+    return p;
+}
+
+std::optional<BundledMatmul> read_bundled(const Description& gpu, std::string_view name) {
+    const Section section(gpu, name);
+    if (!section.has("issue_fraction")) return std::nullopt;
+    BundledMatmul kernel;
+    section.read("launch", kernel.launch);
+    section.read("fill", kernel.fill);
+    section.read("step", kernel.step);
+    section.read("step_miss", kernel.step_miss);
+    section.read("step_unaligned", kernel.step_unaligned);
+    section.read("issue_fraction", kernel.issue_fraction);
+    section.read("store_bytes_per_clock", kernel.store_per_sm);
+    section.read("drift", kernel.drift);
+    kernel.evidence = section.evidence("issue_fraction");
+    return kernel;
+}
+
+/// FMA kernels have the launch of the library, and nothing else of its tensor kernels.
 std::optional<MatmulParameters> read_vector(const Description& gpu,
                                             const std::optional<MatmulParameters>& tensor) {
     const Section section(gpu, "fma");
@@ -118,15 +146,18 @@ std::optional<MatmulParameters> read_vector(const Description& gpu,
 MatmulCalibration read_matmul_calibration(const Description& gpu) {
     MatmulCalibration calibration;
     const auto tensor = read_tensor(gpu);
-    calibration.pipes = {tensor, read_eight_bit(gpu, tensor), read_vector(gpu, tensor)};
-    const Section bundled(gpu, "bundled");
-    BundledFractions& b = calibration.bundled;
-    bundled.read("naive", b.naive);
-    bundled.read("coalesced", b.coalesced);
-    bundled.read("tiled", b.tiled);
-    bundled.read("register_tiled", b.register_tiled);
-    bundled.read("mma", b.mma);
-    bundled.read("wgmma", b.wgmma);
+    calibration.pipes = {tensor,
+                         read_eight_bit(gpu, tensor),
+                         read_vector(gpu, tensor),
+                         read_derived(gpu, "tf32", tensor),
+                         read_derived(gpu, "align_4", tensor),
+                         read_derived(gpu, "align_2", tensor)};
+    calibration.bundled = {.naive = read_bundled(gpu, "naive"),
+                           .coalesced = read_bundled(gpu, "coalesced"),
+                           .tiled = read_bundled(gpu, "tiled"),
+                           .register_tiled = read_bundled(gpu, "register_tiled"),
+                           .mma = read_bundled(gpu, "mma"),
+                           .wgmma = read_bundled(gpu, "wgmma")};
     calibration.stream_launch = gpu.quantity<Time>("model.matmul.stream_launch");
     return calibration;
 }

@@ -1,11 +1,11 @@
-// Parameters of the matrix-product model (docs/model.md M7 to M21), read from a GPU description.
+// Parameters of the matrix-product model (docs/model.md M7 to M23), read from a GPU description.
 //
 //   const MatmulCalibration calibration = read_matmul_calibration(description);
 //   if (const auto* p = calibration.find(MatmulPipe::tensor)) ... p->k_step ...
 //
 // A GPU that was fitted has its own values under `model.matmul`; others inherit those of their
-// architecture family, and `evidence` says which of the two it is. The 8-bit set takes from the
-// 16-bit set whatever it does not have itself, because both run the same kernels.
+// architecture family, and `evidence` says which of the two it is. The 8-bit, tf32 and misaligned
+// sets take from the 16-bit set whatever they do not have themselves.
 #pragma once
 
 #include <array>
@@ -17,9 +17,11 @@
 
 namespace ridge::model {
 
-/// Kernels that share parameters: 16-bit and wider tensor products, 8-bit ones, FMA products.
-enum class MatmulPipe : std::uint8_t { tensor, eight_bit, vector };
-inline constexpr std::size_t matmul_pipe_count = 3;
+/// Kernels that share parameters: 16-bit tensor products, 8-bit ones, FMA products, tf32, and what
+/// the library falls back to for 16-bit operands whose rows are not multiples of 16 bytes: kernels
+/// that copy 4 bytes at a time (rows at 8 or 4 bytes) or 2 (rows at 2 bytes).
+enum class MatmulPipe : std::uint8_t { tensor, eight_bit, vector, tf32, align_4, align_2 };
+inline constexpr std::size_t matmul_pipe_count = 6;
 
 /// Whether parameters were fitted to this GPU or come from its architecture family.
 enum class Evidence : std::uint8_t { family, own };
@@ -50,19 +52,26 @@ struct MatmulParameters {
     Evidence evidence = Evidence::family;
 };
 
-/// Share of the pipe's peak that the main loop of each bundled kernel issues.
-struct BundledFractions {
-    double naive = 0.0;
-    double coalesced = 0.0;
-    double tiled = 0.0;
-    double register_tiled = 0.0;
-    double mma = 0.0;
-    double wgmma = 0.0;
+/// One bundled kernel (M21). A step is one slice of the kernel's depth along k.
+struct BundledMatmul {
+    Time launch;                  ///< start and drain of the kernel
+    Time fill;                    ///< of one block: prologue and epilogue
+    Time step;                    ///< latency of a step of a block alone, operands in L2
+    Time step_miss;               ///< more of it when the operands come from DRAM
+    Time step_unaligned;          ///< more of it when rows of A cannot be read as vectors
+    double issue_fraction = 1.0;  ///< of the limiting pipe, multiprocessor full
+    BytesPerCycle store_per_sm;   ///< epilogue; zero: hidden or negligible
+    double drift = 0.0;           ///< operands read again because blocks drift apart
+    Evidence evidence = Evidence::family;
+};
+
+struct BundledMatmuls {
+    std::optional<BundledMatmul> naive, coalesced, tiled, register_tiled, mma, wgmma;
 };
 
 struct MatmulCalibration {
     std::array<std::optional<MatmulParameters>, matmul_pipe_count> pipes;
-    BundledFractions bundled;
+    BundledMatmuls bundled;
     std::optional<Time> stream_launch;  ///< a call from an eager framework, between two events
 
     [[nodiscard]] const MatmulParameters* find(MatmulPipe pipe) const {

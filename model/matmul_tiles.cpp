@@ -23,33 +23,28 @@ constexpr std::int32_t last_wgmma = 110;  // 12.x has mma.sync alone
 
 std::span<const Tile> library_tiles(MatmulPipe pipe, std::int32_t compute_capability) {
     if (pipe == MatmulPipe::vector) return fma_tiles;
+    if (falls_back(pipe) || pipe == MatmulPipe::tf32) return mma_tiles;
     const bool fine = compute_capability >= first_wgmma && compute_capability <= last_wgmma;
     return fine ? std::span<const Tile>(wgmma_tiles) : std::span<const Tile>(mma_tiles);
 }
 
 std::optional<BundledKernel> bundled_kernel(Implementation implementation) {
+    using B = BundledMatmuls;
+    constexpr MatmulPipe vector = MatmulPipe::vector;
+    constexpr MatmulPipe tensor = MatmulPipe::tensor;
     switch (implementation) {
         case Implementation::naive:
-            return BundledKernel{
-                {16, 16, 1}, {1, 1, 1}, 8, MatmulPipe::vector, &BundledFractions::naive};
+            return BundledKernel{{16, 16, 1}, 8, 0, vector, &B::naive};
         case Implementation::coalesced:
-            return BundledKernel{
-                {8, 32, 1}, {1, 1, 1}, 8, MatmulPipe::vector, &BundledFractions::coalesced};
+            return BundledKernel{{8, 32, 1}, 8, 0, vector, &B::coalesced};
         case Implementation::tiled:
-            return BundledKernel{
-                {32, 32, 32}, {32, 32, 32}, 2, MatmulPipe::vector, &BundledFractions::tiled};
+            return BundledKernel{{32, 32, 32}, 2, 0, vector, &B::tiled};
         case Implementation::register_tiled:
-            return BundledKernel{{128, 128, 8},
-                                 {128, 128, 8},
-                                 2,
-                                 MatmulPipe::vector,
-                                 &BundledFractions::register_tiled};
+            return BundledKernel{{128, 128, 8}, 2, 8, vector, &B::register_tiled};
         case Implementation::mma:
-            return BundledKernel{
-                {128, 128, 32}, {128, 128, 32}, 2, MatmulPipe::tensor, &BundledFractions::mma};
+            return BundledKernel{{128, 128, 32}, 2, 8, tensor, &B::mma};
         case Implementation::wgmma:
-            return BundledKernel{{128, 256, 64},     {128, 256, 64},           1,
-                                 MatmulPipe::tensor, &BundledFractions::wgmma, Tile{128, 128, 64}};
+            return BundledKernel{{128, 256, 64}, 1, 8, tensor, &B::wgmma, 2, Tile{128, 128, 64}};
         default:
             return std::nullopt;
     }

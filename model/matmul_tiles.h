@@ -21,15 +21,21 @@ namespace ridge::model {
 /// either operand on the 64 side, so that short sides are fine grained; mma.sync does not.
 [[nodiscard]] std::span<const Tile> library_tiles(MatmulPipe pipe, std::int32_t compute_capability);
 
-/// A bundled kernel: the piece of C that one block computes, the blocks that share a
-/// multiprocessor, and the tile whose operands are kept on chip (one element where the kernel keeps
-/// nothing).
+/// The library's kernels for misaligned rows (M6).
+[[nodiscard]] constexpr bool falls_back(MatmulPipe pipe) {
+    return pipe == MatmulPipe::align_4 || pipe == MatmulPipe::align_2;
+}
+
+/// A bundled kernel: the piece of C that one block computes and its depth along k, the blocks that
+/// share a multiprocessor, the rows of tiles that its grid walks together (0: all), and its
+/// parameters.
 struct BundledKernel {
     Tile tile;
-    Tile kept;
     std::int32_t blocks_per_sm = 1;
+    std::int32_t group_rows = 0;
     MatmulPipe pipe = MatmulPipe::vector;
-    double BundledFractions::*fraction = nullptr;
+    std::optional<BundledMatmul> BundledMatmuls::*parameters = nullptr;
+    std::int32_t cluster = 1;                       ///< blocks, along m, that share B
     std::optional<Tile> small_tile = std::nullopt;  ///< for products of few tiles
 };
 

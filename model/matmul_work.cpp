@@ -70,6 +70,15 @@ Bytes matmul_tile_traffic(const Matmul& op, const Tile& tile) {
            (real(size_of(op.type)) * operands + real(size_of(op.output)) * outputs) * units::B;
 }
 
+Flop library_executed_flop(const Matmul& op, const Tile& tile) {
+    const std::int64_t depth = tile.m > 1 ? 128 / size_of(op.type) : 1;
+    const auto padded = [](std::int64_t extent, std::int64_t size) {
+        return real(ceil_divide(extent, size) * size);
+    };
+    return 2.0 * real(op.batch) * padded(op.m, tile.m) * padded(op.n, tile.n) *
+           padded(op.k, depth) * units::FLOP;
+}
+
 Tiling matmul_tiling(const Matmul& op, const Tile& tile, std::int64_t sm_count,
                      std::int32_t blocks_per_sm, std::int32_t split) {
     const std::int64_t row_tiles = ceil_divide(op.m, tile.m);

@@ -24,6 +24,9 @@ namespace ridge::model {
 /// is the untiled product, so tiling divides the operand traffic by the tile edge.
 [[nodiscard]] Bytes matmul_tile_traffic(const Matmul& op, const Tile& tile);
 
+/// FLOP of whole tiles and whole 128-byte steps along k, which a library's kernel multiplies.
+[[nodiscard]] Flop library_executed_flop(const Matmul& op, const Tile& tile);
+
 /// Tiles, waves over `sm_count` SMs with `blocks_per_sm` resident blocks, and both quantization
 /// efficiencies (M4, M5).
 [[nodiscard]] Tiling matmul_tiling(const Matmul& op, const Tile& tile, std::int64_t sm_count,

@@ -6,7 +6,9 @@
 #include <string>
 
 #include "model/matmul_band.h"
+#include "model/matmul_bundled.h"
 #include "model/matmul_model.h"
+#include "model/matmul_traffic.h"
 #include "model/matmul_work.h"
 #include "model/predict.h"
 #include "model/roofline.h"
@@ -39,10 +41,29 @@ Roofs matmul_roofs(const Matmul& op, Pipe pipe, const Machine& machine) {
     return roofs;
 }
 
-/// The kernel set whose parameters describe the product.
-MatmulPipe kernels_of(const Matmul& op, Pipe pipe) {
+/// What the library takes for 16-bit operands whose rows are not multiples of 16 bytes.
+MatmulPipe kernels_by_rows(const Matmul& op) {
+    const std::int64_t bytes = op.n == 1 ? 16 : matmul_alignment(op);
+    if (bytes >= 16) return MatmulPipe::tensor;
+    return bytes >= 4 ? MatmulPipe::align_4 : MatmulPipe::align_2;
+}
+
+/// The kernel set whose parameters describe the product; the 16-bit one stands in for a set that
+/// the GPU has no parameters of.
+MatmulPipe kernels_of(const Matmul& op, Pipe pipe, bool bundled, const Machine& machine) {
     if (pipe == Pipe::vector) return MatmulPipe::vector;
-    return size_of(op.type) == 1 ? MatmulPipe::eight_bit : MatmulPipe::tensor;
+    if (bundled) return MatmulPipe::tensor;
+    if (size_of(op.type) == 1) return MatmulPipe::eight_bit;
+    MatmulPipe wanted = MatmulPipe::tensor;
+    if (op.type == DataType::tf32) wanted = MatmulPipe::tf32;
+    if (size_of(op.type) == 2) wanted = kernels_by_rows(op);
+    return machine.matmul.find(wanted) != nullptr ? wanted : MatmulPipe::tensor;
+}
+
+/// Without a named implementation a call in a stream is a framework's (B8).
+MatmulCaller caller_of(const Execution& execution) {
+    const bool named = execution.implementation != Implementation::automatic;
+    return named ? MatmulCaller::code : MatmulCaller::framework;
 }
 
 bool is_matmul_implementation(Implementation implementation) {
@@ -85,7 +106,8 @@ void set_terms(Prediction& p, const MatmulTime& t, Resource pipe,
 
 void set_notes(Prediction& p, const Matmul& op, const MatmulSituation& s, const MatmulTime& t) {
     const double once = p.work.compulsory().base();
-    if (matmul_alignment(op) < 16 && s.pipe != MatmulPipe::vector && op.n > 1) {
+    const bool library = p.implementation == Implementation::library;
+    if (library && matmul_alignment(op) < 16 && s.pipe != MatmulPipe::vector && op.n > 1) {
         p.note(NoteCode::alignment_cliff, static_cast<double>(matmul_alignment(op)), t.alignment);
     }
     if (t.split > 1) p.note(NoteCode::split_k, t.split);
@@ -101,30 +123,58 @@ void set_notes(Prediction& p, const Matmul& op, const MatmulSituation& s, const 
     }
 }
 
-void set_band(Prediction& p, const MatmulSituation& s, const MatmulTime& t, bool bundled) {
-    const bool own = s.parameters.evidence == Evidence::own && !bundled;
-    apply_band(p, bundled ? BandClass::matmul_bundled : matmul_band(s, regime_of(t)),
-               own ? Confidence::calibrated : Confidence::family, matmul_validity(s));
-    if (bundled) p.note(NoteCode::estimated_kernel);
-    if (t.alignment == 1.0) return;
-    p.low = std::max(p.lower_bound, p.time * std::pow(p.low / p.time, estimated_cliff));
-    p.high = p.time * std::pow(p.high / p.time, estimated_cliff);
+/// Factor on the band where the alignment's share of the rate is a guess.
+void widen_band(Prediction& p, double factor) {
+    p.low = std::max(p.lower_bound, p.time * std::pow(p.low / p.time, factor));
+    p.high = p.time * std::pow(p.high / p.time, factor);
 }
 
-/// Time, terms, traffic, tiling and band of the calibrated model over the roofline's counts.
-void apply_model(Prediction& p, const MatmulSituation& s, const MatmulTime& t, bool bundled) {
+Confidence confidence_of(Evidence evidence) {
+    return evidence == Evidence::own ? Confidence::calibrated : Confidence::family;
+}
+
+/// Time, terms, traffic and tiling of a model over the roofline's counts.
+void apply_time(Prediction& p, const MatmulSituation& s, const MatmulTime& t) {
     p.time = t.total;
     p.work.kernels = t.kernels;
     p.work.dram_read = t.dram_reads;
     p.work.dram_write = t.dram_writes;
-    if (!bundled) p.work.l2 = t.l2_reads + p.work.compulsory_write * (t.split > 1 ? 3.0 : 1.0);
     const Bytes moved = std::min(p.work.compulsory(), p.work.dram());
     p.lower_bound = std::max(p.work.flop() / s.peak, moved / s.machine.dram_bandwidth);
     p.time = std::max(p.time, p.lower_bound);
     set_terms(p, t, s.pipe == MatmulPipe::vector ? Resource::fma : Resource::tensor, s.parameters);
-    p.tiling = matmul_tiling(s.op, t.tile, s.machine.sm_count, 1, t.split);
     set_notes(p, s.op, s, t);
-    set_band(p, s, t, bundled);
+}
+
+void apply_library(Prediction& p, const MatmulSituation& s) {
+    const MatmulTime t = library_matmul_time(s);
+    apply_time(p, s, t);
+    p.work.l2 = t.l2_reads + p.work.compulsory_write * (t.split > 1 ? 3.0 : 1.0);
+    p.tiling = matmul_tiling(s.op, t.tile, s.machine.sm_count, 1, t.split);
+    const Flop executed = library_executed_flop(s.op, t.tile);
+    (s.pipe == MatmulPipe::vector ? p.executed_fma : p.executed_tensor) = executed;
+    apply_band(p, matmul_band(s, regime_of(t)), confidence_of(s.parameters.evidence),
+               matmul_validity(s));
+    const bool guessed = t.alignment != 1.0 && !falls_back(s.pipe);
+    if (guessed) widen_band(p, estimated_cliff);
+    settle_limiter(p);
+}
+
+void apply_bundled(Prediction& p, const MatmulSituation& s, Implementation implementation,
+                   const BundledKernel& kernel, const BundledMatmul& parameters) {
+    const MatmulTime t = bundled_matmul_time(s, implementation, kernel, parameters);
+    apply_time(p, s, t);
+    const BundledGrid grid = bundled_grid(s, implementation, kernel);
+    p.work.l2 = bundled_l2_bytes(s.op, implementation, grid, s.machine.sm_count);
+    p.tiling = matmul_tiling(s.op, t.tile, s.machine.sm_count, kernel.blocks_per_sm, t.split);
+    const Flop executed = bundled_executed_flop(s, implementation, kernel);
+    (s.pipe == MatmulPipe::vector ? p.executed_fma : p.executed_tensor) = executed;
+    const BandClass band =
+        s.pipe == MatmulPipe::vector ? BandClass::matmul_bundled_vector : BandClass::matmul_bundled;
+    const bool own = parameters.evidence == Evidence::own;
+    apply_band(p, band, confidence_of(parameters.evidence),
+               own ? Validity::validated : Validity::extrapolated);
+    if (!own) p.note(NoteCode::estimated_kernel);
     settle_limiter(p);
 }
 
@@ -142,12 +192,6 @@ void keep_roofline(Prediction& p, const Matmul& op, const Execution& execution,
     if (matmul_alignment(op) < 16) {
         p.note(NoteCode::alignment_cliff, static_cast<double>(matmul_alignment(op)));
     }
-}
-
-/// The tile whose operands stay on chip: it decides the L2 traffic of a bundled kernel (M3).
-Tile kept_tile(const Execution& execution, const std::optional<BundledKernel>& bundled) {
-    if (execution.tile) return *execution.tile;
-    return bundled ? bundled->kept : Tile{128, 128, 32};
 }
 
 }  // namespace
@@ -176,16 +220,16 @@ Outcome predict(const Matmul& op, const Execution& execution, const Machine& mac
                            " does not have"};
     }
     Work work = matmul_work(op, pipe == Pipe::tensor);
-    work.l2 = matmul_tile_traffic(op, kept_tile(execution, bundled));
+    work.l2 = matmul_tile_traffic(op, execution.tile.value_or(Tile{128, 128, 32}));
     const Roofs roofs = matmul_roofs(op, pipe, machine);
     Prediction prediction = roofline(work, roofs, machine);
     prediction.implementation = implementation;
     if (pipe == Pipe::vector && size_of(op.type) < 4) prediction.note(NoteCode::vector_pipe);
 
-    const MatmulPipe kernels = kernels_of(op, pipe);
+    const MatmulPipe kernels = kernels_of(op, pipe, bundled.has_value(), machine);
     const MatmulParameters* parameters = machine.matmul.find(kernels);
-    const double fraction = bundled ? machine.matmul.bundled.*(bundled->fraction) : 1.0;
-    if (parameters == nullptr || machine.sm_count == 0 || fraction <= 0.0) {
+    const bool known = !bundled || (machine.matmul.bundled.*(bundled->parameters)).has_value();
+    if (parameters == nullptr || machine.sm_count == 0 || !known) {
         keep_roofline(prediction, op, execution, machine);
         return prediction;
     }
@@ -196,10 +240,14 @@ Outcome predict(const Matmul& op, const Execution& execution, const Machine& mac
                                     .pipe = kernels,
                                     .l2 = execution.l2,
                                     .launch = execution.launch,
+                                    .caller = caller_of(execution),
                                     .tile = execution.tile};
-    const MatmulTime time = bundled ? bundled_matmul_time(situation, *bundled, fraction)
-                                    : library_matmul_time(situation);
-    apply_model(prediction, situation, time, bundled.has_value());
+    if (bundled) {
+        apply_bundled(prediction, situation, implementation, *bundled,
+                      *(machine.matmul.bundled.*(bundled->parameters)));
+    } else {
+        apply_library(prediction, situation);
+    }
     return prediction;
 }
 

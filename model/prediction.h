@@ -112,6 +112,7 @@ struct Prediction {
     Implementation implementation = Implementation::automatic;
     Work work;
     Flop executed_tensor;  ///< on tensor cores in whole blocks: masked scores and padding included
+    Flop executed_fma;     ///< the same on the vector pipe, where a product runs there
     Time time;
     Time low;  ///< 80 % band
     Time high;

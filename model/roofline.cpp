@@ -80,6 +80,7 @@ Prediction roofline(const Work& work, const Roofs& roofs, const Machine& machine
     Prediction prediction;
     prediction.work = work;
     prediction.executed_tensor = work.tensor;
+    prediction.executed_fma = work.fma;
     add_term(prediction, Resource::tensor, work.tensor.base(),
              roofs.tensor.value_or(FlopRate{}).base());
     add_term(prediction, Resource::fma, work.fma.base(), roofs.vector.value_or(FlopRate{}).base());

@@ -106,6 +106,8 @@ struct FitProgram {
 /// The bundled kernels, from `request.records`: one report per kernel and GPU.
 [[nodiscard]] std::vector<FitReport> fit_bundled_attention(const FitRequest& request);
 [[nodiscard]] std::vector<FitReport> fit_matmul(const FitRequest& request);
+/// Bundled kernels, and the library's kernels that tables do not cover, from `request.records`.
+[[nodiscard]] std::vector<FitReport> fit_matmul_records(const FitRequest& request);
 [[nodiscard]] std::vector<FitReport> fit_collective(const FitRequest& request);
 
 /// The rows of the requested GPUs, split into the groups that are fitted together.

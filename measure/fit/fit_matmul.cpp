@@ -106,6 +106,7 @@ std::string shape_of(const MeasuredRow& row) {
 }  // namespace
 
 std::vector<FitReport> fit_matmul(const FitRequest& request) {
+    if (!request.records.empty()) return fit_matmul_records(request);
     std::map<MatmulPipe, std::vector<MeasuredRow>> sets;
     for (MeasuredRow& row : read_folder(request.data, {"matmul"})) {
         const bool wanted =

@@ -14,6 +14,7 @@
 #include "measure/fit/residuals.h"
 #include "measure/fit/rows.h"
 #include "measure/measure.h"
+#include "measure/record.h"
 #include "measure/suite.h"
 #include "model/predict.h"
 #include "tests/catch.h"
@@ -194,6 +195,41 @@ TEST_CASE("bundled attention is fitted from records", "[fit]") {
     FitRequest nothing = request;
     nothing.records = {folder.path() + "/none"};
     CHECK_THROWS_AS(fit_attention(nothing), InputError);
+}
+
+TEST_CASE("records of a slower kernel give its parameters", "[fit]") {
+    FakePlan plan = test::h200_plan();
+    plan.bias = 1.25;
+    plan.noise = 0.0;
+    FakeDevice device(plan);
+    const std::string path =
+        (std::filesystem::temp_directory_path() / "ridge_test_fit_records.jsonl").string();
+    std::filesystem::remove(path);
+    for (const int size : {128, 256, 512, 1024, 1536, 2048, 4096, 6144}) {
+        const std::string n = std::to_string(size);
+        for (const std::string k : {"64", "512", "4096"}) {
+            const Question question =
+                test::question("matmul m=" + n + " n=" + n + " k=" + k + " impl=mma dtype=bf16");
+            append_record(path, *measure_one(device, question, {}));
+        }
+    }
+    const auto machine = [](const std::string& name) {
+        return model::make_machine(test::catalogue().at(name, hardware::View::calibrated));
+    };
+    const double before = machine("h200-sxm").matmul.bundled.mma->issue_fraction;
+    const auto reports =
+        fit_matmul({.data = {}, .gpus = {}, .machine = machine, .records = {path}});
+    std::filesystem::remove(path);
+    REQUIRE(reports.size() == 1);
+    CHECK(reports[0].name == "h200-sxm mma");
+    CHECK(reports[0].fitted.back().mean < 5e-3);
+    bool found = false;
+    for (const FittedParameter& parameter : reports[0].parameters) {
+        if (parameter.field != "model.matmul.mma.issue_fraction") continue;
+        found = true;
+        CHECK(std::stod(parameter.value) == Approx(before / 1.25).epsilon(0.01));
+    }
+    CHECK(found);
 }
 
 }  // namespace

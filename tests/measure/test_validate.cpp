@@ -70,6 +70,44 @@ TEST_CASE("the error splits into work and rate") {
     CHECK(*matmul.work == Approx(1.0 / 1.02));
 }
 
+TEST_CASE("L2 bytes and executed FLOP are compared, and their mean errors summed up") {
+    std::vector<Record> records =
+        records_with_bias(1.0, {"matmul m=8192 n=8192 k=8192", "matmul m=4096 n=4096 k=4096"});
+    for (std::size_t i = 0; i < records.size(); ++i) {
+        Counters counters = std::get<Counters>(records[i].counters);
+        counters.l2 = *counters.l2 * (i == 0 ? 1.25 : 0.8);
+        records[i].counters = counters;
+    }
+    const Validation v = validate(records, catalogue(), hardware::View::calibrated);
+    REQUIRE(v.comparisons.size() == 2);
+    CHECK(*v.comparisons[0].l2 == Approx(0.8));
+    CHECK(*v.comparisons[1].l2 == Approx(1.25));
+    CHECK(*v.comparisons[0].flop == Approx(1.0));
+    REQUIRE(v.groups.size() == 1);
+    CHECK(*v.groups[0].l2_error == Approx(0.225));
+    CHECK(v.groups[0].counted == 2);
+}
+
+TEST_CASE("padding that the hardware multiplies is no error of FLOP") {
+    std::vector<Record> records =
+        records_with_bias(1.0, {"matmul m=100 n=104 k=104 impl=mma dtype=bf16"});
+    Counters counters = std::get<Counters>(records[0].counters);
+    counters.tensor = 2.0 * 128 * 128 * 128 * units::FLOP;
+    records[0].counters = counters;
+    const Validation v = validate(records, catalogue(), hardware::View::calibrated);
+    REQUIRE(v.comparisons.size() == 1);
+    CHECK(*v.comparisons[0].flop == Approx(1.0));
+}
+
+TEST_CASE("FLOP of expressions are not compared") {
+    const std::vector<Record> records =
+        records_with_bias(1.0, {"elementwise elements=268435456 expr=exp(x) dtype=fp32"});
+    const Validation v = validate(records, catalogue(), hardware::View::calibrated);
+    REQUIRE(v.comparisons.size() == 1);
+    CHECK_FALSE(v.comparisons[0].flop);
+    CHECK(v.comparisons[0].dram);
+}
+
 TEST_CASE("small traffic is not compared with counters") {
     const std::vector<Record> records = records_with_bias(1.0, {"copy elements=1048576"});
     const Validation v = validate(records, catalogue(), hardware::View::calibrated);

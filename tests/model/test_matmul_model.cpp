@@ -155,14 +155,16 @@ TEST_CASE("a long product runs at the power limit") {
 }
 
 TEST_CASE("odd extents fall off an alignment cliff, on Hopper far deeper than on Ampere") {
-    const Matmul odd{.m = 8192, .n = 50257, .k = 4096};
-    const Matmul even{.m = 8192, .n = 50304, .k = 4096};
-    const auto ratio = [&](const char* gpu) {
-        return predicted(odd, gpu).time / predicted(even, gpu).time;
+    const auto ratio = [](std::int64_t m, std::int64_t k, const char* gpu) {
+        return predicted({.m = m, .n = 50257, .k = k}, gpu).time /
+               predicted({.m = m, .n = 50304, .k = k}, gpu).time;
     };
-    CHECK(ratio("h200-sxm") == Approx(8.0).epsilon(0.1));
-    CHECK(ratio("a100-sxm-80gb") == Approx(1.2).epsilon(0.1));
-    CHECK(noted(predicted(odd, "h200-sxm"), NoteCode::alignment_cliff));
+    // Measured on an H200: 1.23 ms and 0.222 ms; 48.9 ms and 9.50 ms.
+    CHECK(ratio(2048, 768, "h200-sxm") == Approx(5.6).epsilon(0.15));
+    CHECK(ratio(16384, 4096, "h200-sxm") == Approx(5.14).epsilon(0.15));
+    CHECK(ratio(8192, 4096, "a100-sxm-80gb") == Approx(1.2).epsilon(0.1));
+    CHECK(noted(predicted({.m = 8192, .n = 50257, .k = 4096}, "h200-sxm"),
+                NoteCode::alignment_cliff));
 }
 
 TEST_CASE("an fp8 product in a graph quantises its input first; the kernel alone does not") {
@@ -209,6 +211,22 @@ TEST_CASE("bundled kernels: tensor cores before tiles before none") {
     CHECK(tiled > registers);
     CHECK(time_of(Implementation::mma, DataType::bf16) >
           time_of(Implementation::wgmma, DataType::bf16));
+}
+
+TEST_CASE("rows at 8 bytes run the kernels of 4 bytes, rows at 2 bytes slower ones") {
+    const auto time_of = [](std::int64_t n) {
+        return predicted({.m = 4096, .n = n, .k = 4096}, "h200-sxm").time;
+    };
+    CHECK(time_of(4100) / time_of(4098) == Approx(1.0).epsilon(0.01));
+    CHECK(time_of(4098) > 2.5 * time_of(4104));
+    CHECK(time_of(4099) > 1.4 * time_of(4098));
+}
+
+TEST_CASE("only a call without a named implementation waits for a framework") {
+    const Matmul op{.m = 512, .n = 512, .k = 512};
+    const Execution named{.implementation = Implementation::library, .launch = LaunchMode::stream};
+    CHECK(predicted(op, "h200-sxm", named).time < 15.0 * us);
+    CHECK(predicted(op, "h200-sxm", {.launch = LaunchMode::stream}).time > 40.0 * us);
 }
 
 TEST_CASE("kernels that a GPU cannot run are answered with the reason") {

@@ -1,0 +1,121 @@
+// Bundled products: grids as the kernels choose them, executed FLOP, sectors, and time.
+#include "model/matmul_bundled.h"
+#include "model/matmul_traffic.h"
+#include "model/predict.h"
+#include "tests/catch.h"
+
+#include "hardware/catalogue.h"
+
+using namespace ridge;
+using namespace ridge::model;
+
+namespace {
+
+const Machine& h200() {
+    static const Machine machine =
+        make_machine(hardware::Catalogue::embedded().at("h200-sxm", hardware::View::calibrated));
+    return machine;
+}
+
+Matmul product(std::int64_t m, std::int64_t n, std::int64_t k, DataType type) {
+    return {.m = m, .n = n, .k = k, .type = type, .output = type};
+}
+
+Prediction predicted(const Matmul& op, Implementation implementation, L2State l2 = L2State::warm) {
+    const Outcome outcome = predict(op, {.implementation = implementation, .l2 = l2}, h200());
+    return std::get<Prediction>(outcome);
+}
+
+BundledGrid grid_of(const Matmul& op, Implementation implementation) {
+    const MatmulSituation situation{.op = op,
+                                    .machine = h200(),
+                                    .parameters = *h200().matmul.find(MatmulPipe::tensor),
+                                    .peak = *h200().tensor_peak(DataType::bf16)};
+    return bundled_grid(situation, implementation, *bundled_kernel(implementation));
+}
+
+constexpr Implementation vector_kernels[] = {Implementation::naive, Implementation::coalesced,
+                                             Implementation::tiled, Implementation::register_tiled};
+
+}  // namespace
+
+TEST_CASE("a run touches a sector more as its starts are less aligned") {
+    CHECK(mean_sectors(128, 32) == 4.0);
+    CHECK(mean_sectors(128, 16) == 4.5);   // starts at 0 and 16: 4 and 5 sectors
+    CHECK(mean_sectors(128, 4) == 4.875);  // one start of eight needs 4, the others 5
+    CHECK(mean_sectors(2, 2) == 1.0);
+}
+
+TEST_CASE("the wgmma kernel takes the small tile where the large one leaves SMs idle") {
+    // 4 x 4 clusters of 256 x 256 against 4 x 8 of 256 x 128: one round of 66 either way.
+    CHECK(grid_of(product(1024, 1024, 1024, DataType::bf16), Implementation::wgmma).tile.n == 128);
+    CHECK(grid_of(product(4096, 4096, 4096, DataType::bf16), Implementation::wgmma).tile.n == 256);
+    const BundledGrid grid =
+        grid_of(product(4096, 4096, 4096, DataType::bf16), Implementation::wgmma);
+    CHECK(grid.units == 256.0);
+    CHECK(grid.slots == 66.0);
+    CHECK(grid.busiest == 4.0);
+    CHECK(grid.steps == 64.0);
+}
+
+TEST_CASE("element loads of B leave room for one register-tiled block") {
+    CHECK(grid_of(product(512, 512, 64, DataType::fp32), Implementation::register_tiled).resident ==
+          2.0);
+    CHECK(grid_of(product(512, 509, 64, DataType::fp32), Implementation::register_tiled).resident ==
+          1.0);
+}
+
+TEST_CASE("tiles multiply their padding, untiled kernels do not") {
+    const Matmul odd = product(100, 100, 100, DataType::fp32);
+    CHECK(predicted(odd, Implementation::naive).executed_fma.base() == 2e6);
+    CHECK(predicted(odd, Implementation::coalesced).executed_fma.base() == 2e6);
+    CHECK(predicted(odd, Implementation::tiled).executed_fma.base() == 2.0 * 128 * 128 * 128);
+    CHECK(predicted(odd, Implementation::register_tiled).executed_fma.base() ==
+          2.0 * 128 * 128 * 104);
+    const Matmul skinny = product(100, 104, 104, DataType::bf16);
+    CHECK(predicted(skinny, Implementation::mma).executed_tensor.base() == 2.0 * 128 * 128 * 128);
+    // A cluster is two blocks of 128 rows, whatever m is.
+    CHECK(predicted(skinny, Implementation::wgmma).executed_tensor.base() == 2.0 * 256 * 128 * 128);
+}
+
+TEST_CASE("L2 traffic of whole tiles is operands over tile edges") {
+    const Matmul op = product(8192, 8192, 8192, DataType::bf16);
+    const double once = 2.0 * 8192.0 * 8192.0;
+    const double tiled = once * (8192.0 / 256.0 + 8192.0 / 256.0 + 1.0);
+    CHECK(predicted(op, Implementation::wgmma).work.l2.base() == Approx(tiled));
+    // Counted on an H200: 17.0 GB.
+    CHECK(predicted(op, Implementation::mma).work.l2.in(units::GB) == Approx(17.0).epsilon(0.05));
+}
+
+TEST_CASE("operands that miss L2 cost more, and nothing is faster than the roofline") {
+    for (const Implementation kernel : vector_kernels) {
+        const Matmul op = product(700, 300, 500, DataType::fp32);
+        const Prediction warm = predicted(op, kernel);
+        const Prediction cold = predicted(op, kernel, L2State::cold);
+        CHECK(cold.time >= warm.time);
+        CHECK(warm.time >= warm.lower_bound);
+        CHECK(warm.low <= warm.time);
+        CHECK(warm.high >= warm.time);
+    }
+}
+
+TEST_CASE("groups of tile rows read B again once it has left L2") {
+    // 32 x 32 clusters in groups of 8 rows: B (134 MB) is read once for each of four groups.
+    const Prediction p =
+        predicted(product(8192, 8192, 8192, DataType::bf16), Implementation::wgmma);
+    CHECK(p.work.dram_read.in(units::MB) == Approx(1226.0).epsilon(0.08));  // counted
+    const Prediction small =
+        predicted(product(2048, 2048, 2048, DataType::bf16), Implementation::wgmma, L2State::cold);
+    CHECK(small.work.dram_read == small.work.compulsory_read);
+}
+
+TEST_CASE("a longer k, more rows and more columns never take less time") {
+    for (const Implementation kernel : vector_kernels) {
+        Time previous{};
+        for (std::int64_t size = 128; size <= 4096; size *= 2) {
+            const Time time = predicted(product(size, size, size, DataType::fp32), kernel).time;
+            CHECK(time > previous);
+            previous = time;
+        }
+    }
+}
