@@ -111,8 +111,8 @@ constexpr std::array<BandRow, 72> rows{{
     {BandClass::matmul_fma, -0.062, 0.140, 0.15, library_fma},
     {BandClass::matmul_tf32, -0.215, 0.370, 0.10, records_h200},
     {BandClass::matmul_misaligned, -0.138, 0.215, 0.10, records_h200},
-    {BandClass::matmul_bundled, -0.072, 0.066, 0.15, records_h200},
-    {BandClass::matmul_bundled_vector, -0.075, 0.110, 0.15, records_h200},
+    {BandClass::matmul_bundled, -0.080, 0.075, 0.15, records_h200},
+    {BandClass::matmul_bundled_vector, -0.080, 0.120, 0.15, records_h200},
 }};
 // clang-format on
 

@@ -23,9 +23,6 @@ double pieces(std::int64_t extent, std::int64_t size) {
 constexpr Overlap loop_and_dram{4.0};
 /// Blocks start as others end, so the last round costs about half of its missing blocks.
 constexpr double last_round = 0.5;
-/// Both partitions of L2 keep a copy of what all multiprocessors read, so blocks of one kernel
-/// share less of it than successive kernels do.
-constexpr double shared_fraction = 0.55;
 /// What the wgmma kernel reckons for a 128 x 256 tile against a 128 x 128 one.
 constexpr double large_tile_cost = 1.9;
 constexpr double warp = 32.0;
@@ -74,12 +71,6 @@ struct Traffic {
     double miss = 0.0;  ///< share of the operands that comes from DRAM
 };
 
-/// Share of what blocks of this kernel used `distance` bytes ago that L2 has lost.
-double lost(const MatmulSituation& s, double distance) {
-    const double kept = shared_fraction * s.machine.l2_size.value_or(Bytes{}).base();
-    return 1.0 / (1.0 + std::pow(kept / distance, s.parameters.resident_sharpness));
-}
-
 /// Bytes that L2 loses between windows of resident blocks and between groups of tile rows (M22).
 double repeated(const MatmulSituation& s, const BundledKernel& kernel, const BundledGrid& grid,
                 double drift) {
@@ -99,8 +90,8 @@ double repeated(const MatmulSituation& s, const BundledKernel& kernel, const Bun
     const double a_group = group * rows * k;
     const double in_window = a_group + window * columns * (k + group * rows * result);
     const double in_group = a_group + b + group * rows * real(s.op.n) * result;
-    const double a_again = lost(s, in_window) * a * (grid.across / window - 1.0);
-    const double b_lost = lost(s, in_group);
+    const double a_again = search::lost_share(s, in_window) * a * (grid.across / window - 1.0);
+    const double b_lost = search::lost_share(s, in_group);
     const double b_again = b_lost * b * (groups - 1.0);
     const double apart = drift * b_lost * (1.0 - 1.0 / groups) * (a + b + a_again + b_again);
     return real(s.op.batch) * (a_again + b_again + apart);

@@ -20,6 +20,12 @@ constexpr double reference_feed = 1.0 / 128.0 + 1.0 / 256.0;
 /// Tiles below this many elements are not launched in clusters that share operand loads.
 constexpr double smallest_cluster_tile = 64.0 * 128.0;
 
+/// Both partitions of L2 keep a copy of what all multiprocessors read, so blocks of one kernel
+/// share less of it than successive kernels do. Read off counters of an H200.
+constexpr double shared_fraction = 0.55;
+/// Operands that a library's blocks read again because they drift apart; likewise.
+constexpr double library_drift = 0.3;
+
 /// Position in `MatmulParameters::aligned`: rows at 16, 8, 4, 2 bytes. A single column has no rows.
 std::size_t alignment_class(const Matmul& op) {
     const std::int64_t bytes = op.n == 1 ? 16 : matmul_alignment(op);
@@ -66,6 +72,11 @@ double miss_share(const MatmulSituation& s, double reuse_distance) {
     const double resident =
         s.parameters.resident_fraction * s.machine.l2_size.value_or(Bytes{}).base();
     return 1.0 / (1.0 + std::pow(resident / reuse_distance, s.parameters.resident_sharpness));
+}
+
+double lost_share(const MatmulSituation& s, double reuse_distance) {
+    const double kept = shared_fraction * s.machine.l2_size.value_or(Bytes{}).base();
+    return 1.0 / (1.0 + std::pow(kept / reuse_distance, s.parameters.resident_sharpness));
 }
 
 Context make_context(const MatmulSituation& s) {
@@ -151,16 +162,24 @@ double repeated_bytes(const MatmulSituation& s, const Context& c, Tile tile) {
     const double square_rows = std::sqrt(c.sms * tile_n / tile_m);
     const double columns = std::clamp(c.sms / std::min(square_rows, down), 1.0, across);
     const double rows = std::clamp(c.sms / columns, 1.0, down);
-    const double a_bytes = c.a_bytes / c.batch;
-    const double b_bytes = c.b_bytes / c.batch;
+    const double groups = round_up(down / rows);
+    const double windows = round_up(across / columns);
+    const double a = c.a_bytes / c.batch;
+    const double b = c.b_bytes / c.batch;
     const double a_block = rows * tile_m * c.k * c.element;
     const double b_block = columns * tile_n * c.k * c.element;
-    const double a_repeats = a_bytes * (across / columns - 1.0);
-    const double b_repeats = b_bytes * (down / rows - 1.0);
-    const double wave_miss = miss_share(s, a_block + b_block);
-    const double along_n = a_repeats * wave_miss + b_repeats * miss_share(s, a_block + b_bytes);
-    const double along_m = b_repeats * wave_miss + a_repeats * miss_share(s, b_block + a_bytes);
-    return c.batch * std::min(along_n, along_m);
+    const double c_block = rows * tile_m * columns * tile_n * c.result;
+    const double a_repeats = a * (across / columns - 1.0);
+    const double b_repeats = b * (down / rows - 1.0);
+    const double in_window = lost_share(s, a_block + b_block + c_block);
+    const double in_row = lost_share(s, a_block + b + c_block * across / columns);
+    const double in_column = lost_share(s, b_block + a + c_block * down / rows);
+    const double along_n = a_repeats * in_window + b_repeats * in_row;
+    const double along_m = b_repeats * in_window + a_repeats * in_column;
+    const double apart_n = library_drift * in_row * (1.0 - 1.0 / groups);
+    const double apart_m = library_drift * in_column * (1.0 - 1.0 / windows);
+    return c.batch *
+           std::min(along_n + apart_n * (a + b + along_n), along_m + apart_m * (a + b + along_m));
 }
 
 }  // namespace ridge::model::search

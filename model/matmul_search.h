@@ -43,6 +43,8 @@ struct Candidate {
 [[nodiscard]] double repeated_bytes(const MatmulSituation& situation, const Context& c, Tile tile);
 /// Share of bytes with this reuse distance that have left L2 (M17).
 [[nodiscard]] double miss_share(const MatmulSituation& situation, double reuse_distance);
+/// The same between blocks of one kernel (M22).
+[[nodiscard]] double lost_share(const MatmulSituation& situation, double reuse_distance);
 
 /// Rounding of values between 0 and 2^62 without a call into the mathematics library.
 [[nodiscard]] inline double round_down(double value) {

@@ -139,7 +139,7 @@ void apply_time(Prediction& p, const MatmulSituation& s, const MatmulTime& t) {
     p.work.kernels = t.kernels;
     p.work.dram_read = t.dram_reads;
     p.work.dram_write = t.dram_writes;
-    const Bytes moved = std::min(p.work.compulsory(), p.work.dram());
+    const Bytes moved = std::min(p.work.compulsory(), p.work.dram() - t.repeats);
     p.lower_bound = std::max(p.work.flop() / s.peak, moved / s.machine.dram_bandwidth);
     p.time = std::max(p.time, p.lower_bound);
     set_terms(p, t, s.pipe == MatmulPipe::vector ? Resource::fma : Resource::tensor, s.parameters);

@@ -78,8 +78,8 @@ std::vector<FreeParameter> library_parameters(const std::string& section, Matmul
                                     in_set(section, pipe, "k_step", &P::k_step),
                                     in_set(section, pipe, "issue_fraction", &P::issue_fraction),
                                     in_set(section, pipe, "second_kernel", &P::second_kernel)};
-    // Copies of 2 bytes are all feed: their rate and the feed cannot be told apart.
-    if (pipe != MatmulPipe::align_2) {
+    // Elsewhere the records hardly tell the feed from the rate.
+    if (pipe == MatmulPipe::align_4) {
         free.push_back(in_set(section, pipe, "feed_elements", &P::feed_elements));
     }
     if (model::falls_back(pipe)) {
