@@ -108,9 +108,11 @@ TEST_CASE("executed FLOP are those of whole blocks", "[attention][time]") {
     const Prediction p = predicted(op, with(Implementation::flash3), machine("h200-sxm"));
     CHECK(p.executed_tensor.base() == 6.0 * 128 * 128 * 4 * 128);
     CHECK(p.work.tensor.base() == 300.0 * 301 / 2 * 4 * 128);
-    // The two products of unfused attention know no mask; a GPU without tensor cores executes none.
+    // The two products of unfused attention know no mask and multiply whole tiles; a GPU without
+    // tensor cores executes none.
     const Prediction unfused = predicted(op, with(Implementation::standard), machine("h200-sxm"));
-    CHECK(unfused.executed_tensor.base() == 300.0 * 300 * 4 * 128);
+    CHECK(unfused.executed_tensor.base() >= 300.0 * 300 * 4 * 128);
+    CHECK(unfused.executed_tensor.base() <= 384.0 * 384 * 4 * 128);
     Machine vector = machine("h200-sxm");
     vector.tensor[static_cast<std::size_t>(DataType::bf16)].reset();
     CHECK(predicted(op, with(Implementation::flash2), vector).executed_tensor == Flop{});
