@@ -21,6 +21,8 @@ enum class BandClass : std::uint8_t {
     stream_native,
     stream_eager,
     row_native,
+    transpose_native,
+    gather_native,
     access,
     softmax_one_pass,
     softmax_passes,
