@@ -32,7 +32,7 @@ struct EagerCosts {
     double reuse_steepness = 6.5;
 };
 
-/// What bundled kernels meet on a GPU (eq. B9, B15 to B21); their instruction counts are code.
+/// What bundled kernels meet on a GPU (eq. B10, B15 to B25); their instruction counts are code.
 struct NativeCosts {
     Time first_dram{};          ///< start of a block with its first load, from DRAM
     Time first_l2{};            ///< the same from L2

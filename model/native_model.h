@@ -1,6 +1,6 @@
 // Time of one bundled kernel that streams its data: a grid of blocks that load, compute and store.
 //
-// Method (equations B9 and B15 to B18 of docs/model.md). The first block of a multiprocessor shows
+// Method (equations B10 and B15 to B18 of docs/model.md). The first block of a multiprocessor shows
 // its whole `life`: start, first load, dependent work. Beyond that the kernel is held up by the
 // largest of its pipes, or, where the blocks come in several rounds, by the rounds:
 //   time = empty kernel + life + p-norm(pipes, (rounds - 1) life)

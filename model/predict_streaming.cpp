@@ -179,6 +179,17 @@ Prediction framework_rows(const RowWise& op, const Execution& execution, const M
     return prediction;
 }
 
+/// Streams of a few microseconds and calls from the host scatter by causes of their own.
+BandClass native_class(const Prediction& prediction, BandClass usual, const Execution& execution) {
+    constexpr Time brief_kernel = 5.0 * units::us;
+    constexpr Time brief_call = 40.0 * units::us;
+    if (execution.launch == LaunchMode::stream && prediction.time < brief_call) {
+        return BandClass::native_call;
+    }
+    const bool brief = prediction.time < brief_kernel * prediction.work.kernels;
+    return usual == BandClass::stream_native && brief ? BandClass::stream_native_short : usual;
+}
+
 /// Bundled kernels whose times `times(memory)` gives all together.
 template <class Times>
 Prediction native_prediction(const Work& work, DataType type, const Execution& execution,
@@ -191,7 +202,8 @@ Prediction native_prediction(const Work& work, DataType type, const Execution& e
     }
     const MemoryParameters& memory = *machine.memory;
     settle_native(prediction, times(memory), execution, memory);
-    apply_band(prediction, band_class, memory.streams, validity);
+    apply_band(prediction, native_class(prediction, band_class, execution), memory.streams,
+               validity);
     return prediction;
 }
 
