@@ -235,7 +235,8 @@ TEST_CASE("records of a slower kernel give its parameters", "[fit]") {
 
 /// A record of one sample that took as long as `machine` predicts.
 Record predicted_record(const std::string& operation, const model::Machine& machine) {
-    Record record{.question = {.operation = model::parse_operation(operation).operation},
+    const model::OperationText text = model::parse_operation(operation);
+    Record record{.question = {.operation = model::make_operation(text.kind, text.parameters)},
                   .device = {.name = "NVIDIA H200"},
                   .tool = "test",
                   .date = "2026-01-01T00:00:00Z"};
