@@ -109,6 +109,7 @@ std::vector<Step> latency_steps(const DeviceInfo& info) {
             launch("launch.kernel", Microbenchmark::launch_kernel),
             launch("launch.stream", Microbenchmark::launch_stream),
             launch("launch.graph", Microbenchmark::launch_graph),
+            launch("launch.call", Microbenchmark::launch_call),
             launch("launch.submit", Microbenchmark::launch_submit)};
 }
 

@@ -115,6 +115,7 @@ enum class Microbenchmark : std::uint8_t {
     launch_kernel,  ///< duration of a kernel that does nothing
     launch_stream,  ///< per kernel, launched back to back in a stream
     launch_graph,   ///< per kernel of a replayed graph
+    launch_call,    ///< one kernel in an idle stream, between two events
     launch_submit   ///< host time of one launch
 };
 

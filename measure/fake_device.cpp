@@ -201,11 +201,13 @@ std::optional<Ceiling> ceiling_of(const FakePlan& plan, const MicrobenchmarkRequ
         case Microbenchmark::launch_kernel:
             return latency(machine.kernel_floor);
         case Microbenchmark::launch_stream:
-            return latency(machine.stream_gap);
+            return latency(machine.launch.stream);
+        case Microbenchmark::launch_call:
+            return latency(machine.launch.call);
         case Microbenchmark::launch_graph:
-            return latency(machine.graph_gap);
+            return latency(machine.launch.graph);
         case Microbenchmark::launch_submit:
-            return latency(0.8 * machine.stream_gap);
+            return latency(0.8 * machine.launch.stream);
     }
     return std::nullopt;
 }

@@ -12,7 +12,8 @@
 namespace ridge::measure {
 namespace {
 
-/// Smallest traffic that DRAM counters are compared for: ten times their error floor of 24 MB.
+/// Smallest traffic per kernel that DRAM counters are compared for: ten times their error floor of
+/// 24 MB, the foreign write-backs that each kernel's replay carries.
 constexpr Bytes least_counted = 240.0 * units::MB;
 
 std::optional<double> ratio(double predicted, const std::optional<double>& counted) {
@@ -38,7 +39,7 @@ std::optional<double> flop_ratio(const Counters& counters, const model::Predicti
 void compare_counters(const Counters& counters, const model::Operation& operation,
                       Comparison& comparison) {
     const model::Work& work = comparison.prediction.work;
-    if (counters.dram_read && counters.dram_write && work.dram() >= least_counted) {
+    if (counters.dram_read && counters.dram_write && work.dram() >= least_counted * work.kernels) {
         comparison.dram =
             ratio(work.dram().base(), (*counters.dram_read + *counters.dram_write).base());
     }

@@ -230,8 +230,8 @@ AttentionTime forward_time(const Call& call, const Execution& execution) {
     // A combine kernel without splits starts beside the attention kernel: it adds no gap.
     const AttentionGrid& grid = call.counted.grid;
     const bool idle = grid.combines && grid.splits == 1;
-    time.launch = fitted.start + launch_gaps(call.machine, execution.launch,
-                                             call.counted.work.kernels - (idle ? 1 : 0));
+    time.launch = fitted.start + library_gaps(call.machine, execution.launch,
+                                              call.counted.work.kernels - (idle ? 1 : 0));
     if (call.op.kv_write) {
         time.launch += fitted.cache_write_start;
         time.cache_write = cache_write_time(call, miss);

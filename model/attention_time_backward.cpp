@@ -52,7 +52,7 @@ namespace detail {
     time.droop = droop_of(kernel, fitted);
     time.copies = counted.side_dram / dram;
     time.launch = fitted.start + (counted.work.kernels - 1) * machine.kernel_floor +
-                  launch_gaps(machine, execution.launch, counted.work.kernels);
+                  library_gaps(machine, execution.launch, counted.work.kernels);
     time.total = time.launch + kernel + time.droop + time.copies;
     return time;
 }
@@ -79,7 +79,7 @@ AttentionTime standard_attention_time(const Attention& op, const AttentionWork& 
     AttentionTime time;
     time.regime = AttentionRegime::unfused;
     time.working_set = counted.work.compulsory() + counted.scratch;
-    time.launch = launch_gaps(machine, execution.launch, counted.work.kernels);
+    time.launch = library_gaps(machine, execution.launch, counted.work.kernels);
     for (const StandardKernel& kernel : standard_kernels(op.direction)) {
         const Bytes moved = Bytes::from_base((kernel.score_reads + kernel.score_writes) * s +
                                              (kernel.query_reads + kernel.query_writes) * t +

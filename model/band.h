@@ -19,8 +19,12 @@ namespace ridge::model {
 
 enum class BandClass : std::uint8_t {
     stream_native,
+    stream_native_short,
     stream_eager,
     row_native,
+    transpose_native,
+    gather_native,
+    native_call,
     access,
     softmax_one_pass,
     softmax_passes,

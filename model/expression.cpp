@@ -394,6 +394,7 @@ Expression::Expression(std::string text, std::vector<Node> nodes)
     }
     unfused_ = count_unfused(nodes_);
     fused_ = count_fused(nodes_);
+    chain_ = kernel_chain(*this);
 }
 
 std::string_view name_of(Function function) {

@@ -16,6 +16,7 @@
 // type. Counts follow eq. E1 to E6 of docs/model.md.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -78,6 +79,32 @@ struct ExpressionCounts {
     [[nodiscard]] std::int32_t passes() const { return reads + writes; }
 };
 
+/// FLOP and special-function results of one application of a function.
+struct FunctionCost {
+    double flop = 0.0;
+    double special = 0.0;
+};
+
+/// One kernel of the unfused expression. The distance of a read is how many different tensors were
+/// touched since its argument was last used, itself and this kernel's own included.
+struct KernelStep {
+    std::size_t reads = 0;  ///< distinct tensors, at most two
+    std::array<double, 2> distance{};
+    std::array<bool, 2> made{};  ///< last used within this run, not the one before
+    bool vector = false;         ///< reads a broadcast vector
+    bool vector_result = false;  ///< works on vectors alone
+    FunctionCost cost{};         ///< of the bundled code, per element
+    FunctionCost double_cost{};  ///< the same in double precision
+};
+
+/// The unfused expression as the bundled kernels run it. (eq. B23)
+struct KernelChain {
+    std::vector<KernelStep> steps{};
+    double tensors = 0.0;  ///< different ones that a run touches
+    FunctionCost cost{};   ///< of all steps on tensors together: the fused kernel's
+    FunctionCost double_cost{};
+};
+
 class Expression {
   public:
     Expression() = default;
@@ -95,13 +122,19 @@ class Expression {
     [[nodiscard]] const ExpressionCounts& unfused() const { return unfused_; }
     /// One kernel: each input read once, the result written once. (eq. E2)
     [[nodiscard]] const ExpressionCounts& fused() const { return fused_; }
+    /// What each kernel of the unfused form touches and computes.
+    [[nodiscard]] const KernelChain& chain() const { return chain_; }
 
   private:
     std::string text_;
     std::vector<Node> nodes_;
     ExpressionCounts unfused_;
     ExpressionCounts fused_;
+    KernelChain chain_;
 };
+
+/// Derives the chain of a parsed expression; `Expression::chain` keeps it.
+[[nodiscard]] KernelChain kernel_chain(const Expression& expression);
 
 /// Which names are not full tensors, beyond the defaults of the grammar above.
 struct InputDeclarations {
@@ -125,13 +158,8 @@ inline constexpr std::int32_t deepest_expression = 200;  ///< nested parentheses
 /// The canonical name of a function as `to_string` writes it; operators by their sign.
 [[nodiscard]] std::string_view name_of(Function function);
 
-/// FLOP and special-function results of one application of `function`; docs/model.md lists the
-/// counts with their reasons (table E3). An FMA is 2 FLOP; compare, select and sign changes inside
-/// a function count nothing.
-struct FunctionCost {
-    double flop = 0.0;
-    double special = 0.0;
-};
+/// Cost of `function` at default accuracy; docs/model.md lists the counts with their reasons
+/// (table E3). An FMA is 2 FLOP; compare, select and sign changes inside a function count nothing.
 [[nodiscard]] FunctionCost cost_of(Function function);
 
 /// The same for a node in its place: division by a scalar is one multiplication and a power with

@@ -107,13 +107,6 @@ std::optional<Time> latency_of(const Description& gpu, std::string_view path, Fr
     return *cycles / clock;
 }
 
-/// The description gives the time per empty kernel of a graph or stream; the gap is what that
-/// exceeds the kernel's own duration by.
-Time gap_of(const Description& gpu, std::string_view path, Time kernel_floor) {
-    const Time per_kernel = gpu.quantity<Time>(path).value_or(kernel_floor);
-    return std::max(Time{}, per_kernel - kernel_floor);
-}
-
 void resolve_rates(Machine& machine, const Description& gpu) {
     const auto sms = static_cast<double>(machine.sm_count);
     for (const DataType type : all_data_types) {
@@ -154,8 +147,8 @@ Machine make_machine(const Description& gpu) {
     machine.dram_latency = latency_of(gpu, "latency.dram", machine.boost_clock);
     machine.l2_latency = latency_of(gpu, "latency.l2", machine.boost_clock);
     machine.kernel_floor = gpu.quantity<Time>("launch.kernel").value_or(Time{});
-    machine.graph_gap = gap_of(gpu, "launch.graph", machine.kernel_floor);
-    machine.stream_gap = gap_of(gpu, "launch.stream", machine.kernel_floor);
+    machine.launch = resolve_launch(gpu);
+    machine.library_gap = gpu.quantity<Time>("model.library.graph_gap").value_or(Time{});
     machine.link_per_direction = gpu.quantity<Bandwidth>("link.per_direction");
     machine.pcie_per_direction = gpu.quantity<Bandwidth>("pcie.per_direction");
     machine.attention = attention_parameters_of(gpu);

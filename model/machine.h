@@ -18,6 +18,7 @@
 #include "model/attention_parameters.h"
 #include "model/collective_model.h"
 #include "model/data_type.h"
+#include "model/launch.h"
 #include "model/matmul_parameters.h"
 #include "model/memory_parameters.h"
 
@@ -74,9 +75,9 @@ struct Machine {
     std::int64_t dram_sector = 32;  ///< bytes of one transaction
     std::optional<Time> dram_latency;
     std::optional<Time> l2_latency;
-    Time kernel_floor;  ///< duration of an empty kernel
-    Time graph_gap;     ///< between kernels of a replayed graph
-    Time stream_gap;    ///< between launches in a stream
+    Time kernel_floor;   ///< duration of an empty kernel
+    LaunchCosts launch;  ///< zero where the description has none of them
+    Time library_gap;    ///< between library kernels of a replayed graph, in fitted tables
     std::optional<Bandwidth> link_per_direction;
     std::optional<Bandwidth> pcie_per_direction;
     std::optional<AttentionParameters> attention;  ///< fitted; absent: attention is a roofline

@@ -22,18 +22,20 @@ constexpr double longest_split = 48.0;
 constexpr int split_waves = 3;
 
 /// The fixed time of one kernel of the library (M20). The fit is to replayed graphs; a profiler's
-/// duration lacks the gap, and a call in a stream waits for the host.
+/// duration lacks the gap, a plain call in a stream adds its submission (B8), and one from an eager
+/// framework has a fixed time of its own.
 Time launch_time(const MatmulSituation& s) {
-    const Time alone = std::max(s.machine.kernel_floor, s.parameters.launch - s.machine.graph_gap);
+    const Time alone =
+        std::max(s.machine.kernel_floor, s.parameters.launch - s.machine.library_gap);
     switch (s.launch) {
         case LaunchMode::kernel:
             return alone;
         case LaunchMode::graph:
-            return std::max(s.parameters.launch, alone + s.machine.graph_gap);
+            return std::max(s.parameters.launch, alone + s.machine.library_gap);
         case LaunchMode::stream:
             break;
     }
-    const Time plain = alone + s.machine.stream_gap;
+    const Time plain = alone + launch_overhead(s.machine.launch, LaunchMode::stream, 1.0, alone);
     if (s.caller == MatmulCaller::code) return plain;
     return s.machine.matmul.stream_launch.value_or(plain);
 }

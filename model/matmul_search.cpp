@@ -95,7 +95,7 @@ Context make_context(const MatmulSituation& s) {
     c.step_elements = 128.0 / c.element;
     c.steps = round_up(c.k / c.step_elements);
     c.quantisation = s.tile ? 1.0 : p.quantisation;
-    const Time gap = s.launch == LaunchMode::kernel ? s.machine.graph_gap : Time{};
+    const Time gap = s.launch == LaunchMode::kernel ? s.machine.library_gap : Time{};
     c.second_kernel = std::max(s.machine.kernel_floor, p.second_kernel - gap).base();
     set_traffic(s, c);
     set_rates(s, c);

@@ -65,26 +65,7 @@ KernelTime stream_time(const MemoryParameters& memory, const StreamWork& work,
     time.dram = dram_time(memory, time.dram_read, time.dram_write);
     time.l2 = l2_time(memory, work.l2_read, work.l2_write, busy);
     time.latency = time.rounds * (hits * memory.l2_latency + (1.0 - hits) * memory.dram_latency);
-    if (kernel.chains > 0.0) {
-        const double warps = memory.threads_per_sm / 32.0 * memory.sm_count;
-        const Time chain =
-            memory.l2_latency + hits * memory.l2_latency + (1.0 - hits) * memory.dram_latency;
-        time.latency = std::max(time.latency, kernel.chains / warps * chain);
-    }
-    if (kernel.scatter > Bandwidth{}) {
-        const Bytes sectors = work.l2_read + work.l2_write - work.read;
-        time.l2 = l2_time(memory, work.read, Bytes{}, busy) + sectors / kernel.scatter;
-    }
-    if (kernel.elements > 0.0 && kernel.element_rate > 0.0) {
-        const double rate = kernel.element_rate * std::min(busy, memory.sm_count);
-        const Time passing = kernel.elements / rate * units::cycle / memory.clock;
-        time.latency = combined({time.latency, passing, kernel.tile}, bytes_in_flight);
-    }
-    Time start = kernel.start;
-    if (kernel.first_load) {
-        start += hits * memory.l2_latency + (1.0 - hits) * memory.dram_latency;
-    }
-    return finished(memory, time, work, busy, start);
+    return finished(memory, time, work, busy, Time{});
 }
 
 KernelTime row_time(const MemoryParameters& memory, const RowShape& shape, const RowKernel& kernel,
@@ -117,13 +98,14 @@ KernelTime row_time(const MemoryParameters& memory, const RowShape& shape, const
     return finished(memory, time, work, busy, drain);
 }
 
-Time launch_time(const MemoryParameters& memory, Time kernel, double kernels, LaunchMode mode,
-                 Caller caller) {
-    if (mode == LaunchMode::kernel) return memory.kernel_floor * kernels;
-    if (mode == LaunchMode::graph) return memory.graph_interval * kernels;
-    const Time further = std::max(memory.stream_interval - kernel, memory.graph_interval);
-    if (caller == Caller::native) return further * kernels;
-    return memory.eager.launch + further * (kernels - 1.0);
+Time framework_launch_time(const MemoryParameters& memory, Time kernel, double kernels,
+                           LaunchMode mode) {
+    const LaunchCosts& costs = memory.launch;
+    if (mode != LaunchMode::stream) {
+        return costs.kernel * kernels +
+               launch_overhead(costs, mode, kernels, costs.kernel + kernel);
+    }
+    return memory.eager.launch + (kernels - 1.0) * std::max(costs.stream - kernel, costs.graph);
 }
 
 }  // namespace ridge::model

@@ -1,5 +1,5 @@
-// Time of one memory-bound kernel: streams (elementwise, copy, gather) and row kernels (softmax,
-// normalisation, sums).
+// Time of one memory-bound kernel of an eager framework: streams (elementwise, copy, gather) and
+// row kernels (softmax, normalisation, sums); native_model.h has the bundled ones.
 //
 // Method (equations B1 to B8 of docs/model.md). A kernel is what it moves and what it keeps in
 // flight; a GPU is its memory levels (`MemoryParameters`):
@@ -15,7 +15,7 @@
 //                                     .bytes_per_thread = 32 * B}, L2State::cold);
 //   t.total   // about 240 us on an H200; t.dram, t.l2, t.latency say why
 //
-// Limits: one kernel at a time, its launch not included (`launch_time`); data does not matter,
+// Limits: one kernel at a time, its launch not included (`launch.h`); data does not matter,
 // these kernels stay below the power limit.
 #pragma once
 
@@ -41,13 +41,6 @@ struct StreamKernel {
     double threads_per_block = 256.0;
     double blocks_per_sm = 8.0;
     Bytes bytes_per_thread{};
-    double chains = 0.0;        ///< warps that each wait for an index, then for its row
-    double elements = 0.0;      ///< that pass through tiles in shared memory
-    double element_rate = 0.0;  ///< of those, per clock and multiprocessor
-    Time tile{};                ///< load, barrier and store of one tile
-    Bandwidth scatter{};        ///< rate of single-element sectors where it differs from `l2_write`
-    Time start{};               ///< beside the launch and the first load
-    bool first_load = false;    ///< the first load is exposed before the stream fills
 };
 
 /// How a kernel along rows is written.
@@ -100,10 +93,9 @@ struct KernelTime {
 [[nodiscard]] KernelTime row_time(const MemoryParameters& memory, const RowShape& shape,
                                   const RowKernel& kernel, L2State l2);
 
-/// What a launch adds to kernels of `kernel` each: their floors, the gaps of a graph, the interval
-/// of a stream, or the events and the dispatch around eager calls. (eq. B8)
-enum class Caller : std::uint8_t { native, framework };
-[[nodiscard]] Time launch_time(const MemoryParameters& memory, Time kernel, double kernels,
-                               LaunchMode mode, Caller caller);
+/// What an eager framework adds to kernels of `kernel` each, without their floor: the floors, the
+/// gaps of a graph, or the events and the dispatch around the calls. (eq. B8)
+[[nodiscard]] Time framework_launch_time(const MemoryParameters& memory, Time kernel,
+                                         double kernels, LaunchMode mode);
 
 }  // namespace ridge::model

@@ -10,11 +10,6 @@ using hardware::Description;
 
 constexpr BytesPerCycle port_width = 64.0 * units::B / units::cycle;
 
-// Where the description has no launch times: of the same order on every GPU measured.
-constexpr Time usual_kernel_floor = 0.8 * units::us;
-constexpr Time usual_graph_interval = 1.3 * units::us;
-constexpr Time usual_stream_interval = 2.5 * units::us;
-
 /// Reads optional fields and remembers whether one was missing.
 class Fields {
   public:
@@ -52,6 +47,7 @@ EagerCosts resolve_eager(Fields& fields) {
     return {.launch = fields.quantity<Time>("model.eager.launch"),
             .softmax_trips = fields.number("model.eager.softmax_trips"),
             .softmax_reductions = fields.quantity<Time>("model.eager.softmax_reductions"),
+            .warp_reductions = fields.quantity<Time>("model.eager.warp_reductions"),
             .norm_trips = fields.number("model.eager.norm_trips"),
             .norm_reductions = fields.quantity<Time>("model.eager.norm_reductions"),
             .drain_rows = fields.number("model.eager.drain_rows"),
@@ -60,27 +56,18 @@ EagerCosts resolve_eager(Fields& fields) {
             .reuse_steepness = fields.number("model.eager.reuse_steepness")};
 }
 
-NativeCosts resolve_native(const Description& gpu, Frequency all) {
-    const auto time = [&](std::string_view name) {
-        return gpu.quantity<Time>("model.native." + std::string(name)).value_or(Time{});
-    };
-    return {
-        .start = time("start"),
-        .special_chain = time("special_chain"),
-        .transpose_tile = time("transpose_tile"),
-        .element_tile = time("element_tile"),
-        .element_rate = gpu.number("model.native.element_rate").value_or(0.0),
-        .vector_rate = gpu.number("model.native.vector_rate").value_or(0.0),
-        .scatter =
-            gpu.quantity<BytesPerCycle>("model.native.scatter").value_or(BytesPerCycle{}) * all};
-}
-
-void resolve_launches(MemoryParameters& memory, const Description& gpu) {
-    memory.kernel_floor = gpu.quantity<Time>("launch.kernel").value_or(usual_kernel_floor);
-    memory.graph_interval = std::max(
-        memory.kernel_floor, gpu.quantity<Time>("launch.graph").value_or(usual_graph_interval));
-    memory.stream_interval = std::max(
-        memory.graph_interval, gpu.quantity<Time>("launch.stream").value_or(usual_stream_interval));
+NativeCosts resolve_native(Fields& fields, Frequency all) {
+    return {.first_dram = fields.quantity<Time>("model.native.first_dram"),
+            .first_l2 = fields.quantity<Time>("model.native.first_l2"),
+            .resident = fields.number("model.native.resident"),
+            .absorbed = fields.number("model.native.absorbed"),
+            .reuse = fields.number("model.native.reuse"),
+            .reduction = fields.quantity<Time>("model.native.reduction"),
+            .vector_rate = fields.number("model.native.vector_rate"),
+            .element_rate = fields.number("model.native.element_rate"),
+            .element_tile = fields.quantity<Time>("model.native.element_tile"),
+            .scatter = fields.quantity<BytesPerCycle>("model.native.scatter") * all,
+            .scatter_tile = fields.quantity<Time>("model.native.scatter_tile")};
 }
 
 }  // namespace
@@ -110,10 +97,10 @@ std::optional<MemoryParameters> resolve_memory(const Description& gpu) {
     memory.l2_size = fields.quantity<Bytes>("l2.size");
     memory.l1_size = gpu.quantity<Bytes>("l1.size").value_or(Bytes{});
     memory.eager = resolve_eager(fields);
-    memory.native = resolve_native(gpu, all);
+    memory.native = resolve_native(fields, all);
     if (!fields.complete() || memory.fp32_lanes <= 0.0) return std::nullopt;
-    resolve_launches(memory, gpu);
-    memory.streams = confidence_in(gpu, "model.memory.read_efficiency");
+    memory.launch = resolve_launch(gpu);
+    memory.streams = confidence_in(gpu, "model.native.first_dram");
     memory.eager_kernels = confidence_in(gpu, "model.eager.softmax_trips");
     return memory;
 }

@@ -13,6 +13,7 @@
 
 #include "hardware/description.h"
 #include "hardware/quantity.h"
+#include "model/launch.h"
 #include "model/prediction.h"
 
 namespace ridge::model {
@@ -22,6 +23,7 @@ struct EagerCosts {
     Time launch{};               ///< events around one call, beside the kernel
     double softmax_trips = 1.0;  ///< loaded latencies per dependent load
     Time softmax_reductions{};   ///< per row
+    Time warp_reductions{};      ///< per row of a warp
     double norm_trips = 1.0;
     Time norm_reductions{};
     double drain_rows = 1.0;  ///< row times of ramp and drain
@@ -30,15 +32,19 @@ struct EagerCosts {
     double reuse_steepness = 6.5;
 };
 
-/// Costs of the bundled kernels beside what they move; zero where nobody measured them.
+/// What bundled kernels meet on a GPU (eq. B10, B15 to B25); their instruction counts are code.
 struct NativeCosts {
-    Time start{};               ///< of a streaming kernel, beside its launch and first load
-    Time special_chain{};       ///< per special-function result of one thread
-    Time transpose_tile{};      ///< load, barrier and store of a tile in vectors
-    Time element_tile{};        ///< the same element by element
-    double element_rate = 0.0;  ///< elements per clock and multiprocessor of that transpose
-    double vector_rate = 0.0;   ///< the same of the transpose in vectors
-    Bandwidth scatter{};        ///< sectors written for single elements
+    Time first_dram{};          ///< start of a block with its first load, from DRAM
+    Time first_l2{};            ///< the same from L2
+    double resident = 0.6;      ///< share of the L2 that keeps data from one kernel to the next
+    double absorbed = 0.0;      ///< share of a clean L2 that takes up writes
+    double reuse = 0.4;         ///< share of the L2 that keeps rows read at random
+    Time reduction{};           ///< over a block: shuffles, shared memory, two barriers
+    double vector_rate = 0.0;   ///< elements per clock and multiprocessor of the tiled transpose
+    double element_rate = 0.0;  ///< the same where rows are not whole vectors
+    Time element_tile{};        ///< dependent part of such a tile, beside its loads
+    Bandwidth scatter{};        ///< sectors written for single elements, whole GPU
+    Time scatter_tile{};        ///< drain of the last of them
 };
 
 struct MemoryParameters {
@@ -61,10 +67,8 @@ struct MemoryParameters {
     Bandwidth l2_write{};
     Bandwidth port{};  ///< between the L2 and one multiprocessor
     Bytes l2_size{};
-    Bytes l1_size{};         ///< of one multiprocessor
-    Time kernel_floor{};     ///< duration of a kernel without work
-    Time graph_interval{};   ///< per empty kernel of a replayed graph
-    Time stream_interval{};  ///< per empty kernel launched back to back
+    Bytes l1_size{};  ///< of one multiprocessor
+    LaunchCosts launch{};
     EagerCosts eager{};
     NativeCosts native{};
     Confidence streams = Confidence::family;        ///< what the DRAM efficiencies rest on

@@ -8,7 +8,7 @@
 #include "model/band.h"
 #include "model/combine.h"
 #include "model/footprint.h"
-#include "model/memory_model.h"
+#include "model/native_model.h"
 #include "model/predict.h"
 #include "model/roofline.h"
 
@@ -32,25 +32,15 @@ struct AccessTime {
     Time shared{};
 };
 
-StreamKernel launched(double threads, const MemoryParameters& memory) {
-    StreamKernel kernel{.threads_per_block = threads,
-                        .blocks_per_sm = memory.threads_per_sm / threads};
-    kernel.start = memory.native.start;
-    kernel.first_load = memory.native.start > Time{};
-    return kernel;
-}
-
 AccessTime read_time(const Access& op, const AccessWork& access, L2State l2,
                      const MemoryParameters& memory) {
     const auto elements = static_cast<double>(op.elements);
-    StreamKernel kernel = launched(read_threads, memory);
-    kernel.bytes_per_thread = access.work.l2 / elements * loads_in_flight;
-    return {.kernel = stream_time(memory,
-                                  {.read = access.work.dram_read,
-                                   .l2_read = access.work.l2,
-                                   .slots = slots_per_read * elements,
-                                   .lanes = memory.fp32_lanes},
-                                  kernel, l2)};
+    NativeTraffic moved = stream_traffic(memory, access.work.dram_read, Bytes{}, l2);
+    moved.l2_read = access.work.l2;
+    return {.kernel = native_time(memory, {.traffic = moved,
+                                           .slots = slots_per_read * elements,
+                                           .blocks = elements / (read_threads * loads_in_flight),
+                                           .life = first_load(memory, moved.missing)})};
 }
 
 /// Issue slots of all paths, or the chain of dependent FMA where warps are few. (eq. P3)
@@ -58,16 +48,15 @@ AccessTime divergent_time(const Access& op, const AccessWork& access, L2State l2
                           const MemoryParameters& memory) {
     const auto elements = static_cast<double>(op.elements);
     const double steps = static_cast<double>(divergent_steps) * access.passes;
-    StreamKernel kernel = launched(chip_threads, memory);
-    kernel.first_load = false;
-    kernel.bytes_per_thread = access.work.dram_write / elements;
-    KernelTime time = stream_time(memory,
-                                  {.write = access.work.dram_write,
-                                   .l2_write = access.work.l2,
-                                   .slots = slots_per_step * steps * elements,
-                                   .lanes = memory.fp32_lanes},
-                                  kernel, l2);
-    const double rounds = std::max(1.0, time.rounds);
+    const double blocks = elements / chip_threads;
+    const double resident = memory.threads_per_sm / chip_threads;
+    NativeTraffic moved = stream_traffic(memory, Bytes{}, access.work.dram_write, l2);
+    moved.l2_write = access.work.l2;
+    KernelTime time = native_time(memory, {.traffic = moved,
+                                           .slots = slots_per_step * steps * elements,
+                                           .blocks = blocks,
+                                           .life = memory.native.first_l2});
+    const double rounds = std::max(1.0, blocks / (resident * memory.sm_count));
     const Time chain = rounds * steps * fma_latency * units::cycle / memory.clock;
     time.latency += chain;
     time.total = combined({time.total, chain}, pipes);
@@ -81,8 +70,8 @@ AccessTime conflict_time(const Access& op, const AccessWork& access, const Machi
     const double busy = std::min(1.0, blocks / memory.sm_count);
     AccessTime time;
     time.shared = access.work.shared * access.passes / (*machine.shared_bandwidth * busy);
-    time.kernel.latency = memory.native.start;
-    time.kernel.total = time.shared + time.kernel.latency;
+    time.kernel.latency = memory.native.first_l2;
+    time.kernel.total = memory.launch.kernel + time.shared + time.kernel.latency;
     return time;
 }
 
@@ -109,7 +98,8 @@ void add_term(Prediction& prediction, Resource resource, Time time, double amoun
 void settle(Prediction& prediction, const AccessTime& time, const Execution& execution,
             const MemoryParameters& memory) {
     const KernelTime& kernel = time.kernel;
-    const Time launch = launch_time(memory, kernel.total, 1.0, execution.launch, Caller::native);
+    const Time launch =
+        memory.launch.kernel + launch_overhead(memory.launch, execution.launch, 1.0, kernel.total);
     const Work& work = prediction.work;
     prediction.terms = {};
     add_term(prediction, Resource::fma, kernel.fma, work.fma.base());
@@ -119,7 +109,7 @@ void settle(Prediction& prediction, const AccessTime& time, const Execution& exe
     add_term(prediction, Resource::shared, time.shared, work.shared.base());
     add_term(prediction, Resource::latency, kernel.latency, 0.0);
     add_term(prediction, Resource::launch, launch, 0.0);
-    prediction.time = kernel.total + launch;
+    prediction.time = kernel.total - memory.launch.kernel + launch;
     settle_limiter(prediction);
     apply_band(prediction, BandClass::access, memory.streams, Validity::extrapolated);
 }

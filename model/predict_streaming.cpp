@@ -6,6 +6,8 @@
 #include "model/elementwise_work.h"
 #include "model/footprint.h"
 #include "model/memory_model.h"
+#include "model/native_rows.h"
+#include "model/native_streams.h"
 #include "model/predict.h"
 #include "model/roofline.h"
 #include "model/row_kernels.h"
@@ -27,11 +29,6 @@ bool is_one_of(Implementation implementation, std::initializer_list<Implementati
 Implementation resolved(const Execution& execution, Implementation usual) {
     if (execution.implementation != Implementation::automatic) return execution.implementation;
     return execution.launch == LaunchMode::stream ? Implementation::eager : usual;
-}
-
-bool by_framework(Implementation implementation) {
-    return is_one_of(implementation,
-                     {Implementation::eager, Implementation::unfused, Implementation::manual});
 }
 
 /// What the operation asks of each kernel it starts: the same share for all.
@@ -68,23 +65,41 @@ void add_term(Prediction& prediction, Resource resource, Time time, double amoun
         {.resource = resource, .time = time, .amount = amount, .rate = amount / time.base()});
 }
 
-/// Replaces the roofline's terms and time by those of `kernels` kernels that each take `kernel`.
-void settle_times(Prediction& prediction, const KernelTime& kernel, const Execution& execution,
-                  const MemoryParameters& memory) {
-    const double kernels = prediction.work.kernels;
-    const Caller caller =
-        by_framework(prediction.implementation) ? Caller::framework : Caller::native;
-    const Time launch = launch_time(memory, kernel.total, kernels, execution.launch, caller);
-    const Bytes dram = (kernel.dram_read + kernel.dram_write) * kernels;
+/// Replaces the roofline's terms and time. `all` is the time of all kernels, without launches.
+void settle_terms(Prediction& prediction, const KernelTime& all, Time kernels, Time launch) {
+    const Bytes dram = all.dram_read + all.dram_write;
     prediction.terms = {};
-    add_term(prediction, Resource::fma, kernel.fma * kernels, prediction.work.fma.base());
-    add_term(prediction, Resource::special, kernel.special * kernels, prediction.work.special);
-    add_term(prediction, Resource::dram, kernel.dram * kernels, dram.base());
-    add_term(prediction, Resource::l2, kernel.l2 * kernels, kernel.l2_traffic.base() * kernels);
-    add_term(prediction, Resource::latency, kernel.latency * kernels, 0.0);
+    add_term(prediction, Resource::fma, all.fma, prediction.work.fma.base());
+    add_term(prediction, Resource::special, all.special, prediction.work.special);
+    add_term(prediction, Resource::dram, all.dram, dram.base());
+    add_term(prediction, Resource::l2, all.l2, all.l2_traffic.base());
+    add_term(prediction, Resource::latency, all.latency, 0.0);
     add_term(prediction, Resource::launch, launch, 0.0);
-    prediction.time = kernel.total * kernels + launch;
+    prediction.time = kernels + launch;
     settle_limiter(prediction);
+}
+
+/// Kernels of an eager framework: `kernel` is one of them, without its floor.
+void settle_framework(Prediction& prediction, const KernelTime& kernel, const Execution& execution,
+                      const MemoryParameters& memory) {
+    KernelTime all;
+    for (std::int32_t i = 0; i < prediction.work.kernels; ++i) all += kernel;
+    settle_terms(
+        prediction, all, all.total,
+        framework_launch_time(memory, kernel.total, prediction.work.kernels, execution.launch));
+}
+
+/// Bundled kernels: `all` holds every one of them with its floor.
+void settle_native(Prediction& prediction, const KernelTime& all, const Execution& execution,
+                   const MemoryParameters& memory) {
+    const double kernels = prediction.work.kernels;
+    const Time floors = memory.launch.kernel * kernels;
+    const Time launch =
+        launch_overhead(memory.launch, execution.launch, kernels, all.total / kernels);
+    settle_terms(prediction, all, all.total - floors, floors + launch);
+    Work& work = prediction.work;
+    work.dram_read = std::max(work.dram_read, all.dram_read);
+    work.dram_write = std::max(work.dram_write, all.dram_write);
 }
 
 /// The roofline with launches and gaps, for a device without a memory model.
@@ -120,93 +135,81 @@ Validity eager_validity(const Prediction& prediction, DataType type, Direction d
     return known ? Validity::validated : Validity::extrapolated;
 }
 
-/// What a bundled kernel does besides moving its bytes.
-struct NativeShape {
-    Time tile{};                ///< load, barrier and store of a tile of a transpose
-    double element_rate = 0.0;  ///< of its elements
-    double special = 0.0;       ///< special-function results per element
-    bool ragged = false;        ///< a tail of elements after the last whole vector
-    double elements = 0.0;      ///< that pass through tiles
-    double chains = 0.0;        ///< dependent index and row loads
-    bool scattered = false;     ///< writes single elements
-};
-
-constexpr double vector_bytes = 16.0;
-
-/// The kernel as `stream_kernel` has it, with the costs of the bundled one. (eq. B9)
-StreamKernel native_kernel(StreamKernel kernel, const NativeShape& shape, DataType type,
-                           const MemoryParameters& memory) {
-    constexpr double vectors_per_thread = 2.0;
-    const NativeCosts& native = memory.native;
-    if (shape.scattered) kernel.scatter = native.scatter;
-    kernel.elements = shape.elements;
-    kernel.element_rate = shape.element_rate;
-    kernel.tile = shape.tile;
-    if (native.start <= Time{}) return kernel;
-    const double per_thread =
-        vectors_per_thread * vector_bytes / static_cast<double>(size_of(type));
-    kernel.chains = shape.chains;
-    kernel.start = native.start + per_thread * shape.special * native.special_chain;
-    if (shape.ragged) kernel.start += memory.l2_latency;
-    kernel.first_load = true;
-    return kernel;
-}
-
-Prediction stream_prediction(const Work& work, DataType type, Direction direction,
-                             const Execution& execution, Implementation implementation,
-                             const Machine& machine, const NativeShape& shape = {}) {
-    Prediction prediction = counted(work, type, execution, implementation, machine);
+Prediction framework_stream(const Work& work, DataType type, Direction direction,
+                            const Execution& execution, const Machine& machine) {
+    Prediction prediction = counted(work, type, execution, Implementation::eager, machine);
     if (!machine.memory) {
         settle_roofline(prediction, execution, machine);
         return prediction;
     }
     const MemoryParameters& memory = *machine.memory;
-    const double arrays = arrays_of(work);
-    StreamKernel kernel = stream_kernel(memory, type, arrays, implementation);
-    if (implementation != Implementation::eager) {
-        kernel = native_kernel(kernel, shape, type, memory);
-    }
-    settle_times(prediction,
-                 stream_time(memory, share_of(work, type, 1.0, memory), kernel, execution.l2),
-                 execution, memory);
-    const bool framework = by_framework(implementation);
-    apply_band(
-        prediction, framework ? BandClass::stream_eager : BandClass::stream_native,
-        framework ? memory.eager_kernels : memory.streams,
-        framework ? eager_validity(prediction, type, direction, execution) : Validity::validated);
+    const StreamKernel kernel = eager_stream_kernel(memory, type, arrays_of(work));
+    settle_framework(prediction,
+                     stream_time(memory, share_of(work, type, 1.0, memory), kernel, execution.l2),
+                     execution, memory);
+    apply_band(prediction, BandClass::stream_eager, memory.eager_kernels,
+               eager_validity(prediction, type, direction, execution));
     return prediction;
 }
 
-BandClass row_class(const RowWise& op, Implementation implementation, const RowKernel& kernel) {
+BandClass framework_row_class(const RowWise& op, const RowKernel& kernel) {
     constexpr std::int64_t short_rows = 2560;
-    if (implementation != Implementation::eager) return BandClass::row_native;
     if (op.kind == RowKind::softmax || op.kind == RowKind::sum) {
         return kernel.read_passes > 1.0 ? BandClass::softmax_passes : BandClass::softmax_one_pass;
     }
     return op.cols < short_rows ? BandClass::norm_short_rows : BandClass::norm_long_rows;
 }
 
-Prediction row_prediction(const RowWise& op, const Execution& execution,
-                          Implementation implementation, const Machine& machine) {
-    const Work work = row_work(op, implementation);
-    Prediction prediction = counted(work, op.type, execution, implementation, machine);
+Prediction framework_rows(const RowWise& op, const Execution& execution, const Machine& machine) {
+    const Work work = row_work(op, Implementation::eager);
+    Prediction prediction = counted(work, op.type, execution, Implementation::eager, machine);
     if (!machine.memory) {
         settle_roofline(prediction, execution, machine);
         return prediction;
     }
     const MemoryParameters& memory = *machine.memory;
-    const RowKernel kernel = row_kernel(op, implementation, memory);
+    const RowKernel kernel = eager_row_kernel(op, memory);
     const RowShape shape{.rows = static_cast<double>(op.rows) / work.kernels,
                          .work = share_of(work, op.type, kernel.read_passes, memory)};
-    settle_times(prediction, row_time(memory, shape, kernel, execution.l2), execution, memory);
-    const bool framework = by_framework(implementation);
+    settle_framework(prediction, row_time(memory, shape, kernel, execution.l2), execution, memory);
     const bool known_kind = op.kind == RowKind::softmax || op.kind == RowKind::layernorm;
-    apply_band(prediction, row_class(op, implementation, kernel),
-               framework ? memory.eager_kernels : memory.streams,
-               framework && known_kind
-                   ? eager_validity(prediction, op.type, op.direction, execution)
-                   : Validity::extrapolated);
+    apply_band(prediction, framework_row_class(op, kernel), memory.eager_kernels,
+               known_kind ? eager_validity(prediction, op.type, op.direction, execution)
+                          : Validity::extrapolated);
     return prediction;
+}
+
+/// Streams of a few microseconds and calls from the host scatter by causes of their own.
+BandClass native_class(const Prediction& prediction, BandClass usual, const Execution& execution) {
+    constexpr Time brief_kernel = 5.0 * units::us;
+    constexpr Time brief_call = 40.0 * units::us;
+    if (execution.launch == LaunchMode::stream && prediction.time < brief_call) {
+        return BandClass::native_call;
+    }
+    const bool brief = prediction.time < brief_kernel * prediction.work.kernels;
+    return usual == BandClass::stream_native && brief ? BandClass::stream_native_short : usual;
+}
+
+/// Bundled kernels whose times `times(memory)` gives all together.
+template <class Times>
+Prediction native_prediction(const Work& work, DataType type, const Execution& execution,
+                             Implementation implementation, const Machine& machine,
+                             BandClass band_class, Validity validity, Times times) {
+    Prediction prediction = counted(work, type, execution, implementation, machine);
+    if (!machine.memory) {
+        settle_roofline(prediction, execution, machine);
+        return prediction;
+    }
+    const MemoryParameters& memory = *machine.memory;
+    settle_native(prediction, times(memory), execution, memory);
+    apply_band(prediction, native_class(prediction, band_class, execution), memory.streams,
+               validity);
+    return prediction;
+}
+
+/// There are no bundled backward kernels to measure.
+Validity native_validity(Direction direction) {
+    return direction == Direction::forward ? Validity::validated : Validity::extrapolated;
 }
 
 }  // namespace
@@ -218,11 +221,14 @@ Outcome predict(const Elementwise& op, const Execution& execution, const Machine
         return refuse(op, implementation);
     }
     const Work work = elementwise_work(op, implementation);
-    const auto vector = static_cast<std::int64_t>(vector_bytes) / size_of(op.type);
-    const double per_kernel = static_cast<double>(op.elements) * work.kernels;
-    Prediction prediction = stream_prediction(
-        work, op.type, op.direction, execution, implementation, machine,
-        {.special = work.special / per_kernel, .ragged = op.elements % vector != 0});
+    Prediction prediction =
+        implementation == Implementation::eager
+            ? framework_stream(work, op.type, op.direction, execution, machine)
+            : native_prediction(
+                  work, op.type, execution, implementation, machine, BandClass::stream_native,
+                  native_validity(op.direction), [&](const MemoryParameters& memory) {
+                      return native_elementwise_time(memory, op, implementation, execution.l2);
+                  });
     prediction.footprint = footprint(op, implementation, pass_of(op.direction)).total();
     return prediction;
 }
@@ -237,11 +243,17 @@ Outcome predict(const RowWise& op, const Execution& execution, const Machine& ma
                                                Implementation::eager})) {
         return refuse(op, implementation);
     }
-    if (!manual) return row_prediction(op, execution, implementation, machine);
-    Prediction prediction = stream_prediction(row_work(op, implementation), op.type, op.direction,
-                                              execution, implementation, machine);
-    prediction.footprint += static_cast<double>(op.rows) * static_cast<double>(op.cols) *
-                            static_cast<double>(size_of(op.type)) * 2.0 * units::B;
+    if (implementation == Implementation::eager) return framework_rows(op, execution, machine);
+    Prediction prediction = native_prediction(
+        row_work(op, implementation), op.type, execution, implementation, machine,
+        BandClass::row_native, native_validity(op.direction), [&](const MemoryParameters& memory) {
+            return manual ? manual_softmax_time(memory, op, execution.l2)
+                          : native_row_time(memory, op, execution.l2);
+        });
+    if (manual) {
+        prediction.footprint += static_cast<double>(op.rows) * static_cast<double>(op.cols) *
+                                static_cast<double>(size_of(op.type)) * 2.0 * units::B;
+    }
     return prediction;
 }
 
@@ -251,20 +263,15 @@ Outcome predict(const Transpose& op, const Execution& execution, const Machine& 
                                     Implementation::tiled, Implementation::eager})) {
         return refuse(op, implementation);
     }
-    NativeShape shape;
-    shape.scattered = implementation == Implementation::naive;
-    if (machine.memory && implementation == Implementation::tiled) {
-        const auto vector = static_cast<std::int64_t>(vector_bytes) / size_of(op.type);
-        const bool whole = op.rows % vector == 0 && op.cols % vector == 0;
-        const NativeCosts& native = machine.memory->native;
-        // A tile in vectors is 256 bytes square: a quarter of the elements in 4-byte types.
-        const double share = 4.0 / static_cast<double>(size_of(op.type) * size_of(op.type));
-        shape.tile = whole ? native.transpose_tile * share : native.element_tile;
-        shape.elements = static_cast<double>(op.rows) * static_cast<double>(op.cols);
-        shape.element_rate = whole ? native.vector_rate : native.element_rate;
+    const Work work = transpose_work(op, implementation, machine.dram_sector);
+    if (implementation == Implementation::eager) {
+        return framework_stream(work, op.type, Direction::forward, execution, machine);
     }
-    return stream_prediction(transpose_work(op, implementation, machine.dram_sector), op.type,
-                             Direction::forward, execution, implementation, machine, shape);
+    return native_prediction(
+        work, op.type, execution, implementation, machine, BandClass::transpose_native,
+        Validity::validated, [&](const MemoryParameters& memory) {
+            return native_transpose_time(memory, op, implementation, execution.l2);
+        });
 }
 
 Outcome predict(const Copy& op, const Execution& execution, const Machine& machine) {
@@ -272,8 +279,13 @@ Outcome predict(const Copy& op, const Execution& execution, const Machine& machi
     if (!is_one_of(implementation, {Implementation::library, Implementation::eager})) {
         return refuse(op, implementation);
     }
-    return stream_prediction(copy_work(op), op.type, Direction::forward, execution, implementation,
-                             machine);
+    if (implementation == Implementation::eager) {
+        return framework_stream(copy_work(op), op.type, Direction::forward, execution, machine);
+    }
+    return native_prediction(
+        copy_work(op), op.type, execution, implementation, machine, BandClass::stream_native,
+        Validity::validated,
+        [&](const MemoryParameters& memory) { return native_copy_time(memory, op, execution.l2); });
 }
 
 Outcome predict(const Gather& op, const Execution& execution, const Machine& machine) {
@@ -281,11 +293,17 @@ Outcome predict(const Gather& op, const Execution& execution, const Machine& mac
     if (!is_one_of(implementation, {Implementation::library, Implementation::eager})) {
         return refuse(op, implementation);
     }
-    Prediction prediction = stream_prediction(gather_work(op, machine.dram_sector), op.type,
-                                              Direction::forward, execution, implementation,
-                                              machine, {.chains = static_cast<double>(op.rows)});
+    const Work work = gather_work(op, machine.dram_sector);
+    Prediction prediction =
+        implementation == Implementation::eager
+            ? framework_stream(work, op.type, Direction::forward, execution, machine)
+            : native_prediction(
+                  work, op.type, execution, implementation, machine, BandClass::gather_native,
+                  Validity::validated, [&](const MemoryParameters& memory) {
+                      return native_gather_time(memory, op, machine.dram_sector, execution.l2);
+                  });
     const double row_bytes = static_cast<double>(op.cols) * static_cast<double>(size_of(op.type));
-    const auto untouched = static_cast<double>(op.table_rows - std::min(op.rows, op.table_rows));
+    const double untouched = static_cast<double>(op.table_rows) - gather_distinct_rows(op);
     prediction.footprint += untouched * row_bytes * units::B;
     const double efficiency = gather_sector_efficiency(op, machine.dram_sector);
     if (efficiency < 1.0) prediction.note(NoteCode::sparse_gather, efficiency);

@@ -59,15 +59,12 @@ void settle_limiter(Prediction& prediction) {
 }
 
 Time launch_gaps(const Machine& machine, LaunchMode mode, std::int32_t kernels) {
-    switch (mode) {
-        case LaunchMode::kernel:
-            return Time{};
-        case LaunchMode::graph:
-            return machine.graph_gap * kernels;
-        case LaunchMode::stream:
-            return machine.stream_gap * kernels;
-    }
-    return Time{};
+    return launch_overhead(machine.launch, mode, kernels, Time{});
+}
+
+Time library_gaps(const Machine& machine, LaunchMode mode, std::int32_t kernels) {
+    if (mode == LaunchMode::graph) return machine.library_gap * kernels;
+    return launch_gaps(machine, mode, kernels);
 }
 
 Time memory_bound_time(const Work& work, const Machine& machine, L2State l2) {

@@ -34,9 +34,12 @@ struct Roofs {
 /// the launch floor of each kernel (R5); the band is left to the caller.
 [[nodiscard]] Prediction roofline(const Work& work, const Roofs& roofs, const Machine& machine);
 
-/// Time between the kernels of an operation: none for `kernel`, the graph's or stream's gap per
-/// kernel otherwise.
+/// What launching adds to short kernels (B8): `launch_overhead` with the machine's costs.
 [[nodiscard]] Time launch_gaps(const Machine& machine, LaunchMode mode, std::int32_t kernels);
+
+/// The same for library kernels whose parameters were fitted to replayed graphs of public tables:
+/// there the gap of those tables, `model.library.graph_gap`.
+[[nodiscard]] Time library_gaps(const Machine& machine, LaunchMode mode, std::int32_t kernels);
 
 /// The time that no run of memory-bound work beats, given the state of the L2: a warm L2 spares
 /// DRAM at most its own size, a cold one only writes (R7).

@@ -10,13 +10,6 @@ constexpr double vector_bytes = 16.0;
 constexpr double warp = 32.0;
 constexpr double widest_block = 1024.0;
 
-// Estimates for a well-made kernel: reductions within a warp, and through shared memory.
-constexpr Time warp_reductions = 0.5 * units::us;
-constexpr Time block_reductions = 1.2 * units::us;
-constexpr Time element_reductions = 0.7 * units::us;
-constexpr double element_trip_latencies = 0.45;      // consecutive trips overlap
-constexpr Time second_reduction = 0.35 * units::us;  // the variance after the mean
-
 double element_bytes(DataType type) {
     return static_cast<double>(size_of(type));
 }
@@ -34,11 +27,9 @@ double block_of(double wanted) {
 }
 
 /// Passes over a row that does not stay on chip.
-double passes_of(const RowWise& op, Implementation implementation) {
+double passes_of(const RowWise& op) {
     if (op.kind == RowKind::sum) return 1.0;
-    const bool three = implementation == Implementation::eager && op.kind == RowKind::softmax &&
-                       op.direction == Direction::forward;
-    return three ? 3.0 : 2.0;
+    return op.kind == RowKind::softmax && op.direction == Direction::forward ? 3.0 : 2.0;
 }
 
 RowKernel with_reuse(RowKernel kernel, const EagerCosts& costs) {
@@ -57,7 +48,7 @@ RowKernel eager_softmax_by_warps(const RowWise& op, const MemoryParameters& memo
                        .read_passes = 1.0,
                        .trips = 1.0,
                        .trip_latencies = 1.0,
-                       .reductions = warp_reductions,
+                       .reductions = memory.eager.warp_reductions,
                        .drain_rows = memory.eager.drain_rows},
                       memory.eager);
 }
@@ -71,7 +62,7 @@ RowKernel eager_softmax_by_blocks(const RowWise& op, const MemoryParameters& mem
     const double vector_trips = std::floor(columns / (vector * threads));
     const double rest = columns - vector_trips * vector * threads;
     return with_reuse({.rows_per_sm = resident_blocks(memory, threads),
-                       .read_passes = passes_of(op, Implementation::eager),
+                       .read_passes = passes_of(op),
                        .trips = vector_trips + std::ceil(rest / threads),
                        .trip_latencies = memory.eager.softmax_trips,
                        .reductions = memory.eager.softmax_reductions,
@@ -84,7 +75,7 @@ RowKernel eager_norm(const RowWise& op, const MemoryParameters& memory) {
     constexpr double threads = 128.0;
     const double vector = std::max(1.0, vector_bytes / element_bytes(op.type));
     return with_reuse({.rows_per_sm = resident_blocks(memory, threads),
-                       .read_passes = passes_of(op, Implementation::eager),
+                       .read_passes = passes_of(op),
                        .trips = std::ceil(static_cast<double>(op.cols) / (vector * threads)),
                        .trip_latencies = memory.eager.norm_trips,
                        .reductions = memory.eager.norm_reductions,
@@ -92,80 +83,17 @@ RowKernel eager_norm(const RowWise& op, const MemoryParameters& memory) {
                       memory.eager);
 }
 
-/// Sums: a warp or block per row with four vectors per thread in flight.
-RowKernel well_made_sum(const RowWise& op, const MemoryParameters& memory) {
-    constexpr double vectors_in_flight = 4.0;
-    const double wanted =
-        static_cast<double>(op.cols) * element_bytes(op.type) / (vector_bytes * vectors_in_flight);
-    const double threads = block_of(wanted);
-    const bool warps = threads <= warp;
-    return with_reuse(
-        {.rows_per_sm = warps ? memory.threads_per_sm / warp : resident_blocks(memory, threads),
-         .read_passes = 1.0,
-         .trips = std::ceil(wanted / threads),
-         .trip_latencies = 1.0,
-         .reductions = warps ? warp_reductions : block_reductions,
-         .drain_rows = 1.0},
-        memory.eager);
-}
-
-/// Rows that are not whole vectors: a block reads its row twice, element by element.
-RowKernel by_elements(const RowWise& op, const MemoryParameters& memory) {
-    constexpr std::int64_t short_row = 1024;
-    const double threads = op.cols <= short_row ? 128.0 : 512.0;
-    return with_reuse(
-        {.rows_per_sm = resident_blocks(memory, threads),
-         .read_passes = passes_of(op, Implementation::fused),
-         .trips = std::ceil(static_cast<double>(op.cols) / threads),
-         .trip_latencies = element_trip_latencies,
-         .reductions = op.kind == RowKind::layernorm ? element_reductions + second_reduction
-                                                     : element_reductions,
-         .drain_rows = 1.0},
-        memory.eager);
-}
-
-/// A warp or block per row, up to four vectors per thread; the row stays in registers where a
-/// block has room for it.
-RowKernel well_made(const RowWise& op, const MemoryParameters& memory) {
-    constexpr double vectors_in_flight = 4.0;
-    if (op.kind == RowKind::sum) return well_made_sum(op, memory);
-    const double row = static_cast<double>(op.cols) * element_bytes(op.type) *
-                       (op.direction == Direction::backward ? 2.0 : 1.0);
-    if (std::fmod(row, vector_bytes) != 0.0) return by_elements(op, memory);
-    const double wanted = std::ceil(row / (vector_bytes * vectors_in_flight));
-    const bool warps = wanted <= warp;
-    const double threads = std::min(widest_block, std::ceil(wanted / warp) * warp);
-    const bool fits = row <= memory.shared_per_block.base();
-    const double room = std::max(1.0, std::floor(memory.l1_size.base() / row));
-    const double by_threads =
-        warps ? memory.threads_per_sm / warp : resident_blocks(memory, threads);
-    const bool layernorm = op.kind == RowKind::layernorm;
-    const Time once = warps ? warp_reductions : block_reductions;
-    return with_reuse({.rows_per_sm = std::min(by_threads, room),
-                       .read_passes = fits ? 1.0 : passes_of(op, Implementation::fused),
-                       .trips = fits ? 1.0 : std::ceil(wanted / threads),
-                       .trip_latencies = 1.0,
-                       .reductions = layernorm ? once + second_reduction : once,
-                       .drain_rows = 1.0},
-                      memory.eager);
-}
-
 }  // namespace
 
-StreamKernel stream_kernel(const MemoryParameters& memory, DataType type, double arrays,
-                           Implementation implementation) {
-    const bool framework =
-        implementation == Implementation::eager || implementation == Implementation::unfused;
-    const double threads = framework ? 128.0 : 256.0;
-    const double per_array = framework ? 4.0 * element_bytes(type) : vector_bytes;
+StreamKernel eager_stream_kernel(const MemoryParameters& memory, DataType type, double arrays) {
+    constexpr double threads = 128.0;
+    constexpr double elements_per_thread = 4.0;
     return {.threads_per_block = threads,
             .blocks_per_sm = resident_blocks(memory, threads),
-            .bytes_per_thread = per_array * arrays * units::B};
+            .bytes_per_thread = elements_per_thread * element_bytes(type) * arrays * units::B};
 }
 
-RowKernel row_kernel(const RowWise& op, Implementation implementation,
-                     const MemoryParameters& memory) {
-    if (implementation != Implementation::eager) return well_made(op, memory);
+RowKernel eager_row_kernel(const RowWise& op, const MemoryParameters& memory) {
     if (op.kind == RowKind::softmax || op.kind == RowKind::sum) {
         const bool short_row = op.cols <= 1024 && op.cols * size_of(op.type) <= 4096;
         return short_row ? eager_softmax_by_warps(op, memory) : eager_softmax_by_blocks(op, memory);

@@ -1,8 +1,8 @@
 #include "model/row_work.h"
 
 #include <algorithm>
-
-#include "hardware/checked.h"
+#include <cmath>
+#include <numeric>
 
 namespace ridge::model {
 namespace {
@@ -114,22 +114,46 @@ Work copy_work(const Copy& op) {
     return streaming(once, once);
 }
 
+double gather_distinct_rows(const Gather& op) {
+    const double table = real(op.table_rows);
+    return -table * std::expm1(-real(op.rows) / table);
+}
+
 double gather_sector_efficiency(const Gather& op, std::int64_t sector_bytes) {
     const std::int64_t row = op.cols * size_of(op.type);
-    return real(row) / real(ceil_divide(row, sector_bytes) * sector_bytes);
+    const double more = real(row - std::gcd(row, sector_bytes)) / real(sector_bytes);
+    return real(row) / ((1.0 + more) * real(sector_bytes));
+}
+
+GatherBytes gather_bytes(const Gather& op, std::int64_t sector_bytes) {
+    constexpr double index_bytes = 8.0;
+    const Bytes row = real(op.cols) * real(size_of(op.type)) * units::B;
+    const Bytes moved = row / gather_sector_efficiency(op, sector_bytes);
+    return {.indices = index_bytes * real(op.rows) * units::B,
+            .distinct = std::min(gather_distinct_rows(op) * moved, real(op.table_rows) * row),
+            .rows = real(op.rows) * moved,
+            .output = real(op.rows) * row};
+}
+
+double gather_hits(const Gather& op, const GatherBytes& bytes, Bytes capacity) {
+    constexpr int rounds = 30;
+    const double table = real(op.table_rows);
+    const double rows = real(op.rows);
+    double hits = 0.5;
+    for (int i = 0; i < rounds; ++i) {
+        const Bytes between =
+            table / rows * (bytes.output + bytes.indices + (1.0 - hits) * bytes.rows);
+        hits = -std::expm1(-(capacity / between));
+    }
+    return hits;
 }
 
 Work gather_work(const Gather& op, std::int64_t sector_bytes) {
-    constexpr double index_bytes = 8.0;
-    const double element = real(size_of(op.type));
-    const double indices = index_bytes * real(op.rows);
-    const double touched_rows = real(std::min(op.rows, op.table_rows));
-    const double table = touched_rows * real(op.cols) * element;
-    const Bytes output = real(op.rows) * real(op.cols) * element * units::B;
-
-    Work work = streaming((indices + table) * units::B, output);
-    work.dram_read = (indices + table / gather_sector_efficiency(op, sector_bytes)) * units::B;
-    work.l2 = work.dram_read + output;
+    const GatherBytes bytes = gather_bytes(op, sector_bytes);
+    const Bytes row = real(op.cols) * real(size_of(op.type)) * units::B;
+    Work work = streaming(bytes.indices + gather_distinct_rows(op) * row, bytes.output);
+    work.dram_read = bytes.indices + bytes.distinct;
+    work.l2 = bytes.indices + bytes.rows + bytes.output;
     return work;
 }
 

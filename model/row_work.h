@@ -24,7 +24,24 @@ namespace ridge::model {
 /// Indices (8 bytes each), the touched table rows in whole sectors, and the output.
 [[nodiscard]] Work gather_work(const Gather& op, std::int64_t sector_bytes);
 
-/// Useful bytes / bytes moved for one row of a gather (1 when rows are whole sectors).
+/// Different rows among `rows` drawn at random from the table, on average.
+[[nodiscard]] double gather_distinct_rows(const Gather& op);
+
+/// Useful bytes / bytes moved for one row of a gather: 1 when rows are whole sectors; others begin
+/// anywhere in a sector that their size allows.
 [[nodiscard]] double gather_sector_efficiency(const Gather& op, std::int64_t sector_bytes);
+
+/// Bytes of a gather by their way.
+struct GatherBytes {
+    Bytes indices{};
+    Bytes distinct{};  ///< touched rows once, in whole sectors
+    Bytes rows{};      ///< all rows in whole sectors
+    Bytes output{};
+};
+[[nodiscard]] GatherBytes gather_bytes(const Gather& op, std::int64_t sector_bytes);
+
+/// Share of repeated rows that a cache of `capacity` still holds: between two uses of a row pass
+/// as many others as the table has, each with its index, its output and, missing, itself.
+[[nodiscard]] double gather_hits(const Gather& op, const GatherBytes& bytes, Bytes capacity);
 
 }  // namespace ridge::model

@@ -6,8 +6,8 @@
 // buffer; scalars are computed in place. A broadcast vector has 4096 elements (or as many as the
 // tensor, if fewer).
 //
-// Limits: fp32, fp16, bf16, forward. Inputs are random normal, so logarithms, roots and powers of
-// them hold NaN, which the check takes as right where the reference has one too.
+// Limits: fp64, fp32, fp16, bf16, forward. Inputs are random normal, so logarithms, roots and
+// powers of them hold NaN, which the check takes as right where the reference has one too.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -33,10 +33,11 @@ constexpr std::int64_t vector_elements = 4096;
 constexpr std::int64_t window = 256;  // elements that are checked together
 constexpr std::int64_t windows = 16;
 
+/// A constant that any element type reads exactly enough: the cast narrows it where that is float.
 std::string literal(double value) {
     std::array<char, 40> text{};
-    std::snprintf(text.data(), text.size(), "%.9e", value);
-    return "(" + std::string(text.data()) + "f)";
+    std::snprintf(text.data(), text.size(), "%.17e", value);
+    return "((Real)" + std::string(text.data()) + ")";
 }
 
 /// The value of one function as device code over the texts of its arguments.
@@ -71,9 +72,9 @@ std::string code_of(Function function, const std::string& a, const std::string& 
         case Function::logarithm:
             return call("log");
         case Function::sine:
-            return call("sinf");
+            return call("sine");
         case Function::cosine:
-            return call("cosf");
+            return call("cosine");
         case Function::tangent_hyperbolic:
             return call("tanh");
         case Function::sigmoid:
@@ -82,9 +83,8 @@ std::string code_of(Function function, const std::string& a, const std::string& 
             return call("silu");
         case Function::gelu_erf:
             return call("gelu");
-        case Function::gelu_tanh:  // 0.5 a (1 + tanh u) is a sigmoid(2 u), a third of the work
-            return "(" + a + " * sigmoid(1.59576912f * " + a + " * (1.0f + 0.044715f * " + a +
-                   " * " + a + ")))";
+        case Function::gelu_tanh:
+            return call("gelu_tanh");
         case Function::error_function:
             return call("erf");
         case Function::square_root:
@@ -92,7 +92,7 @@ std::string code_of(Function function, const std::string& a, const std::string& 
         case Function::reciprocal_square_root:
             return call("rsqrt");
         case Function::reciprocal:
-            return "(1.0f / " + a + ")";
+            return "((Real)1 / " + a + ")";
         case Function::square:
             return "(" + a + " * " + a + ")";
         case Function::input:
@@ -219,7 +219,7 @@ class ExpressionPlan {
                 names[i] = literal(node.constant);
             } else {
                 names[i] = "n" + std::to_string(i);
-                body += "const float " + names[i] + " = " +
+                body += "const Real " + names[i] + " = " +
                         code_of(node.function, argument(names, node.first),
                                 argument(names, node.second)) +
                         "; ";
@@ -296,7 +296,8 @@ class ExpressionPlan {
             const Node& node = nodes()[i];
             if (node.function != Function::input) continue;
             const bool scalar = node.shape == InputShape::scalar;
-            const ElementType type = scalar ? ElementType::float32 : type_;
+            const ElementType type =
+                scalar && type_ != ElementType::float64 ? ElementType::float32 : type_;
             const std::int64_t elements = scalar                             ? 1
                                           : node.shape == InputShape::vector ? columns_
                                                                              : op_.elements;
@@ -378,9 +379,9 @@ class ExpressionPlan {
         }
         const auto got = read_elements(result_, stored(type_), first, 1, count, context_.stream());
         constexpr double largest_half = 65504.0;
-        const double largest = type_ == ElementType::float16
-                                   ? largest_half
-                                   : static_cast<double>(std::numeric_limits<float>::max());
+        const double largest = type_ == ElementType::float16   ? largest_half
+                               : type_ == ElementType::float64 ? std::numeric_limits<double>::max()
+                                                               : std::numeric_limits<float>::max();
         for (std::size_t j = 0; j < length; ++j) {
             const double expected = values.back()[j];
             if (std::isnan(expected) && std::isnan(got[j])) continue;

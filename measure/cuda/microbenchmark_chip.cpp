@@ -185,6 +185,11 @@ Bench launch_bench(Microbenchmark benchmark, const Context& context) {
             bench.launch = model::LaunchMode::stream;
             bench.candidates.push_back(many_empty_kernels(launches));
             return bench;
+        case Microbenchmark::launch_call:
+            bench.amount = 1.0;
+            bench.launch = model::LaunchMode::stream;
+            bench.candidates.push_back(launch_of(EmptyKernel{}));
+            return bench;
         case Microbenchmark::launch_graph: {
             const auto graph = std::make_shared<const Graph>(many_empty_kernels(launches), 1);
             bench.amount = launches;
@@ -232,6 +237,7 @@ Bench make_chip_bench(const MicrobenchmarkRequest& request, const Context& conte
         case Microbenchmark::launch_kernel:
         case Microbenchmark::launch_stream:
         case Microbenchmark::launch_graph:
+        case Microbenchmark::launch_call:
         case Microbenchmark::launch_submit:
             return launch_bench(request.benchmark, context);
         default:

@@ -1,11 +1,17 @@
-// Fits the time model of memory-bound kernels to eager elementwise, softmax and layer-norm times.
+// Fits the time model of memory-bound kernels: to eager elementwise, softmax and layer-norm times
+// of tables, or to records of the bundled kernels.
 //
-// Free are the DRAM efficiencies that such rows determine (pure reads, the mix; pure writes do not
-// occur in them) and the costs of eager kernels. With several GPUs the efficiencies are each GPU's
-// own and the costs are shared.
+// Tables: free are the DRAM efficiencies that such rows determine (pure reads, the mix; pure writes
+// do not occur in them) and the costs of eager kernels. With several GPUs the efficiencies are each
+// GPU's own and the costs are shared. Records: the DRAM efficiencies, the L2's write rate and
+// `model.native.*` of one GPU.
+
+#include <algorithm>
+#include <array>
 
 #include "hardware/error.h"
 #include "measure/fit/fit.h"
+#include "measure/record.h"
 
 namespace ridge::measure {
 namespace {
@@ -69,9 +75,91 @@ std::string shape_of(const MeasuredRow& row) {
     return name + std::to_string(std::get<model::Elementwise>(row.operation).elements);
 }
 
+/// A rate of all multiprocessors whose field is per clock of one.
+FreeParameter per_clock(std::string field, Bandwidth& (*place)(model::MemoryParameters&)) {
+    const auto clocks = [](const model::MemoryParameters& m) { return m.clock * m.sm_count; };
+    FreeParameter parameter{
+        .field = std::move(field), .dimension = BytesPerCycle::dimension, .read = {}, .write = {}};
+    parameter.read = [=](model::Machine machine) {
+        model::MemoryParameters& memory = memory_of(machine);
+        return (place(memory) / clocks(memory)).base();
+    };
+    parameter.write = [=](model::Machine& machine, double value) {
+        model::MemoryParameters& memory = memory_of(machine);
+        place(memory) = BytesPerCycle::from_base(value) * clocks(memory);
+    };
+    return parameter;
+}
+
+std::vector<FreeParameter> native_parameters() {
+    using model::Machine;
+    const auto native = [](Machine& m) -> model::NativeCosts& { return memory_of(m).native; };
+    return {
+        free_parameter("model.memory.read_efficiency",
+                       [](Machine& m) -> double& { return memory_of(m).read_efficiency; }),
+        free_parameter("model.memory.write_efficiency",
+                       [](Machine& m) -> double& { return memory_of(m).write_efficiency; }),
+        free_parameter("model.memory.turnaround",
+                       [](Machine& m) -> double& { return memory_of(m).turnaround; }),
+        per_clock("model.memory.l2_write",
+                  [](model::MemoryParameters& m) -> Bandwidth& { return m.l2_write; }),
+        free_parameter("model.native.first_dram",
+                       [=](Machine& m) -> Time& { return native(m).first_dram; }),
+        free_parameter("model.native.first_l2",
+                       [=](Machine& m) -> Time& { return native(m).first_l2; }),
+        free_parameter("model.native.resident",
+                       [=](Machine& m) -> double& { return native(m).resident; }),
+        free_parameter("model.native.absorbed",
+                       [=](Machine& m) -> double& { return native(m).absorbed; }),
+        free_parameter("model.native.reuse",
+                       [=](Machine& m) -> double& { return native(m).reuse; }),
+        free_parameter("model.native.reduction",
+                       [=](Machine& m) -> Time& { return native(m).reduction; }),
+        free_parameter("model.native.vector_rate",
+                       [=](Machine& m) -> double& { return native(m).vector_rate; }),
+        free_parameter("model.native.element_rate",
+                       [=](Machine& m) -> double& { return native(m).element_rate; }),
+        free_parameter("model.native.element_tile",
+                       [=](Machine& m) -> Time& { return native(m).element_tile; }),
+        per_clock("model.native.scatter",
+                  [](model::MemoryParameters& m) -> Bandwidth& { return m.native.scatter; }),
+        free_parameter("model.native.scatter_tile",
+                       [=](Machine& m) -> Time& { return native(m).scatter_tile; }),
+    };
+}
+
+bool streams(const MeasuredRow& row) {
+    using Kind = model::OperationKind;
+    constexpr std::array kinds{Kind::elementwise, Kind::softmax,   Kind::layernorm, Kind::rmsnorm,
+                               Kind::sum,         Kind::transpose, Kind::copy,      Kind::gather};
+    return std::find(kinds.begin(), kinds.end(), row.kind) != kinds.end() &&
+           row.execution.implementation != model::Implementation::eager;
+}
+
+/// Bundled kernels by operation and implementation; rows of one shape are held out together.
+std::vector<FitReport> fit_native(const FitRequest& request) {
+    std::vector<MeasuredRow> rows = read_record_rows(
+        request.records, [&](const std::string& driver) { return request.machine(driver).name; });
+    std::erase_if(rows, [](const MeasuredRow& row) { return !streams(row); });
+    if (rows.empty())
+        throw InputError("no records of streaming kernels", {request.records.front(), 0, 0});
+    std::vector<FitReport> reports;
+    for (FitProblem& problem : split_rows(rows, request)) {
+        problem.parameters = native_parameters();
+        problem.group = [](const MeasuredRow& row, const model::Prediction& prediction) {
+            return std::string(model::name_of(row.operation)) + " " +
+                   std::string(model::name_of(prediction.implementation));
+        };
+        problem.fold_key = [](const MeasuredRow& row) { return canonical_text(row.operation); };
+        reports.push_back(run_fit(problem));
+    }
+    return reports;
+}
+
 }  // namespace
 
 std::vector<FitReport> fit_memory(const FitRequest& request) {
+    if (!request.records.empty()) return fit_native(request);
     const auto rows = read_folder(request.data, {"elementwise", "softmax", "layernorm"});
     std::vector<FitReport> reports;
     for (FitProblem& problem : split_rows(rows, request)) {

@@ -120,7 +120,7 @@ TEST_CASE("Every microbenchmark gives its samples") {
     using enum Microbenchmark;
     for (const Microbenchmark benchmark :
          {dram_read, dram_write, dram_copy, dram_triad, l2_read, shared_read, fma, tensor_mma, exp2,
-          pointer_chase, launch_kernel, launch_stream, launch_graph, launch_submit}) {
+          pointer_chase, launch_kernel, launch_stream, launch_graph, launch_call, launch_submit}) {
         INFO(name_of(benchmark));
         const bool tensor = benchmark == tensor_mma;
         const auto outcome =

@@ -135,7 +135,7 @@ TEST_CASE("launch modes add the gaps of their kernels", "[attention][time]") {
         return predicted(op, with(Implementation::flash3, mode), h200).time;
     };
     CHECK((time(LaunchMode::graph) - time(LaunchMode::kernel)).in(us) ==
-          Approx(2.0 * h200.graph_gap.in(us)));
+          Approx(2.0 * h200.library_gap.in(us)));
     Attention read_only = op;
     read_only.kv_write = false;
     CHECK(predicted(read_only, with(Implementation::flash3), h200).work.kernels == 1);

@@ -85,11 +85,13 @@ TEST_CASE("fp8 is absent before compute capability 8.9", "[machine]") {
 TEST_CASE("gaps are what a launch takes beyond the kernel", "[machine]") {
     const Machine h100 = datasheet("h100-sxm");
     CHECK(h100.kernel_floor.in(units::ns) == Approx(577));
-    CHECK(h100.graph_gap.in(units::ns) == Approx(1260 - 577));
-    CHECK(h100.stream_gap.in(units::ns) == Approx(2430 - 577));
+    CHECK(h100.launch.gap().in(units::ns) == Approx(670 - 577));
+    CHECK(h100.launch.stream.in(units::ns) == Approx(2430));
+    CHECK(h100.library_gap.in(units::ns) == Approx(1260 - 577));
     const Machine k80 = datasheet("k80");
-    CHECK(k80.graph_gap == Time{});
-    CHECK(k80.stream_gap == Time{});
+    CHECK(k80.launch.gap() == Time{});
+    CHECK(k80.launch.stream == Time{});
+    CHECK(k80.library_gap == Time{});
 }
 
 TEST_CASE("limits of an SM follow the compute capability", "[machine]") {
@@ -114,8 +116,9 @@ TEST_CASE("every device of the catalogue makes a machine with sane rates", "[mac
             CHECK(machine.dram_bandwidth.in(units::GB / units::s) > 100.0);
             CHECK(machine.dram_bandwidth.in(units::TB / units::s) < 20.0);
             CHECK(machine.dram_capacity.in(units::GiB) >= 4.0);
-            CHECK(machine.graph_gap >= Time{});
-            CHECK(machine.stream_gap >= Time{});
+            CHECK(machine.launch.gap() >= Time{});
+            CHECK(machine.launch.stream >= machine.launch.graph);
+            CHECK(machine.launch.call >= machine.launch.stream);
             for (const DataType type : all_data_types) {
                 if (machine.tensor_peak(type)) CHECK(*machine.tensor_peak(type) > 1.0 * tera);
                 if (machine.vector_peak(type)) CHECK(machine.vector_peak(type)->base() > 1e10);

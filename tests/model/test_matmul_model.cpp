@@ -131,7 +131,7 @@ TEST_CASE("launch modes differ by the gap between kernels") {
     const Matmul op{.m = 64, .n = 64, .k = 64};
     const auto kernel = predicted(op, "h200-sxm");
     const auto graph = predicted(op, "h200-sxm", {.launch = LaunchMode::graph});
-    CHECK((graph.time - kernel.time).in(us) == Approx(m.graph_gap.in(us)));
+    CHECK((graph.time - kernel.time).in(us) == Approx(m.library_gap.in(us)));
     const auto stream = predicted(op, "h200-sxm", {.launch = LaunchMode::stream});
     CHECK(stream.time > 40.0 * us);
 }

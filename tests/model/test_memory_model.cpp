@@ -31,9 +31,10 @@ MemoryParameters round_machine() {
     m.port = 64.0 * units::GB / units::s;
     m.l2_size = 50.0 * units::MB;
     m.l1_size = 200.0 * units::kB;
-    m.kernel_floor = 0.5 * units::us;
-    m.graph_interval = 1.0 * units::us;
-    m.stream_interval = 3.0 * units::us;
+    m.launch = {.kernel = 0.5 * units::us,
+                .graph = 1.0 * units::us,
+                .stream = 3.0 * units::us,
+                .call = 6.0 * units::us};
     m.eager.launch = 20.0 * units::us;
     return m;
 }
@@ -97,19 +98,33 @@ TEST_CASE("what stays in the L2 when warm does not touch the DRAM", "[memory]") 
     CHECK(retained(43.5 * units::MB, 43.5 * units::MB, 10.0) == Approx(0.5));
 }
 
-TEST_CASE("launch: floor, gap, interval, framework", "[memory]") {
-    const MemoryParameters m = round_machine();
-    const auto launch = [&](Time kernel, double kernels, LaunchMode mode, Caller caller) {
-        return launch_time(m, kernel, kernels, mode, caller).in(units::us);
+TEST_CASE("launch: gap of a graph, call and further submissions of a stream", "[memory]") {
+    const LaunchCosts costs = round_machine().launch;
+    const auto launch = [&](Time duration, double kernels, LaunchMode mode) {
+        return launch_overhead(costs, mode, kernels, duration).in(units::us);
     };
+    const Time brief = 1.0 * units::us;
+    const Time lengthy = 100.0 * units::us;
+    CHECK(launch(brief, 2, LaunchMode::kernel) == 0.0);
+    CHECK(launch(brief, 2, LaunchMode::graph) == Approx(1.0));
+    // An empty kernel of 0.5 us shows as 6 us between two events; a second one of 1 us is submitted
+    // 3 us after the first, one behind 100 us at once.
+    CHECK(launch(brief, 1, LaunchMode::stream) == Approx(5.5));
+    CHECK(launch(brief, 2, LaunchMode::stream) == Approx(5.5 + 2.0));
+    CHECK(launch(lengthy, 2, LaunchMode::stream) == Approx(5.5 + 0.5));
+}
+
+TEST_CASE("launch: calls of a framework", "[memory]") {
+    const MemoryParameters m = round_machine();
     const Time brief = 0.5 * units::us;
     const Time lengthy = 100.0 * units::us;
-    CHECK(launch(brief, 2, LaunchMode::kernel, Caller::native) == Approx(1.0));
-    CHECK(launch(brief, 2, LaunchMode::graph, Caller::native) == Approx(2.0));
-    // The host submits every 3 us: a kernel of 0.5 us waits for the next, one of 100 us does not.
-    CHECK(launch(brief, 2, LaunchMode::stream, Caller::native) == Approx(5.0));
-    CHECK(launch(lengthy, 2, LaunchMode::stream, Caller::native) == Approx(2.0));
-    CHECK(launch(lengthy, 2, LaunchMode::stream, Caller::framework) == Approx(21.0));
+    const auto launch = [&](Time kernel, double kernels, LaunchMode mode) {
+        return framework_launch_time(m, kernel, kernels, mode).in(units::us);
+    };
+    CHECK(launch(brief, 2, LaunchMode::kernel) == Approx(1.0));
+    CHECK(launch(brief, 2, LaunchMode::graph) == Approx(2.0));
+    CHECK(launch(brief, 2, LaunchMode::stream) == Approx(22.5));
+    CHECK(launch(lengthy, 2, LaunchMode::stream) == Approx(21.0));
 }
 
 TEST_CASE("rows are read again from the chip as far as they stay there", "[memory]") {
@@ -139,8 +154,7 @@ TEST_CASE("rows are read again from the chip as far as they stay there", "[memor
 TEST_CASE("kernels of a framework by row length", "[memory]") {
     const MemoryParameters m = round_machine();
     const auto kernel = [&](RowKind kind, std::int64_t cols, DataType type) {
-        return row_kernel({.kind = kind, .rows = 1024, .cols = cols, .type = type},
-                          Implementation::eager, m);
+        return eager_row_kernel({.kind = kind, .rows = 1024, .cols = cols, .type = type}, m);
     };
     CHECK(kernel(RowKind::softmax, 1024, DataType::fp32).read_passes == 1.0);
     CHECK(kernel(RowKind::softmax, 1025, DataType::fp32).read_passes == 3.0);

@@ -86,9 +86,18 @@ TEST_CASE("a gather moves indices, whole sectors of the touched rows, and the ou
     // Rows of 24 fp16 elements are 48 B, two sectors: efficiency 48 / 64.
     const Gather narrow{.rows = 10, .cols = 24, .table_rows = 1000, .type = DataType::fp16};
     CHECK(gather_sector_efficiency(narrow, sector) == 0.75);
+    // Ten of a thousand rows, drawn with replacement, are 9.950 different ones.
+    const double distinct = gather_distinct_rows(narrow);
+    CHECK(distinct == Approx(9.950166));
     const Work work = gather_work(narrow, sector);
-    require_bytes(work, 8.0 * 10 + 10 * 64, 10 * 48);
-    CHECK(work.compulsory_read.base() == 8.0 * 10 + 10 * 48);
+    CHECK(work.dram_read.base() == Approx(8.0 * 10 + distinct * 64));
+    CHECK(work.dram_write.base() == 10 * 48);
+    CHECK(work.compulsory_read.base() == Approx(8.0 * 10 + distinct * 48));
+    CHECK(work.l2.base() == Approx(8.0 * 10 + 10 * 64 + 10 * 48));
+
+    // Rows of 20 B begin at any multiple of 4 B in a sector: 1.5 sectors on average.
+    const Gather ragged{.rows = 10, .cols = 10, .table_rows = 1000, .type = DataType::fp16};
+    CHECK(gather_sector_efficiency(ragged, sector) == Approx(20.0 / 48.0));
 
     const Gather whole{.rows = 10, .cols = 64, .table_rows = 1000, .type = DataType::fp16};
     CHECK(gather_sector_efficiency(whole, sector) == 1.0);

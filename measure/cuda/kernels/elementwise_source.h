@@ -3,9 +3,9 @@
 // Method: a text with placeholders `{{...}}` is filled from the operands and one expression. The
 // result needs no header: the 16-bit types are converted by PTX, so NVRTC compiles it as it stands,
 // for sm_80 and later. A thread loads `unroll` vectors of every operand (16 bytes of the narrowest
-// type; wider types take several), computes in float and stores; what is left behind the last whole
-// vector goes element by element in the first block. Operands may be broadcast along rows, along
-// columns, or be one scalar.
+// type; wider types take several), computes in float (in double for float64) and stores; what is
+// left behind the last whole vector goes element by element in the first block. Operands may be
+// broadcast along rows, along columns, or be one scalar.
 //
 // Example, gelu(x + bias) for bfloat16 x [rows, columns] and bias [columns]:
 //   elementwise_source({.name = "gelu_bias",
@@ -13,11 +13,13 @@
 //                       Broadcast::along_rows}}, .result = ElementType::bfloat16, .expression =
 //                       "gelu(x + bias)"})
 // Kernel parameters: one pointer per operand, the result pointer, `elements` and `columns` (both of
-// the index type). The expression is C++ over the operands' names, each a float, and over exp, log,
-// sqrt, rsqrt, tanh, erf, sigmoid, relu, silu, gelu, gelu_tanh, abs, minimum, maximum, power.
+// the index type). The expression is C++ over the operands' names, each a `Real`, and over exp,
+// exp2_of, log, sine, cosine, sqrt, rsqrt, tanh, erf, sigmoid, relu, silu, gelu, gelu_tanh, abs,
+// minimum, maximum, power.
 // Launch: 1-D grid of elementwise_blocks(...) blocks of `threads`. erf is formula 7.1.26 of
 // Abramowitz and Stegun (absolute error 1.5e-7), a third of the instructions of erff, which alone
-// would bound gelu on a 16-bit type. tanh is tanhf. Limits: float32, float16, bfloat16; width above
+// would bound gelu on a 16-bit type. tanh is tanhf. In double every function is the compiler's own.
+// Limits: float64 alone, or float32, float16, bfloat16 in any mix; width above
 // 1 needs 16-byte aligned arrays and, with broadcasts, columns that are a multiple of the width
 // (elementwise_width chooses); 32-bit indices below 2^31 elements.
 #pragma once
@@ -57,73 +59,9 @@ struct ElementwiseSource {
     bool wide_index = false;  // true from 2^31 elements on
 };
 
-inline constexpr std::string_view elementwise_template = R"kernel(
-struct f16 { unsigned short bits; };
-struct bf16 { unsigned short bits; };
-struct alignas(16) chunk { unsigned int word[4]; };
-
-__device__ __forceinline__ float widen(float value) { return value; }
-__device__ __forceinline__ float widen(f16 value) {
-  float result;
-  asm("cvt.f32.f16 %0, %1;" : "=f"(result) : "h"(value.bits));
-  return result;
-}
-__device__ __forceinline__ float widen(bf16 value) { return __uint_as_float((unsigned int)value.bits << 16); }
-
-template <typename T> __device__ __forceinline__ T narrow(float value);
-template <> __device__ __forceinline__ float narrow<float>(float value) { return value; }
-template <> __device__ __forceinline__ f16 narrow<f16>(float value) {
-  f16 result;
-  asm("cvt.rn.f16.f32 %0, %1;" : "=h"(result.bits) : "f"(value));
-  return result;
-}
-template <> __device__ __forceinline__ bf16 narrow<bf16>(float value) {
-  bf16 result;
-  asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(result.bits) : "f"(value));
-  return result;
-}
-
-template <typename T, int width>
-__device__ __forceinline__ void load(float (&values)[width], const T* address) {
-  if constexpr (width == 1) {
-    values[0] = widen(*address);
-  } else {
-    constexpr int per_chunk = 16 / (int)sizeof(T);
-#pragma unroll
-    for (int c = 0; c < width / per_chunk; ++c) {
-      union { chunk whole; T element[per_chunk]; } held;
-      held.whole = *(reinterpret_cast<const chunk*>(address) + c);
-#pragma unroll
-      for (int k = 0; k < per_chunk; ++k) values[c * per_chunk + k] = widen(held.element[k]);
-    }
-  }
-}
-
-template <typename T, int width>
-__device__ __forceinline__ void repeat(float (&values)[width], const T* address) {
-  const float value = widen(*address);
-#pragma unroll
-  for (int k = 0; k < width; ++k) values[k] = value;
-}
-
-template <typename T, int width>
-__device__ __forceinline__ void store(T* address, const float (&values)[width]) {
-  if constexpr (width == 1) {
-    *address = narrow<T>(values[0]);
-  } else {
-    constexpr int per_chunk = 16 / (int)sizeof(T);
-#pragma unroll
-    for (int c = 0; c < width / per_chunk; ++c) {
-      union { chunk whole; T element[per_chunk]; } held;
-#pragma unroll
-      for (int k = 0; k < per_chunk; ++k) held.element[k] = narrow<T>(values[c * per_chunk + k]);
-      *(reinterpret_cast<chunk*>(address) + c) = held.whole;
-    }
-  }
-}
-
-namespace expression {
-__device__ __forceinline__ float exp2_of(float x) {
+// Functions of an expression, in float with the special-function unit and in double.
+inline constexpr std::string_view float_functions =
+    R"kernel(__device__ __forceinline__ float exp2_of(float x) {
   float result;
   asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(x));
   return result;
@@ -152,10 +90,107 @@ __device__ __forceinline__ float erf(float x) {
   return copysignf(fmaf(-series, exp2_of(x * x * -1.44269504f), 1.0f), x);
 }
 __device__ __forceinline__ float gelu(float x) { return 0.5f * x * (1.0f + erf(x * 0.70710678f)); }
+// 0.5 x (1 + tanh u) is x sigmoid(2 u), a third of the work.
 __device__ __forceinline__ float gelu_tanh(float x) {
-  return 0.5f * x * (1.0f + tanhf(0.79788456f * (x + 0.044715f * x * x * x)));
+  return x * sigmoid(1.59576912f * x * (1.0f + 0.044715f * x * x));
 }
-__device__ __forceinline__ float evaluate({{ARGUMENTS}}) { return {{EXPRESSION}}; }
+__device__ __forceinline__ float sine(float x) { return sinf(x); }
+__device__ __forceinline__ float cosine(float x) { return cosf(x); }
+)kernel";
+
+inline constexpr std::string_view double_functions =
+    R"kernel(__device__ __forceinline__ double exp2_of(double x) { return ::exp2(x); }
+__device__ __forceinline__ double exp(double x) { return ::exp(x); }
+__device__ __forceinline__ double log(double x) { return ::log(x); }
+__device__ __forceinline__ double sqrt(double x) { return ::sqrt(x); }
+__device__ __forceinline__ double rsqrt(double x) { return ::rsqrt(x); }
+__device__ __forceinline__ double tanh(double x) { return ::tanh(x); }
+__device__ __forceinline__ double abs(double x) { return ::fabs(x); }
+__device__ __forceinline__ double minimum(double x, double y) { return ::fmin(x, y); }
+__device__ __forceinline__ double maximum(double x, double y) { return ::fmax(x, y); }
+__device__ __forceinline__ double power(double x, double y) { return ::pow(x, y); }
+__device__ __forceinline__ double sigmoid(double x) { return 1.0 / (1.0 + ::exp(-x)); }
+__device__ __forceinline__ double relu(double x) { return ::fmax(x, 0.0); }
+__device__ __forceinline__ double silu(double x) { return x * sigmoid(x); }
+__device__ __forceinline__ double erf(double x) { return ::erf(x); }
+__device__ __forceinline__ double gelu(double x) { return 0.5 * x * (1.0 + ::erf(x * 0.70710678118654752)); }
+__device__ __forceinline__ double gelu_tanh(double x) {
+  return x * sigmoid(1.5957691216057308 * x * (1.0 + 0.044715 * x * x));
+}
+__device__ __forceinline__ double sine(double x) { return ::sin(x); }
+__device__ __forceinline__ double cosine(double x) { return ::cos(x); }
+)kernel";
+
+inline constexpr std::string_view elementwise_template = R"kernel(
+typedef {{REAL}} Real;
+struct f16 { unsigned short bits; };
+struct bf16 { unsigned short bits; };
+struct alignas(16) chunk { unsigned int word[4]; };
+
+__device__ __forceinline__ double widen(double value) { return value; }
+__device__ __forceinline__ float widen(float value) { return value; }
+__device__ __forceinline__ float widen(f16 value) {
+  float result;
+  asm("cvt.f32.f16 %0, %1;" : "=f"(result) : "h"(value.bits));
+  return result;
+}
+__device__ __forceinline__ float widen(bf16 value) { return __uint_as_float((unsigned int)value.bits << 16); }
+
+template <typename T> __device__ __forceinline__ T narrow(Real value);
+template <> __device__ __forceinline__ double narrow<double>(Real value) { return value; }
+template <> __device__ __forceinline__ float narrow<float>(Real value) { return value; }
+template <> __device__ __forceinline__ f16 narrow<f16>(Real value) {
+  f16 result;
+  asm("cvt.rn.f16.f32 %0, %1;" : "=h"(result.bits) : "f"((float)value));
+  return result;
+}
+template <> __device__ __forceinline__ bf16 narrow<bf16>(Real value) {
+  bf16 result;
+  asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(result.bits) : "f"((float)value));
+  return result;
+}
+
+template <typename T, int width>
+__device__ __forceinline__ void load(Real (&values)[width], const T* address) {
+  if constexpr (width == 1) {
+    values[0] = widen(*address);
+  } else {
+    constexpr int per_chunk = 16 / (int)sizeof(T);
+#pragma unroll
+    for (int c = 0; c < width / per_chunk; ++c) {
+      union { chunk whole; T element[per_chunk]; } held;
+      held.whole = *(reinterpret_cast<const chunk*>(address) + c);
+#pragma unroll
+      for (int k = 0; k < per_chunk; ++k) values[c * per_chunk + k] = widen(held.element[k]);
+    }
+  }
+}
+
+template <typename T, int width>
+__device__ __forceinline__ void repeat(Real (&values)[width], const T* address) {
+  const Real value = widen(*address);
+#pragma unroll
+  for (int k = 0; k < width; ++k) values[k] = value;
+}
+
+template <typename T, int width>
+__device__ __forceinline__ void store(T* address, const Real (&values)[width]) {
+  if constexpr (width == 1) {
+    *address = narrow<T>(values[0]);
+  } else {
+    constexpr int per_chunk = 16 / (int)sizeof(T);
+#pragma unroll
+    for (int c = 0; c < width / per_chunk; ++c) {
+      union { chunk whole; T element[per_chunk]; } held;
+#pragma unroll
+      for (int k = 0; k < per_chunk; ++k) held.element[k] = narrow<T>(values[c * per_chunk + k]);
+      *(reinterpret_cast<chunk*>(address) + c) = held.whole;
+    }
+  }
+}
+
+namespace expression {
+{{FUNCTIONS}}__device__ __forceinline__ Real evaluate({{ARGUMENTS}}) { return {{EXPRESSION}}; }
 }  // namespace expression
 
 typedef {{INDEX}} Index;
@@ -173,7 +208,7 @@ __device__ __forceinline__ void compute({{PARAMETERS}}, Index first, Index step,
   for (int i = 0; i < unroll; ++i) {
     const Index index = first + i * step;
     if (index + width > elements) continue;
-    float values[width];
+    Real values[width];
 #pragma unroll
     for (int k = 0; k < width; ++k) values[k] = expression::evaluate({{VALUES}});
     store(result_pointer + index, values);
@@ -213,6 +248,8 @@ namespace elementwise_text {
 
 [[nodiscard]] inline std::string type_name(ElementType type) {
     switch (type) {
+        case ElementType::float64:
+            return "double";
         case ElementType::float32:
             return "float";
         case ElementType::float16:
@@ -221,7 +258,7 @@ namespace elementwise_text {
             return "bf16";
         default:
             throw std::invalid_argument(
-                "elementwise kernel: elements are float32, float16 or bfloat16");
+                "elementwise kernel: elements are float64, float32, float16 or bfloat16");
     }
 }
 
@@ -257,12 +294,12 @@ namespace elementwise_text {
     std::string arguments, parameters, pointers, declarations, loads, values;
     for (const ElementwiseOperand& operand : source.operands) {
         const std::string comma = arguments.empty() ? "" : ", ";
-        arguments += comma + "float " + operand.name;
+        arguments += comma + "Real " + operand.name;
         values += comma + operand.name + "[i][k]";
         parameters += "const " + elementwise_text::type_name(operand.type) + "* __restrict__ " +
                       operand.name + "_pointer, ";
         pointers += operand.name + "_pointer, ";
-        declarations += "  float " + operand.name + "[unroll][width];\n";
+        declarations += "  Real " + operand.name + "[unroll][width];\n";
         loads += elementwise_text::load_of(operand);
     }
     parameters += elementwise_text::type_name(source.result) + "* __restrict__ result_pointer";
@@ -271,6 +308,9 @@ namespace elementwise_text {
     const auto fill = [&text](std::string_view placeholder, const std::string& value) {
         text = elementwise_text::replaced(std::move(text), placeholder, value);
     };
+    const bool wide = source.result == ElementType::float64;
+    fill("{{REAL}}", wide ? "double" : "float");
+    fill("{{FUNCTIONS}}", std::string(wide ? double_functions : float_functions));
     fill("{{NAME}}", source.name);
     fill("{{ARGUMENTS}}", arguments);
     fill("{{EXPRESSION}}", source.expression);

@@ -1,0 +1,272 @@
+#include "model/native_rows.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace ridge::model {
+namespace {
+
+constexpr double vector_bytes = 16.0;
+constexpr double warp = 32.0;
+constexpr double rows_per_block = 8.0;  // of kernels that give a row to a warp
+constexpr double warp_block = rows_per_block * warp;
+
+/// Issue slots and dependent clocks of the compiled kernels; equations B20 and B21.
+struct Code {
+    double per_thread;        ///< slots: addresses, reductions, ends
+    double per_element;       ///< slots, in vectors
+    double twice_per_thread;  ///< slots of a thread that reads its row twice
+    double per_load;          ///< slots of one element loaded by itself
+    double element_clocks;    ///< of a thread's dependent chain
+    double load_clocks;       ///< between two loads of single elements
+    double special = 0.0;     ///< special results per element and pass
+    double operands = 0.0;    ///< vectors of one element per column
+    double statistics = 1.0;  ///< reductions over the row
+};
+constexpr Code softmax_code{.per_thread = 143.0,
+                            .per_element = 12.7,
+                            .twice_per_thread = 129.0,
+                            .per_load = 19.3,
+                            .element_clocks = 15.3,
+                            .load_clocks = 0.0,
+                            .special = 1.0};
+constexpr Code layernorm_code{.per_thread = 143.0,
+                              .per_element = 5.8,
+                              .twice_per_thread = 199.0,
+                              .per_load = 8.4,
+                              .element_clocks = 48.6,
+                              .load_clocks = 138.0,
+                              .operands = 2.0,
+                              .statistics = 2.0};
+constexpr Code rmsnorm_code{.per_thread = 71.0,
+                            .per_element = 5.8,
+                            .twice_per_thread = 99.0,
+                            .per_load = 8.4,
+                            .element_clocks = 48.6,
+                            .load_clocks = 138.0,
+                            .operands = 1.0};
+constexpr double operand_load = 0.28;  // of a first load from L2, behind the reduction
+
+constexpr double sum_slots_per_thread = 167.0;
+constexpr double sum_slots_per_element = 4.75;
+constexpr double sum_slots_per_load = 2.4;
+constexpr double further_load = 0.465;  // of a first load; four loads are in flight
+
+constexpr double twice_trip = 0.48;         // of a first load
+constexpr double twice_near = 0.073;        // a repeated load that hits, of a first load from L2
+constexpr double twice_vector_share = 0.7;  // slots of an element in vectors
+
+constexpr double step_slots_per_thread = 118.0;
+constexpr double step_slots_per_element = 5.9;
+constexpr double step_element_clocks = 49.2;
+
+double element_bytes(DataType type) {
+    return static_cast<double>(size_of(type));
+}
+
+const Code& code_of(RowKind kind) {
+    switch (kind) {
+        case RowKind::layernorm:
+            return layernorm_code;
+        case RowKind::rmsnorm:
+            return rmsnorm_code;
+        default:
+            return softmax_code;
+    }
+}
+
+/// A matrix as its kernels see it.
+struct Matrix {
+    double rows;
+    double columns;
+    double element;  ///< bytes
+    bool vectors;    ///< rows are whole vectors
+
+    [[nodiscard]] double row() const { return columns * element; }
+    [[nodiscard]] double width() const { return vectors ? vector_bytes / element : 1.0; }
+    [[nodiscard]] Bytes bytes() const { return rows * row() * units::B; }
+};
+
+/// Backward passes read two matrices: rows of twice the length.
+Matrix matrix_of(const RowWise& op) {
+    const double both = op.direction == Direction::backward ? 2.0 : 1.0;
+    Matrix matrix{.rows = static_cast<double>(op.rows),
+                  .columns = static_cast<double>(op.cols) * both,
+                  .element = element_bytes(op.type),
+                  .vectors = false};
+    matrix.vectors = std::fmod(matrix.row(), vector_bytes) == 0.0;
+    return matrix;
+}
+
+double lanes_of(const MemoryParameters& memory, DataType type) {
+    return type == DataType::fp64 && memory.fp64_lanes > 0.0 ? memory.fp64_lanes
+                                                             : memory.fp32_lanes;
+}
+
+/// A warp or block per row; each thread reads four accesses at once and adds. (eq. B19)
+NativeKernel sum_kernel(const MemoryParameters& memory, const Matrix& m,
+                        const NativeTraffic& moved) {
+    constexpr double longest_of_warp = 8192.0;
+    constexpr double longest_of_small_block = 65536.0;
+    const bool warps = m.row() <= longest_of_warp;
+    const double threads = warps ? warp : m.row() <= longest_of_small_block ? 256.0 : 1024.0;
+    const double block = warps ? warp_block : threads;
+    const double step = threads * m.width();
+    const double groups = std::floor(m.columns / (4.0 * step));
+    const double rest = std::ceil((m.columns - groups * 4.0 * step) / step);
+    const double registers = m.vectors && warps ? 36.0 : 32.0;
+    const Time load = first_load(memory, moved.missing);
+    const double loads = groups * 4.0 + rest;
+    const double slots = m.vectors ? sum_slots_per_element * m.width() : sum_slots_per_load;
+    NativeKernel kernel;
+    kernel.traffic = moved;
+    kernel.blocks = warps ? std::ceil(m.rows / rows_per_block) : m.rows;
+    kernel.rounds = whole_rounds(memory, kernel.blocks, resident_blocks(memory, block, registers));
+    kernel.slots = kernel.blocks * block * (sum_slots_per_thread + loads * slots);
+    kernel.life = load + (groups + rest - 1.0) * further_load * load;
+    if (!warps) kernel.life += memory.native.reduction;
+    return kernel;
+}
+
+/// A row in the registers of a warp or a block. (eq. B20)
+NativeKernel held_kernel(const MemoryParameters& memory, const Matrix& m, const Code& code,
+                         NativeTraffic moved) {
+    constexpr double vectors_of_warp = 4.0 * warp;
+    constexpr double threads_of_block = 1024.0;
+    const double vectors = m.row() / vector_bytes;
+    const bool warps = vectors <= vectors_of_warp;
+    double held = 4.0;
+    if (warps) held = std::exp2(std::ceil(std::log2(std::max(1.0, vectors / warp))));
+    if (vectors > 4.0 * threads_of_block) held = 8.0;
+    const double threads = warps ? warp_block : std::ceil(std::ceil(vectors / held) / warp) * warp;
+    const double elements = held * m.width();
+    const double registers = std::min(64.0, 24.0 + elements + (code.operands > 1.0 ? 6.0 : 0.0));
+    NativeKernel kernel;
+    kernel.blocks = warps ? std::ceil(m.rows / rows_per_block) : m.rows;
+    kernel.rounds =
+        whole_rounds(memory, kernel.blocks, resident_blocks(memory, threads, registers));
+    moved.l2_read += code.operands * kernel.blocks * (warps ? rows_per_block : 1.0) * 0.5 *
+                     m.row() * units::B;  // half of them from L1
+    kernel.traffic = moved;
+    kernel.slots = kernel.blocks * threads * (code.per_thread + elements * code.per_element);
+    kernel.special = code.special * m.rows * m.columns;
+    kernel.life = first_load(memory, moved.missing) +
+                  elements * code.element_clocks * units::cycle / memory.clock +
+                  code.operands * operand_load * memory.native.first_l2;
+    if (!warps) kernel.life += code.statistics * memory.native.reduction;
+    return kernel;
+}
+
+/// A block reads its row twice, load after load. (eq. B21)
+NativeKernel twice_kernel(const MemoryParameters& memory, const Matrix& m, const Code& code,
+                          NativeTraffic moved) {
+    constexpr double short_row = 1024.0;
+    const double threads = m.vectors ? 1024.0 : m.columns <= short_row ? 128.0 : 512.0;
+    const double registers = m.vectors ? 32.0 : code.operands > 0.0 ? 29.0 : 18.0;
+    const double resident = resident_blocks(memory, threads, registers);
+    const double trips = std::ceil(m.columns / (threads * m.width()));
+    const double kept_rows = std::min(m.rows, resident * memory.sm_count);
+    const double lost = moved.missing * (1.0 - l2_share(memory, kept_rows * m.row() * units::B));
+    const Time first = first_load(memory, moved.missing);
+    const Time again =
+        lost * memory.native.first_dram + (1.0 - lost) * twice_near * memory.native.first_l2;
+    const Time chain = code.load_clocks * units::cycle / memory.clock;
+    const double per_trip =
+        m.vectors ? code.per_element * m.width() * twice_vector_share : code.per_load;
+    moved.dram_read += m.bytes() * lost;
+    moved.l2_read *= 1.5;  // half of the second reading hits L1
+    NativeKernel kernel;
+    kernel.traffic = moved;
+    kernel.blocks = m.rows;
+    kernel.rounds = whole_rounds(memory, m.rows, resident);
+    kernel.slots = m.rows * threads * (code.twice_per_thread + 2.0 * trips * per_trip);
+    kernel.special = 2.0 * code.special * m.rows * m.columns;
+    kernel.life = first + trips * twice_trip * (first + again) + 2.0 * trips * chain +
+                  memory.native.reduction;
+    return kernel;
+}
+
+/// One of the three kernels of the manual softmax that treat elements alike. (eq. B21)
+NativeKernel step_kernel(const MemoryParameters& memory, const Matrix& m, double registers,
+                         double special, const NativeTraffic& moved) {
+    constexpr double threads = 256.0;
+    constexpr double unroll = 4.0;
+    const double per_row = std::ceil(m.columns / (threads * unroll * m.width()));
+    const double accesses = std::ceil(m.columns / m.width() / per_row);
+    const double active = std::min(unroll, std::ceil(accesses / threads));
+    NativeKernel kernel;
+    kernel.traffic = moved;
+    kernel.blocks = m.rows * per_row;
+    kernel.rounds =
+        whole_rounds(memory, kernel.blocks, resident_blocks(memory, threads, registers));
+    kernel.slots = step_slots_per_element * m.rows * m.columns +
+                   step_slots_per_thread * kernel.blocks * threads;
+    kernel.special = special * m.rows * m.columns;
+    kernel.life = first_load(memory, moved.missing) +
+                  active * m.width() * step_element_clocks * units::cycle / memory.clock;
+    return kernel;
+}
+
+}  // namespace
+
+KernelTime native_row_time(const MemoryParameters& memory, const RowWise& op, L2State l2) {
+    constexpr double statistic = 4.0;  // bytes
+    const Matrix m = matrix_of(op);
+    const Code& code = code_of(op.kind);
+    const double both = op.direction == Direction::backward ? 2.0 : 1.0;
+    const bool sums = op.kind == RowKind::sum;
+    const Bytes result = sums ? m.rows * statistic * units::B : m.bytes() / both;
+    NativeKernel kernel;
+    if (sums && op.direction == Direction::backward) {  // one value per row becomes a matrix
+        const Matrix out{m.rows, m.columns / both, m.element, m.vectors};
+        kernel = sum_kernel(memory, out,
+                            stream_traffic(memory, m.rows * m.element * units::B, out.bytes(), l2));
+    } else {
+        const NativeTraffic moved = stream_traffic(memory, m.bytes(), result, l2);
+        const double most = (op.type == DataType::fp16 || op.type == DataType::bf16) ? 4.0 : 8.0;
+        if (sums) {
+            kernel = sum_kernel(memory, m, moved);
+        } else if (m.vectors && m.row() <= 1024.0 * most * vector_bytes) {
+            kernel = held_kernel(memory, m, code, moved);
+        } else {
+            kernel = twice_kernel(memory, m, code, moved);
+        }
+    }
+    kernel.lanes = lanes_of(memory, op.type);
+    return native_time(memory, kernel);
+}
+
+KernelTime manual_softmax_time(const MemoryParameters& memory, const RowWise& op, L2State l2) {
+    constexpr double statistic = 4.0;
+    const Matrix m = matrix_of(op);
+    const bool half = m.element < 4.0;
+    const Bytes matrix = m.bytes();
+    const Bytes column = m.rows * statistic * units::B;
+    // Matrices touched since the input of each kernel was last used: x, its differences, their
+    // exponentials and the result lie in four buffers; the first use of x follows the last run.
+    const double before = l2 == L2State::warm ? l2_share(memory, 4.0 * matrix) : 0.0;
+    const std::array<double, 5> hits{before, l2_share(memory, 2.0 * matrix),
+                                     l2_share(memory, 3.0 * matrix), l2_share(memory, 2.0 * matrix),
+                                     l2_share(memory, 2.0 * matrix)};
+    const std::array<double, 5> registers{0.0, m.vectors ? 31.0 : 32.0,
+                                          !m.vectors ? 32.0 : (half ? 44.0 : 28.0), 0.0, 32.0};
+    KernelTime sum;
+    for (std::size_t i = 0; i < hits.size(); ++i) {
+        const bool reduces = i == 0 || i == 3;
+        const Bytes write = reduces ? column : matrix;
+        const NativeTraffic moved{.dram_read = matrix * (1.0 - hits[i]),
+                                  .dram_write = written_back(memory, write, 4.0 * matrix, l2),
+                                  .l2_read = matrix,
+                                  .l2_write = write,
+                                  .missing = 1.0 - hits[i]};
+        NativeKernel kernel = reduces
+                                  ? sum_kernel(memory, m, moved)
+                                  : step_kernel(memory, m, registers[i], i == 2 ? 1.0 : 0.0, moved);
+        kernel.lanes = lanes_of(memory, op.type);
+        sum += native_time(memory, kernel);
+    }
+    return sum;
+}
+
+}  // namespace ridge::model
