@@ -254,6 +254,7 @@ constexpr auto fields = std::to_array<Field>({
     {"model.memory.read_efficiency", ValueKind::number, dimensionless, optional, "share of the DRAM bandwidth that a pure read stream reaches"},
     {"model.memory.write_efficiency", ValueKind::number, dimensionless, optional, "share of the DRAM bandwidth that a pure write stream reaches"},
     {"model.memory.turnaround", ValueKind::number, dimensionless, optional, "time added per byte at equal reads and writes, over that at full bandwidth"},
+    {"model.memory.skip", ValueKind::quantity, Bandwidth::dimension, optional, "rate at which DRAM passes over the bytes between pieces that are far apart"},
     {"model.memory.dram_latency", ValueKind::quantity, Time::dimension, optional, "load from DRAM under load"},
     {"model.memory.l2_latency", ValueKind::quantity, Time::dimension, optional, "load that hits in the L2 under load"},
     {"model.memory.l2_read", ValueKind::quantity, BytesPerCycle::dimension, optional, "L2 read bandwidth reached, per multiprocessor and its clock"},

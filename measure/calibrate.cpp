@@ -49,6 +49,7 @@ std::vector<Step> memory_steps() {
             {.path = "measured.l2.read",
              .request = {.benchmark = Microbenchmark::l2_read, .size = 16.0 * units::MiB},
              .per_clock_path = "measured.l2.bytes_per_clock"},
+            {.path = "measured.l1.read", .request = {.benchmark = Microbenchmark::l1_read}},
             {.path = "measured.shared.read",
              .request = {.benchmark = Microbenchmark::shared_read, .size = 16.0 * units::KiB},
              .per_clock_path = "measured.shared.bytes_per_clock",
@@ -104,6 +105,9 @@ std::vector<Step> latency_steps(const DeviceInfo& info) {
         return Step{.path = path, .yield = Yield::launch_time, .request = {.benchmark = benchmark}};
     };
     return {chase("latency.l1", 16.0 * units::KiB),
+            {.path = "latency.shared",
+             .yield = Yield::load_latency,
+             .request = {.benchmark = Microbenchmark::shared_chase}},
             chase("latency.l2", std::max(2.0 * units::MiB, 0.1 * info.l2)),
             chase("latency.dram", std::max(512.0 * units::MiB, 8.0 * info.l2)),
             launch("launch.kernel", Microbenchmark::launch_kernel),

@@ -9,11 +9,11 @@ namespace {
 
 using model::Implementation;
 
-constexpr std::array<std::string_view, 16> benchmark_names{
-    "dram_read",     "dram_write",   "dram_copy",     "dram_triad",
-    "l2_read",       "shared_read",  "fma",           "tensor_mma",
-    "tensor_wgmma",  "exp2",         "pointer_chase", "launch_kernel",
-    "launch_stream", "launch_graph", "launch_call",   "launch_submit"};
+constexpr std::array<std::string_view, 18> benchmark_names{
+    "dram_read",    "dram_write",    "dram_copy",    "dram_triad",    "l2_read",
+    "l1_read",      "shared_read",   "fma",          "tensor_mma",    "tensor_wgmma",
+    "exp2",         "pointer_chase", "shared_chase", "launch_kernel", "launch_stream",
+    "launch_graph", "launch_call",   "launch_submit"};
 
 struct Choose {
     std::int32_t compute_capability;

@@ -106,12 +106,14 @@ enum class Microbenchmark : std::uint8_t {
     dram_copy,   ///< bytes read and written are counted
     dram_triad,  ///< two reads and one write are counted
     l2_read,
+    l1_read,
     shared_read,
     fma,            ///< vector pipe of `type`
     tensor_mma,     ///< mma.sync, register operands
     tensor_wgmma,   ///< wgmma, shared-memory operands
     exp2,           ///< special functions
     pointer_chase,  ///< dependent loads over a random permutation of `size`
+    shared_chase,   ///< the same in shared memory
     launch_kernel,  ///< duration of a kernel that does nothing
     launch_stream,  ///< per kernel, launched back to back in a stream
     launch_graph,   ///< per kernel of a replayed graph

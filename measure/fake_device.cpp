@@ -182,6 +182,7 @@ std::optional<Ceiling> ceiling_of(const FakePlan& plan, const MicrobenchmarkRequ
             return dram(plan, request, 3.0);
         case Microbenchmark::l2_read:
             return at_rate(base_of(machine.l2_bandwidth), ceilings.other);
+        case Microbenchmark::l1_read:  // the same unit on NVIDIA GPUs
         case Microbenchmark::shared_read:
             return at_rate(base_of(machine.shared_bandwidth), ceilings.other);
         case Microbenchmark::fma:
@@ -198,6 +199,8 @@ std::optional<Ceiling> ceiling_of(const FakePlan& plan, const MicrobenchmarkRequ
             return latency(machine.l2_size && request.size < *machine.l2_size
                                ? machine.l2_latency
                                : machine.dram_latency);
+        case Microbenchmark::shared_chase:
+            return latency(29.0 * units::cycle / machine.boost_clock);
         case Microbenchmark::launch_kernel:
             return latency(machine.kernel_floor);
         case Microbenchmark::launch_stream:

@@ -60,10 +60,11 @@ class Random {
 
     /// A cold L2 for a third of the questions.
     std::string_view l2() { return one_in(3) ? " l2=cold" : ""; }
-    /// A graph or a stream for a quarter of them.
-    std::string_view launch() {
-        constexpr std::array<std::string_view, 2> modes{" launch=graph", " launch=stream"};
-        return one_in(4) ? pick(modes) : std::string_view();
+    /// A graph or a stream for a quarter, a cold L2 for another: a replayed graph finds it warm.
+    std::string_view circumstances() {
+        constexpr std::array<std::string_view, 4> words{" launch=graph", " launch=stream",
+                                                        " l2=cold", " l2=cold"};
+        return one_in(2) ? pick(words) : std::string_view();
     }
 
   private:
@@ -244,8 +245,7 @@ Text elementwise(Random& random, std::int32_t) {
         .with("elements", random.size(1 << 12, 1 << 28))
         .with("expr", random.pick(expressions))
         .with("impl", random.below(5) < 3 ? "fused" : "unfused")
-        .with(random.l2())
-        .with(random.launch())
+        .with(random.circumstances())
         .text();
 }
 
@@ -263,8 +263,7 @@ Text rows(Random& random, std::int32_t) {
         .with("rows", height)
         .with("cols", width)
         .with("impl", manual ? "manual" : "fused")
-        .with(random.l2())
-        .with(random.launch())
+        .with(random.circumstances())
         .text();
 }
 
@@ -282,8 +281,7 @@ Text movement(Random& random, std::int32_t) {
             return Words("copy impl=library")
                 .with("dtype", random.pick(row_types))
                 .with("elements", random.size(1 << 12, 1 << 29))
-                .with(random.l2())
-                .with(random.launch())
+                .with(random.circumstances())
                 .text();
         default:
             return Words("gather impl=library")

@@ -27,32 +27,39 @@ std::int64_t misaligned_sectors(const Access& op, std::int64_t sector) {
     return ceil_divide(op.degree * element % sector + warp * element, sector);
 }
 
-AccessWork reads(const Access& op, std::int64_t sector_bytes) {
+AccessWork reads(const Access& op, const Pieces& pieces) {
     const bool strided = op.pattern == AccessPattern::strided;
-    const Bytes asked = real(op.elements) * real(size_of(op.type)) * units::B;
+    const std::int64_t element = size_of(op.type);
+    const Bytes asked = real(op.elements) * real(element) * units::B;
     AccessWork access;
     access.sectors =
-        real(strided ? strided_sectors(op, sector_bytes) : misaligned_sectors(op, sector_bytes));
+        real(strided ? strided_sectors(op, pieces.sector) : misaligned_sectors(op, pieces.sector));
     const Bytes moved =
-        real(op.elements) / real(warp) * access.sectors * real(sector_bytes) * units::B;
+        real(op.elements) / real(warp) * access.sectors * real(pieces.sector) * units::B;
     access.useful = asked / moved;
     access.work.compulsory_read = asked;
     // Neighbouring warps share the sectors that a misaligned row straddles: DRAM reads them once.
-    access.work.dram_read = strided ? moved : asked;
+    access.work.dram_read = asked;
+    if (strided) {
+        const double step = real(op.degree * element);
+        const double delivered = std::min(step, real(pieces.access));
+        access.work.dram_read = std::max(moved, real(op.elements) * delivered * units::B);
+        access.skipped = real(op.elements) * (step - delivered) * units::B;
+    }
     access.work.l2 = moved;
     return access;
 }
 
 }  // namespace
 
-AccessWork access_work(const Access& op, std::int64_t sector_bytes) {
+AccessWork access_work(const Access& op, const Pieces& pieces) {
     const double elements = real(op.elements);
     const Bytes words = elements * real(size_of(op.type)) * units::B;
     AccessWork access;
     switch (op.pattern) {
         case AccessPattern::strided:
         case AccessPattern::misaligned:
-            return reads(op, sector_bytes);
+            return reads(op, pieces);
         case AccessPattern::divergent:
             access.work.fma = 2.0 * real(divergent_steps) * elements * units::FLOP;
             access.work.compulsory_write = words;

@@ -1,7 +1,7 @@
 // What an access pattern moves and repeats, whatever the GPU.
 //
 //   const AccessWork eight = access_work({.pattern = AccessPattern::strided,
-//                                         .elements = 1 << 26, .degree = 8}, 32);
+//                                         .elements = 1 << 26, .degree = 8}, {});
 //   eight.work.dram_read   // 2.147 GB: a sector of 32 bytes for each word of 4
 //   eight.useful           // 0.125
 //
@@ -22,12 +22,17 @@ inline constexpr std::int64_t divergent_steps = 512;
 
 struct AccessWork {
     Work work;
+    Bytes skipped;         ///< between the pieces that DRAM delivers (strided)
     double sectors = 0.0;  ///< of one warp request (strided, misaligned)
     double useful = 1.0;   ///< bytes asked for / bytes between L2 and the SMs
     double passes = 1.0;   ///< times that a warp instruction is issued or its banks are read
 };
 
-/// `sector_bytes`: the smallest piece that L2 and DRAM move.
-[[nodiscard]] AccessWork access_work(const Access& op, std::int64_t sector_bytes);
+/// The smallest pieces that move: between the L2 and the multiprocessors, and out of DRAM.
+struct Pieces {
+    std::int64_t sector = 32;
+    std::int64_t access = 64;  ///< a multiple of the sector
+};
+[[nodiscard]] AccessWork access_work(const Access& op, const Pieces& pieces);
 
 }  // namespace ridge::model

@@ -141,6 +141,9 @@ Machine make_machine(const Description& gpu) {
     machine.dram_capacity = require<Bytes>(gpu, "dram.capacity");
     machine.dram_sector = static_cast<std::int64_t>(
         gpu.quantity<Bytes>("dram.sector").value_or(32.0 * units::B).base());
+    machine.dram_access = std::max(
+        machine.dram_sector,
+        static_cast<std::int64_t>(gpu.quantity<Bytes>("dram.access").value_or(Bytes{}).base()));
     machine.l2_size = gpu.quantity<Bytes>("l2.size");
     resolve_rates(machine, gpu);
     machine.limits = limits_of(gpu);

@@ -73,6 +73,7 @@ struct Machine {
     Bandwidth dram_bandwidth;
     std::optional<SmLimits> limits;
     std::int64_t dram_sector = 32;  ///< bytes of one transaction
+    std::int64_t dram_access = 32;  ///< bytes that DRAM delivers at least
     std::optional<Time> dram_latency;
     std::optional<Time> l2_latency;
     Time kernel_floor;   ///< duration of an empty kernel

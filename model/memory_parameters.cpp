@@ -88,6 +88,7 @@ std::optional<MemoryParameters> resolve_memory(const Description& gpu) {
     memory.read_efficiency = fields.number("model.memory.read_efficiency");
     memory.write_efficiency = fields.number("model.memory.write_efficiency");
     memory.turnaround = fields.number("model.memory.turnaround");
+    memory.skip = gpu.quantity<Bandwidth>("model.memory.skip").value_or(Bandwidth{});
     memory.dram_latency = fields.quantity<Time>("model.memory.dram_latency");
     memory.l2_latency = fields.quantity<Time>("model.memory.l2_latency");
     const Frequency all = memory.clock * memory.sm_count;

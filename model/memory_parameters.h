@@ -61,6 +61,7 @@ struct MemoryParameters {
     double read_efficiency = 1.0;
     double write_efficiency = 1.0;
     double turnaround = 0.0;
+    Bandwidth skip{};     ///< at which DRAM passes over what lies between its pieces; 0: no cost
     Time dram_latency{};  ///< loaded
     Time l2_latency{};    ///< loaded
     Bandwidth l2_read{};  ///< reached by all multiprocessors

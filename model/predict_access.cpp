@@ -20,11 +20,14 @@ namespace {
 constexpr double read_threads = 256.0;
 constexpr double loads_in_flight = 8.0;
 constexpr double slots_per_read = 6.0;
+constexpr double slots_per_reader = 90.0;  ///< of a thread beside its reads: mostly the block's sum
 constexpr double chip_threads = 512.0;
+constexpr double chip_blocks = 4.0;         ///< of a multiprocessor
 constexpr std::int64_t shared_tile = 4096;  ///< words that a block reads at once
-constexpr double slots_per_step = 1.2;      ///< of a divergent path: the FMA and its loop
-
-constexpr double fma_latency = 4.0;  ///< cycles, Volta to Hopper
+constexpr double slots_per_filler = 125.0;  ///< of a thread that fills shared memory, and the sum
+constexpr double slots_per_step = 1.26;     ///< of a divergent path: the FMA, its loop and call
+constexpr double slots_per_branch = 60.0;   ///< of a thread of a divergent kernel beside its paths
+constexpr double step_latency = 4.7;        ///< cycles: 4 of the FMA, and the loop's branch each 16
 
 /// What a pattern takes on its pipes, without the launch.
 struct AccessTime {
@@ -32,15 +35,28 @@ struct AccessTime {
     Time shared{};
 };
 
+/// Memory whose DRAM also passes over what is skipped. (eq. P5)
+MemoryParameters slowed(const MemoryParameters& memory, const AccessWork& access) {
+    MemoryParameters slow = memory;
+    if (memory.skip <= Bandwidth{} || access.skipped <= Bytes{}) return slow;
+    const Time reading = dram_time(memory, access.work.dram_read, Bytes{});
+    slow.dram *= reading / (reading + access.skipped / memory.skip);
+    return slow;
+}
+
 AccessTime read_time(const Access& op, const AccessWork& access, L2State l2,
-                     const MemoryParameters& memory) {
+                     const MemoryParameters& whole) {
+    const MemoryParameters memory = slowed(whole, access);
     const auto elements = static_cast<double>(op.elements);
     NativeTraffic moved = stream_traffic(memory, access.work.dram_read, Bytes{}, l2);
     moved.l2_read = access.work.l2;
-    return {.kernel = native_time(memory, {.traffic = moved,
-                                           .slots = slots_per_read * elements,
-                                           .blocks = elements / (read_threads * loads_in_flight),
-                                           .life = first_load(memory, moved.missing)})};
+    const double readers =
+        std::min(elements / loads_in_flight, memory.sm_count * memory.threads_per_sm);
+    return {.kernel = native_time(memory,
+                                  {.traffic = moved,
+                                   .slots = slots_per_read * elements + slots_per_reader * readers,
+                                   .blocks = elements / (read_threads * loads_in_flight),
+                                   .life = first_load(memory, moved.missing)})};
 }
 
 /// Issue slots of all paths, or the chain of dependent FMA where warps are few. (eq. P3)
@@ -52,12 +68,13 @@ AccessTime divergent_time(const Access& op, const AccessWork& access, L2State l2
     const double resident = memory.threads_per_sm / chip_threads;
     NativeTraffic moved = stream_traffic(memory, Bytes{}, access.work.dram_write, l2);
     moved.l2_write = access.work.l2;
-    KernelTime time = native_time(memory, {.traffic = moved,
-                                           .slots = slots_per_step * steps * elements,
-                                           .blocks = blocks,
-                                           .life = memory.native.first_l2});
+    KernelTime time =
+        native_time(memory, {.traffic = moved,
+                             .slots = (slots_per_step * steps + slots_per_branch) * elements,
+                             .blocks = blocks,
+                             .life = memory.native.first_l2});
     const double rounds = std::max(1.0, blocks / (resident * memory.sm_count));
-    const Time chain = rounds * steps * fma_latency * units::cycle / memory.clock;
+    const Time chain = rounds * steps * step_latency * units::cycle / memory.clock;
     time.latency += chain;
     time.total = combined({time.total, chain}, pipes);
     return {.kernel = time};
@@ -68,9 +85,11 @@ AccessTime conflict_time(const Access& op, const AccessWork& access, const Machi
                          const MemoryParameters& memory) {
     const auto blocks = static_cast<double>(ceil_divide(op.elements, shared_tile));
     const double busy = std::min(1.0, blocks / memory.sm_count);
+    const double resident = std::min(std::ceil(blocks / memory.sm_count), chip_blocks);
+    const double fill = resident * chip_threads * slots_per_filler / memory.fp32_lanes;
     AccessTime time;
     time.shared = access.work.shared * access.passes / (*machine.shared_bandwidth * busy);
-    time.kernel.latency = memory.native.first_l2;
+    time.kernel.latency = memory.native.first_l2 + fill * units::cycle / memory.clock;
     time.kernel.total = memory.launch.kernel + time.shared + time.kernel.latency;
     return time;
 }
@@ -126,7 +145,7 @@ void settle_roofline(Prediction& prediction, const Execution& execution, const M
 /// What no run beats: whole sectors from DRAM, each pass over the banks or the pipe. (R7, P1 to P4)
 Time least_time(const AccessWork& access, const Machine& machine, L2State l2) {
     Work moved = access.work;
-    moved.compulsory_read = moved.dram_read;
+    moved.compulsory_read = std::min(moved.dram_read, moved.l2);
     Time least = memory_bound_time(moved, machine, l2);
     const Roofs roofs = roofs_of(machine, DataType::fp32);
     if (access.work.fma > Flop{} && roofs.vector) {
@@ -177,7 +196,8 @@ Outcome predict(const Access& op, const Execution& execution, const Machine& mac
     if (std::string missing = missing_for(op, machine); !missing.empty()) {
         return NotModelled{std::move(missing)};
     }
-    const AccessWork access = access_work(op, machine.dram_sector);
+    const AccessWork access =
+        access_work(op, {.sector = machine.dram_sector, .access = machine.dram_access});
     Prediction prediction = roofline(access.work, roofs_of(machine, op.type), machine);
     prediction.implementation = Implementation::library;
     prediction.lower_bound = least_time(access, machine, execution.l2);

@@ -47,9 +47,9 @@ std::uint32_t* sums_of(Plan& plan, std::int64_t blocks) {
     return plan.buffers.back().as<std::uint32_t>();
 }
 
-/// The sum of one block from the bytes of the source.
-std::uint32_t block_sum(const WordRead& read, std::int64_t block) {
-    const std::int64_t first = block * read_tile;
+/// The sum of one tile from the bytes of the source.
+std::uint32_t tile_sum(const WordRead& read, std::int64_t tile) {
+    const std::int64_t first = tile * read_tile;
     const std::int64_t count = std::min<std::int64_t>(read_tile, read.words - first);
     const auto word = static_cast<std::size_t>(read.word_bytes);
     std::vector<unsigned char> bytes(static_cast<std::size_t>((count - 1) * read.stride + 1) *
@@ -66,13 +66,24 @@ std::uint32_t block_sum(const WordRead& read, std::int64_t block) {
     return sum;
 }
 
+/// The sum of one block, whose tiles follow each other by the number of blocks.
+std::uint32_t block_sum(const WordRead& read, std::int64_t block) {
+    std::uint32_t sum = 0;
+    for (std::int64_t tile = block; tile * read_tile < read.words;
+         tile += geometry_of(read).blocks) {
+        sum += tile_sum(read, tile);
+    }
+    return sum;
+}
+
 Plan plan_read(const model::Access& op, const Context& context) {
     const bool strided = op.pattern == AccessPattern::strided;
     const ElementType type = element_of(op.type);
     WordRead read{.words = op.elements,
                   .stride = strided ? op.degree : 1,
                   .offset = strided ? 0 : op.degree,
-                  .word_bytes = bytes_per_element(type)};
+                  .word_bytes = bytes_per_element(type),
+                  .multiprocessors = context.limits().multiprocessors};
     Plan plan;
     plan.buffers.push_back(
         context.input(type, read.offset + (read.words - 1) * read.stride + 1, 1));
@@ -85,19 +96,22 @@ Plan plan_read(const model::Access& op, const Context& context) {
     return plan;
 }
 
-/// The sum of one block, whose tiles follow each other by the number of blocks.
+/// The sum of one block: the same words for every whole tile, a part of them for the last.
 std::uint32_t conflict_sum(const BankConflict& conflict, std::int64_t block) {
     constexpr int threads = shared_tile / 8;
-    std::uint32_t sum = 0;
-    for (std::int64_t tile = block; tile * shared_tile < conflict.words;
-         tile += geometry_of(conflict).blocks) {
-        const std::int64_t left = conflict.words - tile * shared_tile;
-        for (int i = 0; i < shared_tile && i < left; ++i) {
-            const int word = conflict_word(i % threads, tile, i / threads, conflict.ways);
+    const auto sum_of = [&](std::int64_t words) {
+        std::uint32_t sum = 0;
+        for (int i = 0; i < words; ++i) {
+            const int word = conflict_word(i % threads, i / threads, conflict.ways);
             sum += hash_word(static_cast<std::uint32_t>(word));
         }
-    }
-    return sum;
+        return sum;
+    };
+    const std::int64_t blocks = geometry_of(conflict).blocks;
+    const std::int64_t tiles = conflict.words / shared_tile;
+    const std::int64_t own = tiles / blocks + (block < tiles % blocks ? 1 : 0);
+    const std::int64_t rest = block == tiles % blocks ? conflict.words % shared_tile : 0;
+    return static_cast<std::uint32_t>(own) * sum_of(shared_tile) + sum_of(rest);
 }
 
 Plan plan_conflict(const model::Access& op, const Context& context) {

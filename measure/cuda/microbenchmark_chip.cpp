@@ -46,6 +46,24 @@ Bench l2_read(const MicrobenchmarkRequest& request, const Context& context) {
     return bench;
 }
 
+/// Three blocks read 96 KiB over and over, which every L1 since Volta holds.
+Bench l1_read(const Context& context) {
+    L1Read read{.plan = {.threads = 256,
+                         .multiprocessors = context.limits().multiprocessors,
+                         .blocks_per_multiprocessor = 3,
+                         .iterations = 4096}};
+    read.bytes_per_block = tile_bytes(read.plan);
+    const std::int64_t blocks = geometry_of(read).blocks;
+    Bench bench;
+    bench.buffers.push_back(
+        context.input(ElementType::float32, blocks * read.bytes_per_block / 4, 1));
+    read.source = bench.buffers.back().as();
+    read.partial_sums = scratch<std::uint32_t>(bench, blocks);
+    bench.amount = static_cast<double>(work_of(read).l1_bytes_read);
+    bench.candidates.push_back(launch_of(read));
+    return bench;
+}
+
 Bench shared_read(const Context& context) {
     SharedRead read{.plan = {.threads = 512,
                              .multiprocessors = context.limits().multiprocessors,
@@ -129,6 +147,31 @@ Bench tensor(const MicrobenchmarkRequest& request, TensorPath path, const Contex
     return bench;
 }
 
+/// What the clocks said in the kernel that just ran.
+Sample span_sample(const ClockSpan* span, cudaStream_t stream) {
+    ClockSpan seen;
+    require(cudaMemcpyAsync(&seen, span, sizeof seen, cudaMemcpyDeviceToHost, stream),
+            "cudaMemcpyAsync");
+    require(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
+    const auto seconds = static_cast<double>(seen.last_nanosecond - seen.first_nanosecond) * 1e-9;
+    const auto cycles = static_cast<double>(seen.last_cycle - seen.first_cycle);
+    return {.time = Time::from_base(seconds), .clock = Frequency::from_base(cycles / seconds)};
+}
+
+Bench shared_chase(const Context& context) {
+    Bench bench{.amount = static_cast<double>(chase_steps), .sampling = Sampling::own};
+    const SharedChase chase{.span = scratch<ClockSpan>(bench, 1),
+                            .last_slot = scratch<std::uint32_t>(bench, 1),
+                            .steps = chase_steps};
+    const Launch launch = launch_of(chase);
+    bench.candidates.push_back(launch);
+    bench.take = [chase, launch, stream = context.stream()] {
+        launch(stream);
+        return span_sample(chase.span, stream);
+    };
+    return bench;
+}
+
 Bench pointer_chase(const MicrobenchmarkRequest& request, const Context& context) {
     const std::int64_t stride = request.stride == 0 ? line : request.stride;
     const auto size = static_cast<std::int64_t>(request.size.in(units::B));
@@ -153,15 +196,7 @@ Bench pointer_chase(const MicrobenchmarkRequest& request, const Context& context
     bench.take = [chase, stream = context.stream()]() mutable {
         chase.first_place = (chase.first_place + chase.warm_steps + chase.steps) % chase.slots;
         launch_of(chase)(stream);
-        ClockSpan seen;
-        require(cudaMemcpyAsync(&seen, chase.span, sizeof seen, cudaMemcpyDeviceToHost, stream),
-                "cudaMemcpyAsync");
-        require(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
-        const auto seconds =
-            static_cast<double>(seen.last_nanosecond - seen.first_nanosecond) * 1e-9;
-        const auto cycles = static_cast<double>(seen.last_cycle - seen.first_cycle);
-        return Sample{.time = Time::from_base(seconds),
-                      .clock = Frequency::from_base(cycles / seconds)};
+        return span_sample(chase.span, stream);
     };
     return bench;
 }
@@ -222,6 +257,8 @@ Bench make_chip_bench(const MicrobenchmarkRequest& request, const Context& conte
     switch (request.benchmark) {
         case Microbenchmark::l2_read:
             return l2_read(request, context);
+        case Microbenchmark::l1_read:
+            return l1_read(context);
         case Microbenchmark::shared_read:
             return shared_read(context);
         case Microbenchmark::fma:
@@ -234,6 +271,8 @@ Bench make_chip_bench(const MicrobenchmarkRequest& request, const Context& conte
             return tensor(request, TensorPath::wgmma, context);
         case Microbenchmark::pointer_chase:
             return pointer_chase(request, context);
+        case Microbenchmark::shared_chase:
+            return shared_chase(context);
         case Microbenchmark::launch_kernel:
         case Microbenchmark::launch_stream:
         case Microbenchmark::launch_graph:

@@ -119,8 +119,9 @@ TEST_CASE("Every microbenchmark gives its samples") {
     if (device == nullptr) return;
     using enum Microbenchmark;
     for (const Microbenchmark benchmark :
-         {dram_read, dram_write, dram_copy, dram_triad, l2_read, shared_read, fma, tensor_mma, exp2,
-          pointer_chase, launch_kernel, launch_stream, launch_graph, launch_call, launch_submit}) {
+         {dram_read, dram_write, dram_copy, dram_triad, l2_read, l1_read, shared_read, fma,
+          tensor_mma, exp2, pointer_chase, shared_chase, launch_kernel, launch_stream, launch_graph,
+          launch_call, launch_submit}) {
         INFO(name_of(benchmark));
         const bool tensor = benchmark == tensor_mma;
         const auto outcome =

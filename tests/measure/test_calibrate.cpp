@@ -85,6 +85,10 @@ TEST_CASE("calibrating the fake finds its ceilings and writes an overlay without
     const hardware::Description& gpu = own.at("h200-sxm");
     CHECK(gpu.quantity<Bandwidth>("measured.dram.copy")->in(units::TB / units::s) ==
           Approx(0.9 * 4.8).epsilon(0.01));
+    const auto machine = model::make_machine(own.at("h200-sxm"));
+    CHECK(gpu.quantity<Bandwidth>("measured.l1.read")->base() ==
+          Approx(0.95 * machine.shared_bandwidth->base()).epsilon(0.01));
+    CHECK(gpu.quantity<Cycles>("latency.shared")->in(units::cycle) == Approx(29.0).epsilon(0.01));
     CHECK(*gpu.quantity<FlopRate>("measured.tensor.bf16.burst") >
           *gpu.quantity<FlopRate>("measured.tensor.bf16.sustained"));
     CHECK(

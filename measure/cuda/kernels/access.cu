@@ -13,9 +13,10 @@ namespace {
 constexpr int unroll = 8;
 constexpr int read_threads = read_tile / unroll;
 constexpr int chip_threads = shared_tile / unroll;
+constexpr int read_blocks_per_multiprocessor = 8;
 constexpr int chip_blocks_per_multiprocessor = 4;
 constexpr int most_paths = 32;
-constexpr int conflict_rows = 64 + 32 + unroll;  // of 32 words: rows of a warp, ways, loads
+constexpr int conflict_rows = 8 + 32 + unroll;  // of 32 words: by warp, way and load
 
 __device__ __forceinline__ void store_block_sum(std::uint32_t sum, std::uint32_t* partial_sums) {
     __shared__ std::uint32_t scratch[32];
@@ -23,20 +24,43 @@ __device__ __forceinline__ void store_block_sum(std::uint32_t sum, std::uint32_t
     if (threadIdx.x == 0) partial_sums[blockIdx.x] = sum;
 }
 
+// Calls `whole(tile)` for the tiles of this block and `part(tile, rest)` for the last, shorter one.
+template <class Whole, class Part>
+__device__ __forceinline__ void for_each_tile(std::int64_t count, int tile, Whole whole,
+                                              Part part) {
+    const std::int64_t tiles = count / tile;
+#pragma unroll 1
+    for (std::int64_t i = blockIdx.x; i < tiles; i += gridDim.x) whole(i);
+    if (blockIdx.x == tiles % gridDim.x) part(tiles, static_cast<int>(count - tiles * tile));
+}
+
 template <class Word>
-__global__ void word_read_kernel(const Word* source, std::uint32_t* partial_sums,
-                                 std::int64_t words, std::int64_t stride) {
-    const std::int64_t first = static_cast<std::int64_t>(blockIdx.x) * read_tile + threadIdx.x;
-    const std::int64_t left = words - first;
-    const Word* next = source + first * stride;
-    Word held[unroll];
-#pragma unroll
-    for (int i = 0; i < unroll; ++i) {
-        held[i] = i * read_threads < left ? __ldcg(next + i * read_threads * stride) : Word{0};
-    }
+__global__ void __launch_bounds__(read_threads, read_blocks_per_multiprocessor)
+    word_read_kernel(const Word* source, std::uint32_t* partial_sums, std::int64_t words,
+                     std::int64_t stride) {
+    const int thread = static_cast<int>(threadIdx.x);
+    const std::int64_t step = read_threads * stride;
+    source += thread * stride;
     std::uint32_t sum = 0;
+    for_each_tile(
+        words, read_tile,
+        [&](std::int64_t tile) {
+            const Word* next = source + tile * read_tile * stride;
+            Word held[unroll];
 #pragma unroll
-    for (int i = 0; i < unroll; ++i) sum += folded(held[i]);
+            for (int i = 0; i < unroll; ++i) {
+                held[i] = __ldcg(next);
+                next += step;
+            }
+#pragma unroll
+            for (int i = 0; i < unroll; ++i) sum += folded(held[i]);
+        },
+        [&](std::int64_t tile, int rest) {
+            const Word* next = source + tile * read_tile * stride;
+            for (int i = thread; i < rest; i += read_threads, next += step) {
+                sum += folded(__ldcg(next));
+            }
+        });
     store_block_sum(sum, partial_sums);
 }
 
@@ -52,22 +76,23 @@ __global__ void bank_conflict_kernel(std::uint32_t* partial_sums, std::int64_t c
     __shared__ std::uint32_t words[conflict_rows * 32];
     for (int i = threadIdx.x; i < conflict_rows * 32; i += chip_threads) words[i] = hash_word(i);
     __syncthreads();
+    const int thread = static_cast<int>(threadIdx.x);
+    const std::uint32_t* own = words + conflict_word(thread, 0, ways);
     std::uint32_t sum = 0;
-    const std::int64_t whole = count / shared_tile;
-    for (std::int64_t tile = blockIdx.x; tile < whole; tile += gridDim.x) {
-        const std::uint32_t* first = words + conflict_word(threadIdx.x, tile, 0, ways);
-        std::uint32_t held[unroll];
+    for_each_tile(
+        count, shared_tile,
+        [&](std::int64_t) {
+            std::uint32_t held[unroll];
 #pragma unroll
-        for (int j = 0; j < unroll; ++j) held[j] = load_shared_word(first + j * 32);
+            for (int j = 0; j < unroll; ++j) held[j] = load_shared_word(own + j * 32);
 #pragma unroll
-        for (int j = 0; j < unroll; ++j) sum += held[j];
-    }
-    const int rest = static_cast<int>(count - whole * shared_tile);
-    if (blockIdx.x == whole % gridDim.x) {  // whose turn the last, shorter tile is
-        for (int j = 0; j * chip_threads + static_cast<int>(threadIdx.x) < rest; ++j) {
-            sum += load_shared_word(words + conflict_word(threadIdx.x, whole, j, ways));
-        }
-    }
+            for (int j = 0; j < unroll; ++j) sum += held[j];
+        },
+        [&](std::int64_t, int rest) {
+            for (int j = 0; j * chip_threads + thread < rest; ++j) {
+                sum += load_shared_word(own + j * 32);
+            }
+        });
     store_block_sum(sum, partial_sums);
 }
 
@@ -118,8 +143,10 @@ void require_degree(const char* what, int degree) {
 }  // namespace
 
 KernelGeometry geometry_of(const WordRead& read) {
+    const std::int64_t resident =
+        std::int64_t{read.multiprocessors} * read_blocks_per_multiprocessor;
     return {.threads = read_threads,
-            .blocks = ceil_div(read.words, read_tile),
+            .blocks = std::min(ceil_div(read.words, read_tile), resident),
             .bytes_in_flight_per_thread = read.word_bytes * unroll};
 }
 KernelGeometry geometry_of(const BankConflict& conflict) {

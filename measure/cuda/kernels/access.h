@@ -2,9 +2,10 @@
 // shared memory, divergent branches.
 //
 // Method: each kernel does one thing badly by a known amount and everything else well.
-//   WordRead      word i at offset + i x stride; 8 loads in flight per thread, past L1; each block
-//                 sums its words modulo 2^32
-//   BankConflict  a warp reads 32 words of shared memory, `ways` of them from each bank it uses
+//   WordRead      word i at offset + i x stride; 8 loads in flight per thread, past L1; resident
+//                 blocks take tiles in turn and sum their words modulo 2^32
+//   BankConflict  a warp reads 32 words of shared memory, `ways` of them from each bank it uses;
+//                 resident blocks read the same words over and over
 //   Divergence    neighbouring threads take one of `paths` code paths in turn, each `steps` FMA
 //
 // Example: WordRead{.source = d, .partial_sums = p, .words = n, .stride = 8} moves 32 bytes for
@@ -26,6 +27,7 @@ struct WordRead {
     std::int64_t stride = 1;
     std::int64_t offset = 0;
     int word_bytes = 4;
+    int multiprocessors = 132;
 };
 
 struct BankConflict {
@@ -42,8 +44,8 @@ struct Divergence {
     int steps = 512;  // FMA per path and thread
 };
 
-inline constexpr int read_tile = 2048;    // words of one block of a WordRead
-inline constexpr int shared_tile = 4096;  // words that a block of a BankConflict reads at once
+inline constexpr int read_tile = 2048;    // words that a block of a WordRead reads at once
+inline constexpr int shared_tile = 4096;  // the same of a BankConflict
 
 // Factor and term of the FMA that path `path` iterates from x = 1.
 [[nodiscard]] __host__ __device__ constexpr float path_factor(int path) {
@@ -53,13 +55,11 @@ inline constexpr int shared_tile = 4096;  // words that a block of a BankConflic
     return 0.25F + static_cast<float>(path) / 64.0F;
 }
 
-// Shared word that thread `thread` reads in load `load` (0 to 7) of tile `tile`; it holds
-// hash_word of its index (on_chip.h).
-[[nodiscard]] __host__ __device__ constexpr int conflict_word(int thread, std::int64_t tile,
-                                                              int load, int ways) {
+// Shared word that thread `thread` reads in load `load` (0 to 7) of every tile; it holds hash_word
+// of its index (on_chip.h).
+[[nodiscard]] __host__ __device__ constexpr int conflict_word(int thread, int load, int ways) {
     const int lane = thread % 32;
-    const int row = (thread / 32 + static_cast<int>(tile % 8) * 8) % 64;
-    return (lane % ways + row + load) * 32 + lane / ways;
+    return (lane % ways + thread / 32 % 8 + load) * 32 + lane / ways;
 }
 
 // What a word adds to the sum: its bits, the upper half of 8 bytes added to the lower.

@@ -47,6 +47,28 @@ __global__ void chase_kernel(const std::uint64_t* chain, ClockSpan* span, std::u
     *span = seen;
 }
 
+constexpr std::uint32_t shared_slots = 1024;
+
+__global__ void shared_chase_kernel(ClockSpan* span, std::uint32_t* last_slot, std::int64_t steps) {
+    __shared__ std::uint32_t chain[shared_slots];
+    const auto base = static_cast<std::uint32_t>(__cvta_generic_to_shared(chain));
+    for (std::uint32_t place = 0; place < shared_slots; ++place) {
+        chain[scramble(place, shared_slots)] = base + 4 * scramble(place + 1, shared_slots);
+    }
+    std::uint32_t address = base + 4 * scramble(0, shared_slots);
+    ClockSpan seen;
+    seen.first_nanosecond = nanosecond_now();
+    seen.first_cycle = cycle_now();
+#pragma unroll 8
+    for (std::int64_t i = 0; i < steps; ++i) {
+        asm volatile("ld.shared.u32 %0, [%0];" : "+r"(address) : : "memory");
+    }
+    *last_slot = (address - base) / 4;
+    seen.last_cycle = cycle_now();
+    seen.last_nanosecond = nanosecond_now();
+    *span = seen;
+}
+
 __global__ void empty_kernel() {}
 
 void check(std::int64_t slots, int stride_bytes) {
@@ -93,6 +115,13 @@ Launch launch_of(const Chase& chase) {
         kernel<<<1, 1, 0, stream>>>(chase.chain, chase.span, chase.last_slot, first,
                                     chase.stride_bytes / 8, chase.warm_steps, chase.steps);
         check(cudaGetLastError(), "pointer chase");
+    };
+}
+
+Launch launch_of(const SharedChase& chase) {
+    return [=](cudaStream_t stream) {
+        shared_chase_kernel<<<1, 1, 0, stream>>>(chase.span, chase.last_slot, chase.steps);
+        check(cudaGetLastError(), "shared chase");
     };
 }
 

@@ -1,4 +1,4 @@
-// Latencies: a pointer chase over a size sweep, and the cost of a launch.
+// Latencies: a pointer chase over a size sweep and in shared memory, and the cost of a launch.
 //
 // Method: one thread follows a cycle through `slots` places, `stride_bytes` apart, each holding the
 // address of the next, so that nothing but the load lies between one step and the next. The cycle
@@ -42,6 +42,13 @@ struct Chase {
     ChaseLevel level = ChaseLevel::l1;
 };
 
+// The same walk through 1024 words of shared memory, each holding the address of the next.
+struct SharedChase {
+    ClockSpan* span = nullptr;           // one
+    std::uint32_t* last_slot = nullptr;  // one: index of the word where the walk ended
+    std::int64_t steps = 0;
+};
+
 struct EmptyKernel {};
 
 // Slot of the place-th step: a bijection of 0 .. slots - 1 for slots a power of two.
@@ -60,6 +67,7 @@ struct EmptyKernel {};
 
 [[nodiscard]] Launch launch_of(const ChaseBuild& build);
 [[nodiscard]] Launch launch_of(const Chase& chase);
+[[nodiscard]] Launch launch_of(const SharedChase& chase);
 [[nodiscard]] Launch launch_of(const EmptyKernel& empty);
 [[nodiscard]] KernelGeometry geometry_of(const Chase& chase);
 [[nodiscard]] KernelGeometry geometry_of(const EmptyKernel& empty);
