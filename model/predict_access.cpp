@@ -37,9 +37,12 @@ AccessTime read_time(const Access& op, const AccessWork& access, L2State l2,
     const auto elements = static_cast<double>(op.elements);
     NativeTraffic moved = stream_traffic(memory, access.work.dram_read, Bytes{}, l2);
     moved.l2_read = access.work.l2;
+    const double blocks = elements / (read_threads * loads_in_flight);
+    const double resident = memory.threads_per_sm / read_threads;
     return {.kernel = native_time(memory, {.traffic = moved,
                                            .slots = slots_per_read * elements,
-                                           .blocks = elements / (read_threads * loads_in_flight),
+                                           .blocks = blocks,
+                                           .rounds = whole_rounds(memory, blocks, resident),
                                            .life = first_load(memory, moved.missing)})};
 }
 
@@ -70,8 +73,7 @@ AccessTime conflict_time(const Access& op, const AccessWork& access, const Machi
     const double busy = std::min(1.0, blocks / memory.sm_count);
     AccessTime time;
     time.shared = access.work.shared * access.passes / (*machine.shared_bandwidth * busy);
-    time.kernel.latency = memory.native.first_l2;
-    time.kernel.total = memory.launch.kernel + time.shared + time.kernel.latency;
+    time.kernel.total = memory.launch.kernel + time.shared;
     return time;
 }
 
