@@ -15,7 +15,6 @@
 #include "measure/fit/rows.h"
 #include "measure/measure.h"
 #include "measure/record.h"
-#include "measure/sampling.h"
 #include "measure/suite.h"
 #include "model/predict.h"
 #include "tests/catch.h"
@@ -233,31 +232,16 @@ TEST_CASE("records of a slower kernel give its parameters", "[fit]") {
     CHECK(found);
 }
 
-/// A record of one sample that took as long as `machine` predicts.
-Record predicted_record(const std::string& operation, const model::Machine& machine) {
-    const model::OperationText text = model::parse_operation(operation);
-    Record record{.question = {.operation = model::make_operation(text.kind, text.parameters)},
-                  .device = {.name = "NVIDIA H200"},
-                  .tool = "test",
-                  .date = "2026-01-01T00:00:00Z"};
-    record.question.execution.implementation = model::Implementation::fused;
-    const auto outcome =
-        model::predict(record.question.operation, record.question.execution, machine);
-    record.timing = Timing{.samples = {{.time = std::get<model::Prediction>(outcome).time}}};
-    settle(*record.timing, {});
-    return record;
-}
-
 TEST_CASE("streaming kernels are fitted from records", "[fit]") {
     FakePlan plan = test::h200_plan();
     plan.noise = 0.0;
     model::MemoryParameters& memory = *plan.machine.memory;
     memory.native.first_l2 = 0.5 * units::us;
     memory.native.reduction = 0.4 * units::us;
-    memory.write_efficiency = 0.8;
+    memory.read_efficiency = 0.8;
     FakeDevice device(plan);
     std::vector<Question> questions;
-    for (const char* const kind : {"softmax", "layernorm", "rmsnorm"}) {
+    for (const char* const kind : {"softmax", "layernorm", "rmsnorm", "sum"}) {
         for (const std::string& text :
              expand(std::string(kind) +
                     " dtype=bf16 rows={64,2048,65536} cols={64,1024,4096,4097,16384}")) {
@@ -284,7 +268,7 @@ TEST_CASE("streaming kernels are fitted from records", "[fit]") {
         }
         return std::string("0");
     };
-    CHECK(std::stod(fitted("model.memory.write_efficiency")) == Approx(0.8).epsilon(0.03));
+    CHECK(std::stod(fitted("model.memory.read_efficiency")) == Approx(0.8).epsilon(0.03));
     CHECK(std::stod(fitted("model.native.first_l2").substr(1)) == Approx(500.0).epsilon(0.05));
     CHECK(std::stod(fitted("model.native.reduction").substr(1)) == Approx(400.0).epsilon(0.1));
     CHECK(reports[0].fitted.back().mean < 0.01);
