@@ -22,7 +22,10 @@ enum class BandClass : std::uint8_t {
     stream_native_short,
     stream_eager,
     row_native,
+    sum_native,
+    manual_native,  // softmax by five kernels
     transpose_native,
+    transpose_scattered,
     gather_native,
     native_call,
     access,

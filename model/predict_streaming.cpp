@@ -207,6 +207,11 @@ Prediction native_prediction(const Work& work, DataType type, const Execution& e
     return prediction;
 }
 
+BandClass row_class(const RowWise& op, bool manual) {
+    if (manual) return BandClass::manual_native;
+    return op.kind == RowKind::sum ? BandClass::sum_native : BandClass::row_native;
+}
+
 /// There are no bundled backward kernels to measure.
 Validity native_validity(Direction direction) {
     return direction == Direction::forward ? Validity::validated : Validity::extrapolated;
@@ -246,7 +251,7 @@ Outcome predict(const RowWise& op, const Execution& execution, const Machine& ma
     if (implementation == Implementation::eager) return framework_rows(op, execution, machine);
     Prediction prediction = native_prediction(
         row_work(op, implementation), op.type, execution, implementation, machine,
-        BandClass::row_native, native_validity(op.direction), [&](const MemoryParameters& memory) {
+        row_class(op, manual), native_validity(op.direction), [&](const MemoryParameters& memory) {
             return manual ? manual_softmax_time(memory, op, execution.l2)
                           : native_row_time(memory, op, execution.l2);
         });
