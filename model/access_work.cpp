@@ -8,6 +8,8 @@ namespace ridge::model {
 namespace {
 
 constexpr std::int64_t warp = 32;
+constexpr double most_skipped = 240.0;  ///< bytes: farther words have a DRAM page each (H200)
+constexpr double l2_line = 128.0;       ///< bytes that share a tag
 
 double real(std::int64_t value) {
     return static_cast<double>(value);
@@ -40,11 +42,13 @@ AccessWork reads(const Access& op, const Pieces& pieces) {
     access.work.compulsory_read = asked;
     // Neighbouring warps share the sectors that a misaligned row straddles: DRAM reads them once.
     access.work.dram_read = asked;
+    access.lines = asked;
     if (strided) {
         const double step = real(op.degree * element);
         const double delivered = std::min(step, real(pieces.access));
+        access.lines = real(op.elements) * std::min(step, l2_line) * units::B;
         access.work.dram_read = std::max(moved, real(op.elements) * delivered * units::B);
-        access.skipped = real(op.elements) * (step - delivered) * units::B;
+        access.skipped = real(op.elements) * std::min(step - delivered, most_skipped) * units::B;
     }
     access.work.l2 = moved;
     return access;

@@ -23,6 +23,7 @@ inline constexpr std::int64_t divergent_steps = 512;
 struct AccessWork {
     Work work;
     Bytes skipped;         ///< between the pieces that DRAM delivers (strided)
+    Bytes lines;           ///< of the L2 that the words occupy, in whole lines of 128 bytes
     double sectors = 0.0;  ///< of one warp request (strided, misaligned)
     double useful = 1.0;   ///< bytes asked for / bytes between L2 and the SMs
     double passes = 1.0;   ///< times that a warp instruction is issued or its banks are read

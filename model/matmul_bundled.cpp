@@ -26,6 +26,7 @@ constexpr double last_round = 0.5;
 /// What the wgmma kernel reckons for a 128 x 256 tile against a 128 x 128 one.
 constexpr double large_tile_cost = 1.9;
 constexpr double warp = 32.0;
+constexpr std::int64_t l2_line = 128;  ///< bytes
 
 /// Shared-memory-like wavefronts of one load of A by a warp on 16 rows: tags pass two per clock,
 /// and rows that are multiples of 128 bytes apart meet in one bank.
@@ -125,8 +126,9 @@ Loop loop_time(const MatmulSituation& s, Implementation implementation, const Bu
                const BundledMatmul& p, const BundledGrid& grid, double miss) {
     const bool elements_of_a =
         implementation == Implementation::register_tiled && s.op.k % 4 != 0 && s.op.n % 4 == 0;
-    // Clusters in one row never wait for a slice of B that another row fetched and L2 lost.
-    const double waiting = kernel.cluster > 1 ? miss * (1.0 - 1.0 / grid.down) : miss;
+    // The stages of the cluster kernel hide DRAM, unless rows of k straddle two lines each.
+    const bool whole_lines = s.op.k * size_of(s.op.type) % l2_line == 0;
+    const double waiting = kernel.cluster > 1 && whole_lines ? 0.0 : miss;
     const Time latency =
         p.step + waiting * p.step_miss + (elements_of_a ? p.step_unaligned : Time{});
     const Time pipe = pipe_step(s, implementation, grid) / p.issue_fraction;

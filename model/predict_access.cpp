@@ -19,7 +19,7 @@ namespace {
 // flight, and warp instructions counted in their machine code.
 constexpr double read_threads = 256.0;
 constexpr double loads_in_flight = 8.0;
-constexpr double slots_per_read = 6.0;
+constexpr double slots_per_read = 14.0;
 constexpr double slots_per_reader = 90.0;  ///< of a thread beside its reads: mostly the block's sum
 constexpr double chip_threads = 512.0;
 constexpr double chip_blocks = 4.0;         ///< of a multiprocessor
@@ -44,19 +44,31 @@ MemoryParameters slowed(const MemoryParameters& memory, const AccessWork& access
     return slow;
 }
 
+/// Each block adds up what its threads read. (eq. B18)
+AccessTime with_block_sum(AccessTime time, const MemoryParameters& memory) {
+    time.kernel.latency += memory.native.reduction;
+    time.kernel.total += memory.native.reduction;
+    return time;
+}
+
 AccessTime read_time(const Access& op, const AccessWork& access, L2State l2,
                      const MemoryParameters& whole) {
     const MemoryParameters memory = slowed(whole, access);
     const auto elements = static_cast<double>(op.elements);
-    NativeTraffic moved = stream_traffic(memory, access.work.dram_read, Bytes{}, l2);
+    NativeTraffic moved = stream_traffic(memory, access.lines, Bytes{}, l2);
+    moved.dram_read = moved.missing * access.work.dram_read;
     moved.l2_read = access.work.l2;
     const double readers =
         std::min(elements / loads_in_flight, memory.sm_count * memory.threads_per_sm);
-    return {.kernel = native_time(memory,
-                                  {.traffic = moved,
-                                   .slots = slots_per_read * elements + slots_per_reader * readers,
-                                   .blocks = elements / (read_threads * loads_in_flight),
-                                   .life = first_load(memory, moved.missing)})};
+    const double blocks = elements / (read_threads * loads_in_flight);
+    const double resident = memory.threads_per_sm / read_threads;
+    AccessTime time{.kernel = native_time(
+                        memory, {.traffic = moved,
+                                 .slots = slots_per_read * elements + slots_per_reader * readers,
+                                 .blocks = blocks,
+                                 .rounds = whole_rounds(memory, blocks, resident),
+                                 .life = first_load(memory, moved.missing)})};
+    return with_block_sum(time, memory);
 }
 
 /// Issue slots of all paths, or the chain of dependent FMA where warps are few. (eq. P3)
@@ -91,7 +103,7 @@ AccessTime conflict_time(const Access& op, const AccessWork& access, const Machi
     time.shared = access.work.shared * access.passes / (*machine.shared_bandwidth * busy);
     time.kernel.latency = memory.native.first_l2 + fill * units::cycle / memory.clock;
     time.kernel.total = memory.launch.kernel + time.shared + time.kernel.latency;
-    return time;
+    return with_block_sum(time, memory);
 }
 
 AccessTime time_of(const Access& op, const AccessWork& access, const Execution& execution,

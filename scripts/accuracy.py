@@ -213,8 +213,9 @@ def main():
 """ + RANDOM + record_part(ridge, "measure/records/h200-sxm-random"), encoding="utf-8")
 
 
-RANDOM = """`measure/records/h200-sxm-random/`: `ridge measure --random 200 --seed 2`. Parameters of bundled kernels were chosen on the full suite and on 300
-other random shapes, while these records were looked at for judging.
+RANDOM = """`measure/records/h200-sxm-random/`: `ridge measure --random 300 --seed 9`, every bundled kernel, cuBLASLt and access patterns. No parameter and no
+band was chosen with these records; those come from the full suite and from other random shapes, `measure/records/h200-sxm-fit/`
+(`ridge fit memory|matmul|attention --records measure/records/h200-sxm measure/records/h200-sxm-fit`).
 
 """
 

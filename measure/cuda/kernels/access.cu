@@ -64,9 +64,10 @@ __global__ void __launch_bounds__(read_threads, read_blocks_per_multiprocessor)
     store_block_sum(sum, partial_sums);
 }
 
+// Volatile to the assembler too, which would keep a word that each turn reads in a register.
 __device__ __forceinline__ std::uint32_t load_shared_word(const std::uint32_t* address) {
     std::uint32_t value;
-    asm volatile("ld.shared.u32 %0, [%1];"
+    asm volatile("ld.volatile.shared.u32 %0, [%1];"
                  : "=r"(value)
                  : "r"(static_cast<std::uint32_t>(__cvta_generic_to_shared(address))));
     return value;
