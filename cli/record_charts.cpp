@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 
 #include "hardware/error.h"
 #include "hardware/schema.h"
@@ -116,6 +117,29 @@ bool several_devices(const Validation& validation) {
                        });
 }
 
+/// Class of each compared record: operation and implementation, or the operation alone where the
+/// legend would not hold them; with the GPU where there are several.
+std::map<std::size_t, std::string> scatter_classes(const Validation& validation,
+                                                   std::span<const Record> records) {
+    constexpr std::size_t most_classes = 14;
+    const bool several = several_devices(validation);
+    const auto named = [&](bool with_implementation) {
+        std::map<std::size_t, std::string> names;
+        for (const Comparison& comparison : validation.comparisons) {
+            std::string name(name_of(records[comparison.record].question.operation));
+            if (with_implementation) {
+                name += " " + std::string(name_of(comparison.prediction.implementation));
+            }
+            names[comparison.record] = name + (several ? " " + comparison.device : std::string());
+        }
+        return names;
+    };
+    std::map<std::size_t, std::string> names = named(true);
+    std::set<std::string_view> distinct;
+    for (const auto& [record, name] : names) distinct.insert(name);
+    return distinct.size() > most_classes ? named(false) : names;
+}
+
 void sort_by_x(plot::Series& series) {
     std::stable_sort(
         series.points.begin(), series.points.end(),
@@ -186,7 +210,7 @@ plot::Scatter record_scatter(const Validation& validation, std::span<const Recor
     plot::Scatter scatter;
     scatter.x = {.title = "Predicted time", .unit = "us", .scale = plot::Scale::log};
     scatter.y = {.title = "Measured time", .unit = "us", .scale = plot::Scale::log};
-    const bool several = several_devices(validation);
+    const std::map<std::size_t, std::string> names = scatter_classes(validation, records);
     std::map<std::string, std::pair<plot::Series, std::vector<double>>> classes;
     for (const Comparison& comparison : validation.comparisons) {
         const Record& record = records[comparison.record];
@@ -195,10 +219,7 @@ plot::Scatter record_scatter(const Validation& validation, std::span<const Recor
         point.y = record.time().in(units::us);
         point.name = canonical_text(record.question);
         point.terms = tooltip(comparison, record);
-        auto& [series, errors] =
-            classes[fmt::format("{} {}{}", name_of(record.question.operation),
-                                name_of(comparison.prediction.implementation),
-                                several ? " " + comparison.device : std::string())];
+        auto& [series, errors] = classes[names.at(comparison.record)];
         series.points.push_back(std::move(point));
         errors.push_back(std::abs(comparison.error));
     }

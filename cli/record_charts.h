@@ -36,7 +36,8 @@ class RecordFilter {
 /// The fields of a record's question.
 [[nodiscard]] model::Parameters parameters_of(const measure::Question& question);
 
-/// Predicted (x) against measured (y) time, one class per operation and implementation.
+/// Predicted (x) against measured (y) time, one class per operation and implementation, or per
+/// operation where those are more than a legend holds.
 [[nodiscard]] plot::Scatter record_scatter(const measure::Validation& validation,
                                            std::span<const measure::Record> records);
 

@@ -235,7 +235,8 @@ KernelTime native_gather_time(const MemoryParameters& memory, const Gather& op,
     const double accesses = std::floor(static_cast<double>(row / access));
     const double groups = std::floor(accesses / (unroll * warp));
     const double rest = std::ceil((accesses - groups * unroll * warp) / warp);
-    const double row_missing = std::min<double>(1.0, (bytes.distinct * missing + again) / bytes.rows);
+    const double row_missing =
+        std::min<double>(1.0, (bytes.distinct * missing + again) / bytes.rows);
     const Time row_load = first_load(memory, row_missing);
     NativeKernel kernel;
     kernel.traffic = {.dram_read = (bytes.distinct + bytes.indices) * missing + again,
