@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <ostream>
@@ -26,46 +27,85 @@ std::string ratio(const std::optional<double>& value) {
 }
 
 /// Percent without the sign, which stands in the heading.
-std::string bare_percent(const std::optional<double>& fraction) {
-    return fraction ? fmt::format("{:.1f}", 100.0 * *fraction) : "";
+std::string percent(double fraction) {
+    return fmt::format("{:.1f} %", 100.0 * fraction);
+}
+std::string percent_if(const std::optional<double>& fraction) {
+    return fraction ? percent(*fraction) : "";
 }
 
-std::vector<std::string> summary_row(const ErrorSummary& summary) {
-    return {summary.operation.empty() ? "all" : summary.operation,
-            summary.implementation,
-            std::to_string(summary.count),
-            fmt::format("{:+.1f}", 100.0 * summary.bias),
-            bare_percent(summary.median_error),
-            bare_percent(summary.mean_error),
-            bare_percent(summary.p90_error),
-            bare_percent(summary.coverage),
-            ratio(summary.dram),
-            bare_percent(summary.dram_error),
-            ratio(summary.l2),
-            bare_percent(summary.l2_error),
-            ratio(summary.flop),
-            ratio(summary.rate)};
+std::vector<const ErrorSummary*> summaries(const Validation& validation) {
+    std::vector<const ErrorSummary*> all;
+    for (const ErrorSummary& group : validation.groups) all.push_back(&group);
+    if (validation.overall) all.push_back(&*validation.overall);
+    return all;
 }
 
-Table summary_table(const Validation& validation) {
+std::string operation_of(const ErrorSummary& summary) {
+    return summary.operation.empty() ? "all" : summary.operation;
+}
+
+Table error_table(const Validation& validation) {
     Table table{.columns = {{"operation"},
                             {"impl"},
                             {"n", Align::right},
                             {"bias", Align::right},
-                            {"med", Align::right},
+                            {"median", Align::right},
                             {"mean", Align::right},
                             {"p90", Align::right},
-                            {"band", Align::right},
+                            {"in band", Align::right}},
+                .rows = {}};
+    for (const ErrorSummary* const summary : summaries(validation)) {
+        table.rows.push_back({operation_of(*summary), summary->implementation,
+                              std::to_string(summary->count), signed_percent(summary->bias),
+                              percent(summary->median_error), percent(summary->mean_error),
+                              percent(summary->p90_error), percent(summary->coverage)});
+    }
+    return table;
+}
+
+/// Empty where nothing was counted.
+Table counter_table(const Validation& validation) {
+    Table table{.columns = {{"operation"},
+                            {"impl"},
                             {"DRAM", Align::right},
-                            {"err", Align::right},
+                            {"off by", Align::right},
                             {"L2", Align::right},
-                            {"err", Align::right},
+                            {"off by", Align::right},
                             {"FLOP", Align::right},
                             {"rate", Align::right}},
                 .rows = {}};
-    for (const ErrorSummary& group : validation.groups) table.rows.push_back(summary_row(group));
-    if (validation.overall) table.rows.push_back(summary_row(*validation.overall));
+    for (const ErrorSummary* const summary : summaries(validation)) {
+        if (!summary->dram && !summary->l2 && !summary->flop) continue;
+        table.rows.push_back({operation_of(*summary), summary->implementation, ratio(summary->dram),
+                              percent_if(summary->dram_error), ratio(summary->l2),
+                              percent_if(summary->l2_error), ratio(summary->flop),
+                              ratio(summary->rate)});
+    }
     return table;
+}
+
+/// Two lines and more a case, within the width of the terminal.
+void write_worst(const Context& context, const Validation& validation,
+                 std::span<const Record> records) {
+    const auto width = static_cast<std::size_t>(std::max(40, context.width));
+    context.out << "worst cases\n";
+    for (const ErrorSummary& group : validation.groups) {
+        for (const std::size_t index : group.worst) {
+            const Comparison& comparison = validation.comparisons[index];
+            const Record& record = records[comparison.record];
+            std::string figures =
+                fmt::format("{} measured, {} predicted, {}, limited by {}", format(record.time()),
+                            format(comparison.prediction.time), signed_percent(comparison.error),
+                            name_of(comparison.prediction.limiter));
+            if (comparison.work) {
+                figures += fmt::format("; work {}, rate {}", ratio(comparison.work),
+                                       ratio(comparison.rate));
+            }
+            context.out << "  " << wrap(canonical_text(record.question), width - 4, 4) << '\n'
+                        << "      " << wrap(figures, width - 8, 6) << '\n';
+        }
+    }
 }
 
 Table worst_table(const Validation& validation, std::span<const Record> records) {
@@ -98,18 +138,27 @@ std::map<std::string, std::int64_t> unused_reasons(const Validation& validation)
     return reasons;
 }
 
-constexpr std::string_view legend =
-    "Errors in %: predicted / measured - 1; bias is their median, the next three are of absolute\n"
-    "values, band is the share of times within the 80 % band. DRAM, L2 and FLOP are predicted /\n"
-    "counted (medians), err beside them the mean |predicted / counted - 1| in %; rate is what is\n"
-    "left of the error.\n";
+constexpr std::string_view error_legend =
+    "Errors are predicted / measured - 1; bias is their median, the others are of\n"
+    "absolute values. In band: times inside the 80 % band.\n";
+constexpr std::string_view counter_legend =
+    "Medians of predicted / counted, and the mean of how far off it is; rate is\n"
+    "what is left of the error in time.\n";
 
 void write_report(const Context& context, const Validation& validation,
                   std::span<const Record> records, Format format) {
     const auto write = format == Format::markdown ? write_markdown : write_text;
-    write(context.out, summary_table(validation));
-    context.out << '\n' << legend << '\n';
-    write(context.out, worst_table(validation, records));
+    write(context.out, error_table(validation));
+    context.out << '\n' << error_legend << '\n';
+    if (const Table counted = counter_table(validation); !counted.rows.empty()) {
+        write(context.out, counted);
+        context.out << '\n' << counter_legend << '\n';
+    }
+    if (format == Format::markdown) {
+        write(context.out, worst_table(validation, records));
+    } else {
+        write_worst(context, validation, records);
+    }
     if (validation.unused.empty()) return;
     context.out << '\n';
     Table table{.columns = {{"not compared"}, {"n", Align::right}}, .rows = {}};
