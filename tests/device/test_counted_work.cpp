@@ -102,8 +102,7 @@ TEST_CASE("Counted sectors and shared bytes of access patterns are the model's")
     for (const char* text :
          {"access pattern=strided elements=67108864 stride=1 impl=library l2=cold",
           "access pattern=strided elements=67108864 stride=3 impl=library l2=cold",
-          "access pattern=strided elements=67108864 stride=8 impl=library l2=cold",
-          "access pattern=misaligned elements=268435456 offset=1 impl=library l2=cold"}) {
+          "access pattern=strided elements=67108864 stride=8 impl=library l2=cold"}) {
         INFO(text);
         const auto seen = counted(*device, text);
         if (!seen) return;
@@ -112,6 +111,14 @@ TEST_CASE("Counted sectors and shared bytes of access patterns are the model's")
         CHECK(seen->counters.dram_read->base() ==
               Approx(seen->work.dram_read.base()).epsilon(0.03));
     }
+    // Blocks that drift apart read the sector they share once more: 0 to 15 % of the bytes were
+    // seen.
+    const auto shifted = counted(
+        *device, "access pattern=misaligned elements=268435456 offset=1 impl=library l2=cold");
+    REQUIRE(shifted);
+    CHECK(shifted->counters.l2->base() == Approx(shifted->work.l2.base()).epsilon(0.01));
+    CHECK(shifted->counters.dram_read->base() > 0.99 * shifted->work.dram_read.base());
+    CHECK(shifted->counters.dram_read->base() < shifted->work.l2.base());
     const auto banks =
         counted(*device, "access pattern=bank_conflict elements=67108864 ways=5 impl=library");
     REQUIRE(banks);
