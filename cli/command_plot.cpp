@@ -97,19 +97,12 @@ model::Field field_of(const std::string& name) {
                      near.empty() ? "m, seq, elements, cols ..." : "did you mean '" + near + "'?");
 }
 
-Ordinate ordinate_of(const PlotOptions& options, const Compared& compared) {
-    if (options.y == "rate") return Ordinate::rate;
-    if (options.y == "bandwidth") return Ordinate::bandwidth;
-    if (options.y == "time") return Ordinate::time;
-    const std::string_view name = name_of(compared.records.front().question.operation);
-    return name == "matmul" || name == "attention" ? Ordinate::rate : Ordinate::bandwidth;
-}
-
 int draw_sweep(const Context& context, const PlotOptions& options) {
     const model::Field x = field_of(options.x);
     const Compared compared = compare(context, options.sweep_records);
+    const std::string_view operation = name_of(compared.records.front().question.operation);
     plot::Sweep sweep =
-        record_sweep(compared.validation, compared.records, x, ordinate_of(options, compared));
+        record_sweep(compared.validation, compared.records, x, ordinate_of(options.y, operation));
     sweep.title = compared.title + ", measured and predicted";
     write_chart_output(context, options.sweep_records.output, plot::sweep_chart(sweep));
     return success;

@@ -94,24 +94,16 @@ void write_points_json(const Context& context, const SweepPlan& plan,
     context.out << "\n]\n";
 }
 
-Ordinate ordinate_of(const SweepOptions& options, model::OperationKind kind) {
-    if (options.y == "rate") return Ordinate::rate;
-    if (options.y == "bandwidth") return Ordinate::bandwidth;
-    if (options.y == "time") return Ordinate::time;
-    const bool computes =
-        kind == model::OperationKind::matmul || kind == model::OperationKind::attention;
-    return computes ? Ordinate::rate : Ordinate::bandwidth;
-}
-
 /// Records of the same operation, circumstances and implementation at values that the sweep has.
 void overlay_records(const Context& context, const SweepOptions& options, SweepChart& chart,
                      Machines& machines) {
     const std::string name = machines.catalogue().canonical_name(options.gpu.name());
     const std::vector<measure::Record> records =
         load_records(context, options.records, name, machines.catalogue());
+    const model::Machine& machine = machines.at(name);
     std::int64_t shown = 0;
     for (const measure::Record& record : records) {
-        shown += chart.add_measured(record, machines.at(options.gpu.name())) ? 1 : 0;
+        shown += chart.add_measured(record, machine) ? 1 : 0;
     }
     if (shown == 0) {
         throw InputError(
@@ -130,7 +122,7 @@ void draw_sweep(const Context& context, const SweepOptions& options, const Sweep
             "use --format csv");
     }
     const model::Machine& machine = machines.at(options.gpu.name());
-    SweepChart chart(plan, ordinate_of(options, plan.kind));
+    SweepChart chart(plan, ordinate_of(options.y, model::info_of(plan.kind).name));
     visit_points(context, plan, machine,
                  [&chart](const Answer& answer) { chart.add_predicted(answer); });
     if (!options.records.empty()) overlay_records(context, options, chart, machines);

@@ -67,30 +67,6 @@ std::vector<plot::Term> tooltip(const Comparison& comparison, const Record& reco
     return terms;
 }
 
-double ordinate_of(const model::Prediction& p, Time time, Ordinate ordinate) {
-    switch (ordinate) {
-        case Ordinate::rate:
-            return (p.work.flop() / time).base() / tera;
-        case Ordinate::bandwidth:
-            return (p.work.compulsory() / time).base() * 1e-9;
-        case Ordinate::time:
-            break;
-    }
-    return time.in(units::us);
-}
-
-plot::Axis axis_of(Ordinate ordinate) {
-    switch (ordinate) {
-        case Ordinate::rate:
-            return {.title = "Rate", .unit = "TFLOP/s"};
-        case Ordinate::bandwidth:
-            return {.title = "Inputs and outputs over time", .unit = "GB/s"};
-        case Ordinate::time:
-            break;
-    }
-    return {.title = "Time", .unit = "us", .scale = plot::Scale::log};
-}
-
 /// Two points of one name: the chart joins them.
 void add_pair(plot::Roofline& chart, const std::string& name, const Comparison& comparison,
               const Record& record, std::optional<Bytes> counted, Bytes predicted) {
@@ -147,6 +123,38 @@ void sort_by_x(plot::Series& series) {
 }
 
 }  // namespace
+
+Ordinate ordinate_of(const std::string& word, std::string_view operation) {
+    if (word == "rate") return Ordinate::rate;
+    if (word == "bandwidth") return Ordinate::bandwidth;
+    if (word == "time") return Ordinate::time;
+    const bool computes = operation == "matmul" || operation == "attention";
+    return computes ? Ordinate::rate : Ordinate::bandwidth;
+}
+
+double ordinate_value(Ordinate ordinate, Flop flop, Bytes moved, Time time) {
+    switch (ordinate) {
+        case Ordinate::rate:
+            return (flop / time).base() / tera;
+        case Ordinate::bandwidth:
+            return (moved / time).base() * 1e-9;
+        case Ordinate::time:
+            break;
+    }
+    return time.in(units::us);
+}
+
+plot::Axis ordinate_axis(Ordinate ordinate, const std::string& bandwidth) {
+    switch (ordinate) {
+        case Ordinate::rate:
+            return {.title = "Rate", .unit = "TFLOP/s"};
+        case Ordinate::bandwidth:
+            return {.title = bandwidth, .unit = "GB/s"};
+        case Ordinate::time:
+            break;
+    }
+    return {.title = "Time", .unit = "us", .scale = plot::Scale::log};
+}
 
 RecordFilter::RecordFilter(const std::vector<std::string>& conditions) {
     for (const std::string& text : conditions) {
@@ -251,7 +259,8 @@ plot::Sweep record_sweep(const Validation& validation, std::span<const Record> r
         const auto add = [&](plot::Series& series, Time time) {
             plot::SeriesPoint point;
             point.x = abscissa;
-            point.y = ordinate_of(comparison.prediction, time, ordinate);
+            point.y = ordinate_value(ordinate, comparison.prediction.work.flop(),
+                                     comparison.prediction.work.compulsory(), time);
             point.name = canonical_text(record.question);
             point.terms = tooltip(comparison, record);
             series.points.push_back(std::move(point));
@@ -264,7 +273,7 @@ plot::Sweep record_sweep(const Validation& validation, std::span<const Record> r
     }
     plot::Sweep sweep;
     sweep.x = {.title = std::string(model::info_of(x).name), .unit = "", .scale = plot::Scale::log};
-    sweep.y = axis_of(ordinate);
+    sweep.y = ordinate_axis(ordinate, "Inputs and outputs over time");
     std::size_t index = 0;
     for (auto& [name, pair] : classes) {
         auto& [measured, predicted] = pair;

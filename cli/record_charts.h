@@ -4,6 +4,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cli/gpu_options.h"
@@ -41,7 +42,16 @@ class RecordFilter {
 [[nodiscard]] plot::Scatter record_scatter(const measure::Validation& validation,
                                            std::span<const measure::Record> records);
 
+/// What a sweep shows over its field.
 enum class Ordinate { rate, bandwidth, time };
+
+/// The one that `word` names; where it is empty, the rate of matmul and attention and the bandwidth
+/// of other operations.
+[[nodiscard]] Ordinate ordinate_of(const std::string& word, std::string_view operation);
+
+/// TFLOP/s, GB/s or microseconds, as `ordinate_axis` says; `bandwidth` is the title of that axis.
+[[nodiscard]] double ordinate_value(Ordinate ordinate, Flop flop, Bytes moved, Time time);
+[[nodiscard]] plot::Axis ordinate_axis(Ordinate ordinate, const std::string& bandwidth);
 
 /// Measured points and predicted lines over the count `x`, one class per operation, type and
 /// implementation. InputError when no record has the field.

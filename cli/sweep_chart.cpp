@@ -13,23 +13,15 @@ namespace {
 
 using model::Field;
 
-double ordinate_value(const model::Prediction& p, Time time, Ordinate ordinate) {
+double height_of(const model::Prediction& p, Time time, Ordinate ordinate) {
     const Bytes moved = p.work.dram() > Bytes{} ? p.work.dram() : p.work.compulsory();
-    switch (ordinate) {
-        case Ordinate::rate:
-            return (p.work.flop() / time).base() * 1e-12;
-        case Ordinate::bandwidth:
-            return (moved / time).base() * 1e-9;
-        case Ordinate::time:
-            break;
-    }
-    return time.in(units::us);
+    return ordinate_value(ordinate, p.work.flop(), moved, time);
 }
 
 plot::SeriesPoint predicted_point(const model::Prediction& p, double x, Ordinate ordinate) {
     plot::SeriesPoint point;
     point.x = x;
-    point.y = ordinate_value(p, p.time, ordinate);
+    point.y = height_of(p, p.time, ordinate);
     point.terms = {{"time", format(p.time)},
                    {"bound", fmt::format("{} ({})", name_of(p.bound), name_of(p.limiter))}};
     if (p.tiling.tiles > 0) {
@@ -44,23 +36,11 @@ plot::SeriesPoint measured_point(const measure::Record& record, const model::Pre
                                  double x, Ordinate ordinate) {
     plot::SeriesPoint point;
     point.x = x;
-    point.y = ordinate_value(p, record.time(), ordinate);
+    point.y = height_of(p, record.time(), ordinate);
     point.terms = {{"measured", format(record.time(), 4)},
                    {"predicted", format(p.time, 4)},
                    {"error", fmt::format("{:+.1f} %", 100.0 * (p.time.in(record.time()) - 1.0))}};
     return point;
-}
-
-plot::Axis ordinate_axis(Ordinate ordinate) {
-    switch (ordinate) {
-        case Ordinate::rate:
-            return {.title = "Rate", .unit = "TFLOP/s"};
-        case Ordinate::bandwidth:
-            return {.title = "DRAM bandwidth", .unit = "GB/s"};
-        case Ordinate::time:
-            break;
-    }
-    return {.title = "Time", .unit = "us", .scale = plot::Scale::log};
 }
 
 std::string abscissa_title(const SweptField& swept) {
@@ -130,7 +110,7 @@ bool SweepChart::add_measured(const measure::Record& record, const model::Machin
 plot::Sweep SweepChart::finish() {
     plot::Sweep sweep;
     sweep.x = {.title = abscissa_title(plan_.swept.front()), .unit = ""};
-    sweep.y = ordinate_axis(ordinate_);
+    sweep.y = ordinate_axis(ordinate_, "DRAM bandwidth");
     const bool by_alignment = plan_.swept.size() == 1 && plan_.kind == model::OperationKind::matmul;
     const auto drawing =
         by_alignment && classes_.size() > 1 ? plot::Drawing::scatter : plot::Drawing::line;

@@ -16,7 +16,7 @@ namespace ridge::model {
 namespace {
 
 // The bundled kernels (measure/cuda/kernels/access.h): threads of a block, loads of a thread in
-// flight, and warp instructions counted in their machine code.
+// flight, and warp instructions: of a read fitted to records, the others counted in machine code.
 constexpr double read_threads = 256.0;
 constexpr double loads_in_flight = 8.0;
 constexpr double slots_per_read = 14.0;

@@ -9,6 +9,7 @@
 #include "hardware/error.h"
 #include "hardware/units.h"
 #include "measure/fit/least_squares.h"
+#include "measure/record.h"
 #include "model/predict.h"
 
 namespace ridge::measure {
@@ -181,6 +182,34 @@ std::vector<FitProblem> split_rows(const std::vector<MeasuredRow>& rows,
         problems.push_back(std::move(problem));
     }
     return problems;
+}
+
+std::vector<FitReport> fit_kernels(
+    const FitRequest& request, const std::function<std::string(const MeasuredRow&)>& kernel_of,
+    const std::function<std::vector<FreeParameter>(const FitProblem&, const std::string& kernel)>&
+        parameters_of) {
+    const auto gpu_name = [&request](const std::string& name) {
+        return request.machine(name).name;
+    };
+    std::map<std::string, std::vector<MeasuredRow>> by_kernel;
+    for (MeasuredRow& row : read_record_rows(request.records, gpu_name)) {
+        if (row.execution.launch != model::LaunchMode::kernel) continue;
+        const std::string kernel = kernel_of(row);
+        if (!kernel.empty()) by_kernel[kernel].push_back(std::move(row));
+    }
+    std::vector<FitReport> reports;
+    for (const auto& [kernel, rows] : by_kernel) {
+        for (FitProblem& problem : split_rows(rows, request)) {
+            problem.parameters = parameters_of(problem, kernel);
+            problem.group = [name = kernel](const MeasuredRow&, const model::Prediction&) {
+                return name;
+            };
+            problem.fold_key = [](const MeasuredRow& row) { return canonical_text(row.operation); };
+            reports.push_back(run_fit(problem));
+            reports.back().name += " " + kernel;
+        }
+    }
+    return reports;
 }
 
 }  // namespace ridge::measure

@@ -114,4 +114,11 @@ struct FitProgram {
 [[nodiscard]] std::vector<FitProblem> split_rows(const std::vector<MeasuredRow>& rows,
                                                  const FitRequest& request);
 
+/// Fits `request.records` kernel by kernel, from kernel durations alone; rows of one operation are
+/// held out together. `kernel_of` is empty for rows that belong to none.
+[[nodiscard]] std::vector<FitReport> fit_kernels(
+    const FitRequest& request, const std::function<std::string(const MeasuredRow&)>& kernel_of,
+    const std::function<std::vector<FreeParameter>(const FitProblem&, const std::string& kernel)>&
+        parameters_of);
+
 }  // namespace ridge::measure

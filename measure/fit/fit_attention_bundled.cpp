@@ -5,12 +5,11 @@
 // heads larger than the L2 determine, and what the unfused implementation takes from the matrix
 // products. Rows of one operation are held out together.
 #include <string_view>
-#include <utility>
+#include <type_traits>
 
 #include "hardware/error.h"
 #include "hardware/schema.h"
 #include "measure/fit/fit.h"
-#include "measure/record.h"
 #include "model/attention_bundled.h"
 
 namespace ridge::measure {
@@ -58,6 +57,7 @@ std::vector<FreeParameter> softmax_parameters(const std::string& section) {
 
 /// The kernel that a row ran; empty where it is not one of these.
 std::string kernel_of(const MeasuredRow& row) {
+    if (row.kind != model::OperationKind::attention) return {};
     const Implementation implementation = row.execution.implementation;
     if (implementation == Implementation::mma) {
         const auto& op = std::get<model::Attention>(row.operation);
@@ -68,7 +68,7 @@ std::string kernel_of(const MeasuredRow& row) {
     return known ? std::string(name_of(implementation)) : std::string();
 }
 
-std::vector<FreeParameter> parameters_of_kernel(const std::string& kernel) {
+std::vector<FreeParameter> parameters_of_kernel(const FitProblem&, const std::string& kernel) {
     const std::string section = "model.attention." + kernel + ".";
     if (kernel == "mma") return parameters_of<&AttentionParameters::mma>(section);
     if (kernel == "wgmma") return parameters_of<&AttentionParameters::wgmma>(section, "tail");
@@ -79,29 +79,7 @@ std::vector<FreeParameter> parameters_of_kernel(const std::string& kernel) {
 }  // namespace
 
 std::vector<FitReport> fit_bundled_attention(const FitRequest& request) {
-    const auto gpu_name = [&request](const std::string& name) {
-        return request.machine(name).name;
-    };
-    std::map<std::string, std::vector<MeasuredRow>> by_kernel;
-    for (MeasuredRow& row : read_record_rows(request.records, gpu_name)) {
-        const bool kernel_time = row.execution.launch == model::LaunchMode::kernel;
-        if (row.kind != model::OperationKind::attention || !kernel_time) continue;
-        const std::string kernel = kernel_of(row);
-        if (!kernel.empty()) by_kernel[kernel].push_back(std::move(row));
-    }
-    std::vector<FitReport> reports;
-    for (const auto& [kernel, rows] : by_kernel) {
-        for (FitProblem& problem : split_rows(rows, request)) {
-            problem.parameters = parameters_of_kernel(kernel);
-            problem.group = [name = kernel](const MeasuredRow&, const model::Prediction&) {
-                return name;
-            };
-            problem.fold_key = [](const MeasuredRow& row) { return canonical_text(row.operation); };
-            reports.push_back(run_fit(problem));
-            reports.back().name += " " + kernel;
-        }
-    }
-    return reports;
+    return fit_kernels(request, kernel_of, parameters_of_kernel);
 }
 
 }  // namespace ridge::measure

@@ -7,7 +7,6 @@
 
 #include "hardware/error.h"
 #include "measure/fit/fit.h"
-#include "measure/record.h"
 #include "model/matmul_tiles.h"
 #include "model/matmul_work.h"
 
@@ -122,28 +121,7 @@ std::vector<FreeParameter> free_parameters(const FitProblem& problem, const std:
 }  // namespace
 
 std::vector<FitReport> fit_matmul_records(const FitRequest& request) {
-    const auto gpu_name = [&request](const std::string& name) {
-        return request.machine(name).name;
-    };
-    std::map<std::string, std::vector<MeasuredRow>> by_section;
-    for (MeasuredRow& row : read_record_rows(request.records, gpu_name)) {
-        const std::string section = section_of(row);
-        const bool kernel_time = row.execution.launch == model::LaunchMode::kernel;
-        if (!section.empty() && kernel_time) by_section[section].push_back(std::move(row));
-    }
-    std::vector<FitReport> reports;
-    for (const auto& [section, rows] : by_section) {
-        for (FitProblem& problem : split_rows(rows, request)) {
-            problem.parameters = free_parameters(problem, section);
-            problem.group = [name = section](const MeasuredRow&, const model::Prediction&) {
-                return name;
-            };
-            problem.fold_key = [](const MeasuredRow& row) { return canonical_text(row.operation); };
-            reports.push_back(run_fit(problem));
-            reports.back().name += " " + section;
-        }
-    }
-    return reports;
+    return fit_kernels(request, section_of, free_parameters);
 }
 
 }  // namespace ridge::measure
