@@ -308,8 +308,8 @@ void add_record_points(plot::Roofline& chart, const Validation& validation,
         // warm L2 is placed by its compulsory bytes.
         add_pair(chart, name, comparison, record, dram, std::max(work.dram(), work.compulsory()));
         if (levels == Levels::dram || counters == nullptr) continue;
-        if (counters->l2)
-            add_pair(chart, name + " (L2)", comparison, record, counters->l2, work.l2);
+        if (counters->sm_l2)
+            add_pair(chart, name + " (L2)", comparison, record, counters->sm_l2, work.l2);
         if (counters->shared) {
             add_pair(chart, name + " (shared)", comparison, record, counters->shared, work.shared);
         }

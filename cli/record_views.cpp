@@ -74,8 +74,15 @@ void write_counters(const Context& context, const Record& record, const model::P
         beside("DRAM", format_traffic(*counters.dram_read + *counters.dram_write),
                p == nullptr ? "" : format_traffic(p->work.dram()));
     }
-    if (counters.l2)
-        beside("L2", format_traffic(*counters.l2), p == nullptr ? "" : format_traffic(p->work.l2));
+    if (counters.sm_l2) {
+        beside("L2", format_traffic(*counters.sm_l2),
+               p == nullptr ? "" : format_traffic(p->work.l2));
+    }
+    if (counters.sm_l2 && counters.l2 && *counters.l2 < 0.98 * *counters.sm_l2) {
+        write_line(context, "",
+                   format_traffic(*counters.l2) +
+                       " looked up: requests of multiprocessors in step are merged");
+    }
     const bool tensor = counters.tensor && *counters.tensor > Flop{};
     const std::optional<Flop>& flop = tensor ? counters.tensor : counters.fma;
     if (flop) {

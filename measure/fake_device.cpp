@@ -99,6 +99,7 @@ class FakeCase : public Case {
         const model::Work& work = prediction_.work;
         Counters counters{.dram_read = work.dram_read,
                           .dram_write = work.dram_write,
+                          .sm_l2 = work.l2,
                           .l2 = work.l2,
                           .shared = work.shared,
                           .tensor = prediction_.executed_tensor,

@@ -99,7 +99,8 @@ struct Verification {
 struct Counters {
     std::optional<Bytes> dram_read{};
     std::optional<Bytes> dram_write{};
-    std::optional<Bytes> l2{};      ///< between the SMs and L2, both directions, without the fabric
+    std::optional<Bytes> sm_l2{};   ///< between the SMs and L2 over the crossbar, both directions
+    std::optional<Bytes> l2{};      ///< looked up in L2 for them: equal requests in step are merged
     std::optional<Bytes> shared{};  ///< shared memory, operand reads of tensor cores included
     std::optional<Flop> tensor{};   ///< tensor cores, all types
     std::optional<Flop> fma{};      ///< vector pipes: fp64, fp32 and packed fp16, an FMA is 2

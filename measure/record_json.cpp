@@ -99,6 +99,7 @@ Json to_json(const Counters& counters) {
     Json json = Json::object();
     put(json, "dram_read_bytes", counters.dram_read);
     put(json, "dram_write_bytes", counters.dram_write);
+    put(json, "sm_l2_bytes", counters.sm_l2);
     put(json, "l2_bytes", counters.l2);
     put(json, "shared_bytes", counters.shared);
     put(json, "tensor_flop", counters.tensor);
@@ -376,6 +377,7 @@ Timing read_timing(const Reader& reader) {
 Counters read_counters(const Reader& reader) {
     Counters counters{.dram_read = reader.quantity_if<Bytes>("dram_read_bytes"),
                       .dram_write = reader.quantity_if<Bytes>("dram_write_bytes"),
+                      .sm_l2 = reader.quantity_if<Bytes>("sm_l2_bytes"),
                       .l2 = reader.quantity_if<Bytes>("l2_bytes"),
                       .shared = reader.quantity_if<Bytes>("shared_bytes"),
                       .tensor = reader.quantity_if<Flop>("tensor_flop"),

@@ -43,7 +43,7 @@ void compare_counters(const Counters& counters, const model::Operation& operatio
         comparison.dram =
             ratio(work.dram().base(), (*counters.dram_read + *counters.dram_write).base());
     }
-    if (counters.l2) comparison.l2 = ratio(work.l2.base(), counters.l2->base());
+    if (counters.sm_l2) comparison.l2 = ratio(work.l2.base(), counters.sm_l2->base());
     if (flop_defined(operation)) comparison.flop = flop_ratio(counters, comparison.prediction);
     if (comparison.prediction.limiter == model::Resource::dram) comparison.work = comparison.dram;
     if (comparison.prediction.bound == model::Bound::compute) comparison.work = comparison.flop;

@@ -148,6 +148,33 @@ double bundled_kv_passes(const Attention& attention, const AttentionGrid& grid,
     return 1.0 + (waves - 0.5) * lost;
 }
 
+Bytes bundled_l2_bytes(const Attention& attention, Implementation implementation,
+                       const AttentionContext& context, const AttentionGrid& grid,
+                       double executed_scores, double visible_keys) {
+    constexpr double statistic = 4.0;  // one fp32 value per row
+    const bool boxes = implementation == Implementation::wgmma;
+    const bool wide = attention.head_dim == 128;
+    const auto row = static_cast<double>(attention.head_dim * size_of(attention.type));
+    const auto rows = static_cast<double>(attention.batch * attention.heads * attention.seq_q);
+    const auto tiles = static_cast<double>(grid.tiles);
+    const auto tile_rows = static_cast<double>(grid.blocks.q);
+    const double in_blocks = executed_scores / tile_rows;
+    const double keys = boxes ? in_blocks : std::min(in_blocks, tiles * visible_keys);
+    const double queries = boxes ? tiles * tile_rows : rows;
+    // What registers the compiler puts away, and stores of less than a sector.
+    double stored = rows * (row + statistic);
+    if (boxes && attention.causal && !wide) {
+        constexpr double spilled = 512.0 * 16.0;  // of a thread block
+        stored += spilled * std::min(tiles, static_cast<double>(context.sm_count));
+    }
+    if (!boxes) stored += rows * row * (wide ? 0.45 : 0.14);
+    if (!boxes && attention.causal && wide) {
+        constexpr double spilled = 128.0 * 12.0;  // for each block of keys
+        stored += spilled * in_blocks / static_cast<double>(grid.blocks.kv);
+    }
+    return Bytes::from_base((queries + 2.0 * keys) * row + stored);
+}
+
 double bundled_executed_special(const AttentionGrid& grid, double executed_scores) {
     constexpr double lanes = 4.0;
     const auto keys = static_cast<double>(grid.few_rows ? decode_slice : grid.blocks.kv);

@@ -38,6 +38,12 @@ namespace ridge::model {
 [[nodiscard]] double bundled_kv_passes(const Attention& attention, const AttentionGrid& grid,
                                        const AttentionContext& context);
 
+/// Bytes between L2 and the multiprocessors of the tiled kernels, whose tiles compute
+/// `executed_scores` and of whose keys any query sees `visible_keys`. (A15)
+[[nodiscard]] Bytes bundled_l2_bytes(const Attention& attention, Implementation implementation,
+                                     const AttentionContext& context, const AttentionGrid& grid,
+                                     double executed_scores, double visible_keys);
+
 /// Scores that the kernel computes, in place of those that `count_scores` finds: the decode kernel
 /// ignores the mask and works in slices of 16 keys, and a tile whose queries see no key still
 /// computes one block.

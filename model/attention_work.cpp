@@ -285,6 +285,11 @@ void count_flash(AttentionWork& result, const Attention& attention, Implementati
             : kv_passes(attention, context, result.grid, result.scores, sizes.element);
     if (is_forward(attention)) {
         count_flash_forward(result, sizes, sizes.element);
+        if (is_bundled_attention(implementation) && !result.grid.few_rows) {
+            result.work.l2 = bundled_l2_bytes(attention, implementation, context, result.grid,
+                                              result.scores.executed,
+                                              static_cast<double>(result.scores.visible_keys));
+        }
     } else {
         count_flash_backward(result, attention, implementation, sizes);
     }

@@ -123,8 +123,8 @@ Candidate evaluate(const MatmulParameters& p, const Context& c, Tile tile, doubl
     t.pipe = blocks * block_flop * std::max(fed / c.issue_rate, 1.0 / c.peak_rate);
     t.latency = blocks * steps * p.k_step.base();
     const double multicast = area >= smallest_cluster_tile && tiles > 1.0 ? p.multicast : 1.0;
-    t.l2_bytes =
-        std::max(c.a_bytes + c.b_bytes, tiles * (rows + columns) * c.k * c.element / multicast);
+    t.sm_bytes = std::max(c.a_bytes + c.b_bytes, tiles * (rows + columns) * c.k * c.element);
+    t.l2_bytes = std::max(c.a_bytes + c.b_bytes, t.sm_bytes / multicast);
     t.l2 = t.l2_bytes / c.l2_rate;
     t.dram_read = c.read_bytes / c.dram_rate;
     t.dram = (c.read_bytes + c.write_bytes) / c.dram_rate;
@@ -147,7 +147,7 @@ Candidate evaluate_vector(const MatmulParameters& p, const Context& c) {
     t.split = 1.0;
     t.dram_read = c.read_bytes / c.dram_rate;
     t.dram = (c.read_bytes + c.write_bytes) / c.dram_rate;
-    t.l2_bytes = c.a_bytes + c.b_bytes;
+    t.l2_bytes = t.sm_bytes = c.a_bytes + c.b_bytes;
     t.l2 = c.b_bytes / (std::min(c.sms, blocks) * p.gemv_per_sm.base());
     t.loop = t.total = std::max(t.dram, t.l2);
     return t;

@@ -29,7 +29,7 @@ struct Context {
 struct Candidate {
     double total;
     double fill, pipe, power, latency, l2, store, dram, dram_read, reduction;
-    double loop, l2_bytes, cold_fill;
+    double loop, l2_bytes, sm_bytes, cold_fill;  ///< sm_bytes: a multicast counts per receiver
     Tile tile;
     double split;
 };

@@ -15,48 +15,65 @@ double real(std::int64_t count) {
     return static_cast<double>(count);
 }
 
-/// Shares that were fitted to counters: what is left of shared operands after merging while all
-/// blocks are in their first round (1 / rounds of them later on), and requests per sector of C.
-struct Merging {
-    double first_round = 1.0;
-    double rounds = 1.0;  ///< over which merging halves
-    double store = 1.0;
+/// Mean bytes of a run whose starts are multiples of `granularity`, in whole sectors.
+double run_bytes(std::int64_t bytes, std::int64_t granularity) {
+    return mean_sectors(bytes, granularity) * real(sector);
+}
+
+/// A matrix in memory, or the part of it that a kernel asks for.
+struct Rows {
+    double rows;
+    std::int64_t extent;   ///< elements of a row
+    std::int64_t element;  ///< bytes
 };
 
-Merging merging_of(Implementation implementation, const Matmul& op) {
-    const bool whole =
-        op.n * size_of(op.type) % sector == 0 && op.k * size_of(op.type) % sector == 0;
-    switch (implementation) {
-        case Implementation::tiled:
-            return {.first_round = 0.65, .rounds = 10.0, .store = 1.0};
-        case Implementation::register_tiled:
-            return {.first_round = 0.72, .rounds = 2.0, .store = op.n % 4 == 0 ? 1.05 : 2.2};
-        case Implementation::mma:
-            return {.first_round = whole ? 0.68 : 1.05, .rounds = 1.5, .store = 1.65};
-        case Implementation::naive:
-            return {.store = op.n % 8 == 0 ? 1.5 : 2.2};
-        default:
-            return {};
+/// Bytes of all rows, moved in runs of `width` elements.
+double in_runs(const Rows& matrix, std::int64_t width) {
+    const std::int64_t run = width * matrix.element;
+    const std::int64_t granularity =
+        std::gcd(std::gcd(matrix.extent * matrix.element, run), sector);
+    const double whole = real(matrix.extent / width) * run_bytes(run, granularity);
+    const std::int64_t rest = matrix.extent % width * matrix.element;
+    return matrix.rows * (whole + (rest > 0 ? run_bytes(rest, granularity) : 0.0));
+}
+
+/// Bytes of all rows where L1 keeps the sectors that two steps of a block share.
+double through_l1(const Rows& matrix) {
+    return matrix.rows * real(matrix.extent * matrix.element);
+}
+
+constexpr std::int64_t box = 128;  ///< bytes of a row in one request of the copy engine (TMA)
+
+enum class Delivery : std::uint8_t { own, multicast };
+
+/// What a box within a row costs beyond its bytes: sectors for the multiprocessor that asked, pairs
+/// of them for one that listens; of a multicast each is half.
+double beside_box(std::int64_t granularity, Delivery delivery) {
+    const auto straddling = [&](std::int64_t unit) {
+        return real(std::max<std::int64_t>(0, unit - granularity));
+    };
+    if (delivery == Delivery::own) return straddling(sector);
+    return (straddling(sector) + straddling(2 * sector)) / 2.0;
+}
+
+/// The same of the box in which the row ends after `valid` bytes; the rest is filled with zeros.
+double beside_last_box(std::int64_t valid, std::int64_t granularity, Delivery delivery) {
+    if (delivery == Delivery::multicast) {
+        return beside_box(granularity, delivery) + real(std::max(valid - sector, 48 - valid));
     }
+    const std::int64_t zeros = ceil_divide(box - valid, sector) * sector;
+    return run_bytes(valid, std::min(granularity, sector)) + real(zeros - box);
 }
 
-/// Sectors of a matrix of `rows` rows of `extent` elements, read in runs of `width` elements.
-double sectors_of(double rows, std::int64_t extent, std::int64_t width, std::int64_t element) {
-    const std::int64_t granularity = std::gcd(std::gcd(extent * element, width * element), sector);
-    const double whole = real(extent / width) * mean_sectors(width * element, granularity);
-    const std::int64_t rest = extent % width;
-    return rows * (whole + (rest > 0 ? mean_sectors(rest * element, granularity) : 0.0));
-}
-
-/// Without L1's help in merging runs that straddle a sector, only neighbouring runs of the same
-/// block share one: kernels that load through L1 fetch rows of A once, sector by sector.
-double sectors_of_a(const Matmul& op, Implementation implementation, const BundledGrid& grid) {
-    const std::int64_t element = size_of(op.type);
-    const double rows = real(op.m);
-    const bool through_l1 =
-        implementation != Implementation::mma && implementation != Implementation::wgmma;
-    if (through_l1) return rows * real(op.k * element) / real(sector);
-    return sectors_of(rows, op.k, grid.tile.k, element);
+/// Bytes of `rows` rows in whole boxes, `columns` of them: those beyond the matrix arrive as zeros
+/// and count like the others.
+double in_boxes(const Rows& matrix, double columns, Delivery delivery) {
+    const std::int64_t row = matrix.extent * matrix.element;
+    const std::int64_t granularity = std::gcd(row, box);
+    const std::int64_t valid = row % box;
+    const double beside = real(row / box) * beside_box(granularity, delivery) +
+                          (valid > 0 ? beside_last_box(valid, granularity, delivery) : 0.0);
+    return matrix.rows * (columns * real(box) + beside);
 }
 
 /// Share of `kinds` equally likely values among `drawn` blocks: what L1 does not save.
@@ -65,40 +82,110 @@ double distinct_share(double kinds, double drawn) {
     return std::min(1.0, kinds * (1.0 - std::pow(1.0 - 1.0 / kinds, drawn)) / drawn);
 }
 
-/// Share left of an operand that `blocks` blocks read, when requests in step are merged.
-double merged(const Merging& m, double blocks, double rounds) {
-    if (blocks <= 1.0) return 1.0;
-    const double in_step = 1.0 / (1.0 + std::max(0.0, rounds - 1.0) / m.rounds);
-    return 1.0 - (1.0 - m.first_round) * in_step;
-}
-
-struct Shares {
-    double a = 1.0;
-    double b = 1.0;
+struct Operands {
+    Rows a;
+    Rows b;  ///< as it lies in memory
+    Rows c;
 };
 
+Operands operands_of(const Matmul& op) {
+    const std::int64_t element = size_of(op.type);
+    const bool column = op.b_layout == Layout::column_major;
+    return {.a = {real(op.m), op.k, element},
+            .b = {real(column ? op.n : op.k), column ? op.k : op.n, element},
+            .c = {real(op.m), op.n, size_of(op.output)}};
+}
+
+/// naive and coalesced run eight blocks on a multiprocessor, one below the other.
+constexpr double element_blocks = 8.0;
+
 /// naive: blocks of one multiprocessor share rows of A and columns of B through L1.
-Shares naive_shares(const BundledGrid& grid, std::int64_t sm_count) {
-    constexpr double in_step = 0.93;  // what merging leaves beside that
-    const double together = std::min(8.0, grid.units / real(sm_count));
-    const double columns = std::min(grid.across, 8.0 * real(sm_count) / grid.down);
-    return {.a = in_step * distinct_share(grid.down, together),
-            .b = in_step * distinct_share(std::max(1.0, columns), together)};
+double naive_bytes(const Matmul& op, const BundledGrid& grid, std::int64_t sm_count) {
+    const Operands o = operands_of(op);
+    const double together = std::min(element_blocks, grid.units / real(sm_count));
+    const double columns = std::min(grid.across, element_blocks * real(sm_count) / grid.down);
+    const double a = through_l1(o.a) * grid.across * distinct_share(grid.down, together);
+    const double b =
+        in_runs(o.b, grid.tile.n) * grid.down * distinct_share(std::max(1.0, columns), together);
+    const double stored = op.n % 8 == 0 ? 1.5 : 2.2;
+    return a + b + in_runs(o.c, grid.tile.n) * stored;
 }
 
-/// coalesced: blocks below one another run in step and share B, four or five tiles high, half of
-/// that where rows of B do not start at multiples of 16 bytes.
-Shares coalesced_shares(const Matmul& op) {
-    return {.a = 1.0, .b = op.n % 4 == 0 ? 0.21 : 0.42};
+/// coalesced: blocks of one multiprocessor share columns of B through L1; in the first round they
+/// lie too far apart for that unless columns are long.
+double coalesced_bytes(const Matmul& op, const BundledGrid& grid, std::int64_t sm_count) {
+    const Operands o = operands_of(op);
+    const double together = std::min(element_blocks, grid.units / real(sm_count));
+    const double columns =
+        std::max(1.0, std::min(grid.across, element_blocks * real(sm_count) / grid.down));
+    const double rounds = std::max(1.0, grid.units / (element_blocks * real(sm_count)));
+    const double first = std::min(1.0, columns / together);
+    const double later = distinct_share(columns, together);
+    const double b = (first + (rounds - 1.0) * later) / rounds;
+    return through_l1(o.a) * grid.across + in_runs(o.b, grid.tile.n) * grid.down * b +
+           in_runs(o.c, grid.tile.n);
 }
 
-Shares shares_of(const Matmul& op, Implementation implementation, const BundledGrid& grid,
-                 std::int64_t sm_count) {
-    if (implementation == Implementation::naive) return naive_shares(grid, sm_count);
-    if (implementation == Implementation::coalesced) return coalesced_shares(op);
-    const double rounds = grid.units / (grid.slots * grid.resident);
-    const Merging m = merging_of(implementation, op);
-    return {.a = merged(m, grid.across, rounds), .b = merged(m, grid.down, rounds)};
+double tiled_bytes(const Matmul& op, const BundledGrid& grid) {
+    const Operands o = operands_of(op);
+    return through_l1(o.a) * grid.across + in_runs(o.b, grid.tile.n) * grid.down +
+           in_runs(o.c, grid.tile.n);
+}
+
+/// With rows at multiples of 16 bytes two blocks share a multiprocessor, for which each thread puts
+/// away six registers; else C is stored by elements.
+double register_tiled_bytes(const Matmul& op, const BundledGrid& grid) {
+    constexpr double spilled = 256.0 * 6.0 * 4.0;
+    const Operands o = operands_of(op);
+    const bool vector_b = op.n % 4 == 0;
+    const double c = in_runs(o.c, grid.tile.n) * (vector_b ? 1.0 : 2.2);
+    const bool spills = vector_b && op.k % 4 == 0;
+    return through_l1(o.a) * grid.across + in_runs(o.b, grid.tile.n) * grid.down + c +
+           (spills ? spilled * grid.down * grid.across : 0.0);
+}
+
+/// mma: copies of 16 bytes bypass L1, and two neighbouring ones share a sector; C is stored in
+/// pieces of 4 bytes, of which L1 joins some.
+double mma_bytes(const Matmul& op, const BundledGrid& grid) {
+    const Operands o = operands_of(op);
+    const std::int64_t pair = sector / o.a.element;
+    return in_runs(o.a, pair) * grid.across + in_runs(o.b, pair) * grid.down +
+           in_runs(o.c, grid.tile.n) * 1.65;
+}
+
+/// wgmma: both blocks of a cluster receive all of B; boxes are whole in all directions.
+double wgmma_bytes(const Matmul& op, const BundledGrid& grid) {
+    constexpr double blocks = 2.0;  // of a cluster, one below the other
+    const Operands o = operands_of(op);
+    const std::int64_t box_elements = box / o.a.element;
+    const double steps = real(ceil_divide(op.k, grid.tile.k));
+    const double columns = grid.across * real(grid.tile.n);
+    const double rows = grid.down * blocks * real(grid.tile.m);
+    const double a = in_boxes({rows, o.a.extent, o.a.element}, steps, Delivery::own) * grid.across;
+    const bool column_major = op.b_layout == Layout::column_major;
+    const double b_rows = column_major ? columns : steps * real(grid.tile.k);
+    const double b_boxes = column_major ? steps : columns / real(box_elements);
+    const double b = in_boxes({b_rows, o.b.extent, o.b.element}, b_boxes, Delivery::multicast) *
+                     grid.down * blocks;
+    return a + b + in_runs(o.c, box_elements);
+}
+
+double bytes_of_one(const Matmul& op, Implementation implementation, const BundledGrid& grid,
+                    std::int64_t sm_count) {
+    switch (implementation) {
+        case Implementation::naive:
+            return naive_bytes(op, grid, sm_count);
+        case Implementation::coalesced:
+            return coalesced_bytes(op, grid, sm_count);
+        case Implementation::register_tiled:
+            return register_tiled_bytes(op, grid);
+        case Implementation::mma:
+            return mma_bytes(op, grid);
+        case Implementation::wgmma:
+            return wgmma_bytes(op, grid);
+        default:
+            return tiled_bytes(op, grid);
+    }
 }
 
 }  // namespace
@@ -110,15 +197,7 @@ double mean_sectors(std::int64_t bytes, std::int64_t granularity) {
 
 Bytes bundled_l2_bytes(const Matmul& op, Implementation implementation, const BundledGrid& grid,
                        std::int64_t sm_count) {
-    const std::int64_t element = size_of(op.type);
-    const bool boxes = implementation == Implementation::wgmma;
-    const std::int64_t width = boxes ? 64 : grid.tile.n;  // TMA boxes are 128 bytes wide
-    const Shares shares = shares_of(op, implementation, grid, sm_count);
-    const double a = sectors_of_a(op, implementation, grid) * grid.across * shares.a;
-    const double b = sectors_of(real(op.k), op.n, width, element) * grid.down * shares.b;
-    const double c = sectors_of(real(op.m), op.n, width, size_of(op.output)) *
-                     merging_of(implementation, op).store;
-    return real(op.batch) * (a + b + c) * real(sector) * units::B;
+    return real(op.batch) * bytes_of_one(op, implementation, grid, sm_count) * units::B;
 }
 
 }  // namespace ridge::model

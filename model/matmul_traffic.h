@@ -4,20 +4,20 @@
 //   bundled_l2_bytes(op, Implementation::mma, bundled_grid(...))
 //
 // Method (docs/model.md M23): a row of a tile is a run of bytes, and a run of w bytes that starts
-// at multiples of g bytes touches (w + 32 - g) / 32 sectors of 32 bytes on average. L1 keeps what
-// blocks of one multiprocessor share; requests of multiprocessors that run in step are merged on
-// their way to L2, as long as they ask for the same whole sectors. Stores narrower than a sector
-// are counted with the share that reaches L2 unmerged.
+// at multiples of g bytes touches (w + 32 - g) / 32 sectors of 32 bytes on average. Every tile that
+// needs an operand counts it, and every receiver of a multicast; L1 keeps what the steps of a block
+// share. This is what crosses between L2 and the multiprocessors; L2 looks up less where requests
+// of multiprocessors in step are merged.
 //
-// Limits: what is merged depends on how far blocks drift apart; the shares are fitted to counters
-// of one H200 and are worst, by a third, for grids of a few blocks.
+// Limits: what blocks of one multiprocessor share through L1 (naive, coalesced) and which narrow
+// stores are joined (mma) depends on their timing; both are averages over counters of one H200.
 #pragma once
 
 #include "model/matmul_bundled.h"
 
 namespace ridge::model {
 
-/// Read and written, without what one partition of L2 fetches from the other.
+/// Loaded and stored by all multiprocessors.
 [[nodiscard]] Bytes bundled_l2_bytes(const Matmul& op, Implementation implementation,
                                      const BundledGrid& grid, std::int64_t sm_count);
 

@@ -149,7 +149,7 @@ void apply_time(Prediction& p, const MatmulSituation& s, const MatmulTime& t) {
 void apply_library(Prediction& p, const MatmulSituation& s) {
     const MatmulTime t = library_matmul_time(s);
     apply_time(p, s, t);
-    p.work.l2 = t.l2_reads + p.work.compulsory_write * (t.split > 1 ? 3.0 : 1.0);
+    p.work.l2 = t.sm_reads + p.work.compulsory_write * (t.split > 1 ? 3.0 : 1.0);
     p.tiling = matmul_tiling(s.op, t.tile, s.machine.sm_count, 1, t.split);
     const Flop executed = library_executed_flop(s.op, t.tile);
     (s.pipe == MatmulPipe::vector ? p.executed_fma : p.executed_tensor) = executed;

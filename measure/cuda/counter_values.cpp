@@ -110,6 +110,7 @@ Counters combine(std::span<const KernelValues> kernels) {
     return {
         .dram_read = as<Bytes>(totals.of(Meaning::dram_read)),
         .dram_write = as<Bytes>(totals.of(Meaning::dram_write)),
+        .sm_l2 = as<Bytes>(totals.of(Meaning::sm_l2)),
         .l2 = as<Bytes>(totals.of(Meaning::l2)),
         .shared = as<Bytes>(totals.of(Meaning::shared)),
         .tensor = as<Flop>(by_type ? by_type : totals.of(Meaning::tensor)),

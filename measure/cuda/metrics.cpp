@@ -24,6 +24,8 @@ constexpr std::array table{
     Metric{"dram__bytes_write.sum", traffic, Meaning::dram_write},
     Metric{"dram__bytes_op_read.sum", traffic, Meaning::dram_read},    // GB202 and its kin only
     Metric{"dram__bytes_op_write.sum", traffic, Meaning::dram_write},  // likewise
+    Metric{"l1tex__m_xbar2l1tex_read_bytes.sum", traffic, Meaning::sm_l2},
+    Metric{"l1tex__m_l1tex2xbar_write_bytes.sum", traffic, Meaning::sm_l2},
     Metric{"lts__t_sectors_srcunit_tex.sum", traffic, Meaning::l2, sector},
     Metric{"lts__t_sectors_srcunit_tex_op_read.sum", traffic, Meaning::informative},
     Metric{"lts__t_sectors_srcunit_tex_op_write.sum", traffic, Meaning::informative},

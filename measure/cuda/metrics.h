@@ -31,7 +31,8 @@ enum class Meaning : std::uint8_t {
     duration,             ///< ns, only for weighting
     dram_read,            ///< byte
     dram_write,           ///< byte
-    l2,                   ///< byte between SMs and L2
+    sm_l2,                ///< byte over the crossbar between SMs and L2
+    l2,                   ///< byte looked up in L2 for SMs, equal requests in step merged
     shared,               ///< byte
     fma,                  ///< FLOP on the vector pipes, fp64 and fp32
     packed_fma,           ///< FLOP of two-wide fp16 FMA, constants included

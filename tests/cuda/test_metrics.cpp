@@ -82,6 +82,7 @@ TEST_CASE("Every supported chip from Ampere on gives traffic and arithmetic") {
         INFO(chip);
         const auto accepted = accepted_metrics(*table, chip, metrics_of(all_groups));
         CHECK(holds(accepted, Meaning::duration));
+        CHECK(holds(accepted, Meaning::sm_l2));
         CHECK(holds(accepted, Meaning::l2));
         CHECK(holds(accepted, Meaning::fma));
         CHECK(holds(accepted, Meaning::dram_read));
@@ -108,13 +109,17 @@ TEST_CASE("Counters add sums and weight shares by duration") {
     const std::vector<Metric> metrics = metrics_of(all_groups);
     constexpr auto duration = "gpu__time_duration.sum";
     constexpr auto sectors = "lts__t_sectors_srcunit_tex.sum";
+    constexpr auto loaded = "l1tex__m_xbar2l1tex_read_bytes.sum";
+    constexpr auto stored = "l1tex__m_l1tex2xbar_write_bytes.sum";
     constexpr auto occupancy = "sm__warps_active.avg.pct_of_peak_sustained_active";
     const std::array kernels{
-        kernel(metrics, {{duration, 100.0}, {sectors, 10.0}, {occupancy, 50.0}}),
-        kernel(metrics, {{duration, 300.0}, {sectors, 30.0}, {occupancy, 10.0}})};
+        kernel(metrics, {{duration, 100.0}, {sectors, 10.0}, {loaded, 512.0}, {occupancy, 50.0}}),
+        kernel(metrics, {{duration, 300.0}, {sectors, 30.0}, {stored, 64.0}, {occupancy, 10.0}})};
     const Counters counters = combine(kernels);
     REQUIRE(counters.l2);
     CHECK(counters.l2->base() == Approx(40.0 * 32.0));
+    REQUIRE(counters.sm_l2);
+    CHECK(counters.sm_l2->base() == Approx(512.0 + 64.0));
     REQUIRE(counters.occupancy);
     CHECK(*counters.occupancy == Approx(0.2));  // (100 x 50 % + 300 x 10 %) / 400
     CHECK(counters.metrics.at(sectors) == Approx(40.0));

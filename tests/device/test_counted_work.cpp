@@ -96,6 +96,33 @@ TEST_CASE("Counted DRAM bytes of streams over 8 x L2 are the model's") {
     }
 }
 
+TEST_CASE("Counted L2 bytes of tiled kernels are the tile model's, also of one wave") {
+    Device* device = device_or_skip();
+    if (device == nullptr) return;
+    for (const std::string text : {"matmul dtype=fp32 m=512 n=512 k=512 impl=tiled",
+                                   "matmul dtype=fp32 m=1001 n=1333 k=1023 impl=tiled",
+                                   "matmul dtype=fp32 m=2048 n=2048 k=2048 impl=register_tiled",
+                                   "matmul dtype=fp32 m=1001 n=699 k=1023 impl=register_tiled",
+                                   "matmul dtype=bf16 m=512 n=512 k=512 impl=mma",
+                                   "matmul dtype=bf16 m=1928 n=2056 k=1032 impl=mma",
+                                   "matmul dtype=bf16 m=1024 n=1024 k=1024 impl=wgmma",
+                                   "matmul dtype=bf16 m=1000 n=760 k=3000 impl=wgmma",
+                                   "matmul dtype=bf16 m=8 n=12800 k=168 b_layout=column impl=wgmma",
+                                   "attention dtype=bf16 heads=16 seq=1000 head_dim=64 impl=mma",
+                                   "attention dtype=bf16 heads=16 seq=1000 head_dim=128 causal=1 "
+                                   "impl=mma",
+                                   "attention dtype=bf16 heads=16 seq=1000 head_dim=128 impl=wgmma",
+                                   "attention dtype=bf16 heads=16 seq=512 head_dim=64 causal=1 "
+                                   "impl=wgmma"}) {
+        if (!is_hopper(*device) && text.ends_with("wgmma")) continue;
+        INFO(text);
+        const auto seen = counted(*device, text.c_str());
+        if (!seen) return;
+        REQUIRE(seen->counters.sm_l2);
+        CHECK(seen->counters.sm_l2->base() == Approx(seen->work.l2.base()).epsilon(0.05));
+    }
+}
+
 TEST_CASE("Counted sectors and shared bytes of access patterns are the model's") {
     Device* device = device_or_skip();
     if (device == nullptr) return;
@@ -106,8 +133,8 @@ TEST_CASE("Counted sectors and shared bytes of access patterns are the model's")
         INFO(text);
         const auto seen = counted(*device, text);
         if (!seen) return;
-        REQUIRE(seen->counters.l2);
-        CHECK(seen->counters.l2->base() == Approx(seen->work.l2.base()).epsilon(0.01));
+        REQUIRE(seen->counters.sm_l2);
+        CHECK(seen->counters.sm_l2->base() == Approx(seen->work.l2.base()).epsilon(0.01));
         CHECK(seen->counters.dram_read->base() ==
               Approx(seen->work.dram_read.base()).epsilon(0.03));
     }
@@ -116,7 +143,7 @@ TEST_CASE("Counted sectors and shared bytes of access patterns are the model's")
     const auto shifted = counted(
         *device, "access pattern=misaligned elements=268435456 offset=1 impl=library l2=cold");
     REQUIRE(shifted);
-    CHECK(shifted->counters.l2->base() == Approx(shifted->work.l2.base()).epsilon(0.01));
+    CHECK(shifted->counters.sm_l2->base() == Approx(shifted->work.l2.base()).epsilon(0.01));
     CHECK(shifted->counters.dram_read->base() > 0.99 * shifted->work.dram_read.base());
     CHECK(shifted->counters.dram_read->base() < shifted->work.l2.base());
     const auto banks =

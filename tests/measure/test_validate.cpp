@@ -75,7 +75,7 @@ TEST_CASE("L2 bytes and executed FLOP are compared, and their mean errors summed
         records_with_bias(1.0, {"matmul m=8192 n=8192 k=8192", "matmul m=4096 n=4096 k=4096"});
     for (std::size_t i = 0; i < records.size(); ++i) {
         Counters counters = std::get<Counters>(records[i].counters);
-        counters.l2 = *counters.l2 * (i == 0 ? 1.25 : 0.8);
+        counters.sm_l2 = *counters.sm_l2 * (i == 0 ? 1.25 : 0.8);
         records[i].counters = counters;
     }
     const Validation v = validate(records, catalogue(), hardware::View::calibrated);
