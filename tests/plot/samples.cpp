@@ -153,4 +153,15 @@ Roofline hostile() {
     return out;
 }
 
+std::vector<Chart> all_charts() {
+    return {roofline_chart(predictions()),
+            roofline_chart(comparison()),
+            sweep_chart(sawtooth()),
+            scatter_chart(accuracy()),
+            roofline_chart(hostile()),
+            roofline_chart({}),
+            sweep_chart({}),
+            scatter_chart({})};
+}
+
 }  // namespace ridge::plot::samples

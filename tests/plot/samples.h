@@ -2,6 +2,8 @@
 // command line produces.
 #pragma once
 
+#include <vector>
+
 #include "plot/roofline.h"
 #include "plot/scatter.h"
 #include "plot/sweep.h"
@@ -22,5 +24,8 @@ namespace ridge::plot::samples {
 
 /// Names that would break a careless writer.
 [[nodiscard]] Roofline hostile();
+
+/// The charts of all of these, and of nothing.
+[[nodiscard]] std::vector<Chart> all_charts();
 
 }  // namespace ridge::plot::samples

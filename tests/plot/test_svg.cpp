@@ -14,23 +14,8 @@
 
 using namespace ridge::plot;
 
-namespace {
-
-std::vector<Chart> all_charts() {
-    return {roofline_chart(samples::predictions()),
-            roofline_chart(samples::comparison()),
-            sweep_chart(samples::sawtooth()),
-            scatter_chart(samples::accuracy()),
-            roofline_chart(samples::hostile()),
-            roofline_chart({}),
-            sweep_chart({}),
-            scatter_chart({})};
-}
-
-}  // namespace
-
 TEST_CASE("every chart is well-formed and draws each point, roof and ridge", "[svg]") {
-    for (const Chart& chart : all_charts()) {
+    for (const Chart& chart : samples::all_charts()) {
         const auto elements = markup::elements_of(render_svg(chart));
         CHECK(markup::count_class(elements, "point") == static_cast<int>(chart.marks.size()));
         CHECK(markup::count_class(elements, "ridge") == static_cast<int>(chart.annotations.size()));
@@ -43,7 +28,7 @@ TEST_CASE("every chart is well-formed and draws each point, roof and ridge", "[s
 }
 
 TEST_CASE("xmllint accepts every chart", "[svg]") {
-    for (const Chart& chart : all_charts()) {
+    for (const Chart& chart : samples::all_charts()) {
         const ProcessResult result = run_process({"xmllint", "--noout", "-"}, render_svg(chart));
         if (!result.started || result.exit_code == 127) {
             WARN("xmllint is not installed; the tests' own reader stands in");
@@ -55,7 +40,7 @@ TEST_CASE("xmllint accepts every chart", "[svg]") {
 }
 
 TEST_CASE("a chart refers to nothing outside itself and has a title", "[svg]") {
-    for (const Chart& chart : all_charts()) {
+    for (const Chart& chart : samples::all_charts()) {
         std::string svg = render_svg(chart);
         const std::string allowed = "http://www.w3.org/2000/svg";
         svg.erase(svg.find(allowed), allowed.size());

@@ -39,17 +39,6 @@ void check_width(const std::string& text, int columns) {
     }
 }
 
-std::vector<Chart> all_charts() {
-    return {roofline_chart(samples::predictions()),
-            roofline_chart(samples::comparison()),
-            sweep_chart(samples::sawtooth()),
-            scatter_chart(samples::accuracy()),
-            roofline_chart(samples::hostile()),
-            roofline_chart({}),
-            sweep_chart({}),
-            scatter_chart({})};
-}
-
 }  // namespace
 
 TEST_CASE("charts in 80 columns are as recorded", "[terminal][golden]") {
@@ -62,7 +51,7 @@ TEST_CASE("charts in 80 columns are as recorded", "[terminal][golden]") {
 }
 
 TEST_CASE("no line is wider than asked for", "[terminal][property]") {
-    for (const Chart& chart : all_charts()) {
+    for (const Chart& chart : samples::all_charts()) {
         for (const int columns : {40, 61, 80, 100, 200}) {
             for (const int rows : {6, 22, 50}) {
                 check_width(render_terminal(chart, {.columns = columns, .rows = rows}), columns);
@@ -72,7 +61,7 @@ TEST_CASE("no line is wider than asked for", "[terminal][property]") {
 }
 
 TEST_CASE("without Unicode there is only ASCII", "[terminal]") {
-    for (const Chart& chart : all_charts()) {
+    for (const Chart& chart : samples::all_charts()) {
         for (const char c : render_terminal(chart, {.charset = Charset::ascii})) {
             CHECK((c == '\n' || (c >= ' ' && c <= '~')));
         }
