@@ -65,15 +65,15 @@ double beside_last_box(std::int64_t valid, std::int64_t granularity, Delivery de
     return run_bytes(valid, std::min(granularity, sector)) + real(zeros - box);
 }
 
-/// Bytes of `rows` rows in whole boxes, `columns` of them: those beyond the matrix arrive as zeros
-/// and count like the others.
-double in_boxes(const Rows& matrix, double columns, Delivery delivery) {
+/// Bytes of a grid of boxes: `columns` of them in each of `rows` rows. What lies beyond the matrix
+/// arrives as zeros and counts, in whole boxes.
+double in_boxes(const Rows& matrix, double rows, double columns, Delivery delivery) {
     const std::int64_t row = matrix.extent * matrix.element;
     const std::int64_t granularity = std::gcd(row, box);
     const std::int64_t valid = row % box;
     const double beside = real(row / box) * beside_box(granularity, delivery) +
                           (valid > 0 ? beside_last_box(valid, granularity, delivery) : 0.0);
-    return matrix.rows * (columns * real(box) + beside);
+    return rows * columns * real(box) + std::min(rows, matrix.rows) * beside;
 }
 
 /// Share of `kinds` equally likely values among `drawn` blocks: what L1 does not save.
@@ -161,12 +161,11 @@ double wgmma_bytes(const Matmul& op, const BundledGrid& grid) {
     const double steps = real(ceil_divide(op.k, grid.tile.k));
     const double columns = grid.across * real(grid.tile.n);
     const double rows = grid.down * blocks * real(grid.tile.m);
-    const double a = in_boxes({rows, o.a.extent, o.a.element}, steps, Delivery::own) * grid.across;
+    const double a = in_boxes(o.a, rows, steps, Delivery::own) * grid.across;
     const bool column_major = op.b_layout == Layout::column_major;
     const double b_rows = column_major ? columns : steps * real(grid.tile.k);
     const double b_boxes = column_major ? steps : columns / real(box_elements);
-    const double b = in_boxes({b_rows, o.b.extent, o.b.element}, b_boxes, Delivery::multicast) *
-                     grid.down * blocks;
+    const double b = in_boxes(o.b, b_rows, b_boxes, Delivery::multicast) * grid.down * blocks;
     return a + b + in_runs(o.c, box_elements);
 }
 

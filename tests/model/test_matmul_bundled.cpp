@@ -110,6 +110,7 @@ TEST_CASE("L2 traffic of ragged tiles is what an H200 counted") {
         {Implementation::wgmma, 256, 256, 1032, 2375680.0, 131072.0},
         {Implementation::wgmma, 256, 256, 3000, 6553600.0, 131072.0},
         {Implementation::wgmma, 1928, 256, 256, 4194304.0, 987136.0},
+        {Implementation::wgmma, 1928, 760, 1032, 64470528.0, 3300736.0},
         // Elements that only some blocks own: one sector each.
         {Implementation::tiled, 128, 100, 64, 249856.0, 59392.0},
         {Implementation::tiled, 128, 65, 64, 186368.0, 44032.0},
