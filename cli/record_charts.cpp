@@ -309,9 +309,9 @@ void add_record_points(plot::Roofline& chart, const Validation& validation,
         add_pair(chart, name, comparison, record, dram, std::max(work.dram(), work.compulsory()));
         if (levels == Levels::dram || counters == nullptr) continue;
         if (counters->sm_l2)
-            add_pair(chart, name + " (L2)", comparison, record, counters->sm_l2, work.l2);
+            add_pair(chart, "L2: " + name, comparison, record, counters->sm_l2, work.l2);
         if (counters->shared) {
-            add_pair(chart, name + " (shared)", comparison, record, counters->shared, work.shared);
+            add_pair(chart, "shared: " + name, comparison, record, counters->shared, work.shared);
         }
     }
 }
