@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "hardware/checked.h"
 #include "model/combine.h"
 
 #include "model/matmul_search.h"
+#include "model/matmul_traffic.h"
 #include "model/roofline.h"
 
 namespace ridge::model {
@@ -19,24 +21,41 @@ double pieces(std::int64_t extent, std::int64_t size) {
     return real(ceil_divide(extent, size));
 }
 
-/// The loop and DRAM traffic hide each other but for the ends.
+/// The loop and DRAM traffic hide each other but for the ends; so do tags and banks of L1, and the
+/// pipe and the copies that feed it.
 constexpr Overlap loop_and_dram{4.0};
-/// Blocks start as others end, so the last round costs about half of its missing blocks.
-constexpr double last_round = 0.5;
+constexpr Overlap tags_and_banks{4.0};
+constexpr Overlap pipe_and_feed{4.0};
 /// What the wgmma kernel reckons for a 128 x 256 tile against a 128 x 128 one.
 constexpr double large_tile_cost = 1.9;
-constexpr double warp = 32.0;
-constexpr std::int64_t l2_line = 128;  ///< bytes
+/// Columns of C that the `fill` of a wgmma block stands for.
+constexpr double fill_columns = 256.0;
+constexpr std::int64_t warp = 32;
+constexpr std::int64_t vector_elements = 4;  ///< of fp32, in a load of 16 bytes
 
-/// Shared-memory-like wavefronts of one load of A by a warp on 16 rows: tags pass two per clock,
-/// and rows that are multiples of 128 bytes apart meet in one bank.
-double naive_wavefronts(const Matmul& op) {
-    return op.k % 32 == 0 ? 16.0 : 8.0;
+/// Clocks of one load of A by a warp on 16 rows: tags pass two per clock, and of the rows that
+/// start in one bank one passes per clock.
+Time naive_load(const MatmulSituation& s) {
+    constexpr double rows = 16.0;
+    const double banks = real(warp / std::gcd(s.op.k, warp));
+    const Time clock = units::cycle / s.machine.boost_clock;
+    return combined({rows / 2.0 * clock, std::max(1.0, rows / banks) * clock}, tags_and_banks);
 }
 
+/// How register_tiled loads its operands: a matrix whose rows are no whole vectors by elements.
+struct VectorLoads {
+    bool a, b;
+};
+
+VectorLoads vector_loads(const Matmul& op) {
+    return {op.k % vector_elements == 0, op.n % vector_elements == 0};
+}
+
+/// Loads of both operands by elements need more registers than two blocks have.
 double blocks_per_sm(const Matmul& op, Implementation implementation, const BundledKernel& kernel) {
-    const bool elementwise_b = implementation == Implementation::register_tiled && op.n % 4 != 0;
-    return elementwise_b ? 1.0 : static_cast<double>(kernel.blocks_per_sm);
+    const auto [a, b] = vector_loads(op);
+    const bool elementwise = implementation == Implementation::register_tiled && !a && !b;
+    return elementwise ? 1.0 : static_cast<double>(kernel.blocks_per_sm);
 }
 
 double rounds(const MatmulSituation& s, const BundledKernel& kernel, const Tile& tile) {
@@ -56,11 +75,10 @@ Tile tile_of(const MatmulSituation& s, const BundledKernel& kernel) {
 /// What the limiting pipe needs for one step of one block, at full use.
 Time pipe_step(const MatmulSituation& s, Implementation implementation, const BundledGrid& grid) {
     const double area = real(grid.tile.m) * grid.tile.n;
-    if (implementation == Implementation::naive) {
-        return area / warp * naive_wavefronts(s.op) * units::cycle / s.machine.boost_clock;
-    }
+    const double warps = area / real(warp);
+    if (implementation == Implementation::naive) return warps * naive_load(s);
     if (implementation == Implementation::coalesced) {
-        return area / warp * 2.0 * units::cycle / s.machine.boost_clock;
+        return warps * 2.0 * units::cycle / s.machine.boost_clock;
     }
     return 2.0 * area * grid.tile.k * units::FLOP * real(s.machine.sm_count) / s.peak;
 }
@@ -117,35 +135,63 @@ Time power_time(const MatmulSituation& s, Implementation implementation,
     return executed / FlopRate::from_base(search::make_context(s).power_rate);
 }
 
-/// Steps and stores of all rounds of the busiest slot.
+/// All rounds of the busiest slot, and the first block's start.
 struct Loop {
-    Time fill, latency, pipe, store, total;
+    Time fill, latency, pipe, l2, steps, store, total;
 };
 
-Loop loop_time(const MatmulSituation& s, Implementation implementation, const BundledKernel& kernel,
-               const BundledMatmul& p, const BundledGrid& grid, double miss) {
-    const bool elements_of_a =
-        implementation == Implementation::register_tiled && s.op.k % 4 != 0 && s.op.n % 4 == 0;
-    // The stages of the cluster kernel hide DRAM, unless rows of k straddle two lines each.
-    const bool whole_lines = s.op.k * size_of(s.op.type) % l2_line == 0;
-    const double waiting = kernel.cluster > 1 && whole_lines ? 0.0 : miss;
-    const Time latency =
-        p.step + waiting * p.step_miss + (elements_of_a ? p.step_unaligned : Time{});
+/// Time that the epilogues of the busiest slot store at; zero where that is hidden.
+Time store_time(const MatmulSituation& s, const BundledMatmul& p, const BundledGrid& grid) {
+    if (p.store_per_sm <= BytesPerCycle{}) return Time{};
+    const double block =
+        std::min<double>(grid.tile.m, real(s.op.m)) * std::min<double>(grid.tile.n, real(s.op.n));
+    return grid.busiest * block * real(size_of(s.op.output)) * units::B /
+           (p.store_per_sm * s.machine.tensor_clock);
+}
+
+/// A kernel on more multiprocessors takes longer until the last of them has its first operands.
+Time start_time(const BundledMatmul& p, const BundledGrid& grid) {
+    return std::sqrt(std::min(1.0, grid.units / grid.slots)) * p.start;
+}
+
+/// Blocks in rounds of those that share a multiprocessor; the last round may have fewer.
+Loop block_loop(const MatmulSituation& s, Implementation implementation, const BundledMatmul& p,
+                const BundledGrid& grid, double miss) {
+    // One operand by vectors and one by elements: they are waited for one after the other.
+    const auto [vector_a, vector_b] = vector_loads(s.op);
+    const bool in_turn = implementation == Implementation::register_tiled && vector_a != vector_b;
+    const Time step =
+        p.step + miss * (in_turn ? 2.0 : 1.0) * p.step_miss + (in_turn ? p.step_unaligned : Time{});
     const Time pipe = pipe_step(s, implementation, grid) / p.issue_fraction;
-    Time store{};
-    if (p.store_per_sm > BytesPerCycle{}) {
-        const double block = std::min(real(grid.tile.m) * kernel.cluster, real(s.op.m)) *
-                             std::min<double>(grid.tile.n, real(s.op.n));
-        store = block * real(size_of(s.op.output)) * units::B /
-                (p.store_per_sm * s.machine.tensor_clock);
-    }
-    const double repeats = std::max(1.0, grid.busiest / grid.resident);
+    const double whole = std::floor(grid.busiest / grid.resident);
+    const double rest = grid.busiest - whole * grid.resident;
+    const double rounds = rest > 0.0 ? whole + 1.0 : whole;
+    Time slices = whole * std::max(step, grid.resident * pipe);
+    if (rest > 0.0) slices += std::max(step, rest * pipe);
     Loop loop;
-    loop.fill = repeats * p.fill;
-    loop.latency = std::ceil(grid.busiest / grid.resident) * grid.steps * latency;
+    loop.fill = start_time(p, grid) + rounds * p.fill;
+    loop.latency = rounds * grid.steps * step;
     loop.pipe = grid.busiest * grid.steps * pipe;
-    loop.store = grid.busiest * store;
-    loop.total = loop.fill + std::max(loop.latency, loop.pipe) + loop.store;
+    loop.steps = grid.steps * slices;
+    loop.store = store_time(s, p, grid);
+    loop.total = loop.fill + loop.steps + loop.store;
+    return loop;
+}
+
+/// Persistent clusters: the copy engine runs ahead of the pipe by the stages of the kernel, so that
+/// the pipe waits only where L2 and DRAM together deliver less than it takes.
+Loop cluster_loop(const MatmulSituation& s, const BundledMatmul& p, const BundledGrid& grid,
+                  const Traffic& traffic, Bandwidth dram) {
+    const double tiles = grid.busiest * grid.tile.n / fill_columns;
+    const Bandwidth l2 = real(s.machine.sm_count) * p.feed_per_sm * s.machine.tensor_clock;
+    Loop loop;
+    loop.fill = start_time(p, grid) + traffic.miss * p.cold_fill + tiles * p.fill;
+    loop.pipe =
+        grid.busiest * grid.steps * pipe_step(s, Implementation::wgmma, grid) / p.issue_fraction;
+    loop.l2 = l2 > Bandwidth{} ? cluster_line_bytes(s.op, grid) / l2 : Time{};
+    const Time fed = loop.l2 + Bytes::from_base(traffic.read) / dram;
+    loop.steps = combined({loop.pipe, fed}, pipe_and_feed);
+    loop.total = loop.fill + loop.steps;
     return loop;
 }
 
@@ -161,11 +207,7 @@ BundledGrid bundled_grid(const MatmulSituation& s, Implementation implementation
     grid.slots = std::max(1.0, std::floor(real(s.machine.sm_count) / kernel.cluster));
     grid.resident = blocks_per_sm(s.op, implementation, kernel);
     grid.steps = pieces(s.op.k, std::max(1, grid.tile.k));
-    const double share = grid.units / grid.slots;
-    const double whole = std::ceil(share);
-    const bool persistent = kernel.cluster > 1;
-    grid.busiest =
-        persistent || whole <= grid.resident ? whole : share + last_round * (whole - share);
+    grid.busiest = std::ceil(grid.units / grid.slots);
     return grid;
 }
 
@@ -173,8 +215,9 @@ MatmulTime bundled_matmul_time(const MatmulSituation& s, Implementation implemen
                                const BundledKernel& kernel, const BundledMatmul& p) {
     const BundledGrid grid = bundled_grid(s, implementation, kernel);
     const Traffic traffic = traffic_of(s, kernel, grid, p.drift);
-    const Loop loop = loop_time(s, implementation, kernel, p, grid, traffic.miss);
     const Bandwidth dram = s.parameters.dram_fraction * s.machine.dram_bandwidth;
+    const Loop loop = kernel.cluster > 1 ? cluster_loop(s, p, grid, traffic, dram)
+                                         : block_loop(s, implementation, p, grid, traffic.miss);
     MatmulTime t;
     t.tile = grid.tile;
     t.launch = p.launch + launch_gaps(s.machine, s.launch, 1.0);
@@ -182,7 +225,9 @@ MatmulTime bundled_matmul_time(const MatmulSituation& s, Implementation implemen
     t.pipe = loop.pipe;
     t.latency = loop.latency;
     t.store = loop.store;
-    t.loop = std::max(loop.latency, loop.pipe);
+    t.loop = loop.steps;
+    t.l2 = loop.l2;
+    t.l2_reads = kernel.cluster > 1 ? cluster_line_bytes(s.op, grid) : Bytes{};
     t.power = power_time(s, implementation, kernel);
     t.dram_reads = Bytes::from_base(traffic.read);
     t.dram_writes = Bytes::from_base(traffic.written);

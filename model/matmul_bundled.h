@@ -6,7 +6,8 @@
 // Method (docs/model.md M21, M22): the grid is known exactly, so the busiest multiprocessor's
 // blocks are too. Blocks come in rounds of those that share a multiprocessor; a step along k of
 // such a round takes the latency of the step, or what the pipe needs for all of its blocks,
-// whichever is longer. Operands that L2 loses between groups of tiles are read again.
+// whichever is longer. The persistent clusters of wgmma are fed ahead of time, at the rate of L2
+// and DRAM. Operands that L2 loses between groups of tiles are read again.
 #pragma once
 
 #include "model/matmul_model.h"

@@ -118,12 +118,15 @@ std::optional<BundledMatmul> read_bundled(const Description& gpu, std::string_vi
     if (!section.has("issue_fraction")) return std::nullopt;
     BundledMatmul kernel;
     section.read("launch", kernel.launch);
+    section.read("start", kernel.start);
     section.read("fill", kernel.fill);
+    section.read("cold_fill", kernel.cold_fill);
     section.read("step", kernel.step);
     section.read("step_miss", kernel.step_miss);
     section.read("step_unaligned", kernel.step_unaligned);
     section.read("issue_fraction", kernel.issue_fraction);
     section.read("store_bytes_per_clock", kernel.store_per_sm);
+    section.read("feed_bytes_per_clock", kernel.feed_per_sm);
     section.read("drift", kernel.drift);
     kernel.evidence = section.evidence("issue_fraction");
     return kernel;

@@ -55,12 +55,15 @@ struct MatmulParameters {
 /// One bundled kernel (M21). A step is one slice of the kernel's depth along k.
 struct BundledMatmul {
     Time launch;                  ///< start and drain of the kernel
-    Time fill;                    ///< of one block: prologue and epilogue
+    Time start;                   ///< more of it when all multiprocessors take part
+    Time fill;                    ///< of one round of blocks: prologue and epilogue
+    Time cold_fill;               ///< more of the first when all operands come from DRAM
     Time step;                    ///< latency of a step of a block alone, operands in L2
     Time step_miss;               ///< more of it when the operands come from DRAM
     Time step_unaligned;          ///< more of it when rows of A cannot be read as vectors
     double issue_fraction = 1.0;  ///< of the limiting pipe, multiprocessor full
     BytesPerCycle store_per_sm;   ///< epilogue; zero: hidden or negligible
+    BytesPerCycle feed_per_sm;    ///< operands from L2 by the copy engine; zero: never binds
     double drift = 0.0;           ///< operands read again because blocks drift apart
     Evidence evidence = Evidence::family;
 };

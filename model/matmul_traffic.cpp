@@ -194,6 +194,16 @@ double mean_sectors(std::int64_t bytes, std::int64_t granularity) {
     return real(steps + sector - granularity) / real(sector);
 }
 
+Bytes cluster_line_bytes(const Matmul& op, const BundledGrid& grid) {
+    const Operands o = operands_of(op);
+    const auto lines = [](const Rows& matrix) {
+        const std::int64_t row = matrix.extent * matrix.element;
+        const double straddling = 2.0 - real(std::gcd(row, box)) / real(box);
+        return matrix.rows * real(row) * straddling;
+    };
+    return real(op.batch) * (lines(o.a) * grid.across + lines(o.b) * grid.down) * units::B;
+}
+
 Bytes bundled_l2_bytes(const Matmul& op, Implementation implementation, const BundledGrid& grid,
                        std::int64_t sm_count) {
     return real(op.batch) * bytes_of_one(op, implementation, grid, sm_count) * units::B;

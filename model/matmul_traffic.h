@@ -21,6 +21,10 @@ namespace ridge::model {
 [[nodiscard]] Bytes bundled_l2_bytes(const Matmul& op, Implementation implementation,
                                      const BundledGrid& grid, std::int64_t sm_count);
 
+/// Lines of 128 bytes that L2 reads for the operands of the wgmma kernel, a multicast once: a box
+/// whose rows start at multiples of g bytes touches 2 - g / 128 lines per row on average. (M21)
+[[nodiscard]] Bytes cluster_line_bytes(const Matmul& op, const BundledGrid& grid);
+
 /// Mean sectors of a run of `bytes` whose starts are multiples of `granularity`. (M23)
 [[nodiscard]] double mean_sectors(std::int64_t bytes, std::int64_t granularity);
 

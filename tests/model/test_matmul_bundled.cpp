@@ -58,11 +58,50 @@ TEST_CASE("the wgmma kernel takes the small tile where the large one leaves SMs 
     CHECK(grid.steps == 64.0);
 }
 
-TEST_CASE("element loads of B leave room for one register-tiled block") {
-    CHECK(grid_of(product(512, 512, 64, DataType::fp32), Implementation::register_tiled).resident ==
-          2.0);
-    CHECK(grid_of(product(512, 509, 64, DataType::fp32), Implementation::register_tiled).resident ==
-          1.0);
+TEST_CASE("element loads of both operands leave room for one register-tiled block") {
+    const auto resident = [](std::int64_t n, std::int64_t k) {
+        return grid_of(product(512, n, k, DataType::fp32), Implementation::register_tiled).resident;
+    };
+    CHECK(resident(512, 64) == 2.0);
+    CHECK(resident(509, 64) == 2.0);
+    CHECK(resident(512, 65) == 2.0);
+    CHECK(resident(509, 65) == 1.0);
+}
+
+TEST_CASE("a register-tiled step is longest where one operand is loaded by elements") {
+    // Times of an H200: 132 blocks or fewer, each alone on its multiprocessor.
+    const auto time = [](std::int64_t n, std::int64_t k) {
+        return predicted(product(1001, n, k, DataType::fp32), Implementation::register_tiled)
+            .time.in(units::us);
+    };
+    CHECK(time(700, 400) == Approx(46.1).epsilon(0.04));
+    CHECK(time(1333, 400) == Approx(56.4).epsilon(0.04));
+    CHECK(time(1333, 1023) == Approx(115.9).epsilon(0.04));
+    CHECK(time(2048, 1023) == Approx(133.0).epsilon(0.04));
+}
+
+TEST_CASE("the last round of blocks takes what its blocks take") {
+    // 320 blocks on 132 multiprocessors, two at a time: a full round, then single blocks.
+    const Matmul op = product(2500, 2048, 400, DataType::fp32);
+    const BundledGrid grid = grid_of(op, Implementation::register_tiled);
+    CHECK(grid.busiest == 3.0);
+    CHECK(predicted(op, Implementation::register_tiled).time.in(units::us) ==
+          Approx(126.3).epsilon(0.04));  // of an H200
+}
+
+TEST_CASE("rows that straddle lines slow the copies of wgmma") {
+    const auto time = [](std::int64_t n, std::int64_t k) {
+        return predicted(product(5000, n, k, DataType::bf16), Implementation::wgmma)
+            .time.in(units::us);
+    };
+    CHECK(time(2056, 3000) == Approx(120.2).epsilon(0.12));  // of an H200
+    CHECK(time(2056, 3000) > 1.1 * time(2048, 3008));
+    CHECK(cluster_line_bytes(product(256, 128, 64, DataType::bf16),
+                             grid_of(product(256, 128, 64, DataType::bf16), Implementation::wgmma))
+              .base() == 256.0 * 128.0 + 64.0 * 256.0);
+    CHECK(cluster_line_bytes(product(256, 128, 72, DataType::bf16),
+                             grid_of(product(256, 128, 72, DataType::bf16), Implementation::wgmma))
+              .base() == Approx(256.0 * 144.0 * 1.875 + 72.0 * 256.0));
 }
 
 TEST_CASE("tiles multiply their padding, untiled kernels do not") {
