@@ -91,7 +91,6 @@ MatmulTime assemble(const MatmulSituation& s, const Context& c, const Candidate&
     t.dram_reads = Bytes::from_base(c.read_bytes + repeats);
     t.dram_writes = Bytes::from_base(c.write_bytes);
     t.l2_reads = Bytes::from_base(best.l2_bytes);
-    t.sm_reads = Bytes::from_base(best.sm_bytes);
     t.alignment = c.alignment;
     t.total = t.launch + seconds(best.total + repeat_time(best, c, repeats));
     if (t.split > 1) {

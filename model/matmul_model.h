@@ -66,7 +66,6 @@ struct MatmulTime {
     Bytes dram_reads;
     Bytes dram_writes;
     Bytes l2_reads;  ///< of operands, a multicast once
-    Bytes sm_reads;  ///< the same as the multiprocessors receive them
     Bytes repeats;   ///< part of dram_reads that L2 lost between waves
     Tile tile;
     std::int32_t split = 1;

@@ -46,6 +46,7 @@ void read_section(const Section& section, MatmulParameters& p) {
     section.read("fill", p.fill);
     section.read("cold_fill", p.cold_fill);
     section.read("k_step", p.k_step);
+    section.read("k_step_miss", p.k_step_miss);
     section.read("issue_fraction", p.issue_fraction);
     section.read("feed_elements", p.feed_elements);
     section.read("burst_fraction", p.burst_fraction);
@@ -54,6 +55,7 @@ void read_section(const Section& section, MatmulParameters& p) {
     section.read("dram_fraction", p.dram_fraction);
     section.read("l2_bytes_per_clock", p.l2_per_sm);
     section.read("multicast", p.multicast);
+    section.read("straddle", p.straddle);
     section.read("resident_fraction", p.resident_fraction);
     section.read("resident_sharpness", p.resident_sharpness);
     section.read("store_bytes_per_clock", p.store_per_sm);
@@ -108,6 +110,7 @@ std::optional<MatmulParameters> read_derived(const Description& gpu, std::string
     if (!tensor || !section.has("issue_fraction")) return std::nullopt;
     MatmulParameters p = *tensor;
     p.aligned = {1.0, 1.0, 1.0, 1.0};
+    p.straddle = 0.0;  // kernels of mma.sync, whose copies are of 16 bytes or fewer
     read_section(section, p);
     p.evidence = section.evidence("issue_fraction");
     return p;

@@ -31,6 +31,7 @@ struct MatmulParameters {
     Time fill;                    ///< prologue of one block
     Time cold_fill;               ///< more of it when all operands come from DRAM
     Time k_step;                  ///< latency of 128 bytes of k, over the stages in flight
+    Time k_step_miss;             ///< more of it when all operands come from DRAM
     double issue_fraction = 1.0;  ///< of the peak, main loop of a 128 x 256 tile
     double feed_elements = 0.0;   ///< operand feed of small tiles
     double burst_fraction = 1.0;  ///< of the peak under the power limit, short products
@@ -39,6 +40,7 @@ struct MatmulParameters {
     double dram_fraction = 1.0;
     BytesPerCycle l2_per_sm;
     double multicast = 1.0;  ///< blocks of a cluster that share one operand load
+    double straddle = 0.0;   ///< lines more for a line of a row that starts between lines
     double resident_fraction = 0.66;
     double resident_sharpness = 8.0;
     BytesPerCycle store_per_sm;

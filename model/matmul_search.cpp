@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "model/matmul_work.h"
 
@@ -32,6 +33,12 @@ std::size_t alignment_class(const Matmul& op) {
     if (bytes >= 16) return 0;
     if (bytes >= 8) return 1;
     return bytes >= 4 ? 2 : 3;
+}
+
+/// L2 reads lines of 128 bytes: a row that starts between two costs more (M12).
+double lines_of(std::int64_t row_bytes, double straddle) {
+    constexpr std::int64_t line = 128;
+    return 1.0 + straddle * (1.0 - real(std::gcd(row_bytes, line)) / real(line));
 }
 
 /// DRAM traffic at the start state of L2 (M18).
@@ -95,9 +102,12 @@ Context make_context(const MatmulSituation& s) {
     c.step_elements = 128.0 / c.element;
     c.steps = round_up(c.k / c.step_elements);
     c.quantisation = s.tile ? 1.0 : p.quantisation;
-    const Time gap = s.launch == LaunchMode::kernel ? s.machine.library_gap : Time{};
-    c.second_kernel = std::max(s.machine.kernel_floor, p.second_kernel - gap).base();
+    c.second_kernel = std::max(s.machine.kernel_floor, p.second_kernel).base();
+    const bool b_by_columns = s.op.b_layout == Layout::column_major;
+    c.a_lines = lines_of(s.op.k * size_of(s.op.type), p.straddle);
+    c.b_lines = lines_of((b_by_columns ? s.op.k : s.op.n) * size_of(s.op.type), p.straddle);
     set_traffic(s, c);
+    c.k_step = (p.k_step + c.cold_share * p.k_step_miss).base();
     set_rates(s, c);
     return c;
 }
@@ -121,10 +131,11 @@ Candidate evaluate(const MatmulParameters& p, const Context& c, Tile tile, doubl
     t.cold_fill = p.cold_fill.base() * c.cold_share;
     const double fed = 1.0 + p.feed_elements * (tile_m + tile_n) / area;
     t.pipe = blocks * block_flop * std::max(fed / c.issue_rate, 1.0 / c.peak_rate);
-    t.latency = blocks * steps * p.k_step.base();
+    t.latency = blocks * steps * c.k_step;
     const double multicast = area >= smallest_cluster_tile && tiles > 1.0 ? p.multicast : 1.0;
-    t.sm_bytes = std::max(c.a_bytes + c.b_bytes, tiles * (rows + columns) * c.k * c.element);
-    t.l2_bytes = std::max(c.a_bytes + c.b_bytes, t.sm_bytes / multicast);
+    t.l2_bytes =
+        std::max(c.a_bytes * c.a_lines + c.b_bytes * c.b_lines,
+                 tiles * (rows * c.a_lines + columns * c.b_lines) * c.k * c.element / multicast);
     t.l2 = t.l2_bytes / c.l2_rate;
     t.dram_read = c.read_bytes / c.dram_rate;
     t.dram = (c.read_bytes + c.write_bytes) / c.dram_rate;
@@ -147,7 +158,7 @@ Candidate evaluate_vector(const MatmulParameters& p, const Context& c) {
     t.split = 1.0;
     t.dram_read = c.read_bytes / c.dram_rate;
     t.dram = (c.read_bytes + c.write_bytes) / c.dram_rate;
-    t.l2_bytes = t.sm_bytes = c.a_bytes + c.b_bytes;
+    t.l2_bytes = c.a_bytes + c.b_bytes;
     t.l2 = c.b_bytes / (std::min(c.sms, blocks) * p.gemv_per_sm.base());
     t.loop = t.total = std::max(t.dram, t.l2);
     return t;
@@ -176,8 +187,9 @@ double repeated_bytes(const MatmulSituation& s, const Context& c, Tile tile) {
     const double in_column = lost_share(s, b_block + a + c_block * down / rows);
     const double along_n = a_repeats * in_window + b_repeats * in_row;
     const double along_m = b_repeats * in_window + a_repeats * in_column;
-    const double apart_n = library_drift * in_row * (1.0 - 1.0 / groups);
-    const double apart_m = library_drift * in_column * (1.0 - 1.0 / windows);
+    const double drift = library_drift * (1.0 - 1.0 / (groups * windows));
+    const double apart_n = drift * in_row;
+    const double apart_m = drift * in_column;
     return c.batch *
            std::min(along_n + apart_n * (a + b + along_n), along_m + apart_m * (a + b + along_m));
 }

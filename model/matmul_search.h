@@ -12,7 +12,8 @@ struct Context {
     double element, result;  ///< bytes of A and B, and of C
     double a_bytes, b_bytes, c_bytes;
     double read_bytes, write_bytes;
-    double cold_share;  ///< share of A and B that comes from DRAM
+    double cold_share;        ///< share of A and B that comes from DRAM
+    double a_lines, b_lines;  ///< what L2 reads of A and B over their bytes, at least 1
     double sms;
     double step_elements, steps;  ///< elements of k in 128 bytes; steps along k
     double issue_rate;            ///< of one multiprocessor, 128 x 256 tile, alignment included
@@ -20,6 +21,7 @@ struct Context {
     double power_rate;            ///< of the GPU
     double l2_rate, dram_rate;    ///< of the GPU
     double store_rate;            ///< of one multiprocessor
+    double k_step;                ///< latency of a step, DRAM included
     double second_kernel;
     double alignment;
     double quantisation;
@@ -29,7 +31,7 @@ struct Context {
 struct Candidate {
     double total;
     double fill, pipe, power, latency, l2, store, dram, dram_read, reduction;
-    double loop, l2_bytes, sm_bytes, cold_fill;  ///< sm_bytes: a multicast counts per receiver
+    double loop, l2_bytes, cold_fill;  ///< l2_bytes: lines of the operands, a multicast once
     Tile tile;
     double split;
 };

@@ -12,6 +12,10 @@ constexpr std::array wgmma_tiles{Tile{8, 128, 64},   Tile{16, 64, 64},   Tile{32
                                  Tile{128, 128, 64}, Tile{192, 128, 64}, Tile{128, 256, 64}};
 constexpr std::array mma_tiles{Tile{64, 64, 32},   Tile{64, 128, 32},  Tile{128, 64, 32},
                                Tile{128, 128, 32}, Tile{128, 256, 32}, Tile{256, 128, 32}};
+// Rows that are no multiples of 16 bytes have kernels of small tiles as well.
+constexpr std::array fallback_tiles{Tile{32, 32, 32},   Tile{32, 64, 32},   Tile{64, 32, 32},
+                                    Tile{64, 64, 32},   Tile{64, 128, 32},  Tile{128, 64, 32},
+                                    Tile{128, 128, 32}, Tile{128, 256, 32}, Tile{256, 128, 32}};
 constexpr std::array fma_tiles{Tile{32, 32, 8},  Tile{64, 32, 8}, Tile{32, 128, 8},
                                Tile{128, 32, 8}, Tile{64, 64, 8}, Tile{128, 64, 8},
                                Tile{128, 128, 8}};
@@ -23,7 +27,8 @@ constexpr std::int32_t last_wgmma = 110;  // 12.x has mma.sync alone
 
 std::span<const Tile> library_tiles(MatmulPipe pipe, std::int32_t compute_capability) {
     if (pipe == MatmulPipe::vector) return fma_tiles;
-    if (falls_back(pipe) || pipe == MatmulPipe::tf32) return mma_tiles;
+    if (falls_back(pipe)) return fallback_tiles;
+    if (pipe == MatmulPipe::tf32) return mma_tiles;
     const bool fine = compute_capability >= first_wgmma && compute_capability <= last_wgmma;
     return fine ? std::span<const Tile>(wgmma_tiles) : std::span<const Tile>(mma_tiles);
 }

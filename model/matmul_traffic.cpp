@@ -194,6 +194,29 @@ double mean_sectors(std::int64_t bytes, std::int64_t granularity) {
     return real(steps + sector - granularity) / real(sector);
 }
 
+Bytes library_l2_bytes(const Matmul& op, const Tile& tile, std::int32_t split, bool boxes) {
+    const Operands o = operands_of(op);
+    const double down = real(ceil_divide(op.m, tile.m));
+    const double across = real(ceil_divide(op.n, tile.n));
+    // Partial sums in fp32 are written once and read once more by the kernel that adds them.
+    const double sums = split > 1 ? 8.0 * split * real(op.m) * real(op.n) : 0.0;
+    const double stored = in_runs(o.c, tile.n) + sums;
+    if (!boxes) {
+        const double loaded = through_l1(o.a) * across + in_runs(o.b, tile.n) * down;
+        return real(op.batch) * (loaded + stored) * units::B;
+    }
+    const std::int64_t box_elements = box / o.a.element;
+    const double steps = real(ceil_divide(op.k, box_elements));
+    const double rows = down * tile.m;
+    const double columns = across * tile.n;
+    const bool column_major = op.b_layout == Layout::column_major;
+    const double b_rows = column_major ? columns : steps * real(box_elements);
+    const double b_boxes = column_major ? steps : columns / real(box_elements);
+    const double a = in_boxes({rows, o.a.extent, o.a.element}, steps, Delivery::multicast);
+    const double b = in_boxes({b_rows, o.b.extent, o.b.element}, b_boxes, Delivery::multicast);
+    return real(op.batch) * (a * across + b * down + stored) * units::B;
+}
+
 Bytes cluster_line_bytes(const Matmul& op, const BundledGrid& grid) {
     const Operands o = operands_of(op);
     const auto lines = [](const Rows& matrix) {

@@ -21,6 +21,11 @@ namespace ridge::model {
 [[nodiscard]] Bytes bundled_l2_bytes(const Matmul& op, Implementation implementation,
                                      const BundledGrid& grid, std::int64_t sm_count);
 
+/// Loaded and stored by a library kernel of such tiles, partial sums and their reduction included.
+/// `boxes`: operands come through the copy engine, in whole boxes of 128 bytes; else in runs.
+[[nodiscard]] Bytes library_l2_bytes(const Matmul& op, const Tile& tile, std::int32_t split,
+                                     bool boxes);
+
 /// Lines of 128 bytes that L2 reads for the operands of the wgmma kernel, a multicast once: a box
 /// whose rows start at multiples of g bytes touches 2 - g / 128 lines per row on average. (M21)
 [[nodiscard]] Bytes cluster_line_bytes(const Matmul& op, const BundledGrid& grid);

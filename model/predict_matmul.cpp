@@ -146,10 +146,18 @@ void apply_time(Prediction& p, const MatmulSituation& s, const MatmulTime& t) {
     set_notes(p, s.op, s, t);
 }
 
+/// Kernels of Hopper and later fetch operands in boxes, where rows start at multiples of 16 bytes.
+bool by_copy_engine(const MatmulSituation& s) {
+    constexpr std::int32_t first = 90;
+    return s.machine.compute_capability >= first &&
+           (s.pipe == MatmulPipe::tensor || s.pipe == MatmulPipe::eight_bit) &&
+           matmul_alignment(s.op) >= 16;
+}
+
 void apply_library(Prediction& p, const MatmulSituation& s) {
     const MatmulTime t = library_matmul_time(s);
     apply_time(p, s, t);
-    p.work.l2 = t.sm_reads + p.work.compulsory_write * (t.split > 1 ? 3.0 : 1.0);
+    p.work.l2 = library_l2_bytes(s.op, t.tile, t.split, by_copy_engine(s));
     p.tiling = matmul_tiling(s.op, t.tile, s.machine.sm_count, 1, t.split);
     const Flop executed = library_executed_flop(s.op, t.tile);
     (s.pipe == MatmulPipe::vector ? p.executed_fma : p.executed_tensor) = executed;

@@ -74,13 +74,18 @@ FreeParameter in_set(const std::string& section, MatmulPipe pipe, const std::str
     return parameter;
 }
 
-std::vector<FreeParameter> library_parameters(const std::string& section, MatmulPipe pipe) {
+std::vector<FreeParameter> library_parameters(const Machine& machine, const std::string& section,
+                                              MatmulPipe pipe) {
     using P = MatmulParameters;
     std::vector<FreeParameter> free{in_set(section, pipe, "fill", &P::fill),
                                     in_set(section, pipe, "k_step", &P::k_step),
                                     in_set(section, pipe, "issue_fraction", &P::issue_fraction),
                                     in_set(section, pipe, "second_kernel", &P::second_kernel)};
     // Elsewhere the records hardly tell the feed from the rate.
+    if (pipe == MatmulPipe::vector) {
+        FreeParameter miss = in_set(section, pipe, "k_step_miss", &P::k_step_miss);
+        if (miss.read(machine) > 0.0) free.push_back(std::move(miss));
+    }
     if (pipe == MatmulPipe::align_4) {
         free.push_back(in_set(section, pipe, "feed_elements", &P::feed_elements));
     }
@@ -117,7 +122,7 @@ std::vector<FreeParameter> free_parameters(const FitProblem& problem, const std:
     if (const auto kernel = model::bundled_kernel(first.execution.implementation)) {
         return bundled_parameters(machine, section, *kernel);
     }
-    return library_parameters(section,
+    return library_parameters(machine, section,
                               library_set(std::get<model::Matmul>(first.operation))->second);
 }
 
