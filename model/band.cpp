@@ -115,11 +115,13 @@ constexpr std::array<BandRow, 79> rows{{
     {BandClass::matmul_fp8_pipe, -0.068, 0.086, 0.06, library_fp8},
     {BandClass::matmul_fp8_power, -0.053, 0.071, 0.06, library_fp8},
     {BandClass::matmul_fp8_quantise, -0.037, 0.037, 0.06, library_fp8},
-    {BandClass::matmul_fma, -0.062, 0.140, 0.15, library_fma},
-    {BandClass::matmul_tf32, -0.215, 0.370, 0.10, records_h200},
-    {BandClass::matmul_misaligned, -0.138, 0.215, 0.10, records_h200},
-    {BandClass::matmul_bundled, -0.080, 0.075, 0.15, records_h200},
-    {BandClass::matmul_bundled_vector, -0.080, 0.120, 0.15, records_h200},
+    {BandClass::matmul_fma, -0.080, 0.140, 0.15, library_fma},
+    {BandClass::matmul_tf32, -0.190, 0.170, 0.10, records_h200},
+    {BandClass::matmul_misaligned, -0.130, 0.200, 0.10, records_h200},
+    {BandClass::matmul_elements, -0.075, 0.095, 0.15, records_h200},
+    {BandClass::matmul_tiles, -0.042, 0.055, 0.15, records_h200},
+    {BandClass::matmul_mma, -0.048, 0.045, 0.15, records_h200},
+    {BandClass::matmul_wgmma, -0.065, 0.076, 0.15, records_h200},
 }};
 // clang-format on
 

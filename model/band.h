@@ -98,8 +98,10 @@ enum class BandClass : std::uint8_t {
     matmul_fma,
     matmul_tf32,
     matmul_misaligned,
-    matmul_bundled,
-    matmul_bundled_vector
+    matmul_elements,  // bundled: naive, coalesced
+    matmul_tiles,     // tiled, register_tiled
+    matmul_mma,
+    matmul_wgmma
 };
 
 /// Quantiles of ln(measured / predicted) of one class, and their origin.

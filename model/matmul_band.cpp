@@ -62,6 +62,20 @@ BandClass matmul_band(const MatmulSituation& s, MatmulRegime regime) {
                      regime);
 }
 
+BandClass bundled_band(Implementation implementation) {
+    switch (implementation) {
+        case Implementation::naive:
+        case Implementation::coalesced:
+            return BandClass::matmul_elements;
+        case Implementation::mma:
+            return BandClass::matmul_mma;
+        case Implementation::wgmma:
+            return BandClass::matmul_wgmma;
+        default:
+            return BandClass::matmul_tiles;
+    }
+}
+
 Validity matmul_validity(const MatmulSituation& s) {
     const bool measured = s.op.batch == 1 && s.l2 == L2State::warm &&
                           measured_shape(s.op, s.pipe) && measured_family(s.machine, s.pipe);

@@ -14,6 +14,9 @@ namespace ridge::model {
 
 [[nodiscard]] BandClass matmul_band(const MatmulSituation& situation, MatmulRegime regime);
 
+/// The class of a bundled kernel's residuals.
+[[nodiscard]] BandClass bundled_band(Implementation implementation);
+
 /// Extrapolated: batched or cold products, other types, extents beyond the measured ones, and GPUs
 /// whose family borrows its parameters from another.
 [[nodiscard]] Validity matmul_validity(const MatmulSituation& situation);

@@ -20,6 +20,8 @@ Time seconds(double value) {
 constexpr double longest_split = 48.0;
 /// Splits along k are tried that fill one, two and three waves.
 constexpr int split_waves = 3;
+/// Times closer than this count as equal.
+constexpr double tie = 1.005;
 
 /// The fixed time of one kernel of the library (M20). The fit is to replayed graphs; a profiler's
 /// duration lacks the gap, a plain call in a stream adds its submission (B8), and one from an eager
@@ -40,12 +42,20 @@ Time launch_time(const MatmulSituation& s) {
     return s.machine.matmul.stream_launch.value_or(plain);
 }
 
+/// Of candidates within `limit` of time, the one that reads less.
+bool is_better(const Candidate& candidate, const Candidate& best, double limit) {
+    if (best.total > limit) return candidate.total <= limit;
+    return candidate.total <= limit && candidate.edges < best.edges;
+}
+
 Candidate fastest(const MatmulSituation& s, const Context& c) {
     Candidate best{};
     best.total = std::numeric_limits<double>::infinity();
+    double shortest = best.total;
     const bool splits = s.parameters.second_kernel > Time{};
     const double longest = splits ? std::min(longest_split, c.steps) : 1.0;
-    for (const Tile tile : library_tiles(s.pipe, s.machine.compute_capability)) {
+    for (const Tile tile :
+         library_tiles(s.pipe, size_of(s.op.type), s.machine.compute_capability)) {
         const double tiles = c.batch * round_up(c.m / tile.m) * round_up(c.n / tile.n);
         double previous = 0.0;
         for (int waves = 0; waves <= split_waves; ++waves) {
@@ -54,7 +64,8 @@ Candidate fastest(const MatmulSituation& s, const Context& c) {
             if (split == previous) continue;
             previous = split;
             const Candidate candidate = search::evaluate(s.parameters, c, tile, split);
-            if (candidate.total < best.total) best = candidate;
+            shortest = std::min(shortest, candidate.total);
+            if (is_better(candidate, best, tie * shortest)) best = candidate;
         }
     }
     if (s.op.m == 1 && s.op.batch == 1 && s.parameters.gemv_per_sm > Bandwidth{}) {

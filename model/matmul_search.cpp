@@ -127,6 +127,7 @@ Candidate evaluate(const MatmulParameters& p, const Context& c, Tile tile, doubl
     Candidate t{};
     t.tile = tile;
     t.split = split;
+    t.edges = tiles * (tile_m + tile_n);
     t.fill = p.fill.base() * blocks;
     t.cold_fill = p.cold_fill.base() * c.cold_share;
     const double fed = 1.0 + p.feed_elements * (tile_m + tile_n) / area;

@@ -6,12 +6,15 @@ namespace ridge::model {
 namespace {
 
 // Depth along k is 128 bytes of a 16-bit type on tensor cores, 8 elements in FMA kernels.
-constexpr std::array wgmma_tiles{Tile{8, 128, 64},   Tile{16, 64, 64},   Tile{32, 64, 64},
-                                 Tile{48, 128, 64},  Tile{64, 64, 64},   Tile{64, 128, 64},
-                                 Tile{96, 128, 64},  Tile{128, 64, 64},  Tile{64, 256, 64},
-                                 Tile{128, 128, 64}, Tile{192, 128, 64}, Tile{128, 256, 64}};
+constexpr std::array wgmma_tiles{Tile{8, 64, 64},    Tile{8, 128, 64},   Tile{16, 64, 64},
+                                 Tile{32, 64, 64},   Tile{48, 128, 64},  Tile{64, 64, 64},
+                                 Tile{64, 128, 64},  Tile{96, 128, 64},  Tile{128, 64, 64},
+                                 Tile{64, 256, 64},  Tile{128, 128, 64}, Tile{192, 128, 64},
+                                 Tile{128, 256, 64}, Tile{192, 192, 64}, Tile{128, 320, 64}};
 constexpr std::array mma_tiles{Tile{64, 64, 32},   Tile{64, 128, 32},  Tile{128, 64, 32},
                                Tile{128, 128, 32}, Tile{128, 256, 32}, Tile{256, 128, 32}};
+// Accumulators of 8 bytes leave registers for small tiles alone.
+constexpr std::array double_tiles{Tile{64, 64, 16}, Tile{64, 128, 16}, Tile{128, 64, 16}};
 // Rows that are no multiples of 16 bytes have kernels of small tiles as well.
 constexpr std::array fallback_tiles{Tile{32, 32, 32},   Tile{32, 64, 32},   Tile{64, 32, 32},
                                     Tile{64, 64, 32},   Tile{64, 128, 32},  Tile{128, 64, 32},
@@ -20,13 +23,16 @@ constexpr std::array fma_tiles{Tile{32, 32, 8},  Tile{64, 32, 8}, Tile{32, 128, 
                                Tile{128, 32, 8}, Tile{64, 64, 8}, Tile{128, 64, 8},
                                Tile{128, 128, 8}};
 
+constexpr std::int64_t double_bytes = 8;
 constexpr std::int32_t first_wgmma = 90;
 constexpr std::int32_t last_wgmma = 110;  // 12.x has mma.sync alone
 
 }  // namespace
 
-std::span<const Tile> library_tiles(MatmulPipe pipe, std::int32_t compute_capability) {
+std::span<const Tile> library_tiles(MatmulPipe pipe, std::int64_t element,
+                                    std::int32_t compute_capability) {
     if (pipe == MatmulPipe::vector) return fma_tiles;
+    if (element == double_bytes) return double_tiles;
     if (falls_back(pipe)) return fallback_tiles;
     if (pipe == MatmulPipe::tf32) return mma_tiles;
     const bool fine = compute_capability >= first_wgmma && compute_capability <= last_wgmma;

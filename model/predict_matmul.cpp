@@ -177,10 +177,8 @@ void apply_bundled(Prediction& p, const MatmulSituation& s, Implementation imple
     p.tiling = matmul_tiling(s.op, t.tile, s.machine.sm_count, kernel.blocks_per_sm, t.split);
     const Flop executed = bundled_executed_flop(s, implementation, kernel);
     (s.pipe == MatmulPipe::vector ? p.executed_fma : p.executed_tensor) = executed;
-    const BandClass band =
-        s.pipe == MatmulPipe::vector ? BandClass::matmul_bundled_vector : BandClass::matmul_bundled;
     const bool own = parameters.evidence == Evidence::own;
-    apply_band(p, band, confidence_of(parameters.evidence),
+    apply_band(p, bundled_band(implementation), confidence_of(parameters.evidence),
                own ? Validity::validated : Validity::extrapolated);
     if (!own) p.note(NoteCode::estimated_kernel);
     settle_limiter(p);
