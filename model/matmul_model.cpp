@@ -21,7 +21,7 @@ constexpr double longest_split = 48.0;
 /// Splits along k are tried that fill one, two and three waves.
 constexpr int split_waves = 3;
 /// Times closer than this count as equal.
-constexpr double tie = 1.005;
+constexpr double tie = 1.001;
 
 /// The fixed time of one kernel of the library (M20). The fit is to replayed graphs; a profiler's
 /// duration lacks the gap, a plain call in a stream adds its submission (B8), and one from an eager

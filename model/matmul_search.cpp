@@ -35,10 +35,16 @@ std::size_t alignment_class(const Matmul& op) {
     return bytes >= 4 ? 2 : 3;
 }
 
-/// L2 reads lines of 128 bytes: a row that starts between two costs more (M12).
+/// What L2 reads of a row over its bytes: a box of 128 bytes that starts between two lines needs
+/// both (M12).
 double lines_of(std::int64_t row_bytes, double straddle) {
     constexpr std::int64_t line = 128;
-    return 1.0 + straddle * (1.0 - real(std::gcd(row_bytes, line)) / real(line));
+    const double beside = real(line - std::gcd(row_bytes, line));
+    const double rest = real(row_bytes % line);
+    const double whole = real(row_bytes / line);
+    const double last = rest > 0.0 ? std::max(0.0, rest + beside - real(line)) : 0.0;
+    const double boxes = round_up(real(row_bytes) / real(line));
+    return 1.0 + straddle * (whole * beside + last) / (boxes * real(line));
 }
 
 /// DRAM traffic at the start state of L2 (M18).
