@@ -194,11 +194,12 @@ double repeated_bytes(const MatmulSituation& s, const Context& c, Tile tile) {
     const double in_column = lost_share(s, b_block + a + c_block * down / rows);
     const double along_n = a_repeats * in_window + b_repeats * in_row;
     const double along_m = b_repeats * in_window + a_repeats * in_column;
+    // Operands of one block at a time have nobody to drift apart from.
+    const double shared = a * (1.0 - 1.0 / columns) + b * (1.0 - 1.0 / rows);
     const double drift = library_drift * (1.0 - 1.0 / (groups * windows));
-    const double apart_n = drift * in_row;
-    const double apart_m = drift * in_column;
-    return c.batch *
-           std::min(along_n + apart_n * (a + b + along_n), along_m + apart_m * (a + b + along_m));
+    const double n_first = along_n + drift * in_row * (shared + along_n);
+    const double m_first = along_m + drift * in_column * (shared + along_m);
+    return c.batch * std::min(n_first, m_first);
 }
 
 }  // namespace ridge::model::search
