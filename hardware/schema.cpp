@@ -373,6 +373,7 @@ constexpr auto fields = std::to_array<Field>({
     {"model.matmul.align_4.multicast", ValueKind::number, dimensionless, optional, "fitted: 16-bit product with rows at multiples of 4 or 8 bytes: blocks of a cluster that share one load of an operand"},
     {"model.matmul.align_2.fill", ValueKind::quantity, Time::dimension, optional, "fitted: 16-bit product with rows at multiples of 2 bytes: prologue of one block"},
     {"model.matmul.align_2.k_step", ValueKind::quantity, Time::dimension, optional, "fitted: 16-bit product with rows at multiples of 2 bytes: latency of 128 bytes of k in one block, over the stages in flight"},
+    {"model.matmul.align_2.k_step_miss", ValueKind::quantity, Time::dimension, optional, "fitted: 16-bit product with rows at multiples of 2 bytes: what that takes longer when the operands come from DRAM"},
     {"model.matmul.align_2.issue_fraction", ValueKind::number, dimensionless, optional, "fitted: 16-bit product with rows at multiples of 2 bytes: share of the peak that the main loop of a 128 x 256 tile issues"},
     {"model.matmul.align_2.feed_elements", ValueKind::number, dimensionless, optional, "fitted: 16-bit product with rows at multiples of 2 bytes: operand feed: the issue rate of a tile goes as 1 / (1 + feed (1/rows + 1/columns))"},
     {"model.matmul.align_2.burst_fraction", ValueKind::number, dimensionless, optional, "fitted: 16-bit product with rows at multiples of 2 bytes: share of the peak under the power limit, short products"},

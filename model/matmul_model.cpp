@@ -68,6 +68,7 @@ Candidate fastest(const MatmulSituation& s, const Context& c) {
             if (is_better(candidate, best, tie * shortest)) best = candidate;
         }
     }
+    best.total = shortest;  // a faster GPU must not be slower for the sake of a tie
     if (s.op.m == 1 && s.op.batch == 1 && s.parameters.gemv_per_sm > Bandwidth{}) {
         const Candidate vector = search::evaluate_vector(s.parameters, c);
         if (vector.total < best.total) best = vector;

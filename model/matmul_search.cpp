@@ -25,7 +25,7 @@ constexpr double smallest_cluster_tile = 64.0 * 128.0;
 /// share less of it than successive kernels do. Read off counters of an H200.
 constexpr double shared_fraction = 0.55;
 /// Operands that a library's blocks read again because they drift apart; likewise.
-constexpr double library_drift = 0.3;
+constexpr double library_drift = 0.35;
 
 /// Position in `MatmulParameters::aligned`: rows at 16, 8, 4, 2 bytes. A single column has no rows.
 std::size_t alignment_class(const Matmul& op) {

@@ -81,10 +81,8 @@ std::vector<FreeParameter> library_parameters(const Machine& machine, const std:
                                     in_set(section, pipe, "k_step", &P::k_step),
                                     in_set(section, pipe, "issue_fraction", &P::issue_fraction),
                                     in_set(section, pipe, "second_kernel", &P::second_kernel)};
-    if (pipe == MatmulPipe::vector) {
-        FreeParameter miss = in_set(section, pipe, "k_step_miss", &P::k_step_miss);
-        if (miss.read(machine) > 0.0) free.push_back(std::move(miss));
-    }
+    FreeParameter miss = in_set(section, pipe, "k_step_miss", &P::k_step_miss);
+    if (miss.read(machine) > 0.0) free.push_back(std::move(miss));
     if (model::falls_back(pipe)) {
         free.push_back(in_set(section, pipe, "store_bytes_per_clock", &P::store_per_sm));
     }

@@ -167,6 +167,35 @@ TEST_CASE("L2 traffic of ragged tiles is what an H200 counted") {
     }
 }
 
+TEST_CASE("L2 traffic of library kernels follows from their tiles") {
+    struct Counted {
+        std::int64_t m, n, k;
+        DataType type;
+        Tile tile;  // of the kernel that cuBLASLt took on an H200
+        double loaded, stored;
+    };
+    constexpr Counted runs[] = {
+        {2048, 2048, 2048, DataType::bf16, {128, 256, 64}, 201326592.0, 8388608.0},
+        {16384, 16384, 16384, DataType::bf16, {192, 192, 64}, 93063449600.0, 537103360.0},
+        {1, 14336, 4096, DataType::bf16, {8, 64, 64}, 132122048.0, 30144.0},
+        {1000, 1000, 1000, DataType::bf16, {128, 64, 64}, 61467648.0, 2256000.0},
+        {5000, 5000, 5000, DataType::bf16, {152, 256, 64}, 3190176256.0, 56336896.0},
+        {2048, 2048, 2048, DataType::fp64, {128, 64, 16}, 1610612736.0, 33554432.0},
+    };
+    for (const Counted& run : runs) {
+        INFO(run.m << " " << run.n << " " << run.k);
+        const bool boxes = run.type == DataType::bf16;
+        const Matmul op = product(run.m, run.n, run.k, run.type);
+        CHECK(library_l2_bytes(op, run.tile, 1, boxes).base() ==
+              Approx(run.loaded + run.stored).epsilon(0.03));
+    }
+    // Two parts of k: each writes and reads a partial sum of 4 bytes per element besides C.
+    const Matmul split = product(1024, 1024, 1024, DataType::bf16);
+    const double more = library_l2_bytes(split, {128, 128, 64}, 2, true).base() -
+                        library_l2_bytes(split, {128, 128, 64}, 1, true).base();
+    CHECK(more == 2.0 * 8.0 * 1024.0 * 1024.0);
+}
+
 TEST_CASE("operands that miss L2 cost more, and nothing is faster than the roofline") {
     for (const Implementation kernel : vector_kernels) {
         const Matmul op = product(700, 300, 500, DataType::fp32);

@@ -167,6 +167,27 @@ TEST_CASE("odd extents fall off an alignment cliff, on Hopper far deeper than on
                 NoteCode::alignment_cliff));
 }
 
+TEST_CASE("rows that start between lines of L2 take longer on Hopper") {
+    const auto time = [](std::int64_t size) {
+        const Matmul op{.m = size, .n = size, .k = size};
+        return predicted(op, "h200-sxm", {.launch = LaunchMode::kernel}).time;
+    };
+    CHECK(time(1000) > 1.2 * time(1024));
+    CHECK(time(1000).in(us) == Approx(7.4).epsilon(0.12));  // of an H200
+    // A row shorter than a line that starts at its own multiples stays within one.
+    const Matmul narrow{.m = 4096, .n = 32, .k = 4096};
+    const Matmul wide{.m = 4096, .n = 64, .k = 4096};
+    CHECK(predicted(narrow, "h200-sxm").time <= predicted(wide, "h200-sxm").time);
+}
+
+TEST_CASE("blocks of fp64 have tiles that their accumulators leave room for") {
+    const Matmul op{
+        .m = 4096, .n = 4096, .k = 4096, .type = DataType::fp64, .output = DataType::fp64};
+    const Prediction p = predicted(op, "h200-sxm");
+    REQUIRE(p.tiling.has_value());
+    CHECK(p.tiling->tile.m * p.tiling->tile.n <= 128 * 64);
+}
+
 TEST_CASE("an fp8 product in a graph quantises its input first; the kernel alone does not") {
     const Matmul op{.m = 64, .n = 4096, .k = 4096, .type = DataType::fp8};
     const auto graph = predicted(op, "h200-sxm", {.launch = LaunchMode::graph});
