@@ -16,7 +16,6 @@ double square(double x) {
     return x * x;
 }
 
-constexpr std::int64_t double_bytes = 8;
 /// The tile whose issue rate `issue_fraction` states.
 constexpr double reference_feed = 1.0 / 128.0 + 1.0 / 256.0;
 /// Tiles below this many elements are not launched in clusters that share operand loads.
@@ -78,7 +77,7 @@ void set_rates(const MatmulSituation& s, Context& c) {
     const double nominal = 2.0 * c.batch * c.m * c.n * c.k / peak;
     const double fall = p.droop > Time{} ? 1.0 + nominal / p.droop.base() : 1.0;
     c.power_rate = peak * (p.sustained_fraction + (p.burst_fraction - p.sustained_fraction) / fall);
-    if (size_of(s.op.type) == double_bytes) c.power_rate = peak;  // a pipe of little power
+    if (s.op.type == DataType::fp64) c.power_rate = peak;  // a pipe of little power
 }
 
 }  // namespace

@@ -78,9 +78,9 @@ double in_boxes(const Rows& matrix, double rows, double columns, Delivery delive
 
 /// The same in clusters of two blocks, side by side or one below the other: half of the operands
 /// come as a multicast.
-double in_pairs(const Rows& matrix, double columns) {
-    return (in_boxes(matrix, columns, Delivery::own) +
-            in_boxes(matrix, columns, Delivery::multicast)) /
+double in_pairs(const Rows& matrix, double rows, double columns) {
+    return (in_boxes(matrix, rows, columns, Delivery::own) +
+            in_boxes(matrix, rows, columns, Delivery::multicast)) /
            2.0;
 }
 
@@ -220,8 +220,8 @@ Bytes library_l2_bytes(const Matmul& op, const Tile& tile, std::int32_t split, b
     const bool column_major = op.b_layout == Layout::column_major;
     const double b_rows = column_major ? columns : steps * real(box_elements);
     const double b_boxes = column_major ? steps : columns / real(box_elements);
-    const double a = in_pairs({rows, o.a.extent, o.a.element}, steps);
-    const double b = in_pairs({b_rows, o.b.extent, o.b.element}, b_boxes);
+    const double a = in_pairs(o.a, rows, steps);
+    const double b = in_pairs(o.b, b_rows, b_boxes);
     return real(op.batch) * (a * across + b * down + stored) * units::B;
 }
 
