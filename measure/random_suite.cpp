@@ -205,7 +205,7 @@ Text prefill(Random& random, std::int32_t capability) {
     const std::int64_t head_dim = random.one_in(2) ? 64 : 128;
     const std::int64_t causal = random.below(2);
     const std::int64_t group = heads >= 8 && random.one_in(2) ? 4 * random.power_of_two(2) : 1;
-    const double tokens = static_cast<double>(seq);
+    const auto tokens = static_cast<double>(seq);
     if (4.0 * static_cast<double>(batch * heads * head_dim) * tokens * tokens > most_flop) {
         return std::nullopt;
     }

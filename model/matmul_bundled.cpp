@@ -59,8 +59,8 @@ double blocks_per_sm(const Matmul& op, Implementation implementation, const Bund
 }
 
 double rounds(const MatmulSituation& s, const BundledKernel& kernel, const Tile& tile) {
-    const double units =
-        real(s.op.batch) * pieces(s.op.m, tile.m * kernel.cluster) * pieces(s.op.n, tile.n);
+    const double units = real(s.op.batch) * pieces(s.op.m, std::int64_t{tile.m} * kernel.cluster) *
+                         pieces(s.op.n, tile.n);
     return std::ceil(units / std::floor(real(s.machine.sm_count) / kernel.cluster));
 }
 
@@ -201,7 +201,7 @@ BundledGrid bundled_grid(const MatmulSituation& s, Implementation implementation
                          const BundledKernel& kernel) {
     BundledGrid grid;
     grid.tile = tile_of(s, kernel);
-    grid.down = pieces(s.op.m, grid.tile.m * kernel.cluster);
+    grid.down = pieces(s.op.m, std::int64_t{grid.tile.m} * kernel.cluster);
     grid.across = pieces(s.op.n, grid.tile.n);
     grid.units = real(s.op.batch) * grid.down * grid.across;
     grid.slots = std::max(1.0, std::floor(real(s.machine.sm_count) / kernel.cluster));
