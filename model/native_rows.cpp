@@ -26,46 +26,46 @@ struct Code {
     double operands = 0.0;    ///< vectors of one element per column
     double statistics = 1.0;  ///< reductions over the row
 };
-constexpr Code softmax_code{.per_thread = 161.0,
-                            .per_element = 12.0,
-                            .twice_per_thread = 134.0,
-                            .per_load = 22.6,
-                            .element_clocks = 16.0,
+constexpr Code softmax_code{.per_thread = 159.0,
+                            .per_element = 12.4,
+                            .twice_per_thread = 135.0,
+                            .per_load = 22.5,
+                            .element_clocks = 15.9,
                             .load_clocks = 0.0,
                             .special = 1.0};
-constexpr Code layernorm_code{.per_thread = 98.1,
-                              .per_element = 11.1,
-                              .twice_per_thread = 239.0,
-                              .per_load = 8.21,
-                              .element_clocks = 36.7,
-                              .load_clocks = 73.9,
+constexpr Code layernorm_code{.per_thread = 97.6,
+                              .per_element = 11.7,
+                              .twice_per_thread = 237.0,
+                              .per_load = 4.48,
+                              .element_clocks = 36.1,
+                              .load_clocks = 112.0,
                               .operands = 2.0,
                               .statistics = 2.0};
-constexpr Code rmsnorm_code{.per_thread = 97.2,
-                            .per_element = 7.34,
-                            .twice_per_thread = 208.0,
-                            .per_load = 2.1,
-                            .element_clocks = 34.9,
-                            .load_clocks = 132.0,
+constexpr Code rmsnorm_code{.per_thread = 97.6,
+                            .per_element = 7.41,
+                            .twice_per_thread = 237.0,
+                            .per_load = 4.48,
+                            .element_clocks = 36.1,
+                            .load_clocks = 112.0,
                             .operands = 1.0};
-constexpr double operand_load = 0.519;  // of a first load from L2, behind the reduction
+constexpr double operand_load = 0.523;  // of a first load from L2, behind the reduction
 
 constexpr double sum_slots_per_thread = 127.0;
-constexpr double sum_slots_per_element = 3.69;
+constexpr double sum_slots_per_element = 3.67;
 constexpr double sum_slots_per_load = 2.26;
-constexpr double sum_slots_per_access = 8.57;   // of either kind, beside its elements
-constexpr double further_load = 0.584;          // of a first load; four vectors are in flight
-constexpr double further_element_load = 0.319;  // the same of single elements
+constexpr double sum_slots_per_access = 8.48;   // of either kind, beside its elements
+constexpr double further_load = 0.58;           // of a first load; four vectors are in flight
+constexpr double further_element_load = 0.318;  // the same of single elements
 
-constexpr double twice_trip = 0.478;          // of a first load, in whole groups of four
-constexpr double twice_rest = 0.269;          // the same of a trip behind them
-constexpr double twice_near = 0.0478;         // a repeated load that hits, of a first load from L2
-constexpr double twice_vector_share = 0.692;  // slots of an element in vectors
+constexpr double twice_trip = 0.482;         // of a first load, in whole groups of four
+constexpr double twice_rest = 0.256;         // the same of a trip behind them
+constexpr double twice_near = 0.0483;        // a repeated load that hits, of a first load from L2
+constexpr double twice_vector_share = 0.69;  // slots of an element in vectors
 
-constexpr double step_slots_per_thread = 94.4;
-constexpr double step_slots_per_place = 1.83;  // of an element that a thread may hold, held or not
-constexpr double step_slots_per_element = 6.93;
-constexpr double step_element_clocks = 20.3;
+constexpr double step_slots_per_thread = 94.3;
+constexpr double step_slots_per_place = 1.82;  // of an element that a thread may hold, held or not
+constexpr double step_slots_per_element = 7.06;
+constexpr double step_element_clocks = 20.9;
 
 double element_bytes(DataType type) {
     return static_cast<double>(size_of(type));

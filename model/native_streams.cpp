@@ -17,27 +17,27 @@ constexpr double warp = 32.0;
 // Elementwise code (B22): issue slots per access and per FLOP, the clocks of a FLOP in a thread's
 // chain, and the integer division that finds the column of a broadcast vector.
 constexpr double vectors_per_thread = 2.0;
-constexpr double slots_per_access = 2.65;
-constexpr double narrow_factor = 2.58;  // conversion of two-byte elements
-constexpr double slots_per_flop = 1.03;
-constexpr double clocks_per_flop = 2.95;
-constexpr double division_specials = 2.93;  // per vector
-constexpr double ragged_load = 0.466;       // of a first load from L2, by the first block
-constexpr double operand_wait = 0.174;      // of a first load, for each further operand
+constexpr double slots_per_access = 2.69;
+constexpr double narrow_factor = 2.6;  // conversion of two-byte elements
+constexpr double slots_per_flop = 1.06;
+constexpr double clocks_per_flop = 2.98;
+constexpr double division_specials = 3.09;  // per vector
+constexpr double ragged_load = 0.469;       // of a first load from L2, by the first block
+constexpr double operand_wait = 0.159;      // of a first load, for each further operand
 
 // Gather code (B25).
-constexpr double gather_slots_per_thread = 72.4;
-constexpr double gather_slots_per_vector = 37.4;
-constexpr double gather_slots_per_element = 21.0;  // of an access of 2 or 4 bytes
-constexpr double gather_load = 0.686;              // of a first load: index, then row
-constexpr double gather_further_load = 0.492;
+constexpr double gather_slots_per_thread = 71.0;
+constexpr double gather_slots_per_vector = 39.7;
+constexpr double gather_slots_per_element = 22.1;  // of an access of 2 or 4 bytes
+constexpr double gather_load = 0.681;              // of a first load: index, then row
+constexpr double gather_further_load = 0.502;
 
 // Transpose code (B24).
-constexpr Overlap tile_phases{1.43};
-constexpr double tile_loads = 1.95;          // first loads that a tile in vectors waits for
-constexpr double element_tile_loads = 7.28;  // element by element
-constexpr double partial_sectors = 0.429;    // more, where a tile's rows end inside sectors
-constexpr double evicted_sectors = 0.22;     // written before they are full, and read again
+constexpr Overlap tile_phases{1.39};
+constexpr double tile_loads = 1.94;         // first loads that a tile in vectors waits for
+constexpr double element_tile_loads = 7.0;  // element by element
+constexpr double partial_sectors = 0.4;     // more, where a tile's rows end inside sectors
+constexpr double evicted_sectors = 0.22;    // written before they are full, and read again
 
 double lanes_of(const MemoryParameters& memory, DataType type) {
     return type == DataType::fp64 && memory.fp64_lanes > 0.0 ? memory.fp64_lanes

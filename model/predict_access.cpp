@@ -142,7 +142,7 @@ void settle(Prediction& prediction, const AccessTime& time, const Execution& exe
     add_term(prediction, Resource::launch, launch, 0.0);
     prediction.time = kernel.total - memory.launch.kernel + launch;
     settle_limiter(prediction);
-    apply_band(prediction, BandClass::access, memory.streams, Validity::extrapolated);
+    apply_band(prediction, BandClass::access, memory.streams, Validity::validated);
 }
 
 /// The roofline with its pipes used `passes` times, for a device without a memory model.
