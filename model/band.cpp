@@ -47,7 +47,7 @@ constexpr std::array<BandRow, 81> rows{{
     {BandClass::row_native, -0.105, 0.13, 0.12, bundled_records},
     {BandClass::sum_native, -0.1, 0.105, 0.12, bundled_records},
     {BandClass::manual_native, -0.09, 0.065, 0.12, bundled_records},
-    {BandClass::transpose_native, -0.115, 0.115, 0.12, bundled_records},
+    {BandClass::transpose_native, -0.105, 0.10, 0.12, bundled_records},
     {BandClass::transpose_scattered, -0.06, 0.055, 0.12, bundled_records},
     {BandClass::gather_native, -0.085, 0.085, 0.12, bundled_records},
     {BandClass::native_call, -0.1, 0.3, 0.12, bundled_records},

@@ -175,7 +175,7 @@ KernelTime tiled_transpose(const MemoryParameters& memory, const Transpose& op,
     const double rate = vectors ? native.vector_rate : native.element_rate;
     const Frequency clocks = memory.clock * even_share(memory, blocks);
     time.fma = elements_of(op) / rate * units::cycle / clocks;
-    const Time rounds = std::max(0.0, blocks / (resident * memory.sm_count) - 1.0) * time.latency;
+    const Time rounds = (whole_rounds(memory, blocks, resident) - 1.0) * time.latency;
     const Time memory_time =
         combined({time.dram, time.l2}, pipes) * (partial ? 1.0 + partial_sectors : 1.0);
     time.total = memory.launch.kernel + time.latency +
