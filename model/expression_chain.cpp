@@ -68,8 +68,8 @@ void set_distances(KernelStep& step, const std::vector<Touched>& chain, std::siz
     }
 }
 
-/// The bundled code of some functions is shorter than the compiler's at default accuracy; log, tanh,
-/// roots, sines and quotients are the compiler's, with what they cost on a GPU.
+/// The bundled code of some functions is shorter than the compiler's at default accuracy; log,
+/// tanh, roots and sines are the compiler's, at what they cost on an H200.
 FunctionCost bundled_cost(const Expression& expression, std::size_t node) {
     switch (expression.nodes()[node].function) {
         case Function::exponential:
