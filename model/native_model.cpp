@@ -9,7 +9,7 @@ namespace ridge::model {
 namespace {
 
 // How sharply the L2 loses what was touched a footprint ago; its size is `model.native.resident`.
-constexpr double l2_sharpness = 9.5;
+constexpr double l2_sharpness = 10.0;
 
 }  // namespace
 

@@ -4,6 +4,8 @@
 #include <array>
 #include <cmath>
 
+#include "model/native_traffic.h"
+
 namespace ridge::model {
 namespace {
 
@@ -24,42 +26,46 @@ struct Code {
     double operands = 0.0;    ///< vectors of one element per column
     double statistics = 1.0;  ///< reductions over the row
 };
-constexpr Code softmax_code{.per_thread = 143.0,
-                            .per_element = 12.7,
-                            .twice_per_thread = 129.0,
-                            .per_load = 19.3,
-                            .element_clocks = 15.3,
+constexpr Code softmax_code{.per_thread = 159.0,
+                            .per_element = 12.4,
+                            .twice_per_thread = 135.0,
+                            .per_load = 22.5,
+                            .element_clocks = 15.9,
                             .load_clocks = 0.0,
                             .special = 1.0};
-constexpr Code layernorm_code{.per_thread = 143.0,
-                              .per_element = 5.8,
-                              .twice_per_thread = 199.0,
-                              .per_load = 8.4,
-                              .element_clocks = 48.6,
-                              .load_clocks = 138.0,
+constexpr Code layernorm_code{.per_thread = 97.6,
+                              .per_element = 11.7,
+                              .twice_per_thread = 237.0,
+                              .per_load = 4.48,
+                              .element_clocks = 36.1,
+                              .load_clocks = 112.0,
                               .operands = 2.0,
                               .statistics = 2.0};
-constexpr Code rmsnorm_code{.per_thread = 71.0,
-                            .per_element = 5.8,
-                            .twice_per_thread = 99.0,
-                            .per_load = 8.4,
-                            .element_clocks = 48.6,
-                            .load_clocks = 138.0,
+constexpr Code rmsnorm_code{.per_thread = 97.6,
+                            .per_element = 7.41,
+                            .twice_per_thread = 237.0,
+                            .per_load = 4.48,
+                            .element_clocks = 36.1,
+                            .load_clocks = 112.0,
                             .operands = 1.0};
-constexpr double operand_load = 0.28;  // of a first load from L2, behind the reduction
+constexpr double operand_load = 0.523;  // of a first load from L2, behind the reduction
 
-constexpr double sum_slots_per_thread = 167.0;
-constexpr double sum_slots_per_element = 4.75;
-constexpr double sum_slots_per_load = 2.4;
-constexpr double further_load = 0.465;  // of a first load; four loads are in flight
+constexpr double sum_slots_per_thread = 127.0;
+constexpr double sum_slots_per_element = 3.67;
+constexpr double sum_slots_per_load = 2.26;
+constexpr double sum_slots_per_access = 8.48;   // of either kind, beside its elements
+constexpr double further_load = 0.58;           // of a first load; four vectors are in flight
+constexpr double further_element_load = 0.318;  // the same of single elements
 
-constexpr double twice_trip = 0.48;         // of a first load
-constexpr double twice_near = 0.073;        // a repeated load that hits, of a first load from L2
-constexpr double twice_vector_share = 0.7;  // slots of an element in vectors
+constexpr double twice_trip = 0.482;         // of a first load, in whole groups of four
+constexpr double twice_rest = 0.256;         // the same of a trip behind them
+constexpr double twice_near = 0.0483;        // a repeated load that hits, of a first load from L2
+constexpr double twice_vector_share = 0.69;  // slots of an element in vectors
 
-constexpr double step_slots_per_thread = 118.0;
-constexpr double step_slots_per_element = 5.9;
-constexpr double step_element_clocks = 49.2;
+constexpr double step_slots_per_thread = 94.3;
+constexpr double step_slots_per_place = 1.82;  // of an element that a thread may hold, held or not
+constexpr double step_slots_per_element = 7.06;
+constexpr double step_element_clocks = 20.9;
 
 double element_bytes(DataType type) {
     return static_cast<double>(size_of(type));
@@ -123,15 +129,17 @@ NativeKernel sum_kernel(const MemoryParameters& memory, const Matrix& m,
     kernel.traffic = moved;
     kernel.blocks = warps ? std::ceil(m.rows / rows_per_block) : m.rows;
     kernel.rounds = whole_rounds(memory, kernel.blocks, resident_blocks(memory, block, registers));
-    kernel.slots = kernel.blocks * block * (sum_slots_per_thread + loads * slots);
-    kernel.life = load + (groups + rest - 1.0) * further_load * load;
+    kernel.slots =
+        kernel.blocks * block * (sum_slots_per_thread + loads * (slots + sum_slots_per_access));
+    kernel.life =
+        load + (groups + rest - 1.0) * (m.vectors ? further_load : further_element_load) * load;
     if (!warps) kernel.life += memory.native.reduction;
     return kernel;
 }
 
 /// A row in the registers of a warp or a block. (eq. B20)
 NativeKernel held_kernel(const MemoryParameters& memory, const Matrix& m, const Code& code,
-                         NativeTraffic moved) {
+                         const NativeTraffic& moved) {
     constexpr double vectors_of_warp = 4.0 * warp;
     constexpr double threads_of_block = 1024.0;
     const double vectors = m.row() / vector_bytes;
@@ -146,8 +154,6 @@ NativeKernel held_kernel(const MemoryParameters& memory, const Matrix& m, const 
     kernel.blocks = warps ? std::ceil(m.rows / rows_per_block) : m.rows;
     kernel.rounds =
         whole_rounds(memory, kernel.blocks, resident_blocks(memory, threads, registers));
-    moved.l2_read += code.operands * kernel.blocks * (warps ? rows_per_block : 1.0) * 0.5 *
-                     m.row() * units::B;  // half of them from L1
     kernel.traffic = moved;
     kernel.slots = kernel.blocks * threads * (code.per_thread + elements * code.per_element);
     kernel.special = code.special * m.rows * m.columns;
@@ -162,6 +168,7 @@ NativeKernel held_kernel(const MemoryParameters& memory, const Matrix& m, const 
 NativeKernel twice_kernel(const MemoryParameters& memory, const Matrix& m, const Code& code,
                           NativeTraffic moved) {
     constexpr double short_row = 1024.0;
+    constexpr double unroll = 4.0;
     const double threads = m.vectors ? 1024.0 : m.columns <= short_row ? 128.0 : 512.0;
     const double registers = m.vectors ? 32.0 : code.operands > 0.0 ? 29.0 : 18.0;
     const double resident = resident_blocks(memory, threads, registers);
@@ -175,15 +182,15 @@ NativeKernel twice_kernel(const MemoryParameters& memory, const Matrix& m, const
     const double per_trip =
         m.vectors ? code.per_element * m.width() * twice_vector_share : code.per_load;
     moved.dram_read += m.bytes() * lost;
-    moved.l2_read *= 1.5;  // half of the second reading hits L1
     NativeKernel kernel;
     kernel.traffic = moved;
     kernel.blocks = m.rows;
     kernel.rounds = whole_rounds(memory, m.rows, resident);
     kernel.slots = m.rows * threads * (code.twice_per_thread + 2.0 * trips * per_trip);
     kernel.special = 2.0 * code.special * m.rows * m.columns;
-    kernel.life = first + trips * twice_trip * (first + again) + 2.0 * trips * chain +
-                  memory.native.reduction;
+    const double rest = std::fmod(trips, unroll);
+    const double loads = (trips - rest) * twice_trip + rest * twice_rest;
+    kernel.life = first + loads * (first + again) + 2.0 * trips * chain + memory.native.reduction;
     return kernel;
 }
 
@@ -200,8 +207,10 @@ NativeKernel step_kernel(const MemoryParameters& memory, const Matrix& m, double
     kernel.blocks = m.rows * per_row;
     kernel.rounds =
         whole_rounds(memory, kernel.blocks, resident_blocks(memory, threads, registers));
-    kernel.slots = step_slots_per_element * m.rows * m.columns +
-                   step_slots_per_thread * kernel.blocks * threads;
+    const double warps = std::ceil(accesses / warp);
+    const double of_thread = step_slots_per_thread + unroll * m.width() * step_slots_per_place;
+    kernel.slots =
+        kernel.blocks * (step_slots_per_element * warps * warp * m.width() + of_thread * threads);
     kernel.special = special * m.rows * m.columns;
     kernel.life = first_load(memory, moved.missing) +
                   active * m.width() * step_element_clocks * units::cycle / memory.clock;
@@ -223,7 +232,12 @@ KernelTime native_row_time(const MemoryParameters& memory, const RowWise& op, L2
         kernel = sum_kernel(memory, out,
                             stream_traffic(memory, m.rows * m.element * units::B, out.bytes(), l2));
     } else {
-        const NativeTraffic moved = stream_traffic(memory, m.bytes(), result, l2);
+        NativeTraffic moved = stream_traffic(memory, m.bytes(), result, l2);
+        if (op.direction == Direction::forward) {
+            const SectorBytes sectors = native_sectors(memory, op, Implementation::fused);
+            moved.l2_read = sectors.read;
+            moved.l2_write = sectors.write;
+        }
         const double most = (op.type == DataType::fp16 || op.type == DataType::bf16) ? 4.0 : 8.0;
         if (sums) {
             kernel = sum_kernel(memory, m, moved);

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "model/combine.h"
+#include "model/native_traffic.h"
 #include "model/row_work.h"
 
 namespace ridge::model {
@@ -16,24 +17,26 @@ constexpr double warp = 32.0;
 // Elementwise code (B22): issue slots per access and per FLOP, the clocks of a FLOP in a thread's
 // chain, and the integer division that finds the column of a broadcast vector.
 constexpr double vectors_per_thread = 2.0;
-constexpr double slots_per_access = 5.0;
-constexpr double narrow_factor = 1.5;  // conversion of two-byte elements
-constexpr double slots_per_flop = 0.8;
-constexpr double clocks_per_flop = 3.8;
-constexpr double division_specials = 3.0;  // per vector
-constexpr double ragged_load = 0.49;       // of a first load, by the first block
+constexpr double slots_per_access = 2.69;
+constexpr double narrow_factor = 2.6;  // conversion of two-byte elements
+constexpr double slots_per_flop = 1.06;
+constexpr double clocks_per_flop = 2.98;
+constexpr double division_specials = 3.09;  // per vector
+constexpr double ragged_load = 0.469;       // of a first load from L2, by the first block
+constexpr double operand_wait = 0.159;      // of a first load, for each further operand
 
 // Gather code (B25).
-constexpr double gather_slots_per_thread = 81.0;
-constexpr double gather_slots_per_access = 20.7;
-constexpr double gather_load = 0.74;  // of a first load: index, then row
-constexpr double gather_further_load = 0.465;
+constexpr double gather_slots_per_thread = 71.0;
+constexpr double gather_slots_per_vector = 39.7;
+constexpr double gather_slots_per_element = 22.1;  // of an access of 2 or 4 bytes
+constexpr double gather_load = 0.681;              // of a first load: index, then row
+constexpr double gather_further_load = 0.502;
 
 // Transpose code (B24).
-constexpr Overlap tile_phases{1.3};
-constexpr double tile_loads = 1.3;          // first loads that a tile in vectors waits for
+constexpr Overlap tile_phases{1.39};
+constexpr double tile_loads = 1.94;         // first loads that a tile in vectors waits for
 constexpr double element_tile_loads = 7.0;  // element by element
-constexpr double partial_sectors = 0.6;     // more, where a tile's rows end inside sectors
+constexpr double partial_sectors = 0.4;     // more, where a tile's rows end inside sectors
 constexpr double evicted_sectors = 0.22;    // written before they are full, and read again
 
 double lanes_of(const MemoryParameters& memory, DataType type) {
@@ -65,7 +68,8 @@ KernelTime element_kernel(const MemoryParameters& memory, const ElementCode& cod
     kernel.special = elements * (code.special + (code.vector ? division_specials / width : 0.0));
     kernel.life = load + per_thread * code.flop * clocks_per_flop * units::cycle / memory.clock *
                              (memory.fp32_lanes / kernel.lanes);
-    if (std::fmod(elements, width) != 0.0) kernel.life += ragged_load * load;
+    kernel.life += operand_wait * std::max(0.0, code.accesses - 2.0) * load;
+    if (std::fmod(elements, width) != 0.0) kernel.life += ragged_load * memory.native.first_l2;
     return native_time(memory, kernel);
 }
 
@@ -132,13 +136,11 @@ double elements_of(const Transpose& op) {
 KernelTime scattered_transpose(const MemoryParameters& memory, const Transpose& op,
                                NativeTraffic moved) {
     constexpr double edge = 32.0;
-    constexpr double sector = 32.0;
-    const Bytes both = moved.l2_read + moved.l2_write;
+    const Bytes both = 2.0 * elements_of(op) * static_cast<double>(size_of(op.type)) * units::B;
     const Bytes kept = memory.l2_size * memory.native.resident;
     const double again = 1.0 + evicted_sectors * std::max(0.0, 1.0 - kept / both);
     moved.dram_read = moved.dram_read * again;
     moved.dram_write = moved.dram_write * again;
-    moved.l2_write = elements_of(op) * sector * units::B;
     KernelTime time = native_time(
         memory, {.traffic = moved,
                  .blocks = std::ceil(static_cast<double>(op.rows) / edge) *
@@ -173,7 +175,7 @@ KernelTime tiled_transpose(const MemoryParameters& memory, const Transpose& op,
     const double rate = vectors ? native.vector_rate : native.element_rate;
     const Frequency clocks = memory.clock * even_share(memory, blocks);
     time.fma = elements_of(op) / rate * units::cycle / clocks;
-    const Time rounds = std::max(0.0, blocks / (resident * memory.sm_count) - 1.0) * time.latency;
+    const Time rounds = (whole_rounds(memory, blocks, resident) - 1.0) * time.latency;
     const Time memory_time =
         combined({time.dram, time.l2}, pipes) * (partial ? 1.0 + partial_sectors : 1.0);
     time.total = memory.launch.kernel + time.latency +
@@ -205,15 +207,19 @@ KernelTime native_copy_time(const MemoryParameters& memory, const Copy& op, L2St
     const NativeTraffic moved = stream_traffic(memory, bytes * units::B, bytes * units::B, l2);
     const Time load = first_load(memory, moved.missing);
     const bool ragged = std::fmod(bytes, vector_bytes) != 0.0;
-    return native_time(memory, {.traffic = moved,
-                                .blocks = std::ceil(bytes / (block_threads * vector_bytes)),
-                                .life = ragged ? (1.0 + ragged_load) * load : load});
+    return native_time(memory,
+                       {.traffic = moved,
+                        .blocks = std::ceil(bytes / (block_threads * vector_bytes)),
+                        .life = ragged ? load + ragged_load * memory.native.first_l2 : load});
 }
 
 KernelTime native_transpose_time(const MemoryParameters& memory, const Transpose& op,
                                  Implementation implementation, L2State l2) {
     const Bytes matrix = elements_of(op) * static_cast<double>(size_of(op.type)) * units::B;
-    const NativeTraffic moved = stream_traffic(memory, matrix, matrix, l2);
+    NativeTraffic moved = stream_traffic(memory, matrix, matrix, l2);
+    const SectorBytes sectors = native_sectors(op, implementation);
+    moved.l2_read = sectors.read;
+    moved.l2_write = sectors.write;
     return implementation == Implementation::naive ? scattered_transpose(memory, op, moved)
                                                    : tiled_transpose(memory, op, moved);
 }
@@ -238,17 +244,19 @@ KernelTime native_gather_time(const MemoryParameters& memory, const Gather& op,
     const double row_missing =
         std::min<double>(1.0, (bytes.distinct * missing + again) / bytes.rows);
     const Time row_load = first_load(memory, row_missing);
+    const SectorBytes sectors = native_sectors(memory, op);
     NativeKernel kernel;
     kernel.traffic = {.dram_read = (bytes.distinct + bytes.indices) * missing + again,
                       .dram_write = written_back(memory, bytes.output, touched, l2),
-                      .l2_read = bytes.rows + bytes.indices,
-                      .l2_write = bytes.output,
+                      .l2_read = sectors.read,
+                      .l2_write = sectors.write,
                       .missing = row_missing};
     kernel.blocks = std::ceil(rows / rows_per_block);
     kernel.rounds = whole_rounds(
         memory, kernel.blocks, resident_blocks(memory, block_threads, access == 16 ? 38.0 : 28.0));
+    const double per_access = access == 16 ? gather_slots_per_vector : gather_slots_per_element;
     kernel.slots = kernel.blocks * block_threads * gather_slots_per_thread +
-                   rows * warp * (groups * unroll + rest) * gather_slots_per_access;
+                   rows * warp * (groups * unroll + rest) * per_access;
     kernel.life = gather_load * (first_load(memory, missing) + row_load) +
                   (groups + rest - 1.0) * gather_further_load * row_load;
     return native_time(memory, kernel);

@@ -21,6 +21,7 @@ constexpr double read_threads = 256.0;
 constexpr double loads_in_flight = 8.0;
 constexpr double slots_per_read = 14.0;
 constexpr double slots_per_reader = 90.0;  ///< of a thread beside its reads: mostly the block's sum
+constexpr double read_one_by_one = 0.4;    ///< of a first load from L2, where a block's words end
 constexpr double chip_threads = 512.0;
 constexpr double chip_blocks = 4.0;         ///< of a multiprocessor
 constexpr std::int64_t shared_tile = 4096;  ///< words that a block reads at once
@@ -62,12 +63,16 @@ AccessTime read_time(const Access& op, const AccessWork& access, L2State l2,
         std::min(elements / loads_in_flight, memory.sm_count * memory.threads_per_sm);
     const double blocks = elements / (read_threads * loads_in_flight);
     const double resident = memory.threads_per_sm / read_threads;
+    // The last block reads one by one what is no whole tile.
+    const double rest =
+        std::ceil(std::fmod(elements, read_threads * loads_in_flight) / read_threads);
+    const Time ends = std::max(0.0, rest - 1.0) * read_one_by_one * memory.native.first_l2;
     AccessTime time{.kernel = native_time(
                         memory, {.traffic = moved,
                                  .slots = slots_per_read * elements + slots_per_reader * readers,
                                  .blocks = blocks,
                                  .rounds = whole_rounds(memory, blocks, resident),
-                                 .life = first_load(memory, moved.missing)})};
+                                 .life = first_load(memory, moved.missing) + ends})};
     return with_block_sum(time, memory);
 }
 
@@ -142,7 +147,7 @@ void settle(Prediction& prediction, const AccessTime& time, const Execution& exe
     add_term(prediction, Resource::launch, launch, 0.0);
     prediction.time = kernel.total - memory.launch.kernel + launch;
     settle_limiter(prediction);
-    apply_band(prediction, BandClass::access, memory.streams, Validity::extrapolated);
+    apply_band(prediction, BandClass::access, memory.streams, Validity::validated);
 }
 
 /// The roofline with its pipes used `passes` times, for a device without a memory model.

@@ -8,6 +8,7 @@
 #include "model/memory_model.h"
 #include "model/native_rows.h"
 #include "model/native_streams.h"
+#include "model/native_traffic.h"
 #include "model/predict.h"
 #include "model/roofline.h"
 #include "model/row_kernels.h"
@@ -179,11 +180,11 @@ Prediction framework_rows(const RowWise& op, const Execution& execution, const M
     return prediction;
 }
 
-/// Streams of a few microseconds and calls from the host scatter by causes of their own.
+/// Streams of a few microseconds scatter by causes of their own, and calls that wait for the host
+/// by the host's.
 BandClass native_class(const Prediction& prediction, BandClass usual, const Execution& execution) {
     constexpr Time brief_kernel = 5.0 * units::us;
-    constexpr Time brief_call = 40.0 * units::us;
-    if (execution.launch == LaunchMode::stream && prediction.time < brief_call) {
+    if (execution.launch == LaunchMode::stream && prediction.limiter == Resource::launch) {
         return BandClass::native_call;
     }
     const bool brief = prediction.time < brief_kernel * prediction.work.kernels;
@@ -212,6 +213,16 @@ BandClass row_class(const RowWise& op, bool manual) {
     return op.kind == RowKind::sum ? BandClass::sum_native : BandClass::row_native;
 }
 
+Bytes total(const SectorBytes& moved) {
+    return moved.read + moved.write;
+}
+
+/// Whether what a bundled kernel moves is known: backward passes have none.
+bool runs_bundled(Direction direction, Implementation implementation, const Machine& machine) {
+    return direction == Direction::forward && implementation != Implementation::eager &&
+           machine.memory.has_value();
+}
+
 /// There are no bundled backward kernels to measure.
 Validity native_validity(Direction direction) {
     return direction == Direction::forward ? Validity::validated : Validity::extrapolated;
@@ -225,7 +236,10 @@ Outcome predict(const Elementwise& op, const Execution& execution, const Machine
                    {Implementation::fused, Implementation::unfused, Implementation::eager})) {
         return refuse(op, implementation);
     }
-    const Work work = elementwise_work(op, implementation);
+    Work work = elementwise_work(op, implementation);
+    if (runs_bundled(op.direction, implementation, machine)) {
+        work.l2 = total(native_sectors(*machine.memory, op, implementation));
+    }
     Prediction prediction =
         implementation == Implementation::eager
             ? framework_stream(work, op.type, op.direction, execution, machine)
@@ -249,12 +263,16 @@ Outcome predict(const RowWise& op, const Execution& execution, const Machine& ma
         return refuse(op, implementation);
     }
     if (implementation == Implementation::eager) return framework_rows(op, execution, machine);
-    Prediction prediction = native_prediction(
-        row_work(op, implementation), op.type, execution, implementation, machine,
-        row_class(op, manual), native_validity(op.direction), [&](const MemoryParameters& memory) {
-            return manual ? manual_softmax_time(memory, op, execution.l2)
-                          : native_row_time(memory, op, execution.l2);
-        });
+    Work work = row_work(op, implementation);
+    if (runs_bundled(op.direction, implementation, machine)) {
+        work.l2 = total(native_sectors(*machine.memory, op, implementation));
+    }
+    Prediction prediction =
+        native_prediction(work, op.type, execution, implementation, machine, row_class(op, manual),
+                          native_validity(op.direction), [&](const MemoryParameters& memory) {
+                              return manual ? manual_softmax_time(memory, op, execution.l2)
+                                            : native_row_time(memory, op, execution.l2);
+                          });
     if (manual) {
         prediction.footprint += static_cast<double>(op.rows) * static_cast<double>(op.cols) *
                                 static_cast<double>(size_of(op.type)) * 2.0 * units::B;
@@ -268,10 +286,11 @@ Outcome predict(const Transpose& op, const Execution& execution, const Machine& 
                                     Implementation::tiled, Implementation::eager})) {
         return refuse(op, implementation);
     }
-    const Work work = transpose_work(op, implementation, machine.dram_sector);
+    Work work = transpose_work(op, implementation, machine.dram_sector);
     if (implementation == Implementation::eager) {
         return framework_stream(work, op.type, Direction::forward, execution, machine);
     }
+    if (machine.memory) work.l2 = total(native_sectors(op, implementation));
     return native_prediction(
         work, op.type, execution, implementation, machine, BandClass::transpose_native,
         Validity::validated, [&](const MemoryParameters& memory) {
@@ -298,7 +317,10 @@ Outcome predict(const Gather& op, const Execution& execution, const Machine& mac
     if (!is_one_of(implementation, {Implementation::library, Implementation::eager})) {
         return refuse(op, implementation);
     }
-    const Work work = gather_work(op, machine.dram_sector);
+    Work work = gather_work(op, machine.dram_sector);
+    if (runs_bundled(Direction::forward, implementation, machine)) {
+        work.l2 = total(native_sectors(*machine.memory, op));
+    }
     Prediction prediction =
         implementation == Implementation::eager
             ? framework_stream(work, op.type, Direction::forward, execution, machine)

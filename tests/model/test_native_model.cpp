@@ -1,5 +1,8 @@
 // The model of bundled streaming kernels at its limits, worked by hand.
+#include <cmath>
+
 #include "hardware/catalogue.h"
+#include "model/band.h"
 #include "model/native_rows.h"
 #include "model/native_streams.h"
 #include "model/predict.h"
@@ -212,6 +215,20 @@ TEST_CASE("bundled kernels: stream is one call, eager the framework's", "[native
     CHECK(graph - kernel == Approx(machine.launch.gap().in(units::us)));
     CHECK(stream - kernel == Approx((machine.launch.call - machine.launch.kernel).in(units::us)));
     CHECK(time({.launch = LaunchMode::stream}) > 2.0 * stream);
+}
+
+TEST_CASE("calls that wait for the host have the host's band", "[native]") {
+    const Machine machine = make_machine(hardware::Catalogue::embedded().at("h200-sxm"));
+    const auto high = [&](std::int64_t elements, LaunchMode launch) {
+        const auto p = std::get<Prediction>(
+            predict(Copy{.elements = elements, .type = DataType::fp32},
+                    {.implementation = Implementation::library, .launch = launch}, machine));
+        return p.high / p.time;
+    };
+    CHECK(high(1000, LaunchMode::stream) ==
+          Approx(std::exp(band_row(BandClass::native_call).high)));
+    CHECK(high(1000, LaunchMode::kernel) < 1.2);
+    CHECK(high(1 << 28, LaunchMode::stream) == Approx(high(1 << 28, LaunchMode::kernel)));
 }
 
 }  // namespace
