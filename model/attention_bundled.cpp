@@ -70,74 +70,55 @@ std::int64_t kv_bytes_of_head(const Attention& attention) {
     return 2 * attention.seq_kv * attention.head_dim * size_of(attention.type);
 }
 
-/// Query heads of a group whose keys and values fit in two thirds of the L2.
-std::int64_t wgmma_group(const Attention& attention, Bytes l2) {
-    const auto bytes = static_cast<std::int64_t>(l2.in(units::B));
+/// Groups of heads whose keys and values fit in two thirds of the L2.
+std::int64_t wgmma_turns(const Attention& attention, const AttentionContext& context) {
+    const auto l2 = static_cast<std::int64_t>(context.l2.in(units::B));
     const std::int64_t together =
-        std::max<std::int64_t>(1, bytes * 2 / 3 / kv_bytes_of_head(attention));
-    return std::min(attention.batch * attention.heads, together * group_of(attention));
-}
-
-/// How sharply the L2 loses keys and values that outgrow it.
-constexpr double lost_steepness = 12.0;
-
-/// Share of what outgrows the L2 `fill` times that is gone when it is read again.
-double lost(double fill) {
-    return 1.0 / (1.0 + std::pow(fill, -lost_steepness));
-}
-
-/// Thread blocks of `mma` run head after head in waves. The heads that a wave cuts in two are read
-/// again where two copies of the keys and values of a wave, its queries and its outputs outgrow
-/// the L2. Causal tiles end one by one, and the next ones find the keys.
-double mma_kv_passes(const Attention& attention, const AttentionGrid& grid, double slots,
-                     Bytes l2) {
-    constexpr double share = 0.96;
-    if (attention.causal) return 1.0;
-    const auto heads = static_cast<double>(attention.batch * attention.heads);
-    const auto kv_heads = static_cast<double>(attention.batch * attention.kv_heads);
-    const auto tiles = static_cast<double>(grid.tiles);
-    const double in_wave = std::min(slots, tiles);
-    const double sets = std::min(kv_heads, 1.0 + in_wave / tiles * kv_heads);
-    const double queries = in_wave / tiles * heads *
-                           static_cast<double>(attention.seq_q * attention.head_dim) *
-                           static_cast<double>(size_of(attention.type));
-    const double wave =
-        2.0 * sets * static_cast<double>(kv_bytes_of_head(attention)) + 2.0 * queries;
-    return 1.0 +
-           (std::ceil(tiles / slots) - 1.0) / kv_heads * lost(wave / (share * l2.in(units::B)));
-}
-
-/// Rounds of tiles in which a head is read, mean over the heads: `group` of them go together, and
-/// what is left in the end.
-double wgmma_rounds(const Attention& attention, double per_head, std::int64_t group, double slots) {
+        std::max<std::int64_t>(1, l2 * 2 / 3 / kv_bytes_of_head(attention));
     const std::int64_t heads = attention.batch * attention.heads;
-    const auto all = static_cast<double>(heads);
-    const auto left = static_cast<double>(heads % group);
-    const auto rounds_of = [&](double together) {
-        return per_head * std::min(1.0, together / slots);
-    };
-    return (1.0 - left / all) * rounds_of(static_cast<double>(group)) +
-           left / all * rounds_of(left);
+    return ceil_divide(heads, std::min(heads, together * group_of(attention)));
 }
 
-/// Thread blocks of `wgmma` go round the keys of a group of heads. Equal tiles do so in step; what
-/// the L2 still holds of one round in the next depends on all keys and values of the call. Causal
-/// tiles see ever fewer keys, and read them anew while those outgrow their share of the L2.
+/// Share of keys and values, `set` bytes, that the L2 has lost when the next round of tiles comes
+/// for them. Both partitions keep a copy; the queries and outputs of a round pass through as well.
+double lost_between(double set, double round_rows, const Bytes& l2) {
+    constexpr double share = 0.96;
+    constexpr double steepness = 12.0;
+    const double fill = (2.0 * set + round_rows) / (share * l2.in(units::B));
+    return 1.0 / (1.0 + std::pow(fill, -steepness));
+}
+
+/// Thread blocks of `mma` run head after head in waves: a head that a wave cuts in two is read
+/// again. Causal tiles end one by one, and the next ones find the keys.
+double mma_kv_passes(const Attention& attention, const AttentionGrid& grid, double slots,
+                     double round_rows, const Bytes& l2) {
+    if (attention.causal) return 1.0;
+    const auto kv_heads = static_cast<double>(attention.batch * attention.kv_heads);
+    const double waves = static_cast<double>(grid.tiles) / slots;
+    const double in_wave = std::min(kv_heads, 1.0 + kv_heads / waves);
+    const double set = in_wave * static_cast<double>(kv_bytes_of_head(attention));
+    const double cuts = std::max(0.0, std::ceil(waves) - 1.0);
+    return 1.0 + cuts / kv_heads * lost_between(set, round_rows, l2);
+}
+
+/// Thread blocks of `wgmma` go round the keys of a group of heads; causal tiles see fewer in each
+/// round.
 double wgmma_kv_passes(const Attention& attention, const AttentionGrid& grid, double slots,
-                       Bytes l2) {
-    constexpr double share = 0.85;
-    constexpr double causal_share = 0.4;  // each partition keeps its own copy
-    const std::int64_t group = wgmma_group(attention, l2);
-    const auto per_head = static_cast<double>(grid.tiles / (attention.batch * attention.heads));
-    const double rounds = wgmma_rounds(attention, per_head, group, slots);
-    const double head = static_cast<double>(kv_bytes_of_head(attention));
-    if (attention.causal) {
-        const double set = head * static_cast<double>(ceil_divide(group, group_of(attention)));
-        const double held = std::min(1.0, causal_share * l2.in(units::B) / set);
-        return std::max(1.0, 0.5 * rounds * (1.0 - held * held));
+                       double round_rows, const Bytes& l2) {
+    const std::int64_t heads = attention.batch * attention.heads;
+    const std::int64_t group = ceil_divide(heads, grid.turns);
+    const double set = static_cast<double>(ceil_divide(group, group_of(attention))) *
+                       static_cast<double>(kv_bytes_of_head(attention));
+    const double rounds =
+        static_cast<double>(grid.tiles / heads) * std::min(1.0, static_cast<double>(group) / slots);
+    if (rounds <= 1.0) return 1.0;
+    if (!attention.causal) return 1.0 + (rounds - 0.5) * lost_between(set, round_rows, l2);
+    double passes = 1.0;
+    for (double round = 1.0; round < rounds; ++round) {
+        const double seen = 1.0 - round / rounds;
+        passes += seen * lost_between(seen * set, round_rows, l2);
     }
-    const double all = head * static_cast<double>(attention.batch * attention.kv_heads);
-    return 1.0 + std::max(0.0, rounds - 1.0) * lost(all / (share * l2.in(units::B)));
+    return passes;
 }
 
 }  // namespace
@@ -173,7 +154,7 @@ AttentionGrid bundled_attention_grid(const Attention& attention, Implementation 
                 .turns = heads};
     }
     AttentionGrid grid;
-    grid.turns = ceil_divide(heads, wgmma_group(attention, context.l2));
+    grid.turns = wgmma_turns(attention, context);
     if (attention.head_dim == 64) {
         grid.blocks = {.q = 192, .kv = 128};
     } else {
@@ -187,9 +168,12 @@ double bundled_kv_passes(const Attention& attention, Implementation implementati
                          const AttentionGrid& grid, const AttentionContext& context) {
     if (grid.few_rows || context.sm_count == 0 || context.l2 <= Bytes{}) return 1.0;
     const auto slots = static_cast<double>(context.sm_count * grid.blocks_per_sm);
+    const auto tile_elements = static_cast<double>(grid.blocks.q * attention.head_dim);
+    const double tile_rows = 2.0 * tile_elements * static_cast<double>(size_of(attention.type));
+    const double round_rows = tile_rows * std::min(slots, static_cast<double>(grid.tiles));
     return implementation == Implementation::mma
-               ? mma_kv_passes(attention, grid, slots, context.l2)
-               : wgmma_kv_passes(attention, grid, slots, context.l2);
+               ? mma_kv_passes(attention, grid, slots, round_rows, context.l2)
+               : wgmma_kv_passes(attention, grid, slots, round_rows, context.l2);
 }
 
 Bytes bundled_l2_bytes(const Attention& attention, Implementation implementation,

@@ -33,8 +33,8 @@ namespace ridge::model {
                                                    Implementation implementation,
                                                    const AttentionContext& context);
 
-/// Times that K and V come from DRAM: again in each wave or round of the tiles that share them,
-/// where the L2 has lost them meanwhile; with a causal mask less often. (A14)
+/// Times that K and V come from DRAM: again in each round of the tiles that share them, where the
+/// L2 has lost them meanwhile. (A14)
 [[nodiscard]] double bundled_kv_passes(const Attention& attention, Implementation implementation,
                                        const AttentionGrid& grid, const AttentionContext& context);
 
