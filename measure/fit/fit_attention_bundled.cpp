@@ -2,8 +2,9 @@
 //
 // Each kernel (mma, wgmma, decode) and the softmax of the unfused implementation is fitted by
 // itself: they share no parameter. All fields are free but `tail` of wgmma, which only groups of
-// heads larger than the L2 determine, and what the unfused implementation takes from the matrix
-// products. Rows of one operation are held out together.
+// heads larger than the L2 determine, `tile_miss` of mma, whose two thread blocks per SM hide it,
+// and what the unfused implementation takes from the matrix products. Rows of one operation are
+// held out together.
 #include <algorithm>
 #include <initializer_list>
 #include <string_view>
