@@ -79,12 +79,46 @@ std::int64_t wgmma_turns(const Attention& attention, const AttentionContext& con
     return ceil_divide(heads, std::min(heads, together * group_of(attention)));
 }
 
-/// Query heads whose tiles run side by side: a group of `wgmma`, those of one wave of `mma`.
-std::int64_t heads_together(const Attention& attention, const AttentionGrid& grid,
-                            std::int64_t slots) {
+/// Share of keys and values, `set` bytes, that the L2 has lost when the next round of tiles comes
+/// for them. Both partitions keep a copy; the queries and outputs of a round pass through as well.
+double lost_between(double set, double round_rows, const Bytes& l2) {
+    constexpr double share = 0.96;
+    constexpr double steepness = 12.0;
+    const double fill = (2.0 * set + round_rows) / (share * l2.in(units::B));
+    return 1.0 / (1.0 + std::pow(fill, -steepness));
+}
+
+/// Thread blocks of `mma` run head after head in waves: a head that a wave cuts in two is read
+/// again. Causal tiles end one by one, and the next ones find the keys.
+double mma_kv_passes(const Attention& attention, const AttentionGrid& grid, double slots,
+                     double round_rows, const Bytes& l2) {
+    if (attention.causal) return 1.0;
+    const auto kv_heads = static_cast<double>(attention.batch * attention.kv_heads);
+    const double waves = static_cast<double>(grid.tiles) / slots;
+    const double in_wave = std::min(kv_heads, 1.0 + kv_heads / waves);
+    const double set = in_wave * static_cast<double>(kv_bytes_of_head(attention));
+    const double cuts = std::max(0.0, std::ceil(waves) - 1.0);
+    return 1.0 + cuts / kv_heads * lost_between(set, round_rows, l2);
+}
+
+/// Thread blocks of `wgmma` go round the keys of a group of heads; causal tiles see fewer in each
+/// round.
+double wgmma_kv_passes(const Attention& attention, const AttentionGrid& grid, double slots,
+                       double round_rows, const Bytes& l2) {
     const std::int64_t heads = attention.batch * attention.heads;
-    if (grid.blocks_per_sm == 1 && grid.turns < heads) return ceil_divide(heads, grid.turns);
-    return std::min(heads, ceil_divide(slots, grid.tiles / heads));
+    const std::int64_t group = ceil_divide(heads, grid.turns);
+    const double set = static_cast<double>(ceil_divide(group, group_of(attention))) *
+                       static_cast<double>(kv_bytes_of_head(attention));
+    const double rounds =
+        static_cast<double>(grid.tiles / heads) * std::min(1.0, static_cast<double>(group) / slots);
+    if (rounds <= 1.0) return 1.0;
+    if (!attention.causal) return 1.0 + (rounds - 0.5) * lost_between(set, round_rows, l2);
+    double passes = 1.0;
+    for (double round = 1.0; round < rounds; ++round) {
+        const double seen = 1.0 - round / rounds;
+        passes += seen * lost_between(seen * set, round_rows, l2);
+    }
+    return passes;
 }
 
 }  // namespace
@@ -130,22 +164,16 @@ AttentionGrid bundled_attention_grid(const Attention& attention, Implementation 
     return grid;
 }
 
-double bundled_kv_passes(const Attention& attention, const AttentionGrid& grid,
-                         const AttentionContext& context) {
+double bundled_kv_passes(const Attention& attention, Implementation implementation,
+                         const AttentionGrid& grid, const AttentionContext& context) {
     if (grid.few_rows || context.sm_count == 0 || context.l2 <= Bytes{}) return 1.0;
-    constexpr double share = 0.5;       // of the L2: each partition keeps its own copy
-    constexpr double steepness = 20.0;  // equal tiles go round all keys, so reuse is lost at once
-    const std::int64_t slots = context.sm_count * grid.blocks_per_sm;
-    const std::int64_t heads = heads_together(attention, grid, slots);
-    const std::int64_t per_head = grid.tiles / (attention.batch * attention.heads);
-    const double waves = static_cast<double>(per_head * heads) / static_cast<double>(slots);
-    const double set = static_cast<double>(ceil_divide(heads, group_of(attention))) *
-                       static_cast<double>(kv_bytes_of_head(attention));
-    const double fill = set / (share * context.l2.in(units::B));
-    if (waves <= 1.0) return 1.0;
-    const double lost = attention.causal ? std::max(0.0, 1.0 - 1.0 / fill)
-                                         : 1.0 - 1.0 / (1.0 + std::pow(fill, steepness));
-    return 1.0 + (waves - 0.5) * lost;
+    const auto slots = static_cast<double>(context.sm_count * grid.blocks_per_sm);
+    const auto tile_elements = static_cast<double>(grid.blocks.q * attention.head_dim);
+    const double tile_rows = 2.0 * tile_elements * static_cast<double>(size_of(attention.type));
+    const double round_rows = tile_rows * std::min(slots, static_cast<double>(grid.tiles));
+    return implementation == Implementation::mma
+               ? mma_kv_passes(attention, grid, slots, round_rows, context.l2)
+               : wgmma_kv_passes(attention, grid, slots, round_rows, context.l2);
 }
 
 Bytes bundled_l2_bytes(const Attention& attention, Implementation implementation,

@@ -33,10 +33,10 @@ namespace ridge::model {
                                                    Implementation implementation,
                                                    const AttentionContext& context);
 
-/// Times that K and V come from DRAM: again in each wave of the tiles that share them where they
-/// outgrow half of the L2; with a causal mask only while the tiles see more keys than that. (A14)
-[[nodiscard]] double bundled_kv_passes(const Attention& attention, const AttentionGrid& grid,
-                                       const AttentionContext& context);
+/// Times that K and V come from DRAM: again in each round of the tiles that share them, where the
+/// L2 has lost them meanwhile. (A14)
+[[nodiscard]] double bundled_kv_passes(const Attention& attention, Implementation implementation,
+                                       const AttentionGrid& grid, const AttentionContext& context);
 
 /// Bytes between L2 and the multiprocessors of the tiled kernels, whose tiles compute
 /// `executed_scores` and of whose keys any query sees `visible_keys`. (A15)

@@ -66,6 +66,8 @@ using T = TiledAttentionParameters;
 constexpr std::array tiled_fields{field<&T::start>("start"),
                                   field<&T::tile>("tile"),
                                   field<&T::tile_columns>("tile_columns"),
+                                  field<&T::tile_load>("tile_load"),
+                                  field<&T::tile_miss>("tile_miss"),
                                   field<&T::tensor_fraction>("tensor_fraction"),
                                   field<&T::softmax_fraction>("softmax_fraction"),
                                   field<&T::overlap>("overlap"),

@@ -59,6 +59,8 @@ struct TiledAttentionParameters {
     Time start;                     ///< of the kernel
     Time tile;                      ///< prologue and epilogue of a tile
     Time tile_columns;              ///< the same, per 64 of head_dim
+    Time tile_load;                 ///< more of it per thread block and SM, up to those resident
+    Time tile_miss;                 ///< more of it where the call's data come from DRAM
     double tensor_fraction = 1.0;   ///< of the dense peak, matmuls of a block alone
     double softmax_fraction = 1.0;  ///< of the time of one exp2 per score, softmax alone
     double overlap = 1.0;           ///< exponent of their norm where warps alternate; 1: they add

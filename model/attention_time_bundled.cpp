@@ -23,6 +23,7 @@ struct Call {
     double sms;
     double tiles;   ///< thread blocks of the decode kernel
     double blocks;  ///< of scores, all
+    double miss;    ///< share of the call's data that comes from DRAM
 };
 
 /// Times of one block of scores, and of a tile beside its blocks. (eq. T13)
@@ -48,7 +49,10 @@ Prices prices_of(const Call& call, const TiledAttentionParameters& fitted) {
     const Time overlapped = combined({prices.tensor, prices.softmax}, Overlap{fitted.overlap});
     prices.block = call.persistent ? overlapped : prices.tensor + prices.softmax;
     prices.paired = 2.0 * overlapped;
-    prices.tile = fitted.tile + head_dim / 64.0 * fitted.tile_columns;
+    const double resident =
+        std::min(static_cast<double>(call.counted.grid.blocks_per_sm), call.tiles / call.sms);
+    prices.tile = fitted.tile + head_dim / 64.0 * fitted.tile_columns +
+                  resident * fitted.tile_load + call.miss * fitted.tile_miss;
     return prices;
 }
 
@@ -129,19 +133,20 @@ Time span_in_pairs(const Call& call, const Prices& prices, const TiledAttentionP
 }
 
 /// Share of the working set that the L2 has lost since the last call. (eq. T4)
-double missing(const Machine& machine, double l2_fraction, Bytes working_set, L2State state) {
+double missing(const Machine& machine, const AttentionParameters& sets, Bytes working_set,
+               L2State state) {
+    if (!sets.decode) return 0.0;
     if (state == L2State::cold || !machine.l2_size) return 1.0;
-    return std::clamp(working_set / (*machine.l2_size * l2_fraction) - 1.0, 0.0, 1.0);
+    const Bytes kept = *machine.l2_size * sets.decode->l2_fraction;
+    return std::clamp(working_set / kept - 1.0, 0.0, 1.0);
 }
 
 /// What must come from DRAM, for either kernel. (eq. T4)
-void set_dram(const Call& call, const DecodeAttentionParameters& fitted, L2State state,
-              AttentionTime& time) {
+void set_dram(const Call& call, const DecodeAttentionParameters& fitted, AttentionTime& time) {
     time.working_set = call.counted.work.compulsory();
-    const double miss = missing(call.machine, fitted.l2_fraction, time.working_set, state);
-    time.dram_bytes = miss * call.counted.work.dram();
+    time.dram_bytes = call.miss * call.counted.work.dram();
     time.dram = time.dram_bytes / (call.machine.dram_bandwidth * fitted.dram_fraction) +
-                miss * fitted.dram_start;
+                call.miss * fitted.dram_start;
 }
 
 AttentionTime tiled_time(const Call& call, const AttentionParameters& sets,
@@ -159,7 +164,7 @@ AttentionTime tiled_time(const Call& call, const AttentionParameters& sets,
     time.softmax = blocks * (block - prices.tensor);
     time.tiles = call.tiles / call.sms * prices.tile;
     time.tail = std::max(Time{}, span - time.tensor - time.softmax - time.tiles);
-    if (sets.decode) set_dram(call, *sets.decode, execution.l2, time);
+    if (sets.decode) set_dram(call, *sets.decode, time);
     time.launch = fitted.start + launch_gaps(call.machine, execution.launch, 1);
     time.total = time.launch + combined({span, time.dram}, pipes);
     return time;
@@ -189,7 +194,7 @@ AttentionTime decode_time(const Call& call, const DecodeAttentionParameters& fit
     const auto rows = static_cast<double>(std::min(grid.pack * call.op.seq_q, grid.blocks.q));
     const double columns = static_cast<double>(call.op.head_dim) / 128.0;
     time.tiles = waves * (fitted.block + rows * columns * fitted.block_row);
-    set_dram(call, fitted, execution.l2, time);
+    set_dram(call, fitted, time);
     const std::int32_t kernels = grid.combines ? 2 : 1;
     if (grid.combines) {
         time.combine = fitted.combine + static_cast<double>(grid.splits) * fitted.combine_split;
@@ -214,7 +219,8 @@ AttentionTime bundled_attention_time(const Attention& op, const AttentionWork& c
         .causal = op.causal && counted.scores.query_blocks > 1,
         .sms = static_cast<double>(machine.sm_count),
         .tiles = static_cast<double>(grid.tiles),
-        .blocks = counted.scores.executed / static_cast<double>(grid.blocks.q * grid.blocks.kv)};
+        .blocks = counted.scores.executed / static_cast<double>(grid.blocks.q * grid.blocks.kv),
+        .miss = missing(machine, fitted, counted.work.compulsory(), execution.l2)};
     if (grid.few_rows) return decode_time(call, *fitted.decode, execution);
     return tiled_time(call, fitted, call.persistent ? *fitted.wgmma : *fitted.mma, execution);
 }

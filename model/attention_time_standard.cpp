@@ -128,9 +128,13 @@ std::optional<AttentionTime> three_kernel_attention_time(const Attention& op,
         time.dram += term_of(*part, Resource::dram);
         time.dram_bytes += part->work.dram();
         time.executed_tensor += part->executed_tensor;
+        time.l2 += part->work.l2;
         time.launch += term_of(*part, Resource::launch);
         each.l2 = L2State::warm;
     }
+    const auto element = static_cast<double>(size_of(op.type));
+    time.hidden = Bytes::from_base((counted.scores.full - counted.scores.exact) * element);
+    time.l2 += Bytes::from_base((counted.scores.full + counted.scores.exact) * element);
     const KernelTime softmax = softmax_time(op, counted, fitted, *machine.memory);
     time.softmax = softmax.special;
     time.dram += softmax.dram;

@@ -281,7 +281,7 @@ void count_flash(AttentionWork& result, const Attention& attention, Implementati
                  const AttentionContext& context, const Sizes& sizes) {
     result.kv_dram_passes =
         is_bundled_attention(implementation)
-            ? bundled_kv_passes(attention, result.grid, context)
+            ? bundled_kv_passes(attention, implementation, result.grid, context)
             : kv_passes(attention, context, result.grid, result.scores, sizes.element);
     if (is_forward(attention)) {
         count_flash_forward(result, sizes, sizes.element);

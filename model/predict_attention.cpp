@@ -154,7 +154,11 @@ void set_time(Prediction& prediction, const Modelled& modelled, const Attention&
         prediction.lower_bound = std::max(prediction.lower_bound, term.time);
     }
     set_terms(prediction, time, counted);
-    if (time.executed_tensor > Flop{}) prediction.executed_tensor = time.executed_tensor;
+    if (time.regime == AttentionRegime::three_kernels) {
+        prediction.executed_tensor = time.executed_tensor;
+        prediction.work.l2 = time.l2;
+        prediction.work.dram_read -= time.hidden;
+    }
     prediction.time = std::max(time.total, prediction.lower_bound);
     apply_band(prediction, band_class_of(op, prediction.implementation, time),
                modelled.own ? Confidence::calibrated : Confidence::family,

@@ -2,8 +2,11 @@
 //
 // Each kernel (mma, wgmma, decode) and the softmax of the unfused implementation is fitted by
 // itself: they share no parameter. All fields are free but `tail` of wgmma, which only groups of
-// heads larger than the L2 determine, and what the unfused implementation takes from the matrix
-// products. Rows of one operation are held out together.
+// heads larger than the L2 determine, `tile_miss` of mma, whose two thread blocks per SM hide it,
+// and what the unfused implementation takes from the matrix products. Rows of one operation are
+// held out together.
+#include <algorithm>
+#include <initializer_list>
 #include <string_view>
 #include <type_traits>
 
@@ -19,9 +22,10 @@ using model::AttentionParameters;
 using model::Implementation;
 using model::Machine;
 
-/// The fields of one set but `fixed`; `member` is where the sets hold it.
+/// The fields of one set but `fixed` ones; `member` is where the sets hold it.
 template <auto member>
-std::vector<FreeParameter> parameters_of(const std::string& section, std::string_view fixed = {}) {
+std::vector<FreeParameter> parameters_of(const std::string& section,
+                                         std::initializer_list<std::string_view> fixed = {}) {
     using Set = typename std::remove_cvref_t<decltype(AttentionParameters{}.*member)>::value_type;
     const auto place = [section](Machine& machine) -> Set& {
         if (machine.attention && *machine.attention.*member) return *(*machine.attention.*member);
@@ -29,7 +33,7 @@ std::vector<FreeParameter> parameters_of(const std::string& section, std::string
     };
     std::vector<FreeParameter> parameters;
     for (const auto& field : model::parameter_fields<Set>()) {
-        if (field.name == fixed) continue;
+        if (std::ranges::find(fixed, field.name) != fixed.end()) continue;
         const std::string path = section + std::string(field.name);
         const hardware::Field* const known = hardware::find_field(path);
         RIDGE_CONTRACT(known != nullptr);
@@ -70,8 +74,10 @@ std::string kernel_of(const MeasuredRow& row) {
 
 std::vector<FreeParameter> parameters_of_kernel(const FitProblem&, const std::string& kernel) {
     const std::string section = "model.attention." + kernel + ".";
-    if (kernel == "mma") return parameters_of<&AttentionParameters::mma>(section);
-    if (kernel == "wgmma") return parameters_of<&AttentionParameters::wgmma>(section, "tail");
+    if (kernel == "mma") return parameters_of<&AttentionParameters::mma>(section, {"tile_miss"});
+    if (kernel == "wgmma") {
+        return parameters_of<&AttentionParameters::wgmma>(section, {"tail"});
+    }
     if (kernel == "decode") return parameters_of<&AttentionParameters::decode>(section);
     return softmax_parameters(section);
 }
