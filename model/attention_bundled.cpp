@@ -214,8 +214,8 @@ double bundled_executed_scores(const Attention& attention, const AttentionGrid& 
                                const ScoreCounts& counts) {
     if (grid.few_rows) {
         const std::int64_t keys = ceil_divide(attention.seq_kv, decode_slice) * decode_slice;
-        return static_cast<double>(grid.tiles / grid.splits) *
-               static_cast<double>(grid.blocks.q * keys);
+        const std::int64_t tiles = grid.tiles / grid.splits;
+        return static_cast<double>(tiles) * static_cast<double>(grid.blocks.q * keys);
     }
     if (!attention.causal || attention.seq_q <= attention.seq_kv) return counts.executed;
     const std::int64_t blind = (attention.seq_q - attention.seq_kv) / grid.blocks.q;

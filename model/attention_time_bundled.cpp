@@ -177,7 +177,7 @@ AttentionTime decode_time(const Call& call, const DecodeAttentionParameters& fit
     const AttentionGrid& grid = call.counted.grid;
     const std::int64_t unit = grid.blocks.kv;
     const std::int64_t keys = ceil_divide(ceil_divide(call.op.seq_kv, grid.splits), unit) * unit;
-    const double row = static_cast<double>(2 * call.op.head_dim * size_of(call.op.type));
+    const auto row = static_cast<double>(2 * call.op.head_dim * size_of(call.op.type));
     const Bytes part = Bytes::from_base(static_cast<double>(std::min(keys, call.op.seq_kv)) * row);
     const Time alone = part / (fitted.block_load * call.machine.boost_clock);
     const Time paired = std::max(alone, 2.0 * part / (fitted.sm_load * call.machine.boost_clock));

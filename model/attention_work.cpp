@@ -231,7 +231,8 @@ void count_flash_forward(AttentionWork& result, const Sizes& sizes, double eleme
     work.dram_write = bytes(sizes.q + statistics + partial);
     // Every visit of a key block loads its K and V; executed scores / Br is the keys loaded.
     // Zeros beyond the last key are made on chip.
-    const double tiles = static_cast<double>(grid.tiles / grid.splits);
+    const std::int64_t whole_tiles = grid.tiles / grid.splits;
+    const auto tiles = static_cast<double>(whole_tiles);
     const double keys = std::min(result.scores.executed / static_cast<double>(grid.blocks.q),
                                  tiles * static_cast<double>(result.scores.visible_keys));
     const double kv_loads = keys * sizes.head_dim * element * 2.0;

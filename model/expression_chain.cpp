@@ -115,7 +115,6 @@ FunctionCost double_cost(const Expression& expression, std::size_t node) {
         case Function::logarithm:
             return {.flop = 42, .special = 1};
         case Function::sine:
-            return {.flop = 28, .special = 0};
         case Function::cosine:
             return {.flop = 28, .special = 0};
         case Function::tangent_hyperbolic:
@@ -133,7 +132,6 @@ FunctionCost double_cost(const Expression& expression, std::size_t node) {
         case Function::square_root:
             return {.flop = 14, .special = 1};
         case Function::reciprocal_square_root:
-            return {.flop = 10, .special = 1};
         case Function::reciprocal:
             return {.flop = 10, .special = 1};
         default:

@@ -89,7 +89,7 @@ KernelTime unfused_time(const MemoryParameters& memory, const Elementwise& op, B
             const bool found = l2 == L2State::warm || step.made[i];
             if (found) hits += l2_share(memory, step.distance[i] * tensor);
         }
-        const double reads = static_cast<double>(step.reads);
+        const auto reads = static_cast<double>(step.reads);
         const double missing = step.reads > 0 ? 1.0 - hits / reads : 0.0;
         const NativeTraffic moved{
             .dram_read = tensor * (reads - hits),
@@ -238,7 +238,8 @@ KernelTime native_gather_time(const MemoryParameters& memory, const Gather& op,
     const Bytes again = std::max(Bytes{}, bytes.rows - bytes.distinct) * (1.0 - hits) * evicted;
 
     const std::int64_t access = row % 16 == 0 ? 16 : row % 4 == 0 ? 4 : 2;
-    const double accesses = std::floor(static_cast<double>(row / access));
+    const std::int64_t whole_accesses = row / access;
+    const auto accesses = static_cast<double>(whole_accesses);
     const double groups = std::floor(accesses / (unroll * warp));
     const double rest = std::ceil((accesses - groups * unroll * warp) / warp);
     const double row_missing =

@@ -21,7 +21,7 @@ constexpr double read_threads = 256.0;
 constexpr double loads_in_flight = 8.0;
 constexpr double slots_per_read = 14.0;
 constexpr double slots_per_reader = 90.0;  ///< of a thread beside its reads: mostly the block's sum
-constexpr double read_one_by_one = 0.4;    ///< of a first load from L2, where a block's words end
+constexpr double read_one_by_one = 0.3;    ///< of a first load from L2, where a block's words end
 constexpr double chip_threads = 512.0;
 constexpr double chip_blocks = 4.0;         ///< of a multiprocessor
 constexpr std::int64_t shared_tile = 4096;  ///< words that a block reads at once
@@ -45,10 +45,10 @@ MemoryParameters slowed(const MemoryParameters& memory, const AccessWork& access
     return slow;
 }
 
-/// Each block adds up what its threads read. (eq. B18)
-AccessTime with_block_sum(AccessTime time, const MemoryParameters& memory) {
-    time.kernel.latency += memory.native.reduction;
-    time.kernel.total += memory.native.reduction;
+/// After the last load: `further` waiting, and each block adds up what its threads read. (eq. B18)
+AccessTime with_block_sum(AccessTime time, const MemoryParameters& memory, Time further = {}) {
+    time.kernel.latency += further + memory.native.reduction;
+    time.kernel.total += further + memory.native.reduction;
     return time;
 }
 
@@ -72,8 +72,8 @@ AccessTime read_time(const Access& op, const AccessWork& access, L2State l2,
                                  .slots = slots_per_read * elements + slots_per_reader * readers,
                                  .blocks = blocks,
                                  .rounds = whole_rounds(memory, blocks, resident),
-                                 .life = first_load(memory, moved.missing) + ends})};
-    return with_block_sum(time, memory);
+                                 .life = first_load(memory, moved.missing)})};
+    return with_block_sum(time, memory, ends);
 }
 
 /// Issue slots of all paths, or the chain of dependent FMA where warps are few. (eq. P3)
