@@ -406,6 +406,7 @@ constexpr auto fields = std::to_array<Field>({
     {"model.matmul.register_tiled.step", ValueKind::quantity, Time::dimension, optional, "fitted: bundled register_tiled kernel: latency of one step along k of a block alone, operands in L2"},
     {"model.matmul.register_tiled.step_miss", ValueKind::quantity, Time::dimension, optional, "fitted: bundled register_tiled kernel: what that step takes longer when the operands come from DRAM"},
     {"model.matmul.register_tiled.step_unaligned", ValueKind::quantity, Time::dimension, optional, "fitted: bundled register_tiled kernel: what it takes longer when one operand is read as vectors and the other by elements"},
+    {"model.matmul.register_tiled.fill_unaligned", ValueKind::quantity, Time::dimension, optional, "fitted: bundled register_tiled kernel: what the prologue and epilogue take longer when C is stored by elements"},
     {"model.matmul.register_tiled.issue_fraction", ValueKind::number, dimensionless, optional, "fitted: bundled register_tiled kernel: share of its limiting pipe that a full multiprocessor reaches"},
     {"model.matmul.register_tiled.drift", ValueKind::number, dimensionless, optional, "fitted: bundled register_tiled kernel: operands read from DRAM again because blocks drift apart, as a share"},
     {"model.matmul.mma.launch", ValueKind::quantity, Time::dimension, optional, "fitted: bundled mma kernel: start and drain of the kernel"},

@@ -109,13 +109,15 @@ double wgmma_kv_passes(const Attention& attention, const AttentionGrid& grid, do
     const std::int64_t group = ceil_divide(heads, grid.turns);
     const double set = static_cast<double>(ceil_divide(group, group_of(attention))) *
                        static_cast<double>(kv_bytes_of_head(attention));
+    const std::int64_t tiles_of_head = grid.tiles / heads;
     const double rounds =
-        static_cast<double>(grid.tiles / heads) * std::min(1.0, static_cast<double>(group) / slots);
+        static_cast<double>(tiles_of_head) * std::min(1.0, static_cast<double>(group) / slots);
     if (rounds <= 1.0) return 1.0;
     if (!attention.causal) return 1.0 + (rounds - 0.5) * lost_between(set, round_rows, l2);
     double passes = 1.0;
-    for (double round = 1.0; round < rounds; ++round) {
-        const double seen = 1.0 - round / rounds;
+    const auto last = static_cast<std::int64_t>(std::ceil(rounds));
+    for (std::int64_t round = 1; round < last; ++round) {
+        const double seen = 1.0 - static_cast<double>(round) / rounds;
         passes += seen * lost_between(seen * set, round_rows, l2);
     }
     return passes;

@@ -119,8 +119,8 @@ constexpr std::array<BandRow, 81> rows{{
     {BandClass::matmul_tf32, -0.190, 0.170, 0.10, records_h200},
     {BandClass::matmul_misaligned, -0.130, 0.190, 0.10, records_h200},
     {BandClass::matmul_elements, -0.075, 0.095, 0.15, records_h200},
-    {BandClass::matmul_tiles, -0.042, 0.055, 0.15, records_h200},
-    {BandClass::matmul_mma, -0.048, 0.045, 0.15, records_h200},
+    {BandClass::matmul_tiles, -0.060, 0.053, 0.15, records_h200},
+    {BandClass::matmul_mma, -0.058, 0.052, 0.15, records_h200},
     {BandClass::matmul_wgmma, -0.065, 0.076, 0.15, records_h200},
 }};
 // clang-format on

@@ -169,7 +169,8 @@ Loop block_loop(const MatmulSituation& s, Implementation implementation, const B
     Time slices = whole * std::max(step, grid.resident * pipe);
     if (rest > 0.0) slices += std::max(step, rest * pipe);
     Loop loop;
-    loop.fill = start_time(p, grid) + rounds * p.fill;
+    const Time fill = p.fill + (vector_b ? Time{} : p.fill_unaligned);
+    loop.fill = start_time(p, grid) + rounds * fill;
     loop.latency = rounds * grid.steps * step;
     loop.pipe = grid.busiest * grid.steps * pipe;
     loop.steps = grid.steps * slices;

@@ -127,6 +127,7 @@ std::optional<BundledMatmul> read_bundled(const Description& gpu, std::string_vi
     section.read("step", kernel.step);
     section.read("step_miss", kernel.step_miss);
     section.read("step_unaligned", kernel.step_unaligned);
+    section.read("fill_unaligned", kernel.fill_unaligned);
     section.read("issue_fraction", kernel.issue_fraction);
     section.read("store_bytes_per_clock", kernel.store_per_sm);
     section.read("feed_bytes_per_clock", kernel.feed_per_sm);

@@ -62,7 +62,8 @@ struct BundledMatmul {
     Time cold_fill;               ///< more of the first when all operands come from DRAM
     Time step;                    ///< latency of a step of a block alone, operands in L2
     Time step_miss;               ///< more of it when the operands come from DRAM
-    Time step_unaligned;          ///< more of it when rows of A cannot be read as vectors
+    Time step_unaligned;          ///< more of it when one operand alone is read by elements
+    Time fill_unaligned;          ///< more of `fill` when C is stored by elements
     double issue_fraction = 1.0;  ///< of the limiting pipe, multiprocessor full
     BytesPerCycle store_per_sm;   ///< epilogue; zero: hidden or negligible
     BytesPerCycle feed_per_sm;    ///< operands from L2 by the copy engine; zero: never binds

@@ -19,9 +19,14 @@ struct Code {
     double per_thread;        ///< slots: addresses, reductions, ends
     double per_element;       ///< slots, in vectors
     double twice_per_thread;  ///< slots of a thread that reads its row twice
-    double per_load;          ///< slots of one element loaded by itself
+    double twice_idle;        ///< the same of a warp that has no element of it
+    double per_load;          ///< slots of one element of four bytes loaded by itself
+    double per_narrow_load;   ///< of one of two bytes
+    double trip;              ///< of a first load, in whole groups of four
+    double rest_trip;         ///< the same of a trip behind them
+    double near_trip = 0.0;   ///< a repeated load that hits, of a first load from L2
     double element_clocks;    ///< of a thread's dependent chain
-    double load_clocks;       ///< between two loads of single elements
+    double narrow_clocks;     ///< between two loads of single elements of two bytes
     double special = 0.0;     ///< special results per element and pass
     double operands = 0.0;    ///< vectors of one element per column
     double statistics = 1.0;  ///< reductions over the row
@@ -29,24 +34,37 @@ struct Code {
 constexpr Code softmax_code{.per_thread = 159.0,
                             .per_element = 12.4,
                             .twice_per_thread = 135.0,
+                            .twice_idle = 135.0,
                             .per_load = 22.5,
+                            .per_narrow_load = 22.5,
+                            .trip = 0.482,
+                            .rest_trip = 0.256,
+                            .near_trip = 0.0483,
                             .element_clocks = 15.9,
-                            .load_clocks = 0.0,
+                            .narrow_clocks = 0.0,
                             .special = 1.0};
 constexpr Code layernorm_code{.per_thread = 97.6,
                               .per_element = 11.7,
-                              .twice_per_thread = 237.0,
-                              .per_load = 4.48,
+                              .twice_per_thread = 173.0,
+                              .twice_idle = 33.0,
+                              .per_load = 22.6,
+                              .per_narrow_load = 9.4,
+                              .trip = 0.424,
+                              .rest_trip = 0.424,
                               .element_clocks = 36.1,
-                              .load_clocks = 112.0,
+                              .narrow_clocks = 178.0,
                               .operands = 2.0,
                               .statistics = 2.0};
 constexpr Code rmsnorm_code{.per_thread = 97.6,
                             .per_element = 7.41,
-                            .twice_per_thread = 237.0,
-                            .per_load = 4.48,
+                            .twice_per_thread = 173.0,
+                            .twice_idle = 33.0,
+                            .per_load = 17.2,
+                            .per_narrow_load = 4.0,
+                            .trip = 0.424,
+                            .rest_trip = 0.424,
                             .element_clocks = 36.1,
-                            .load_clocks = 112.0,
+                            .narrow_clocks = 178.0,
                             .operands = 1.0};
 constexpr double operand_load = 0.523;  // of a first load from L2, behind the reduction
 
@@ -57,9 +75,6 @@ constexpr double sum_slots_per_access = 8.48;   // of either kind, beside its el
 constexpr double further_load = 0.58;           // of a first load; four vectors are in flight
 constexpr double further_element_load = 0.318;  // the same of single elements
 
-constexpr double twice_trip = 0.482;         // of a first load, in whole groups of four
-constexpr double twice_rest = 0.256;         // the same of a trip behind them
-constexpr double twice_near = 0.0483;        // a repeated load that hits, of a first load from L2
 constexpr double twice_vector_share = 0.69;  // slots of an element in vectors
 
 constexpr double step_slots_per_thread = 94.3;
@@ -164,6 +179,20 @@ NativeKernel held_kernel(const MemoryParameters& memory, const Matrix& m, const 
     return kernel;
 }
 
+/// Issue slots of a row that is read twice, by a block of `threads`.
+double twice_slots(const Matrix& m, const Code& code, double threads) {
+    if (m.vectors) {
+        const double trips = std::ceil(m.columns / (threads * m.width()));
+        const double per_trip = code.per_element * m.width() * twice_vector_share;
+        return threads * (code.twice_per_thread + 2.0 * trips * per_trip);
+    }
+    const double loads = std::ceil(m.columns / warp) * warp;
+    const double active = std::min(threads, loads);
+    const double per_load = m.element == 2.0 ? code.per_narrow_load : code.per_load;
+    return active * code.twice_per_thread + (threads - active) * code.twice_idle +
+           2.0 * loads * per_load;
+}
+
 /// A block reads its row twice, load after load. (eq. B21)
 NativeKernel twice_kernel(const MemoryParameters& memory, const Matrix& m, const Code& code,
                           NativeTraffic moved) {
@@ -177,19 +206,18 @@ NativeKernel twice_kernel(const MemoryParameters& memory, const Matrix& m, const
     const double lost = moved.missing * (1.0 - l2_share(memory, kept_rows * m.row() * units::B));
     const Time first = first_load(memory, moved.missing);
     const Time again =
-        lost * memory.native.first_dram + (1.0 - lost) * twice_near * memory.native.first_l2;
-    const Time chain = code.load_clocks * units::cycle / memory.clock;
-    const double per_trip =
-        m.vectors ? code.per_element * m.width() * twice_vector_share : code.per_load;
+        lost * memory.native.first_dram + (1.0 - lost) * code.near_trip * memory.native.first_l2;
+    const bool narrow_elements = !m.vectors && m.element == 2.0;
+    const Time chain = (narrow_elements ? code.narrow_clocks : 0.0) * units::cycle / memory.clock;
     moved.dram_read += m.bytes() * lost;
     NativeKernel kernel;
     kernel.traffic = moved;
     kernel.blocks = m.rows;
     kernel.rounds = whole_rounds(memory, m.rows, resident);
-    kernel.slots = m.rows * threads * (code.twice_per_thread + 2.0 * trips * per_trip);
+    kernel.slots = m.rows * twice_slots(m, code, threads);
     kernel.special = 2.0 * code.special * m.rows * m.columns;
     const double rest = std::fmod(trips, unroll);
-    const double loads = (trips - rest) * twice_trip + rest * twice_rest;
+    const double loads = (trips - rest) * code.trip + rest * code.rest_trip;
     kernel.life = first + loads * (first + again) + 2.0 * trips * chain + memory.native.reduction;
     return kernel;
 }

@@ -5,7 +5,7 @@
 // HFMA2). Names differ between chips, so a set is always filtered by what the profiler accepts for
 // a chip; that needs no GPU.
 //
-//   metrics_of(groups)                      // the default set: 3 passes on GH100 for all groups
+//   metrics_of(groups)                      // the default set: 4 passes on GH100 for all groups
 //   plan_profile(cupti, "GH100", metrics).passes
 //
 // What is deliberately not used: `lts__t_bytes` counts the fabric between the two halves of L2 once

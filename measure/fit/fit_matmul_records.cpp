@@ -55,6 +55,7 @@ std::vector<FreeParameter> bundled_parameters(const Machine& machine, const std:
     add_if_set(free, machine, section, kernel, "step", &B::step);
     add_if_set(free, machine, section, kernel, "step_miss", &B::step_miss);
     add_if_set(free, machine, section, kernel, "step_unaligned", &B::step_unaligned);
+    add_if_set(free, machine, section, kernel, "fill_unaligned", &B::fill_unaligned);
     add_if_set(free, machine, section, kernel, "issue_fraction", &B::issue_fraction);
     add_if_set(free, machine, section, kernel, "store_bytes_per_clock", &B::store_per_sm);
     add_if_set(free, machine, section, kernel, "feed_bytes_per_clock", &B::feed_per_sm);

@@ -48,7 +48,7 @@ KernelValues kernel(const std::vector<Metric>& metrics,
 
 }  // namespace
 
-TEST_CASE("GH100 takes every metric in three passes") {
+TEST_CASE("GH100 takes every metric in four passes") {
     const Cupti* table = cupti_or_skip();
     if (table == nullptr) return;
     const auto newer = [](const Metric& metric) {
@@ -63,8 +63,8 @@ TEST_CASE("GH100 takes every metric in three passes") {
         return plan_profile(*table, "GH100", accepted_metrics(*table, "GH100", metrics_of(groups)))
             .passes;
     };
-    CHECK(passes(all_groups) == 3);
-    for (const CounterGroup group : all_groups) CHECK(passes({&group, 1}) <= 2);
+    CHECK(passes(all_groups) == 4);  // one of them for the bytes over the crossbar
+    for (const CounterGroup group : all_groups) CHECK(passes({&group, 1}) <= 3);
     const auto types = accepted_metrics(*table, "GH100", tensor_types());
     CHECK(types.size() == tensor_types().size());
     CHECK(plan_profile(*table, "GH100", types).passes <= 7);
@@ -89,7 +89,8 @@ TEST_CASE("Every supported chip from Ampere on gives traffic and arithmetic") {
         CHECK(holds(accepted, Meaning::dram_write));
         CHECK(holds(accepted, Meaning::occupancy));
         CHECK(holds(accepted, Meaning::sm_clock));
-        CHECK(plan_profile(*table, chip, accepted).passes <= 3);
+        const bool ampere_or_ada = chip.rfind("GA", 0) == 0 || chip.rfind("AD", 0) == 0;
+        CHECK(plan_profile(*table, chip, accepted).passes <= (ampere_or_ada ? 6 : 4));
         if (data_center) CHECK_FALSE(accepted_metrics(*table, chip, tensor_types()).empty());
         ++checked;
     }

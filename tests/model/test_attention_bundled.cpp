@@ -12,6 +12,7 @@
 #include "model/attention_time.h"
 #include "model/predict.h"
 #include "tests/catch.h"
+#include "tests/model/toy_machine.h"
 
 namespace ridge::model {
 namespace {
@@ -154,21 +155,6 @@ TEST_CASE("keys that two copies in L2 have no room for are read in every round",
     CHECK(cut < 7.0 / 16);
     CHECK(passes(prefill(16, 16384, 128, true), Implementation::mma) == 1.0);
     CHECK(passes(prefill(16, 4096, 128, false), Implementation::mma) < 1.03);
-}
-
-/// 10 multiprocessors of 1000 FLOP and 10 exp2 per ns, 1 TB/s.
-Machine toy() {
-    Machine gpu;
-    gpu.name = "toy";
-    gpu.compute_capability = 90;
-    gpu.sm_count = 10;
-    gpu.boost_clock = 1e9 * units::Hz;
-    gpu.tensor_clock = gpu.boost_clock;
-    gpu.tensor[static_cast<std::size_t>(DataType::bf16)] = FlopRate::from_base(1e13);
-    gpu.special_rate = 1e11;
-    gpu.dram_bandwidth = units::TB / units::s;
-    gpu.l2_size = 100.0 * units::MB;
-    return gpu;
 }
 
 AttentionParameters toy_parameters() {

@@ -10,6 +10,7 @@
 #include "hardware/catalogue.h"
 #include "model/predict.h"
 #include "tests/catch.h"
+#include "tests/model/toy_machine.h"
 
 namespace ridge::model {
 namespace {
@@ -34,21 +35,6 @@ Execution with(Implementation implementation, LaunchMode launch = LaunchMode::ke
 Prediction predicted(const Attention& op, const Execution& execution, const Machine& on) {
     validate(op);
     return std::get<Prediction>(predict(op, execution, on));
-}
-
-/// 10 multiprocessors of 1000 FLOP and 10 exp2 per ns, 1 GHz, 1 TB/s.
-Machine toy() {
-    Machine gpu;
-    gpu.name = "toy";
-    gpu.compute_capability = 90;
-    gpu.sm_count = 10;
-    gpu.boost_clock = 1e9 * units::Hz;
-    gpu.tensor_clock = gpu.boost_clock;
-    gpu.tensor[static_cast<std::size_t>(DataType::bf16)] = FlopRate::from_base(1e13);
-    gpu.special_rate = 1e11;
-    gpu.dram_bandwidth = units::TB / units::s;
-    gpu.l2_size = 100.0 * units::MB;
-    return gpu;
 }
 
 TEST_CASE("a full call by hand", "[attention][time]") {

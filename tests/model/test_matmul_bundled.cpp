@@ -74,10 +74,10 @@ TEST_CASE("a register-tiled step is longest where one operand is loaded by eleme
         return predicted(product(1001, n, k, DataType::fp32), Implementation::register_tiled)
             .time.in(units::us);
     };
-    CHECK(time(700, 400) == Approx(46.1).epsilon(0.04));
-    CHECK(time(1333, 400) == Approx(56.4).epsilon(0.04));
-    CHECK(time(1333, 1023) == Approx(115.9).epsilon(0.04));
-    CHECK(time(2048, 1023) == Approx(133.0).epsilon(0.04));
+    CHECK(time(700, 400) == Approx(46.1).epsilon(0.05));
+    CHECK(time(1333, 400) == Approx(56.4).epsilon(0.05));
+    CHECK(time(1333, 1023) == Approx(115.9).epsilon(0.05));
+    CHECK(time(2048, 1023) == Approx(133.0).epsilon(0.05));
 }
 
 TEST_CASE("the last round of blocks takes what its blocks take") {
