@@ -5,19 +5,13 @@
 #include <numeric>
 
 #include "hardware/checked.h"
+#include "model/sector_runs.h"
 
 namespace ridge::model {
 namespace {
 
-constexpr std::int64_t sector = 32;
-
 double real(std::int64_t count) {
     return static_cast<double>(count);
-}
-
-/// Mean bytes of a run whose starts are multiples of `granularity`, in whole sectors.
-double run_bytes(std::int64_t bytes, std::int64_t granularity) {
-    return mean_sectors(bytes, granularity) * real(sector);
 }
 
 /// A matrix in memory, or the part of it that a kernel asks for.
@@ -29,12 +23,7 @@ struct Rows {
 
 /// Bytes of all rows, moved in runs of `width` elements.
 double in_runs(const Rows& matrix, std::int64_t width) {
-    const std::int64_t run = width * matrix.element;
-    const std::int64_t granularity =
-        std::gcd(std::gcd(matrix.extent * matrix.element, run), sector);
-    const double whole = real(matrix.extent / width) * run_bytes(run, granularity);
-    const std::int64_t rest = matrix.extent % width * matrix.element;
-    return matrix.rows * (whole + (rest > 0 ? run_bytes(rest, granularity) : 0.0));
+    return matrix.rows * bytes_in_runs(matrix.extent * matrix.element, width * matrix.element);
 }
 
 /// Bytes of all rows where L1 keeps the sectors that two steps of a block share.
@@ -52,17 +41,17 @@ double beside_box(std::int64_t granularity, Delivery delivery) {
     const auto straddling = [&](std::int64_t unit) {
         return real(std::max<std::int64_t>(0, unit - granularity));
     };
-    if (delivery == Delivery::own) return straddling(sector);
-    return (straddling(sector) + straddling(2 * sector)) / 2.0;
+    if (delivery == Delivery::own) return straddling(sector_size);
+    return (straddling(sector_size) + straddling(2 * sector_size)) / 2.0;
 }
 
 /// The same of the box in which the row ends after `valid` bytes; the rest is filled with zeros.
 double beside_last_box(std::int64_t valid, std::int64_t granularity, Delivery delivery) {
     if (delivery == Delivery::multicast) {
-        return beside_box(granularity, delivery) + real(std::max(valid - sector, 48 - valid));
+        return beside_box(granularity, delivery) + real(std::max(valid - sector_size, 48 - valid));
     }
-    const std::int64_t zeros = ceil_divide(box - valid, sector) * sector;
-    return run_bytes(valid, std::min(granularity, sector)) + real(zeros - box);
+    const std::int64_t zeros = ceil_divide(box - valid, sector_size) * sector_size;
+    return real(valid) + beside_run(granularity) + real(zeros - box);
 }
 
 /// Bytes of a grid of boxes: `columns` of them in each of `rows` rows. What lies beyond the matrix
@@ -134,10 +123,14 @@ double coalesced_bytes(const Matmul& op, const BundledGrid& grid, std::int64_t s
            in_runs(o.c, grid.tile.n);
 }
 
+/// Operands that pass L1, in tiles `width` columns wide.
+double operands_through_l1(const Operands& o, std::int64_t width, double down, double across) {
+    return through_l1(o.a) * across + in_runs(o.b, width) * down;
+}
+
 double tiled_bytes(const Matmul& op, const BundledGrid& grid) {
     const Operands o = operands_of(op);
-    return through_l1(o.a) * grid.across + in_runs(o.b, grid.tile.n) * grid.down +
-           in_runs(o.c, grid.tile.n);
+    return operands_through_l1(o, grid.tile.n, grid.down, grid.across) + in_runs(o.c, grid.tile.n);
 }
 
 /// With rows at multiples of 16 bytes two blocks share a multiprocessor, for which each thread puts
@@ -148,7 +141,7 @@ double register_tiled_bytes(const Matmul& op, const BundledGrid& grid) {
     const bool vector_b = op.n % 4 == 0;
     const double c = in_runs(o.c, grid.tile.n) * (vector_b ? 1.0 : 2.2);
     const bool spills = vector_b && op.k % 4 == 0;
-    return through_l1(o.a) * grid.across + in_runs(o.b, grid.tile.n) * grid.down + c +
+    return operands_through_l1(o, grid.tile.n, grid.down, grid.across) + c +
            (spills ? spilled * grid.down * grid.across : 0.0);
 }
 
@@ -156,25 +149,35 @@ double register_tiled_bytes(const Matmul& op, const BundledGrid& grid) {
 /// pieces of 4 bytes, of which L1 joins some.
 double mma_bytes(const Matmul& op, const BundledGrid& grid) {
     const Operands o = operands_of(op);
-    const std::int64_t pair = sector / o.a.element;
+    const std::int64_t pair = sector_size / o.a.element;
     return in_runs(o.a, pair) * grid.across + in_runs(o.b, pair) * grid.down +
            in_runs(o.c, grid.tile.n) * 1.65;
+}
+
+/// Boxes that cover both operands of `rows` rows and `columns` columns of C.
+struct BoxedOperands {
+    double a_rows, a_boxes, b_rows, b_boxes;  ///< boxes of one row
+};
+
+BoxedOperands boxed(const Matmul& op, double rows, double columns) {
+    const std::int64_t elements = box / size_of(op.type);
+    const double steps = real(ceil_divide(op.k, elements));
+    const bool column_major = op.b_layout == Layout::column_major;
+    return {.a_rows = rows,
+            .a_boxes = steps,
+            .b_rows = column_major ? columns : steps * real(elements),
+            .b_boxes = column_major ? steps : columns / real(elements)};
 }
 
 /// wgmma: both blocks of a cluster receive all of B; boxes are whole in all directions.
 double wgmma_bytes(const Matmul& op, const BundledGrid& grid) {
     constexpr double blocks = 2.0;  // of a cluster, one below the other
     const Operands o = operands_of(op);
-    const std::int64_t box_elements = box / o.a.element;
-    const double steps = real(ceil_divide(op.k, grid.tile.k));
-    const double columns = grid.across * real(grid.tile.n);
-    const double rows = grid.down * blocks * real(grid.tile.m);
-    const double a = in_boxes(o.a, rows, steps, Delivery::own) * grid.across;
-    const bool column_major = op.b_layout == Layout::column_major;
-    const double b_rows = column_major ? columns : steps * real(grid.tile.k);
-    const double b_boxes = column_major ? steps : columns / real(box_elements);
-    const double b = in_boxes(o.b, b_rows, b_boxes, Delivery::multicast) * grid.down * blocks;
-    return a + b + in_runs(o.c, box_elements);
+    const BoxedOperands whole =
+        boxed(op, grid.down * blocks * real(grid.tile.m), grid.across * real(grid.tile.n));
+    const double a = in_boxes(o.a, whole.a_rows, whole.a_boxes, Delivery::own);
+    const double b = in_boxes(o.b, whole.b_rows, whole.b_boxes, Delivery::multicast);
+    return a * grid.across + b * grid.down * blocks + in_runs(o.c, box / o.a.element);
 }
 
 double bytes_of_one(const Matmul& op, Implementation implementation, const BundledGrid& grid,
@@ -197,11 +200,6 @@ double bytes_of_one(const Matmul& op, Implementation implementation, const Bundl
 
 }  // namespace
 
-double mean_sectors(std::int64_t bytes, std::int64_t granularity) {
-    const std::int64_t steps = ceil_divide(bytes, granularity) * granularity;
-    return real(steps + sector - granularity) / real(sector);
-}
-
 Bytes library_l2_bytes(const Matmul& op, const Tile& tile, std::int32_t split, bool boxes) {
     const Operands o = operands_of(op);
     const double down = real(ceil_divide(op.m, tile.m));
@@ -210,18 +208,12 @@ Bytes library_l2_bytes(const Matmul& op, const Tile& tile, std::int32_t split, b
     const double sums = split > 1 ? 8.0 * split * real(op.m) * real(op.n) : 0.0;
     const double stored = in_runs(o.c, tile.n) + sums;
     if (!boxes) {
-        const double loaded = through_l1(o.a) * across + in_runs(o.b, tile.n) * down;
+        const double loaded = operands_through_l1(o, tile.n, down, across);
         return real(op.batch) * (loaded + stored) * units::B;
     }
-    const std::int64_t box_elements = box / o.a.element;
-    const double steps = real(ceil_divide(op.k, box_elements));
-    const double rows = down * tile.m;
-    const double columns = across * tile.n;
-    const bool column_major = op.b_layout == Layout::column_major;
-    const double b_rows = column_major ? columns : steps * real(box_elements);
-    const double b_boxes = column_major ? steps : columns / real(box_elements);
-    const double a = in_pairs(o.a, rows, steps);
-    const double b = in_pairs(o.b, b_rows, b_boxes);
+    const BoxedOperands whole = boxed(op, down * tile.m, across * tile.n);
+    const double a = in_pairs(o.a, whole.a_rows, whole.a_boxes);
+    const double b = in_pairs(o.b, whole.b_rows, whole.b_boxes);
     return real(op.batch) * (a * across + b * down + stored) * units::B;
 }
 

@@ -30,7 +30,4 @@ namespace ridge::model {
 /// whose rows start at multiples of g bytes touches 2 - g / 128 lines per row on average. (M21)
 [[nodiscard]] Bytes cluster_line_bytes(const Matmul& op, const BundledGrid& grid);
 
-/// Mean sectors of a run of `bytes` whose starts are multiples of `granularity`. (M23)
-[[nodiscard]] double mean_sectors(std::int64_t bytes, std::int64_t granularity);
-
 }  // namespace ridge::model

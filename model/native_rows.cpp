@@ -5,13 +5,13 @@
 #include <cmath>
 
 #include "model/native_traffic.h"
+#include "model/row_layout.h"
 
 namespace ridge::model {
 namespace {
 
 constexpr double vector_bytes = 16.0;
 constexpr double warp = 32.0;
-constexpr double rows_per_block = 8.0;  // of kernels that give a row to a warp
 constexpr double warp_block = rows_per_block * warp;
 
 /// Issue slots and dependent clocks of the compiled kernels; equations B20 and B21.
@@ -55,17 +55,16 @@ constexpr Code layernorm_code{.per_thread = 97.6,
                               .narrow_clocks = 178.0,
                               .operands = 2.0,
                               .statistics = 2.0};
-constexpr Code rmsnorm_code{.per_thread = 97.6,
-                            .per_element = 7.41,
-                            .twice_per_thread = 173.0,
-                            .twice_idle = 33.0,
-                            .per_load = 17.2,
-                            .per_narrow_load = 4.0,
-                            .trip = 0.424,
-                            .rest_trip = 0.424,
-                            .element_clocks = 36.1,
-                            .narrow_clocks = 178.0,
-                            .operands = 1.0};
+/// A layer norm without the mean and with one vector instead of two.
+constexpr Code rmsnorm_code = [] {
+    Code code = layernorm_code;
+    code.per_element = 7.41;
+    code.per_load = 17.2;
+    code.per_narrow_load = 4.0;
+    code.operands = 1.0;
+    code.statistics = 1.0;
+    return code;
+}();
 constexpr double operand_load = 0.523;  // of a first load from L2, behind the reduction
 
 constexpr double sum_slots_per_thread = 127.0;
@@ -128,9 +127,8 @@ double lanes_of(const MemoryParameters& memory, DataType type) {
 /// A warp or block per row; each thread reads four accesses at once and adds. (eq. B19)
 NativeKernel sum_kernel(const MemoryParameters& memory, const Matrix& m,
                         const NativeTraffic& moved) {
-    constexpr double longest_of_warp = 8192.0;
     constexpr double longest_of_small_block = 65536.0;
-    const bool warps = m.row() <= longest_of_warp;
+    const bool warps = m.row() <= longest_summed_row;
     const double threads = warps ? warp : m.row() <= longest_of_small_block ? 256.0 : 1024.0;
     const double block = warps ? warp_block : threads;
     const double step = threads * m.width();
@@ -155,10 +153,9 @@ NativeKernel sum_kernel(const MemoryParameters& memory, const Matrix& m,
 /// A row in the registers of a warp or a block. (eq. B20)
 NativeKernel held_kernel(const MemoryParameters& memory, const Matrix& m, const Code& code,
                          const NativeTraffic& moved) {
-    constexpr double vectors_of_warp = 4.0 * warp;
     constexpr double threads_of_block = 1024.0;
     const double vectors = m.row() / vector_bytes;
-    const bool warps = vectors <= vectors_of_warp;
+    const bool warps = m.row() <= longest_row_of_warp;
     double held = 4.0;
     if (warps) held = std::exp2(std::ceil(std::log2(std::max(1.0, vectors / warp))));
     if (vectors > 4.0 * threads_of_block) held = 8.0;
@@ -196,9 +193,8 @@ double twice_slots(const Matrix& m, const Code& code, double threads) {
 /// A block reads its row twice, load after load. (eq. B21)
 NativeKernel twice_kernel(const MemoryParameters& memory, const Matrix& m, const Code& code,
                           NativeTraffic moved) {
-    constexpr double short_row = 1024.0;
     constexpr double unroll = 4.0;
-    const double threads = m.vectors ? 1024.0 : m.columns <= short_row ? 128.0 : 512.0;
+    const double threads = threads_reading_twice(m.vectors, m.columns);
     const double registers = m.vectors ? 32.0 : code.operands > 0.0 ? 29.0 : 18.0;
     const double resident = resident_blocks(memory, threads, registers);
     const double trips = std::ceil(m.columns / (threads * m.width()));
@@ -266,10 +262,10 @@ KernelTime native_row_time(const MemoryParameters& memory, const RowWise& op, L2
             moved.l2_read = sectors.read;
             moved.l2_write = sectors.write;
         }
-        const double most = (op.type == DataType::fp16 || op.type == DataType::bf16) ? 4.0 : 8.0;
         if (sums) {
             kernel = sum_kernel(memory, m, moved);
-        } else if (m.vectors && m.row() <= 1024.0 * most * vector_bytes) {
+        } else if (m.vectors &&
+                   m.row() <= static_cast<double>(longest_held_row(size_of(op.type)))) {
             kernel = held_kernel(memory, m, code, moved);
         } else {
             kernel = twice_kernel(memory, m, code, moved);

@@ -2,21 +2,19 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include "hardware/checked.h"
 #include "model/elementwise_work.h"
-#include "model/matmul_traffic.h"
 #include "model/memory_model.h"
+#include "model/row_layout.h"
 #include "model/row_work.h"
+#include "model/sector_runs.h"
 
 namespace ridge::model {
 namespace {
 
-constexpr std::int64_t sector = 32;
 constexpr std::int64_t vector_bytes = 16;
 constexpr std::int64_t warp = 32;
-constexpr double rows_per_block = 8.0;  // of kernels that give a row to a warp
 
 // Shares of what stores that meet inside a sector cost beyond their bytes.
 constexpr double apart = 0.86;           // of different warps, or at different times
@@ -28,18 +26,6 @@ constexpr double l1_sharpness = 3.0;
 
 double real(std::int64_t count) {
     return static_cast<double>(count);
-}
-
-/// What runs that begin at multiples of `granularity` touch beyond their bytes.
-double beside_run(std::int64_t granularity) {
-    return real(sector - std::gcd(granularity, sector));
-}
-
-/// Bytes of a row in whole sectors, moved in runs of `run` bytes, of which meeting ones cost
-/// `share` of what they touch twice.
-double in_runs(std::int64_t row, std::int64_t run, double share = 1.0) {
-    const std::int64_t granularity = std::gcd(row, run);
-    return real(row) + share * real(ceil_divide(row, run)) * beside_run(granularity);
 }
 
 /// A matrix of a row-wise operation.
@@ -55,12 +41,9 @@ struct Matrix {
     [[nodiscard]] double bytes() const { return rows * real(row()); }
     /// Stored in accesses of one warp each.
     [[nodiscard]] double stored() const {
-        return rows * in_runs(row(), run(), vectors() ? 1.0 : apart);
+        return rows * bytes_in_runs(row(), run(), vectors() ? 1.0 : apart);
     }
 };
-
-constexpr std::int64_t held_by_warp = 2048;  // bytes of a row
-constexpr std::int64_t summed_by_warp = 8192;
 
 /// Sectors that two blocks share are read by both.
 double read_by_blocks(const Matrix& m, double rows_of_block) {
@@ -75,24 +58,23 @@ SectorBytes& operator+=(SectorBytes& sum, const SectorBytes& further) {
 
 /// The result of four bytes per row is a sector each.
 SectorBytes sum_sectors(const Matrix& m) {
-    const double rows_of_block = m.row() <= summed_by_warp ? rows_per_block : 1.0;
+    const double rows_of_block = m.row() <= longest_summed_row ? rows_per_block : 1.0;
     return {.read = read_by_blocks(m, rows_of_block) * units::B,
-            .write = m.rows * real(sector) * units::B};
+            .write = m.rows * real(sector_size) * units::B};
 }
 
 /// Softmax and norms; `operands` vectors of one element per column. (eq. B27)
 SectorBytes row_kernel_sectors(const MemoryParameters& memory, const Matrix& m, double operands) {
-    constexpr std::int64_t short_row = 1024;
-    const std::int64_t longest = (m.element == 2 ? 4 : 8) * short_row * vector_bytes;
-    const bool warps = m.vectors() && m.row() <= held_by_warp;
+    const bool warps = m.vectors() && m.row() <= longest_row_of_warp;
     const double blocks = warps ? std::ceil(m.rows / rows_per_block) : m.rows;
     const double weights = operands * real(m.row());
     const double once = weights * std::min(blocks, memory.sm_count);
     const Bytes write = m.stored() * units::B;
-    if (m.vectors() && m.row() <= longest) {
-        return {.read = (m.rows * in_runs(m.row(), m.run()) + once) * units::B, .write = write};
+    if (m.vectors() && m.row() <= longest_held_row(m.element)) {
+        return {.read = (m.rows * bytes_in_runs(m.row(), m.run()) + once) * units::B,
+                .write = write};
     }
-    const double threads = m.vectors() ? 1024.0 : m.columns <= short_row ? 128.0 : 512.0;
+    const double threads = threads_reading_twice(m.vectors(), real(m.columns));
     const double resident =
         std::min(std::floor(memory.threads_per_sm / threads), std::ceil(m.rows / memory.sm_count));
     const double held = resident * real(m.row()) + weights;
@@ -107,8 +89,9 @@ SectorBytes step_sectors(const Matrix& m, bool row_value) {
     const std::int64_t width = m.vectors() ? vector_bytes / m.element : 1;
     const std::int64_t block = accesses * width * m.element;
     const double values =
-        row_value ? m.rows * real(ceil_divide(m.row(), block)) * real(sector) : 0.0;
-    return {.read = (m.rows * in_runs(m.row(), m.vectors() ? m.run() : block) + values) * units::B,
+        row_value ? m.rows * real(ceil_divide(m.row(), block)) * real(sector_size) : 0.0;
+    return {.read = (m.rows * bytes_in_runs(m.row(), m.vectors() ? m.run() : block) + values) *
+                    units::B,
             .write = m.stored() * units::B};
 }
 
@@ -120,7 +103,7 @@ double alone_vectors(std::int64_t element, std::int64_t pitch) {
     constexpr double inside_sector = 1.65;
     const bool even = pitch % even_pitch == 0;
     const double alone = element == 2 ? (even ? 1.57 : 1.7) : (even ? 1.22 : 1.56);
-    return alone * (pitch % sector == 0 ? 1.0 : inside_sector);
+    return alone * (pitch % sector_size == 0 ? 1.0 : inside_sector);
 }
 
 /// Runs of a row of a gather: groups of four per lane, then one by one. Where the rest leaves some
@@ -198,13 +181,16 @@ SectorBytes native_sectors(const Transpose& op, Implementation implementation) {
     const std::int64_t target = op.rows * element;
     const double rows = real(op.rows);
     const double columns = real(op.cols);
-    const auto read_in = [&](std::int64_t run) { return rows * in_runs(source, run) * units::B; };
+    const auto read_in = [&](std::int64_t run) {
+        return rows * bytes_in_runs(source, run) * units::B;
+    };
     if (implementation == Implementation::naive) {
-        return {.read = read_in(warp * element), .write = rows * columns * real(sector) * units::B};
+        return {.read = read_in(warp * element),
+                .write = rows * columns * real(sector_size) * units::B};
     }
     if (source % vector_bytes != 0 || target % vector_bytes != 0) {
         return {.read = read_in(edge * element),
-                .write = columns * in_runs(target, warp * element, apart) * units::B};
+                .write = columns * bytes_in_runs(target, warp * element, apart) * units::B};
     }
     return {.read = read_in(tile),
             .write = columns * real(target) * alone_vectors(element, target) * units::B};

@@ -2,6 +2,7 @@
 #include "model/matmul_bundled.h"
 #include "model/matmul_traffic.h"
 #include "model/predict.h"
+#include "model/sector_runs.h"
 #include "tests/catch.h"
 
 #include "hardware/catalogue.h"

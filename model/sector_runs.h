@@ -1,0 +1,36 @@
+// Sectors of 32 bytes that runs of bytes touch, on average over where they start (docs/model.md
+// M23): a run of w bytes that starts at multiples of g bytes touches (w + 32 - g) / 32.
+//
+//   bytes_in_runs(row, 128)   // of a row of `row` bytes that is moved 128 bytes at a time
+#pragma once
+
+#include <cstdint>
+#include <numeric>
+
+#include "hardware/checked.h"
+
+namespace ridge::model {
+
+inline constexpr std::int64_t sector_size = 32;
+
+/// What a run that begins at multiples of `granularity` touches beyond its bytes.
+[[nodiscard]] constexpr double beside_run(std::int64_t granularity) {
+    return static_cast<double>(sector_size - std::gcd(granularity, sector_size));
+}
+
+/// Mean sectors of a run of `bytes` whose starts are multiples of `granularity`.
+[[nodiscard]] constexpr double mean_sectors(std::int64_t bytes, std::int64_t granularity) {
+    const std::int64_t steps = ceil_divide(bytes, granularity) * granularity;
+    return (static_cast<double>(steps) + beside_run(granularity)) /
+           static_cast<double>(sector_size);
+}
+
+/// Bytes of a row in whole sectors, moved in runs of `run` bytes, of which meeting ones cost
+/// `share` of what they touch twice.
+[[nodiscard]] constexpr double bytes_in_runs(std::int64_t row, std::int64_t run,
+                                             double share = 1.0) {
+    return static_cast<double>(row) +
+           share * static_cast<double>(ceil_divide(row, run)) * beside_run(std::gcd(row, run));
+}
+
+}  // namespace ridge::model
