@@ -10,7 +10,7 @@
 #include <streambuf>
 #include <string>
 
-#include "cli/batch.h"
+#include "cli/input/batch.h"
 #include "hardware/catalogue.h"
 
 namespace {

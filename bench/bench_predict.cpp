@@ -8,7 +8,7 @@
 #include <string>
 
 #include "hardware/catalogue.h"
-#include "model/fields.h"
+#include "model/core/fields.h"
 #include "model/predict.h"
 
 namespace {

@@ -7,9 +7,9 @@
 #include <sstream>
 #include <string_view>
 
-#include "cli/commands.h"
-#include "cli/table.h"
+#include "cli/commands/commands.h"
 #include "cli/version.h"
+#include "cli/views/table.h"
 #include "hardware/error.h"
 #include "hardware/nearest.h"
 

@@ -1,6 +1,7 @@
-# One static library per layer. `ridge_layer(model DEPENDS hardware LINK Eigen3::Eigen SOURCES ...)`
-# makes ridge_model with the alias ridge::model; the include root is the repository root, so a path
-# in an #include names its layer.
+# One static library per layer. `ridge_layer(model DEPENDS hardware LINK Eigen3::Eigen ROOMS core roof)`
+# makes ridge_model, with the alias ridge::model, of the .cpp files in the layer's folder and in the
+# rooms named (and of SOURCES made elsewhere); the include root is the repository root, so a path in
+# an #include names its layer and room.
 
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
@@ -25,8 +26,14 @@ if(RIDGE_SANITIZE)
 endif()
 
 function(ridge_layer name)
-  cmake_parse_arguments(layer "" "" "DEPENDS;LINK;SOURCES" ${ARGN})
-  add_library(ridge_${name} STATIC ${layer_SOURCES})
+  cmake_parse_arguments(layer "" "" "DEPENDS;LINK;ROOMS;SOURCES;EXCLUDE" ${ARGN})
+  set(patterns ${layer_ROOMS})
+  list(TRANSFORM patterns APPEND "/*.cpp")
+  file(GLOB sources CONFIGURE_DEPENDS *.cpp ${patterns})
+  foreach(excluded IN LISTS layer_EXCLUDE)
+    list(REMOVE_ITEM sources ${CMAKE_CURRENT_SOURCE_DIR}/${excluded})
+  endforeach()
+  add_library(ridge_${name} STATIC ${sources} ${layer_SOURCES})
   add_library(ridge::${name} ALIAS ridge_${name})
   set_target_properties(ridge_${name} PROPERTIES EXPORT_NAME ${name})
   target_include_directories(ridge_${name} PUBLIC

@@ -2,7 +2,7 @@
 
 #include <array>
 
-#include "model/attention_bundled.h"
+#include "model/attention/bundled.h"
 
 namespace ridge::measure {
 namespace {

@@ -26,10 +26,10 @@
 #include <vector>
 
 #include "hardware/quantity.h"
-#include "measure/observation.h"
-#include "model/data_type.h"
-#include "model/implementation.h"
-#include "model/operation.h"
+#include "measure/record/observation.h"
+#include "model/core/data_type.h"
+#include "model/core/implementation.h"
+#include "model/core/operation.h"
 
 namespace ridge::measure {
 

@@ -4,8 +4,8 @@
 
 #include "hardware/error.h"
 #include "hardware/units.h"
-#include "model/attention_time.h"
-#include "model/attention_work.h"
+#include "model/attention/time.h"
+#include "model/attention/work.h"
 
 namespace ridge::model {
 namespace {

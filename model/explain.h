@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "model/machine.h"
-#include "model/operation.h"
-#include "model/prediction.h"
+#include "model/core/operation.h"
+#include "model/core/prediction.h"
+#include "model/machine/machine.h"
 
 namespace ridge::model {
 

@@ -3,10 +3,47 @@
 #include <algorithm>
 #include <cmath>
 
+#include "model/access/predict.h"
+#include "model/attention/predict.h"
+#include "model/collectives/predict.h"
+#include "model/footprint/footprint.h"
+#include "model/matmul/predict.h"
+#include "model/streams/predict.h"
+
 namespace ridge::model {
+namespace {
+
+/// Where rooms meet: each operation's own predictor, with what it needs of another room.
+struct Predictor {
+    const Execution& execution;
+    const Machine& machine;
+
+    template <class Op>
+    Outcome operator()(const Op& op) const {
+        return predict(op, execution, machine);
+    }
+    Outcome operator()(const Attention& op) const {
+        return predict(op, execution, machine, &predict);
+    }
+    Outcome operator()(const Elementwise& op) const {
+        return with_footprint(op, pass_of(op.direction));
+    }
+    Outcome operator()(const Access& op) const { return with_footprint(op, Pass::inference); }
+
+    template <class Op>
+    Outcome with_footprint(const Op& op, Pass pass) const {
+        Outcome outcome = predict(op, execution, machine);
+        if (auto* prediction = std::get_if<Prediction>(&outcome)) {
+            prediction->footprint = footprint(op, prediction->implementation, pass).total();
+        }
+        return outcome;
+    }
+};
+
+}  // namespace
 
 Outcome predict(const Operation& operation, const Execution& execution, const Machine& machine) {
-    return std::visit([&](const auto& op) { return predict(op, execution, machine); }, operation);
+    return std::visit(Predictor{execution, machine}, operation);
 }
 
 WorkloadPrediction predict(const Workload& workload, const Execution& execution,

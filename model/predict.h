@@ -11,29 +11,14 @@
 
 #include <vector>
 
-#include "model/implementation.h"
-#include "model/machine.h"
-#include "model/operation.h"
-#include "model/prediction.h"
+#include "model/core/implementation.h"
+#include "model/core/operation.h"
+#include "model/core/prediction.h"
+#include "model/machine/machine.h"
 
 namespace ridge::model {
 
 [[nodiscard]] Outcome predict(const Operation& operation, const Execution& execution,
-                              const Machine& machine);
-
-[[nodiscard]] Outcome predict(const Matmul& op, const Execution& execution, const Machine& machine);
-[[nodiscard]] Outcome predict(const Attention& op, const Execution& execution,
-                              const Machine& machine);
-[[nodiscard]] Outcome predict(const Elementwise& op, const Execution& execution,
-                              const Machine& machine);
-[[nodiscard]] Outcome predict(const RowWise& op, const Execution& execution,
-                              const Machine& machine);
-[[nodiscard]] Outcome predict(const Transpose& op, const Execution& execution,
-                              const Machine& machine);
-[[nodiscard]] Outcome predict(const Copy& op, const Execution& execution, const Machine& machine);
-[[nodiscard]] Outcome predict(const Gather& op, const Execution& execution, const Machine& machine);
-[[nodiscard]] Outcome predict(const Access& op, const Execution& execution, const Machine& machine);
-[[nodiscard]] Outcome predict(const Collective& op, const Execution& execution,
                               const Machine& machine);
 
 /// A sequence of operations: each with its outcome, and the sums over those that are modelled.

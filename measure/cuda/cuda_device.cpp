@@ -14,15 +14,15 @@
 #include <stdexcept>
 
 #include "hardware/error.h"
-#include "measure/cuda/activity.h"
-#include "measure/cuda/counters.h"
-#include "measure/cuda/cublas.h"
-#include "measure/cuda/driver.h"
-#include "measure/cuda/management.h"
-#include "measure/cuda/microbenchmark.h"
-#include "measure/cuda/nvrtc.h"
-#include "measure/cuda/plan.h"
-#include "measure/cuda/timing.h"
+#include "measure/cuda/clocks/activity.h"
+#include "measure/cuda/clocks/timing.h"
+#include "measure/cuda/counters/counters.h"
+#include "measure/cuda/libraries/cublas.h"
+#include "measure/cuda/libraries/driver.h"
+#include "measure/cuda/libraries/nvml.h"
+#include "measure/cuda/libraries/nvrtc.h"
+#include "measure/cuda/plans/microbenchmark.h"
+#include "measure/cuda/plans/plan.h"
 #include "measure/device.h"
 
 namespace ridge::measure {

@@ -9,7 +9,7 @@
 #include "hardware/error.h"
 #include "hardware/units.h"
 #include "measure/fit/least_squares.h"
-#include "measure/record.h"
+#include "measure/record/record.h"
 #include "model/predict.h"
 
 namespace ridge::measure {

@@ -23,8 +23,8 @@
 #include "hardware/quantity.h"
 #include "measure/fit/residuals.h"
 #include "measure/fit/rows.h"
-#include "model/machine.h"
-#include "model/prediction.h"
+#include "model/core/prediction.h"
+#include "model/machine/machine.h"
 
 namespace ridge::measure {
 

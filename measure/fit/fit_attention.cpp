@@ -10,7 +10,7 @@
 #include "hardware/error.h"
 #include "hardware/schema.h"
 #include "measure/fit/fit.h"
-#include "model/attention_time.h"
+#include "model/attention/time.h"
 
 namespace ridge::measure {
 namespace {

@@ -13,7 +13,7 @@
 #include "hardware/error.h"
 #include "hardware/schema.h"
 #include "measure/fit/fit.h"
-#include "model/attention_bundled.h"
+#include "model/attention/bundled.h"
 
 namespace ridge::measure {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "hardware/error.h"
 #include "measure/fit/fit.h"
-#include "model/matmul_model.h"
+#include "model/matmul/time.h"
 #include "model/predict.h"
 
 namespace ridge::measure {

@@ -7,8 +7,8 @@
 
 #include "hardware/error.h"
 #include "measure/fit/fit.h"
-#include "model/matmul_tiles.h"
-#include "model/matmul_work.h"
+#include "model/matmul/tiles.h"
+#include "model/matmul/work.h"
 
 namespace ridge::measure {
 namespace {

@@ -4,14 +4,14 @@
 // Tables: free are the DRAM efficiencies that such rows determine (pure reads, the mix; pure writes
 // do not occur in them) and the costs of eager kernels. With several GPUs the efficiencies are each
 // GPU's own and the costs are shared. Records: the DRAM efficiencies, the L2's write rate and
-// `model.native.*` of one GPU.
+// `model.bundled.*` of one GPU.
 
 #include <algorithm>
 #include <array>
 
 #include "hardware/error.h"
 #include "measure/fit/fit.h"
-#include "measure/record.h"
+#include "measure/record/record.h"
 
 namespace ridge::measure {
 namespace {
@@ -91,9 +91,9 @@ FreeParameter per_clock(std::string field, Bandwidth& (*place)(model::MemoryPara
     return parameter;
 }
 
-std::vector<FreeParameter> native_parameters() {
+std::vector<FreeParameter> bundled_parameters() {
     using model::Machine;
-    const auto native = [](Machine& m) -> model::NativeCosts& { return memory_of(m).native; };
+    const auto bundled = [](Machine& m) -> model::BundledCosts& { return memory_of(m).bundled; };
     return {
         free_parameter("model.memory.read_efficiency",
                        [](Machine& m) -> double& { return memory_of(m).read_efficiency; }),
@@ -103,28 +103,28 @@ std::vector<FreeParameter> native_parameters() {
                        [](Machine& m) -> double& { return memory_of(m).turnaround; }),
         per_clock("model.memory.l2_write",
                   [](model::MemoryParameters& m) -> Bandwidth& { return m.l2_write; }),
-        free_parameter("model.native.first_dram",
-                       [=](Machine& m) -> Time& { return native(m).first_dram; }),
-        free_parameter("model.native.first_l2",
-                       [=](Machine& m) -> Time& { return native(m).first_l2; }),
-        free_parameter("model.native.resident",
-                       [=](Machine& m) -> double& { return native(m).resident; }),
-        free_parameter("model.native.absorbed",
-                       [=](Machine& m) -> double& { return native(m).absorbed; }),
-        free_parameter("model.native.reuse",
-                       [=](Machine& m) -> double& { return native(m).reuse; }),
-        free_parameter("model.native.reduction",
-                       [=](Machine& m) -> Time& { return native(m).reduction; }),
-        free_parameter("model.native.vector_rate",
-                       [=](Machine& m) -> double& { return native(m).vector_rate; }),
-        free_parameter("model.native.element_rate",
-                       [=](Machine& m) -> double& { return native(m).element_rate; }),
-        free_parameter("model.native.element_tile",
-                       [=](Machine& m) -> Time& { return native(m).element_tile; }),
-        per_clock("model.native.scatter",
-                  [](model::MemoryParameters& m) -> Bandwidth& { return m.native.scatter; }),
-        free_parameter("model.native.scatter_tile",
-                       [=](Machine& m) -> Time& { return native(m).scatter_tile; }),
+        free_parameter("model.bundled.first_dram",
+                       [=](Machine& m) -> Time& { return bundled(m).first_dram; }),
+        free_parameter("model.bundled.first_l2",
+                       [=](Machine& m) -> Time& { return bundled(m).first_l2; }),
+        free_parameter("model.bundled.resident",
+                       [=](Machine& m) -> double& { return bundled(m).resident; }),
+        free_parameter("model.bundled.absorbed",
+                       [=](Machine& m) -> double& { return bundled(m).absorbed; }),
+        free_parameter("model.bundled.reuse",
+                       [=](Machine& m) -> double& { return bundled(m).reuse; }),
+        free_parameter("model.bundled.reduction",
+                       [=](Machine& m) -> Time& { return bundled(m).reduction; }),
+        free_parameter("model.bundled.vector_rate",
+                       [=](Machine& m) -> double& { return bundled(m).vector_rate; }),
+        free_parameter("model.bundled.element_rate",
+                       [=](Machine& m) -> double& { return bundled(m).element_rate; }),
+        free_parameter("model.bundled.element_tile",
+                       [=](Machine& m) -> Time& { return bundled(m).element_tile; }),
+        per_clock("model.bundled.scatter",
+                  [](model::MemoryParameters& m) -> Bandwidth& { return m.bundled.scatter; }),
+        free_parameter("model.bundled.scatter_tile",
+                       [=](Machine& m) -> Time& { return bundled(m).scatter_tile; }),
     };
 }
 
@@ -137,7 +137,7 @@ bool streams(const MeasuredRow& row) {
 }
 
 /// Bundled kernels by operation and implementation; rows of one shape are held out together.
-std::vector<FitReport> fit_native(const FitRequest& request) {
+std::vector<FitReport> fit_bundled(const FitRequest& request) {
     std::vector<MeasuredRow> rows = read_record_rows(
         request.records, [&](const std::string& driver) { return request.machine(driver).name; });
     std::erase_if(rows, [](const MeasuredRow& row) { return !streams(row); });
@@ -145,7 +145,7 @@ std::vector<FitReport> fit_native(const FitRequest& request) {
         throw InputError("no records of streaming kernels", {request.records.front(), 0, 0});
     std::vector<FitReport> reports;
     for (FitProblem& problem : split_rows(rows, request)) {
-        problem.parameters = native_parameters();
+        problem.parameters = bundled_parameters();
         problem.group = [](const MeasuredRow& row, const model::Prediction& prediction) {
             return std::string(model::name_of(row.operation)) + " " +
                    std::string(model::name_of(prediction.implementation));
@@ -159,7 +159,7 @@ std::vector<FitReport> fit_native(const FitRequest& request) {
 }  // namespace
 
 std::vector<FitReport> fit_memory(const FitRequest& request) {
-    if (!request.records.empty()) return fit_native(request);
+    if (!request.records.empty()) return fit_bundled(request);
     const auto rows = read_folder(request.data, {"elementwise", "softmax", "layernorm"});
     std::vector<FitReport> reports;
     for (FitProblem& problem : split_rows(rows, request)) {

@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "hardware/error.h"
-#include "measure/record.h"
+#include "measure/record/record.h"
 
 namespace ridge::measure {
 namespace {

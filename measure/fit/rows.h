@@ -17,9 +17,9 @@
 #include <vector>
 
 #include "hardware/quantity.h"
-#include "model/fields.h"
-#include "model/implementation.h"
-#include "model/operation.h"
+#include "model/core/fields.h"
+#include "model/core/implementation.h"
+#include "model/core/operation.h"
 
 namespace ridge::measure {
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "measure/fit/rows.h"
-#include "model/machine.h"
+#include "model/machine/machine.h"
 
 namespace ridge::test {
 

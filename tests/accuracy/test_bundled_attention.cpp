@@ -4,8 +4,8 @@
 #include <string>
 
 #include "hardware/catalogue.h"
-#include "measure/record.h"
-#include "model/attention_bundled.h"
+#include "measure/record/record.h"
+#include "model/attention/bundled.h"
 #include "model/predict.h"
 #include "tests/accuracy/reference.h"
 #include "tests/catch.h"

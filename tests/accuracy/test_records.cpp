@@ -3,8 +3,8 @@
 #include <string>
 
 #include "hardware/catalogue.h"
-#include "measure/record.h"
-#include "measure/validate.h"
+#include "measure/judge/validate.h"
+#include "measure/record/record.h"
 #include "tests/accuracy/reference.h"
 #include "tests/catch.h"
 

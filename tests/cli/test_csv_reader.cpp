@@ -3,9 +3,9 @@
 #include <sstream>
 #include <string>
 
-#include "cli/csv_reader.h"
-#include "cli/sweep_range.h"
-#include "cli/table.h"
+#include "cli/input/csv_reader.h"
+#include "cli/options/sweep_range.h"
+#include "cli/views/table.h"
 #include "hardware/error.h"
 #include "tests/catch.h"
 

@@ -1,6 +1,6 @@
 // Finding libraries at run time, without any of CUDA's.
-#include "measure/cuda/driver.h"
-#include "measure/cuda/library.h"
+#include "measure/cuda/libraries/driver.h"
+#include "measure/cuda/libraries/shared_library.h"
 #include "tests/catch.h"
 
 using namespace ridge::measure;

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <array>
 
-#include "measure/cuda/counters.h"
-#include "measure/cuda/metrics.h"
+#include "measure/cuda/counters/counters.h"
+#include "measure/cuda/counters/metrics.h"
 #include "tests/catch.h"
 
 using namespace ridge::measure;

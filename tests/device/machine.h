@@ -5,7 +5,7 @@
 #include <string>
 
 #include "measure/device.h"
-#include "measure/suite.h"
+#include "measure/run/suite.h"
 #include "tests/catch.h"
 
 namespace ridge::test {

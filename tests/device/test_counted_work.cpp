@@ -2,7 +2,7 @@
 #include <array>
 
 #include "hardware/catalogue.h"
-#include "model/machine.h"
+#include "model/machine/machine.h"
 #include "model/predict.h"
 #include "tests/device/machine.h"
 

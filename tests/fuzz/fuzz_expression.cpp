@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "hardware/error.h"
-#include "model/expression.h"
+#include "model/expression/expression.h"
 
 namespace {
 

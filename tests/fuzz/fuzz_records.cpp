@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "measure/record.h"
+#include "measure/record/record.h"
 
 // The name is libFuzzer's. NOLINTNEXTLINE(readability-identifier-naming)
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -9,7 +9,7 @@
 #include <sstream>
 #include <string>
 
-#include "cli/batch.h"
+#include "cli/input/batch.h"
 #include "hardware/catalogue.h"
 #include "hardware/error.h"
 

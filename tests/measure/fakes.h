@@ -8,9 +8,9 @@
 #include <utility>
 
 #include "hardware/catalogue.h"
-#include "measure/fake_device.h"
-#include "measure/measure.h"
-#include "measure/suite.h"
+#include "measure/run/measure.h"
+#include "measure/run/suite.h"
+#include "tests/support/fake_device.h"
 
 namespace ridge::test {
 

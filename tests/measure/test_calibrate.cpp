@@ -3,7 +3,7 @@
 
 #include "hardware/error.h"
 #include "hardware/loader.h"
-#include "measure/calibrate.h"
+#include "measure/run/calibrate.h"
 #include "tests/catch.h"
 #include "tests/measure/fakes.h"
 

@@ -8,17 +8,17 @@
 
 #include "hardware/catalogue.h"
 #include "hardware/error.h"
-#include "measure/fake_device.h"
 #include "measure/fit/fit.h"
 #include "measure/fit/least_squares.h"
 #include "measure/fit/residuals.h"
 #include "measure/fit/rows.h"
-#include "measure/measure.h"
-#include "measure/record.h"
-#include "measure/suite.h"
+#include "measure/record/record.h"
+#include "measure/run/measure.h"
+#include "measure/run/suite.h"
 #include "model/predict.h"
 #include "tests/catch.h"
 #include "tests/measure/fakes.h"
+#include "tests/support/fake_device.h"
 
 namespace ridge::measure {
 namespace {
@@ -236,8 +236,8 @@ TEST_CASE("streaming kernels are fitted from records", "[fit]") {
     FakePlan plan = test::h200_plan();
     plan.noise = 0.0;
     model::MemoryParameters& memory = *plan.machine.memory;
-    memory.native.first_l2 = 0.5 * units::us;
-    memory.native.reduction = 0.4 * units::us;
+    memory.bundled.first_l2 = 0.5 * units::us;
+    memory.bundled.reduction = 0.4 * units::us;
     memory.read_efficiency = 0.8;
     FakeDevice device(plan);
     std::vector<Question> questions;
@@ -269,8 +269,8 @@ TEST_CASE("streaming kernels are fitted from records", "[fit]") {
         return std::string("0");
     };
     CHECK(std::stod(fitted("model.memory.read_efficiency")) == Approx(0.8).epsilon(0.03));
-    CHECK(std::stod(fitted("model.native.first_l2").substr(1)) == Approx(500.0).epsilon(0.05));
-    CHECK(std::stod(fitted("model.native.reduction").substr(1)) == Approx(400.0).epsilon(0.1));
+    CHECK(std::stod(fitted("model.bundled.first_l2").substr(1)) == Approx(500.0).epsilon(0.05));
+    CHECK(std::stod(fitted("model.bundled.reduction").substr(1)) == Approx(400.0).epsilon(0.1));
     CHECK(reports[0].fitted.back().mean < 0.01);
     CHECK(reports[0].cross_validated.back().mean < 0.03);
 }

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "hardware/error.h"
-#include "measure/measure.h"
+#include "measure/run/measure.h"
 #include "model/predict.h"
 #include "tests/catch.h"
 #include "tests/measure/fakes.h"

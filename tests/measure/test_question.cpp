@@ -1,6 +1,6 @@
 // The canonical text of an operation reads back to the same operation and names it stably.
-#include "measure/record.h"
-#include "measure/suite.h"
+#include "measure/record/record.h"
+#include "measure/run/suite.h"
 #include "tests/catch.h"
 #include "tests/measure/fakes.h"
 

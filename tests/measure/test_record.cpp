@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "hardware/error.h"
-#include "measure/record.h"
+#include "measure/record/record.h"
 #include "tests/catch.h"
 #include "tests/measure/fakes.h"
 

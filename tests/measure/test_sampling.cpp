@@ -1,5 +1,5 @@
 // The stopping rule and the choice of the method.
-#include "measure/sampling.h"
+#include "measure/run/sampling.h"
 #include "tests/catch.h"
 #include "tests/measure/fakes.h"
 

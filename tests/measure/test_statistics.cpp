@@ -3,7 +3,7 @@
 #include <cmath>
 #include <vector>
 
-#include "measure/statistics.h"
+#include "measure/record/statistics.h"
 #include "tests/catch.h"
 
 using namespace ridge::measure;

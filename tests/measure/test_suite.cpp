@@ -4,8 +4,8 @@
 #include <set>
 
 #include "hardware/error.h"
-#include "measure/suite.h"
-#include "model/machine.h"
+#include "measure/run/suite.h"
+#include "model/machine/machine.h"
 #include "model/predict.h"
 #include "tests/catch.h"
 #include "tests/measure/fakes.h"

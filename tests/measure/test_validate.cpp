@@ -1,7 +1,7 @@
 // Errors and their causes against records made with known ones.
 #include <cmath>
 
-#include "measure/validate.h"
+#include "measure/judge/validate.h"
 #include "tests/catch.h"
 #include "tests/measure/fakes.h"
 

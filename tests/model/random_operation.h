@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "model/implementation.h"
-#include "model/operation.h"
+#include "model/core/implementation.h"
+#include "model/core/operation.h"
 
 namespace ridge::test {
 

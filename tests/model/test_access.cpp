@@ -3,11 +3,11 @@
 
 #include "hardware/catalogue.h"
 #include "hardware/error.h"
-#include "model/access_work.h"
+#include "model/access/work.h"
 #include "model/advice.h"
+#include "model/core/fields.h"
 #include "model/explain.h"
-#include "model/fields.h"
-#include "model/footprint.h"
+#include "model/footprint/footprint.h"
 #include "model/predict.h"
 #include "tests/catch.h"
 

@@ -3,7 +3,7 @@
 #include "model/advice.h"
 
 #include "hardware/catalogue.h"
-#include "model/fields.h"
+#include "model/core/fields.h"
 #include "tests/catch.h"
 
 using namespace ridge;

@@ -1,6 +1,6 @@
 // The bundled attention kernels: tiles, grids and splits as the kernels choose them, what they
 // execute, and their time by hand.
-#include "model/attention_bundled.h"
+#include "model/attention/bundled.h"
 
 #include <algorithm>
 #include <cmath>
@@ -9,7 +9,7 @@
 
 #include "hardware/catalogue.h"
 #include "hardware/checked.h"
-#include "model/attention_time.h"
+#include "model/attention/time.h"
 #include "model/predict.h"
 #include "tests/catch.h"
 #include "tests/model/toy_machine.h"

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "hardware/catalogue.h"
-#include "model/machine.h"
+#include "model/machine/machine.h"
 #include "model/predict.h"
 #include "tests/catch.h"
 

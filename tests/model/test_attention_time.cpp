@@ -1,5 +1,5 @@
 // The attention time model: one call worked by hand, and what must hold of all.
-#include "model/attention_time.h"
+#include "model/attention/time.h"
 
 #include <array>
 #include <cmath>

@@ -1,5 +1,5 @@
 // Attention work and traffic: the conventions of the literature, worked by hand.
-#include "model/attention_work.h"
+#include "model/attention/work.h"
 
 #include <algorithm>
 #include <array>

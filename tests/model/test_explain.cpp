@@ -4,7 +4,7 @@
 #include <set>
 #include <string>
 
-#include "model/roofline.h"
+#include "model/roof/roofline.h"
 #include "tests/catch.h"
 
 namespace ridge::model {

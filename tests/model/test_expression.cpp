@@ -1,5 +1,5 @@
 // Elementwise expressions: known counts worked by hand, errors, and the canonical form.
-#include "model/expression.h"
+#include "model/expression/expression.h"
 
 #include <string>
 #include <vector>

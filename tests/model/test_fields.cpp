@@ -1,5 +1,5 @@
 // The parameter table: every field parses, prints and parses again; errors name the field.
-#include "model/fields.h"
+#include "model/core/fields.h"
 
 #include <map>
 #include <string>

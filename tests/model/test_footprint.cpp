@@ -1,5 +1,5 @@
 // Device memory: published tables and measured allocations, to the byte where they are.
-#include "model/footprint.h"
+#include "model/footprint/footprint.h"
 
 #include <array>
 #include <cmath>
@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "hardware/error.h"
-#include "model/sdpa_footprint.h"
+#include "model/footprint/sdpa.h"
 #include "tests/catch.h"
 
 namespace ridge::model {

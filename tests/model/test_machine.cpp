@@ -1,5 +1,5 @@
 // What the model takes from a description: peaks, clocks, and what is absent.
-#include "model/machine.h"
+#include "model/machine/machine.h"
 
 #include <string>
 

@@ -1,8 +1,8 @@
 // Bundled products: grids as the kernels choose them, executed FLOP, sectors, and time.
-#include "model/matmul_bundled.h"
-#include "model/matmul_traffic.h"
+#include "model/matmul/bundled.h"
+#include "model/matmul/traffic.h"
 #include "model/predict.h"
-#include "model/sector_runs.h"
+#include "model/roof/sector_runs.h"
 #include "tests/catch.h"
 
 #include "hardware/catalogue.h"

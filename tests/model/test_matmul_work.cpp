@@ -1,5 +1,5 @@
 // Counting a matrix product: FLOP, bytes and intensity worked by hand, tiles, waves, alignment.
-#include "model/matmul_work.h"
+#include "model/matmul/work.h"
 
 #include "tests/catch.h"
 

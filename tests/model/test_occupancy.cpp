@@ -1,5 +1,5 @@
 // Occupancy by the CUDA rules, each case worked by hand in its comment.
-#include "model/occupancy.h"
+#include "model/machine/occupancy.h"
 
 #include "hardware/catalogue.h"
 #include "tests/catch.h"

@@ -1,5 +1,5 @@
 // Validation: the limits of shapes, and that an error names the field that breaks them.
-#include "model/operation.h"
+#include "model/core/operation.h"
 
 #include <string>
 #include <vector>

@@ -13,9 +13,9 @@
 
 #include "hardware/catalogue.h"
 #include "hardware/error.h"
-#include "model/fields.h"
+#include "model/core/fields.h"
 #include "model/predict.h"
-#include "model/roofline.h"
+#include "model/roof/roofline.h"
 #include "tests/catch.h"
 #include "tests/model/random_operation.h"
 

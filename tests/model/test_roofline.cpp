@@ -1,5 +1,5 @@
 // The roofline on a machine of round numbers, every figure by hand.
-#include "model/roofline.h"
+#include "model/roof/roofline.h"
 
 #include "hardware/catalogue.h"
 #include "tests/catch.h"

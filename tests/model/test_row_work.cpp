@@ -1,8 +1,8 @@
 // Counting streaming operations: passes over memory worked by hand.
-#include "model/row_work.h"
+#include "model/streams/row_work.h"
 
-#include "model/collective_work.h"
-#include "model/elementwise_work.h"
+#include "model/collectives/work.h"
+#include "model/streams/elementwise_work.h"
 #include "tests/catch.h"
 
 namespace ridge::model {

@@ -1,7 +1,7 @@
 // A machine of round numbers, for times worked by hand.
 #pragma once
 
-#include "model/machine.h"
+#include "model/machine/machine.h"
 
 namespace ridge::model {
 

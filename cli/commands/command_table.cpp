@@ -1,0 +1,27 @@
+#include <array>
+
+#include "cli/commands/commands.h"
+
+namespace ridge::cli {
+
+std::span<const CommandInfo> command_table() {
+    static constexpr std::array commands{
+        CommandInfo{"predict", "What bounds an operation, how long it takes, what it moves",
+                    build_predict},
+        CommandInfo{"vram", "How much device memory an operation needs", build_vram},
+        CommandInfo{"roofline", "Draw operations on a GPU's roofline", build_roofline},
+        CommandInfo{"sweep", "Predict over ranges of shapes", build_sweep},
+        CommandInfo{"compare", "Predict one operation on several GPUs", build_compare},
+        CommandInfo{"fit", "Fit the parameters of a time model to measured tables", build_fit},
+        CommandInfo{"measure", "Measure operations on the GPU at hand, beside the prediction",
+                    build_measure},
+        CommandInfo{"validate", "How far predictions are from records, and why", build_validate},
+        CommandInfo{"plot", "Draw records: predicted against measured, sweeps", build_plot},
+        CommandInfo{"calibrate", "Measure the ceilings of the GPU at hand", build_calibrate},
+        CommandInfo{"doctor", "What measuring will work here, and what will not", build_doctor},
+        CommandInfo{"gpus", "List, show and check GPU descriptions", build_gpus},
+        CommandInfo{"completions", "Print shell completions (bash, zsh, fish)", build_completions}};
+    return commands;
+}
+
+}  // namespace ridge::cli

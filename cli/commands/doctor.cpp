@@ -1,0 +1,180 @@
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <ostream>
+#include <sstream>
+
+#include "cli/commands/commands.h"
+#include "cli/options/device_option.h"
+#include "cli/options/gpu_options.h"
+#include "cli/options/operation_command.h"
+#include "cli/views/table.h"
+#include "hardware/units.h"
+
+namespace ridge::cli {
+namespace {
+
+using measure::DeviceInfo;
+using measure::Environment;
+using measure::Feature;
+
+struct DoctorOptions {
+    explicit DoctorOptions(CLI::App& app) : device(app), gpu(app) {}
+
+    DeviceOption device;
+    GpuOptions gpu;
+    std::string format;
+};
+
+/// One line of the report: what was looked at, what was found, and whether it is well.
+struct Finding {
+    std::string subject;
+    std::string found;
+    bool well = true;
+    std::string remedy{};
+};
+
+std::string enables(const std::string& feature) {
+    if (feature == "counters") return "hardware counters";
+    if (feature == "activity") return "times of short kernels and of several kernels";
+    if (feature == "nvml") return "clocks, power, temperature";
+    if (feature == "cublaslt") return "library matrix products";
+    if (feature == "nvrtc") return "elementwise expressions";
+    if (feature == "graph") return "replayed graphs";
+    return feature;
+}
+
+void add_device(const DeviceInfo& info, std::vector<Finding>& findings) {
+    findings.push_back(
+        {"GPU",
+         fmt::format("{}, compute capability {}.{}, {} SMs, {} memory, {} L2", info.name,
+                     info.compute_capability / 10, info.compute_capability % 10, info.sm_count,
+                     format_capacity(info.memory), format_capacity(info.l2))});
+    findings.push_back({"driver", fmt::format("{}, up to CUDA {}", info.driver, info.cuda_driver)});
+    findings.push_back({"CUDA runtime", info.cuda_runtime});
+    if (info.mig) {
+        findings.push_back({"MIG", "on: this is a slice of a GPU, and no description fits it",
+                            false, "measure a whole GPU to compare with predictions"});
+    }
+    for (const Feature& feature : info.features) {
+        if (feature.works()) {
+            findings.push_back(
+                {feature.name, enables(feature.name) + ": " +
+                                   (feature.detail.empty() ? "works" : feature.detail)});
+        } else {
+            findings.push_back({feature.name,
+                                "no " + enables(feature.name) + ": " + feature.missing->reason,
+                                false, feature.missing->remedy});
+        }
+    }
+}
+
+std::string words(const std::vector<std::string>& list) {
+    std::string text;
+    for (const std::string& word : list) text += (text.empty() ? "" : ", ") + word;
+    return text.empty() ? "none" : text;
+}
+
+void add_environment(const DeviceInfo& info, const Environment& now,
+                     std::vector<Finding>& findings) {
+    if (now.sm_clock) {
+        findings.push_back(
+            {"clock", format(*now.sm_clock) +
+                          (info.max_sm_clock ? " now, at most " + format(*info.max_sm_clock) : "") +
+                          "; limited by: " + words(now.clock_reasons)});
+    }
+    if (now.power) {
+        findings.push_back(
+            {"power",
+             format(*now.power) + (now.power_limit ? " of " + format(*now.power_limit) : "")});
+    }
+    if (now.temperature_celsius) {
+        findings.push_back({"temperature", fmt::format("{:.0f} C", *now.temperature_celsius)});
+    }
+    if (now.other_processes) {
+        const bool alone = *now.other_processes == 0;
+        findings.push_back(
+            {"other processes",
+             alone ? "none on this GPU"
+                   : fmt::format("{} on this GPU: times will vary", *now.other_processes),
+             alone, alone ? "" : "end them, or measure another GPU with --device"});
+    }
+}
+
+void add_description(const DeviceInfo& info, const Machines& machines,
+                     std::vector<Finding>& findings) {
+    const std::string name = machines.catalogue().canonical_name(info.name);
+    if (name.empty()) {
+        findings.push_back({"description", "none is called '" + info.name + "'", false,
+                            "write one (docs/gpu-files.md) and give it with --gpu-file; measuring "
+                            "works without"});
+    } else {
+        findings.push_back({"description", name});
+    }
+}
+
+std::vector<Finding> examine(const Context& context, const DoctorOptions& options) {
+    std::vector<Finding> findings;
+    auto opened = options.device.try_open(context);
+    if (const auto* missing = std::get_if<measure::Unavailable>(&opened)) {
+        findings.push_back({"device", missing->reason, false, missing->remedy});
+        findings.push_back({"predictions", "work: they need no GPU"});
+        return findings;
+    }
+    measure::Device& device = *std::get<std::unique_ptr<measure::Device>>(opened);
+    add_device(device.info(), findings);
+    add_environment(device.info(), device.environment(), findings);
+    add_description(device.info(), options.gpu.machines(), findings);
+    return findings;
+}
+
+void write_json(const Context& context, const std::vector<Finding>& findings) {
+    nlohmann::ordered_json list = nlohmann::ordered_json::array();
+    for (const Finding& finding : findings) {
+        list.push_back({{"subject", finding.subject},
+                        {"ok", finding.well},
+                        {"found", finding.found},
+                        {"remedy", finding.remedy}});
+    }
+    context.out << list.dump(2) << '\n';
+}
+
+void write_findings(const Context& context, const std::vector<Finding>& findings) {
+    constexpr std::size_t indent = 22;
+    const auto width = static_cast<std::size_t>(std::max(60, context.width));
+    for (const Finding& finding : findings) {
+        context.out << wrap(fmt::format("{} {:<16} {}", finding.well ? "ok  " : "MISS",
+                                        finding.subject, finding.found),
+                            width, indent)
+                    << '\n';
+        if (finding.remedy.empty()) continue;
+        std::istringstream lines(wrap("remedy: " + finding.remedy, width - indent, 0));
+        for (std::string line; std::getline(lines, line);) {
+            context.out << std::string(indent, ' ') << line << '\n';
+        }
+    }
+}
+
+int diagnose(const Context& context, const DoctorOptions& options) {
+    const std::vector<Finding> findings = examine(context, options);
+    if (parse_format(options.format) == Format::json) {
+        write_json(context, findings);
+    } else {
+        write_findings(context, findings);
+    }
+    return findings.front().subject == "device" ? device_failure : success;
+}
+
+}  // namespace
+
+Action build_doctor(CLI::App& app, std::span<const std::string>) {
+    const auto options = std::make_shared<DoctorOptions>(app);
+    add_format_option(app, options->format, "table|json");
+    app.footer("Exit code 3 when there is no device to measure on.");
+    return [options](const Context& context) { return diagnose(context, *options); };
+}
+
+}  // namespace ridge::cli

@@ -1,0 +1,230 @@
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <ostream>
+
+#include "cli/commands/commands.h"
+#include "cli/interruption.h"
+#include "cli/options/device_option.h"
+#include "cli/options/gpu_options.h"
+#include "cli/options/operation_command.h"
+#include "cli/version.h"
+#include "cli/views/record.h"
+#include "cli/views/table.h"
+#include "hardware/error.h"
+#include "measure/run/measure.h"
+#include "measure/run/suite.h"
+
+namespace ridge::cli {
+namespace {
+
+using measure::Question;
+using measure::Record;
+
+struct MeasureArguments {
+    MeasureArguments(CLI::App& app, std::span<const std::string> arguments)
+        : gpu(app), device(app), operation(app, arguments) {}
+
+    GpuOptions gpu;
+    DeviceOption device;
+    OperationArgument operation;
+    std::vector<std::string> sequence;
+    std::string suite;
+    std::int64_t random = 0;
+    std::uint64_t seed = 1;
+    std::string output;
+    std::string pattern = "normal";
+    std::string format;
+    double seconds = 0.5;
+    double budget = 0.0;
+    bool no_counters = false;
+    bool retry = false;
+};
+
+std::vector<Question> questions_of(const MeasureArguments& arguments,
+                                   std::int32_t compute_capability) {
+    std::vector<Question> questions;
+    if (arguments.operation.given()) {
+        const model::Parameters parameters = arguments.operation.parameters();
+        questions.push_back(
+            {.operation = model::make_operation(arguments.operation.kind(), parameters),
+             .execution = model::make_execution(parameters)});
+    }
+    for (const std::string& text : arguments.sequence) {
+        questions.push_back(measure::parse_question(text));
+    }
+    const auto add = [&questions](std::vector<Question> more) {
+        std::move(more.begin(), more.end(), std::back_inserter(questions));
+    };
+    if (!arguments.suite.empty()) {
+        add(measure::suite(measure::parse_suite(arguments.suite), compute_capability));
+    }
+    if (arguments.random > 0) {
+        add(measure::random_questions(arguments.seed, arguments.random, compute_capability));
+    }
+    for (Question& question : questions) {
+        question.pattern = measure::parse_data_pattern(arguments.pattern);
+    }
+    if (questions.empty()) {
+        throw InputError("op is missing", {},
+                         "name an operation (ridge measure matmul --m 4096 ...), or --suite quick");
+    }
+    return questions;
+}
+
+/// "[12/78] 41 s left  matmul ..." on one line of the terminal.
+std::string progress_line(const measure::SuiteProgress& progress, int width) {
+    constexpr std::int64_t bar_width = 20;
+    const std::int64_t filled =
+        progress.total > 0 ? progress.done * bar_width / progress.total : bar_width;
+    std::string line =
+        fmt::format("[{}{}] {}/{}", std::string(static_cast<std::size_t>(filled), '#'),
+                    std::string(static_cast<std::size_t>(bar_width - filled), '.'), progress.done,
+                    progress.total);
+    if (progress.seconds_left)
+        line += fmt::format(", {:.0f} s left", std::ceil(*progress.seconds_left));
+    if (!progress.current.empty()) line += "  " + progress.current;
+    return line.substr(0, static_cast<std::size_t>(std::max(20, width - 1)));
+}
+
+measure::SuiteOptions suite_options(const Context& context, const MeasureArguments& arguments,
+                                    const Interruption& interruption) {
+    measure::SuiteOptions options;
+    options.folder = arguments.output;
+    options.seconds = arguments.budget;
+    if (options.seconds <= 0.0 && !arguments.suite.empty()) {
+        options.seconds = measure::seconds_of(measure::parse_suite(arguments.suite));
+    }
+    options.failures = arguments.retry ? measure::Failures::retry : measure::Failures::keep;
+    options.measuring.sampling.seconds = arguments.seconds;
+    options.measuring.tool = std::string("ridge ") + version;
+    if (arguments.no_counters) options.measuring.counters.clear();
+    options.measuring.hooks.interrupted = [&interruption] { return interruption.requested(); };
+    if (context.terminal) {
+        options.progress = [&context](const measure::SuiteProgress& progress) {
+            context.err << "\r\033[K" << progress_line(progress, context.width) << std::flush;
+        };
+    }
+    return options;
+}
+
+void write_results(const Context& context, const MeasureArguments& arguments,
+                   const std::vector<Record>& records) {
+    Machines machines = arguments.gpu.machines();
+    const std::string gpu = arguments.gpu.given() ? arguments.gpu.name() : std::string();
+    const Format format = parse_format(arguments.format);
+    if (format == Format::json) {
+        nlohmann::ordered_json list = nlohmann::ordered_json::array();
+        for (const Record& record : records) {
+            list.push_back(to_json(record, answer_of(record, machines, gpu)));
+        }
+        context.out << list.dump(2) << '\n';
+        return;
+    }
+    const bool single = arguments.suite.empty() && arguments.random == 0;
+    if (format == Format::table && single) {
+        for (const Record& record : records) {
+            write_record(context, record, answer_of(record, machines, gpu));
+        }
+        return;
+    }
+    const Table table = record_table(records, machines, gpu);
+    switch (format) {
+        case Format::csv:
+            write_csv(context.out, table);
+            break;
+        case Format::markdown:
+            write_markdown(context.out, table);
+            break;
+        default:
+            write_text(context.out, table);
+            break;
+    }
+}
+
+/// Says what became of the questions and returns the exit code.
+int conclude(const Context& context, const measure::SuiteResult& result,
+             const MeasureArguments& arguments) {
+    std::int64_t measured = 0;
+    std::int64_t wrong = 0;
+    for (const Record& record : result.records) {
+        if (record.measured()) ++measured;
+        if (record.verification && !record.verification->ok) ++wrong;
+    }
+    for (const measure::Damage& damage : result.damaged) {
+        context.err << "ridge: " << to_string(damage.location)
+                    << ": damaged record: " << damage.message << '\n';
+    }
+    const auto failed = static_cast<std::int64_t>(result.records.size()) - measured;
+    const bool single = arguments.suite.empty() && arguments.random == 0;
+    if (!single || result.skipped > 0 || result.interrupted) {
+        context.err << fmt::format("{} measured, {} failed, {} already there, {} not reached\n",
+                                   measured, failed, result.skipped, result.remaining);
+    }
+    if (wrong > 0) context.err << fmt::format("ridge: {} kernels computed wrongly\n", wrong);
+    if (result.stopped) {
+        context.err << "ridge: the device stopped working: " << *result.stopped << '\n';
+        return device_failure;
+    }
+    if (result.interrupted) {
+        context.err << "ridge: interrupted; "
+                    << (arguments.output.empty() ? "give -o FOLDER to keep records\n"
+                                                 : "run the same command again to go on\n");
+        return interrupted;
+    }
+    if (wrong > 0 || (single && failed > 0)) return device_failure;
+    return success;
+}
+
+int measure_all(const Context& context, const MeasureArguments& arguments) {
+    const std::unique_ptr<measure::Device> device = arguments.device.open(context);
+    const std::vector<Question> questions =
+        questions_of(arguments, device->info().compute_capability);
+    const Interruption interruption;
+    const measure::SuiteOptions options = suite_options(context, arguments, interruption);
+    const measure::SuiteResult result = measure::measure_suite(*device, questions, options);
+    if (context.terminal) context.err << "\r\033[K";
+    if (!result.records.empty()) write_results(context, arguments, result.records);
+    return conclude(context, result, arguments);
+}
+
+}  // namespace
+
+Action build_measure(CLI::App& app, std::span<const std::string> arguments) {
+    const auto options = std::make_shared<MeasureArguments>(app, arguments);
+    add_format_option(app, options->format, "table|json|csv|md");
+    app.add_option("--op", options->sequence, "operation in words; may be repeated")
+        ->type_name("TEXT");
+    app.add_option("--suite", options->suite, "quick (a minute) or full (8 minutes)")
+        ->type_name("WORD")
+        ->check(CLI::IsMember({"quick", "full"}));
+    app.add_option("--random", options->random, "shapes drawn at random")
+        ->type_name("COUNT")
+        ->check(CLI::Range(1, 100000));
+    app.add_option("--seed", options->seed, "of the random shapes")->type_name("COUNT");
+    app.add_option("-o,--output", options->output,
+                   "folder for records; questions answered there are skipped")
+        ->type_name("FOLDER");
+    app.add_option("--data", options->pattern, "input data: normal, uniform or zeros")
+        ->check(CLI::IsMember({"normal", "uniform", "zeros"}));
+    app.add_option("--seconds", options->seconds, "most time to sample one operation")
+        ->type_name("SECONDS")
+        ->check(CLI::Range(0.001, 3600.0));
+    app.add_option("--budget", options->budget, "time for everything (a suite has its own)")
+        ->type_name("SECONDS")
+        ->check(CLI::Range(0.001, 1e6));
+    app.add_flag("--no-counters", options->no_counters, "times only");
+    app.add_flag("--retry", options->retry, "try recorded failures again");
+    app.footer(
+        "Examples:\n"
+        "  ridge measure matmul --m 4096 --n 4096 --k 4096 --dtype bf16\n"
+        "  ridge measure --suite quick -o records/\n"
+        "Exit code 3: no device, or a kernel computes wrongly; 130: Ctrl-C.");
+    return [options](const Context& context) { return measure_all(context, *options); };
+}
+
+}  // namespace ridge::cli

@@ -1,0 +1,131 @@
+#include <CLI/CLI.hpp>
+
+#include <memory>
+
+#include "cli/charts/chart_output.h"
+#include "cli/charts/record_charts.h"
+#include "cli/commands/commands.h"
+#include "cli/options/gpu_options.h"
+#include "cli/views/record.h"
+#include "hardware/error.h"
+#include "hardware/nearest.h"
+#include "measure/judge/validate.h"
+
+namespace ridge::cli {
+namespace {
+
+/// What both charts take; each subcommand has its own.
+struct RecordArguments {
+    explicit RecordArguments(CLI::App& app) : gpu(app) {
+        app.add_option("records", paths, "files or folders of records")
+            ->type_name("PATH")
+            ->required();
+        app.add_option("--where", conditions, "only records with field=value (impl=wgmma, n=@m)")
+            ->type_name("TEXT");
+        add_chart_options(app, output);
+    }
+
+    GpuOptions gpu;
+    std::vector<std::string> paths;
+    std::vector<std::string> conditions;
+    ChartOutput output;
+};
+
+struct PlotOptions {
+    explicit PlotOptions(CLI::App& app)
+        : scatter(app.add_subcommand("scatter", "predicted against measured time")),
+          sweep(app.add_subcommand("sweep", "measured and predicted over one field")),
+          scatter_records(*scatter),
+          sweep_records(*sweep) {}
+
+    CLI::App* scatter;
+    CLI::App* sweep;
+    RecordArguments scatter_records;
+    RecordArguments sweep_records;
+    std::string x;
+    std::string y;
+};
+
+/// Filtered records with their predictions, and a title of the GPUs they come from.
+struct Compared {
+    std::vector<measure::Record> records;
+    measure::Validation validation;
+    std::string title;
+};
+
+Compared compare(const Context& context, const RecordArguments& arguments) {
+    const Machines machines = arguments.gpu.machines();
+    const std::string gpu = arguments.gpu.given() ? arguments.gpu.name() : std::string();
+    Compared compared;
+    compared.records =
+        RecordFilter(arguments.conditions)
+            .apply(load_records(context, arguments.paths, gpu, machines.catalogue()));
+    compared.validation =
+        measure::validate(compared.records, machines.catalogue(), machines.view());
+    if (compared.validation.comparisons.empty()) {
+        throw InputError(
+            "no record could be compared: " + compared.validation.unused.front().reason,
+            {.file = arguments.paths.front()});
+    }
+    compared.title = compared.records.front().device.name;
+    for (const measure::Record& record : compared.records) {
+        if (record.device.name != compared.title) {
+            compared.title = "several GPUs";
+            break;
+        }
+    }
+    return compared;
+}
+
+int draw_scatter(const Context& context, const PlotOptions& options) {
+    const Compared compared = compare(context, options.scatter_records);
+    plot::Scatter scatter = record_scatter(compared.validation, compared.records);
+    scatter.title = compared.title + ", measured against predicted";
+    write_chart_output(context, options.scatter_records.output, plot::scatter_chart(scatter));
+    return success;
+}
+
+model::Field field_of(const std::string& name) {
+    const std::optional<model::Field> field = model::find_field(name == "seq" ? "seq_q" : name);
+    if (field && model::info_of(*field).kind == model::FieldKind::count) return *field;
+    std::vector<std::string> names;
+    for (const model::FieldInfo& info : model::field_table()) {
+        if (info.kind == model::FieldKind::count) names.emplace_back(info.name);
+    }
+    const std::string near = nearest(name, names);
+    throw InputError("x: '" + name + "' is not a count", {},
+                     near.empty() ? "m, seq, elements, cols ..." : "did you mean '" + near + "'?");
+}
+
+int draw_sweep(const Context& context, const PlotOptions& options) {
+    const model::Field x = field_of(options.x);
+    const Compared compared = compare(context, options.sweep_records);
+    const std::string_view operation = name_of(compared.records.front().question.operation);
+    plot::Sweep sweep =
+        record_sweep(compared.validation, compared.records, x, ordinate_of(options.y, operation));
+    sweep.title = compared.title + ", measured and predicted";
+    write_chart_output(context, options.sweep_records.output, plot::sweep_chart(sweep));
+    return success;
+}
+
+}  // namespace
+
+Action build_plot(CLI::App& app, std::span<const std::string>) {
+    const auto options = std::make_shared<PlotOptions>(app);
+    app.require_subcommand(1);
+    options->sweep->add_option("--x", options->x, "the count on the x axis: m, seq, elements ...")
+        ->type_name("FIELD")
+        ->required();
+    options->sweep->add_option("--y", options->y, "rate, bandwidth or time")
+        ->check(CLI::IsMember({"rate", "bandwidth", "time"}));
+    app.footer(
+        "Examples:\n"
+        "  ridge plot scatter records/ -o scatter.html\n"
+        "  ridge plot sweep records/ --x m --where n=@m --where k=@m -o sweep.svg");
+    return [options](const Context& context) {
+        return options->scatter->parsed() ? draw_scatter(context, *options)
+                                          : draw_sweep(context, *options);
+    };
+}
+
+}  // namespace ridge::cli

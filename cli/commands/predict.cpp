@@ -1,0 +1,140 @@
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <ostream>
+
+#include "cli/commands/commands.h"
+#include "cli/input/batch.h"
+#include "cli/options/gpu_options.h"
+#include "cli/options/operation_command.h"
+#include "cli/views/prediction.h"
+#include "cli/views/table.h"
+#include "hardware/error.h"
+#include "model/predict.h"
+
+namespace ridge::cli {
+namespace {
+
+struct PredictOptions {
+    PredictOptions(CLI::App& app, std::span<const std::string> arguments)
+        : gpu(app), operation(app, arguments) {}
+
+    GpuOptions gpu;
+    OperationArgument operation;
+    std::string from;
+    std::string format;
+    bool explain = false;
+    std::vector<std::string> sequence;
+};
+
+void write_answers(const Context& context, const std::vector<Answer>& answers, Format format,
+                   Detail detail) {
+    if (format == Format::json) {
+        const nlohmann::ordered_json json =
+            answers.size() == 1 ? to_json(answers.front()) : [&answers] {
+                nlohmann::ordered_json list = nlohmann::ordered_json::array();
+                for (const Answer& answer : answers) list.push_back(to_json(answer));
+                return list;
+            }();
+        context.out << json.dump(2) << '\n';
+        return;
+    }
+    if (format == Format::table) {
+        for (const Answer& answer : answers) write_summary(context, answer, detail);
+        return;
+    }
+    Table table{.columns = {{"op"}, {"gpu"}}, .rows = {}};
+    for (const std::string& name : result_columns()) {
+        table.columns.push_back({name, Align::right});
+    }
+    for (const Answer& answer : answers) {
+        std::vector<std::string> row{title_of(answer.kind, answer.parameters),
+                                     answer.machine->name};
+        for (std::string& cell : result_cells(answer)) row.push_back(std::move(cell));
+        table.rows.push_back(std::move(row));
+    }
+    format == Format::csv ? write_csv(context.out, table) : write_markdown(context.out, table);
+}
+
+void write_workload_total(const Context& context, const std::vector<Answer>& answers) {
+    model::Workload workload;
+    for (const Answer& answer : answers) workload.push_back(answer.operation);
+    const model::WorkloadPrediction total = model::predict(
+        workload, model::make_execution(answers.front().parameters), *answers.front().machine);
+    write_workload(context, total, answers.size());
+}
+
+int predict_one(const Context& context, const PredictOptions& options) {
+    Machines machines = options.gpu.machines();
+    const model::Machine& machine = machines.at(options.gpu.name());
+    std::vector<Answer> answers;
+    const auto add = [&](model::OperationKind kind, const model::Parameters& parameters) {
+        Answer answer;
+        answer.kind = kind;
+        answer.parameters = parameters;
+        answer.operation = model::make_operation(kind, parameters);
+        answer.machine = &machine;
+        answer.outcome =
+            model::predict(answer.operation, model::make_execution(parameters), machine);
+        answers.push_back(std::move(answer));
+    };
+    if (options.operation.given()) add(options.operation.kind(), options.operation.parameters());
+    for (const std::string& text : options.sequence) {
+        const model::OperationText parsed = model::parse_operation(text);
+        add(parsed.kind, parsed.parameters);
+    }
+    const Format format = parse_format(options.format);
+    write_answers(context, answers, format, options.explain ? Detail::explained : Detail::summary);
+    if (answers.size() > 1 && format == Format::table) write_workload_total(context, answers);
+    for (const Answer& answer : answers) {
+        if (std::holds_alternative<model::NotModelled>(answer.outcome)) return bad_data;
+    }
+    return success;
+}
+
+int predict_many(const Context& context, const PredictOptions& options) {
+    Machines machines = options.gpu.machines();
+    const BatchOptions batch{
+        .file = options.from,
+        .gpu = options.gpu.given() ? options.gpu.name() : std::string(),
+        .operation = options.operation.optional_kind(),
+        .defaults = options.operation.parameters(),
+        .format = options.format.empty() ? Format::csv : parse_format(options.format)};
+    const BatchResult result = predict_batch(context, machines, batch);
+    if (result.failed > 0) {
+        context.err << "ridge: " << result.failed << " of " << result.rows
+                    << " rows could not be predicted; see the column 'error'\n";
+        return bad_data;
+    }
+    return success;
+}
+
+}  // namespace
+
+Action build_predict(CLI::App& app, std::span<const std::string> arguments) {
+    const auto options = std::make_shared<PredictOptions>(app, arguments);
+    add_format_option(app, options->format, "table|json|csv|md");
+    app.add_flag("--explain", options->explain, "show every term and say why");
+    app.add_option("--op", options->sequence,
+                   "operation in words, \"softmax rows=4096 cols=4096\"; repeat for a sequence")
+        ->type_name("TEXT");
+    app.add_option("--from", options->from, "CSV of shapes, one prediction per row; - is stdin")
+        ->type_name("FILE");
+    app.footer(
+        "Examples:\n"
+        "  ridge predict matmul --m 4096 --n 4096 --k 4096 --gpu h100-sxm --explain\n"
+        "  ridge predict attention --heads 32 --kv-heads 8 --seq 4096 --head-dim 128 \\\n"
+        "      --causal --impl flash2 --gpu a100-sxm-80gb\n"
+        "  ridge predict elementwise --expr \"gelu(x + bias)\" --elements 16777216 \\\n"
+        "      --gpu h100-sxm\n"
+        "  ridge predict --from shapes.csv --format csv --gpu h200-sxm");
+    return [options](const Context& context) {
+        if (!options->from.empty()) return predict_many(context, *options);
+        if (!options->operation.given() && options->sequence.empty()) {
+            static_cast<void>(options->operation.kind());
+        }
+        return predict_one(context, *options);
+    };
+}
+
+}  // namespace ridge::cli

@@ -1,0 +1,169 @@
+#include <CLI/CLI.hpp>
+
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <ostream>
+
+#include "cli/charts/chart_output.h"
+#include "cli/charts/sweep_chart.h"
+#include "cli/commands/commands.h"
+#include "cli/options/gpu_options.h"
+#include "cli/options/operation_command.h"
+#include "cli/options/sweep_plan.h"
+#include "cli/views/prediction.h"
+#include "cli/views/progress.h"
+#include "cli/views/record.h"
+#include "hardware/error.h"
+#include "plot/sweep.h"
+
+namespace ridge::cli {
+namespace {
+
+using model::Field;
+
+struct SweepOptions {
+    SweepOptions(CLI::App& app, std::span<const std::string> arguments)
+        : gpu(app), operation(app, arguments) {}
+
+    GpuOptions gpu;
+    OperationArgument operation;
+    std::string format;
+    std::string y;
+    std::vector<std::string> records;
+    ChartOutput output;
+};
+
+template <class Visit>
+void visit_points(const Context& context, const SweepPlan& plan, const model::Machine& machine,
+                  const Visit& visit) {
+    Answer answer;
+    answer.kind = plan.kind;
+    answer.parameters = plan.fixed;
+    answer.machine = &machine;
+    Progress progress(context, "points");
+    for (std::int64_t index = 0; index < plan.size(); ++index) {
+        predict_point(plan, index, answer);
+        visit(answer);
+        progress.count(index + 1);
+    }
+}
+
+void write_points_csv(const Context& context, const SweepPlan& plan,
+                      const model::Machine& machine) {
+    std::string line = "op,gpu";
+    const std::vector<Field> fields = plan.varying();
+    for (const Field field : fields) line += "," + std::string(model::info_of(field).name);
+    for (const std::string& name : result_columns()) line += "," + name;
+    line += '\n';
+    const std::string prefix = std::string(model::info_of(plan.kind).name) + "," + machine.name;
+    visit_points(context, plan, machine, [&](const Answer& answer) {
+        line += prefix;
+        for (const Field field : fields)
+            line += "," + std::to_string(answer.parameters.count(field));
+        line += ',';
+        append_result_cells(line, answer.outcome);
+        line += '\n';
+        if (line.size() > std::size_t{1} << 16) {
+            context.out << line;
+            line.clear();
+        }
+    });
+    context.out << line;
+}
+
+/// The prediction of a point; an invalid shape has its parameters and the reason.
+nlohmann::ordered_json sweep_json(const SweepPlan& plan, const Answer& answer) {
+    if (std::holds_alternative<model::Prediction>(answer.outcome)) return to_json(answer);
+    nlohmann::ordered_json json{{"op", model::info_of(plan.kind).name},
+                                {"gpu", answer.machine->name}};
+    for (const Field field : plan.varying()) {
+        json["parameters"][model::info_of(field).name] = answer.parameters.count(field);
+    }
+    json["error"] = std::get<model::NotModelled>(answer.outcome).reason;
+    return json;
+}
+
+void write_points_json(const Context& context, const SweepPlan& plan,
+                       const model::Machine& machine) {
+    bool first = true;
+    context.out << '[';
+    visit_points(context, plan, machine, [&](const Answer& answer) {
+        context.out << (first ? "\n" : ",\n") << sweep_json(plan, answer).dump();
+        first = false;
+    });
+    context.out << "\n]\n";
+}
+
+/// Records of the same operation, circumstances and implementation at values that the sweep has.
+void overlay_records(const Context& context, const SweepOptions& options, SweepChart& chart,
+                     Machines& machines) {
+    const std::string name = machines.catalogue().canonical_name(options.gpu.name());
+    const std::vector<measure::Record> records =
+        load_records(context, options.records, name, machines.catalogue());
+    const model::Machine& machine = machines.at(name);
+    std::int64_t shown = 0;
+    for (const measure::Record& record : records) {
+        shown += chart.add_measured(record, machine) ? 1 : 0;
+    }
+    if (shown == 0) {
+        throw InputError(
+            "records: none of " + std::to_string(records.size()) + " records lies on the sweep",
+            {.file = options.records.front()},
+            "records must have its fields, implementation, l2 and launch");
+    }
+}
+
+void draw_sweep(const Context& context, const SweepOptions& options, const SweepPlan& plan,
+                Machines& machines) {
+    constexpr std::int64_t most_drawn = 20'000;
+    if (plan.size() > most_drawn) {
+        throw InputError(
+            "a chart holds at most 20000 points, the sweep has " + std::to_string(plan.size()), {},
+            "use --format csv");
+    }
+    const model::Machine& machine = machines.at(options.gpu.name());
+    SweepChart chart(plan, ordinate_of(options.y, model::info_of(plan.kind).name));
+    visit_points(context, plan, machine,
+                 [&chart](const Answer& answer) { chart.add_predicted(answer); });
+    if (!options.records.empty()) overlay_records(context, options, chart, machines);
+    plot::Sweep sweep = chart.finish();
+    sweep.title = title_of(plan.kind, plan.fixed) + " on " + machine.title;
+    write_chart_output(context, options.output, plot::sweep_chart(sweep));
+}
+
+int sweep(const Context& context, const SweepOptions& options) {
+    const SweepPlan plan = make_sweep_plan(options.operation.kind(), options.operation.texts());
+    Machines machines = options.gpu.machines();
+    const model::Machine& machine = machines.at(options.gpu.name());
+    if (options.format == "csv") {
+        write_points_csv(context, plan, machine);
+    } else if (options.format == "json") {
+        write_points_json(context, plan, machine);
+    } else {
+        draw_sweep(context, options, plan, machines);
+    }
+    return success;
+}
+
+}  // namespace
+
+Action build_sweep(CLI::App& app, std::span<const std::string> arguments) {
+    const auto options = std::make_shared<SweepOptions>(app, arguments);
+    add_format_option(app, options->format, "chart|csv|json");
+    app.add_option("--y", options->y, "what the chart shows: rate, bandwidth or time")
+        ->check(CLI::IsMember({"rate", "bandwidth", "time"}));
+    app.add_option("--records", options->records,
+                   "files or folders of records, or tables of measured times, to draw over it")
+        ->type_name("PATH");
+    add_chart_options(app, options->output);
+    app.footer(
+        "A count may be a range: first:last:step, first:last:*factor, a,b,c, or @field.\n"
+        "Example:\n"
+        "  ridge sweep matmul --m 1024:8192:128 --n @m --k @m --gpu a100-sxm-80gb \\\n"
+        "      -o sweep.svg\n"
+        "  ridge sweep matmul --m 512:8192:64 --n @m --k @m --gpu h200-sxm \\\n"
+        "      --records records/ -o sweep.svg");
+    return [options](const Context& context) { return sweep(context, *options); };
+}
+
+}  // namespace ridge::cli

@@ -1,0 +1,69 @@
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include <memory>
+#include <ostream>
+
+#include "cli/commands/commands.h"
+#include "cli/options/gpu_options.h"
+#include "cli/options/operation_command.h"
+#include "cli/views/record.h"
+#include "cli/views/validation.h"
+#include "hardware/error.h"
+#include "measure/judge/validate.h"
+
+namespace ridge::cli {
+namespace {
+
+struct ValidateOptions {
+    explicit ValidateOptions(CLI::App& app) : gpu(app) {}
+
+    GpuOptions gpu;
+    std::vector<std::string> records;
+    std::string format;
+    std::optional<double> max_error;
+};
+
+int validate_records(const Context& context, const ValidateOptions& options) {
+    const Machines machines = options.gpu.machines();
+    const std::string gpu = options.gpu.given() ? options.gpu.name() : std::string();
+    const std::vector<measure::Record> records =
+        load_records(context, options.records, gpu, machines.catalogue());
+    const measure::Validation validation =
+        measure::validate(records, machines.catalogue(), machines.view());
+    write_validation(context, validation, records, parse_format(options.format));
+    if (validation.comparisons.empty()) {
+        context.err << "ridge: no record could be compared with a prediction\n";
+        return bad_data;
+    }
+    if (!options.max_error) return success;
+    const auto beyond = measure::exceeding(validation, *options.max_error / 100.0);
+    for (const measure::ErrorSummary* group : beyond) {
+        context.err << fmt::format("ridge: {} {}: median error {:.1f} % exceeds {:g} %\n",
+                                   group->operation, group->implementation,
+                                   100.0 * group->median_error, *options.max_error);
+    }
+    return beyond.empty() ? success : bound_exceeded;
+}
+
+}  // namespace
+
+Action build_validate(CLI::App& app, std::span<const std::string>) {
+    const auto options = std::make_shared<ValidateOptions>(app);
+    app.add_option("records", options->records, "files or folders of records")
+        ->type_name("PATH")
+        ->required();
+    add_format_option(app, options->format, "table|json|csv|md");
+    app.add_option("--max-error", options->max_error,
+                   "percent: exit code 4 when the median error of an operation and "
+                   "implementation is larger")
+        ->type_name("PERCENT")
+        ->check(CLI::NonNegativeNumber);
+    app.footer(
+        "Examples:\n"
+        "  ridge validate records/\n"
+        "  ridge validate records/ --max-error 20 --format md > accuracy.md");
+    return [options](const Context& context) { return validate_records(context, *options); };
+}
+
+}  // namespace ridge::cli

@@ -1,0 +1,39 @@
+// `ridge predict --from shapes.csv`: one prediction per row of a CSV.
+//
+// Columns are the field names of the model plus `op` and `gpu`; a column of another name passes
+// through. An empty cell takes the field's default, and cells of fields that the row's operation
+// does not have are ignored. A row that cannot be predicted gets the reason in `error` and the rest
+// go on.
+#pragma once
+
+#include <cstdint>
+#include <iosfwd>
+#include <optional>
+#include <string>
+
+#include "cli/context.h"
+#include "cli/options/gpu_options.h"
+#include "model/core/fields.h"
+
+namespace ridge::cli {
+
+enum class Format { table, json, csv, markdown };
+
+struct BatchOptions {
+    std::string file;                               ///< "-" is the context's input
+    std::string gpu;                                ///< for rows without one; may be empty
+    std::optional<model::OperationKind> operation;  ///< for rows without `op`
+    model::Parameters defaults;                     ///< fields for rows that leave them empty
+    Format format = Format::csv;
+};
+
+struct BatchResult {
+    std::int64_t rows = 0;
+    std::int64_t failed = 0;
+};
+
+/// Streams the rows to `context.out`. InputError when the file cannot be read, is empty or its
+/// header is broken (a column twice, no `op`, no GPU anywhere).
+BatchResult predict_batch(const Context& context, Machines& machines, const BatchOptions& options);
+
+}  // namespace ridge::cli

@@ -1,0 +1,40 @@
+// What the commands that take an operation share: `ridge COMMAND OP --field value ...`.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "cli/input/batch.h"
+#include "cli/options/operation_options.h"
+#include "model/core/fields.h"
+
+namespace ridge::cli {
+
+/// The operation named by the first argument that is one, with its options added to `app`. The
+/// positional argument itself is declared too, so that the parser accepts and documents it.
+class OperationArgument {
+  public:
+    OperationArgument(CLI::App& app, std::span<const std::string> arguments);
+
+    [[nodiscard]] bool given() const { return kind_.has_value(); }
+    /// InputError when no operation was named.
+    [[nodiscard]] model::OperationKind kind() const;
+    [[nodiscard]] std::optional<model::OperationKind> optional_kind() const { return kind_; }
+    [[nodiscard]] model::Parameters parameters() const;
+    [[nodiscard]] std::map<model::Field, std::string> texts() const;
+
+  private:
+    std::string name_;
+    std::optional<model::OperationKind> kind_;
+    std::unique_ptr<OperationOptions> options_;
+};
+
+/// Adds --format with the named choices; the value is checked by the parser.
+void add_format_option(CLI::App& app, std::string& format, const std::string& choices);
+
+/// "table", "json", "csv" or "md".
+[[nodiscard]] Format parse_format(const std::string& name);
+
+}  // namespace ridge::cli

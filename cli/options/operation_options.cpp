@@ -1,0 +1,77 @@
+#include "cli/options/operation_options.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+
+namespace ridge::cli {
+namespace {
+
+std::string option_name(model::Field field) {
+    std::string name = "--" + std::string(model::info_of(field).name);
+    std::replace(name.begin(), name.end(), '_', '-');
+    return name;
+}
+
+constexpr std::string_view value_name(model::FieldKind kind) {
+    switch (kind) {
+        case model::FieldKind::count:
+            return "COUNT";
+        case model::FieldKind::word:
+            return "WORD";
+        default:
+            return "TEXT";
+    }
+}
+
+/// The help of a field; for the implementation, with those that the operation has.
+std::string help_of(const model::FieldInfo& info, const model::OperationInfo& operation) {
+    if (info.field != model::Field::impl) return std::string(info.help);
+    std::string words = "auto";
+    for (const model::Implementation implementation : operation.implementations) {
+        words += ", " + std::string(name_of(implementation));
+    }
+    return "implementation: " + words;
+}
+
+}  // namespace
+
+OperationOptions::OperationOptions(CLI::App& app, model::OperationKind kind) {
+    const model::OperationInfo& operation = model::info_of(kind);
+    const auto add = [&](model::Field field, bool required) {
+        const model::FieldInfo& info = model::info_of(field);
+        const std::string help = help_of(info, operation) + (required ? " (required)" : "");
+        if (info.kind == model::FieldKind::flag) {
+            app.add_flag(option_name(field), flags_[field], help)->group("Operation");
+            return;
+        }
+        app.add_option(option_name(field), texts_[field], help)
+            ->type_name(std::string(value_name(info.kind)))
+            ->group("Operation");
+    };
+    for (const model::Field field : operation.required) add(field, true);
+    for (const model::Field field : operation.optional) add(field, false);
+    if (kind == model::OperationKind::elementwise) {
+        app.add_flag("--unfused", unfused_, "one kernel per function: the same as --impl unfused")
+            ->group("Operation");
+    }
+}
+
+std::map<model::Field, std::string> OperationOptions::texts() const {
+    std::map<model::Field, std::string> given;
+    for (const auto& [field, text] : texts_) {
+        if (!text.empty()) given[field] = text;
+    }
+    for (const auto& [field, set] : flags_) {
+        if (set) given[field] = "1";
+    }
+    if (unfused_) given[model::Field::impl] = "unfused";
+    return given;
+}
+
+model::Parameters OperationOptions::parameters() const {
+    model::Parameters parameters;
+    for (const auto& [field, text] : texts()) parameters.set(field, text);
+    return parameters;
+}
+
+}  // namespace ridge::cli

@@ -1,0 +1,37 @@
+// Command-line options of operations, made from the model's field table.
+//
+//   OperationOptions options(app, OperationKind::matmul);   // adds --m, --n, --k, --dtype, ...
+//   app.parse(...);
+//   const Operation op = make_operation(OperationKind::matmul, options.parameters());
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "model/core/fields.h"
+
+namespace CLI {
+class App;
+}
+
+namespace ridge::cli {
+
+/// Texts of the fields given on the command line. The object must outlive the parse.
+class OperationOptions {
+  public:
+    /// Adds one option per field that applies to the operation; underscores become dashes.
+    OperationOptions(CLI::App& app, model::OperationKind kind);
+
+    /// The fields given, parsed. InputError names the field.
+    [[nodiscard]] model::Parameters parameters() const;
+
+    /// The fields given as texts, in the order of the field table.
+    [[nodiscard]] std::map<model::Field, std::string> texts() const;
+
+  private:
+    std::map<model::Field, std::string> texts_;
+    std::map<model::Field, bool> flags_;
+    bool unfused_ = false;
+};
+
+}  // namespace ridge::cli

@@ -1,0 +1,337 @@
+#include "cli/views/prediction.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <nlohmann/json.hpp>
+#include <ostream>
+
+#include "cli/views/table.h"
+#include "hardware/units.h"
+#include "model/advice.h"
+#include "model/explain.h"
+
+namespace ridge::cli {
+namespace {
+
+using model::NotModelled;
+using model::Outcome;
+using model::Prediction;
+using nlohmann::ordered_json;
+
+bool is_pipe(model::Resource resource) {
+    return resource == model::Resource::tensor || resource == model::Resource::fma;
+}
+
+constexpr std::string_view bold = "\033[1m";
+constexpr std::string_view reset = "\033[0m";
+
+void write_line(const Context& context, std::string_view label, const std::string& text) {
+    constexpr std::size_t indent = 16;
+    const auto width = static_cast<std::size_t>(std::max(40, context.width));
+    std::string line = fmt::format("  {:<12}  ", label);
+    line += wrap(text, width - indent, indent);
+    context.out << line << '\n';
+}
+
+std::string band_text(const Prediction& p) {
+    const auto us = [](Time time) { return format(time); };
+    return fmt::format("{}   (80 % band {} to {})", us(p.time), us(p.low), us(p.high));
+}
+
+std::string rate_text(const Prediction& p) {
+    const Flop flop = p.work.flop();
+    std::string text;
+    if (flop > Flop{} && p.time > Time{}) {
+        text = fmt::format("{} of {} peak ({} %)", format(flop / p.time), format(p.peak),
+                           format_number(100.0 * ((flop / p.time) / p.peak), 3));
+    }
+    if (p.work.dram() > Bytes{} && p.time > Time{}) {
+        text += fmt::format("{}{} of {} DRAM", text.empty() ? "" : "; ",
+                            format(p.work.dram() / p.time), format(p.bandwidth));
+    }
+    return text;
+}
+
+std::string work_text(const model::Work& work) {
+    std::string text;
+    const auto add = [&text](const std::string& part) {
+        text += (text.empty() ? "" : ", ") + part;
+    };
+    if (work.tensor > Flop{}) add(format(work.tensor) + " on tensor cores");
+    if (work.fma > Flop{}) add(format(work.fma) + " on the vector pipe");
+    if (work.special > 0.0) add(format_number(work.special * 1e-6, 3) + " M special functions");
+    if (work.kernels > 1) add(fmt::format("{} kernels", work.kernels));
+    return text.empty() ? "data movement only" : text;
+}
+
+std::string traffic_text(const model::Work& work) {
+    std::string text = fmt::format("{} ({} read, {} written)", format_traffic(work.dram()),
+                                   format_traffic(work.dram_read), format_traffic(work.dram_write));
+    if (work.dram() > 1.001 * work.compulsory()) {
+        text += "; compulsory " + format_traffic(work.compulsory());
+    }
+    if (work.l2 > Bytes{}) text += "; L2 " + format_traffic(work.l2);
+    return text;
+}
+
+std::string tiling_text(const model::Tiling& tiling) {
+    return fmt::format(
+        "{}x{}, {} tiles{}, {} wave{} ({} % full)", tiling.tile.m, tiling.tile.n, tiling.tiles,
+        tiling.split > 1 ? fmt::format(" x {} splits", tiling.split) : "", tiling.waves,
+        tiling.waves == 1 ? "" : "s", format_number(100.0 * tiling.wave_efficiency, 3));
+}
+
+void write_terms(const Context& context, const Prediction& p) {
+    context.out << '\n';
+    Table table{.columns = {{"  term"},
+                            {"amount", Align::right},
+                            {"rate", Align::right},
+                            {"time", Align::right}},
+                .rows = {}};
+    for (const model::Term& term : p.terms) {
+        std::string amount;
+        std::string rate;
+        if (term.rate > 0.0 && is_pipe(term.resource)) {
+            amount = format(Flop::from_base(term.amount));
+            rate = format(FlopRate::from_base(term.rate));
+        } else if (term.rate > 0.0 && term.resource == model::Resource::special) {
+            amount = format_number(term.amount * 1e-6, 3) + " Mop";
+            rate = format_number(term.rate * 1e-12, 3) + " Top/s";
+        } else if (term.rate > 0.0) {
+            amount = format_traffic(Bytes::from_base(term.amount));
+            rate = format(Bandwidth::from_base(term.rate));
+        }
+        table.rows.push_back(
+            {"  " + std::string(name_of(term.resource)), amount, rate, format(term.time)});
+    }
+    write_text(context.out, table);
+}
+
+void write_prediction(const Context& context, const Answer& answer, const Prediction& p,
+                      Detail detail) {
+    write_line(context, "time", band_text(p));
+    write_line(context, "bound", fmt::format("{} ({})", name_of(p.bound), name_of(p.limiter)));
+    if (const std::string rate = rate_text(p); !rate.empty()) write_line(context, "rate", rate);
+    write_line(context, "work", work_text(p.work));
+    if (p.work.dram() > Bytes{}) write_line(context, "traffic", traffic_text(p.work));
+    if (p.intensity > Intensity{}) {
+        write_line(context, "intensity",
+                   fmt::format("{}; ridge point {}", format(p.intensity), format(p.ridge)));
+    }
+    write_line(context, "lower bound", format(p.lower_bound) + " (roofline at datasheet rates)");
+    write_line(context, "footprint", format_capacity(p.footprint));
+    if (p.tiling.tiles > 0) write_line(context, "tile", tiling_text(p.tiling));
+    for (const model::Note& note : p.notes) write_line(context, "note", describe(note));
+    if (detail == Detail::summary) return;
+    write_terms(context, p);
+    context.out << '\n';
+    const auto width = static_cast<std::size_t>(std::max(40, context.width));
+    for (const std::string& line : explain(answer.operation, p, *answer.machine)) {
+        if (line.rfind("Note:", 0) == 0) continue;
+        context.out << "  " << wrap(line, width - 2, 2) << '\n';
+    }
+    const auto advice =
+        advise(answer.operation, model::make_execution(answer.parameters), p, *answer.machine);
+    if (!advice.empty()) context.out << "\n  What would help:\n";
+    for (const model::Advice& item : advice) {
+        context.out << "  - " << wrap(describe(item), width - 4, 4) << '\n';
+    }
+}
+
+ordered_json terms_json(const Prediction& p) {
+    ordered_json terms = ordered_json::array();
+    for (const model::Term& term : p.terms) {
+        ordered_json entry{{"resource", name_of(term.resource)},
+                           {"time_us", term.time.in(units::us)}};
+        if (term.rate > 0.0) {
+            const bool compute = is_pipe(term.resource);
+            const char* unit = term.resource == model::Resource::special ? "op"
+                               : compute                                 ? "flop"
+                                                                         : "bytes";
+            entry[unit] = term.amount;
+            entry[std::string(unit) + "_per_s"] = term.rate;
+        }
+        terms.push_back(std::move(entry));
+    }
+    return terms;
+}
+
+void add_prediction(ordered_json& json, const Prediction& p) {
+    json["impl"] = name_of(p.implementation);
+    json["time_us"] = p.time.in(units::us);
+    json["time_low_us"] = p.low.in(units::us);
+    json["time_high_us"] = p.high.in(units::us);
+    json["lower_bound_us"] = p.lower_bound.in(units::us);
+    json["confidence"] = name_of(p.confidence);
+    json["bound"] = name_of(p.bound);
+    json["limiter"] = name_of(p.limiter);
+    json["flop"] = p.work.flop().base();
+    json["flop_tensor"] = p.work.tensor.base();
+    json["flop_vector"] = p.work.fma.base();
+    json["special_functions"] = p.work.special;
+    json["kernels"] = p.work.kernels;
+    json["compulsory_bytes"] = p.work.compulsory().base();
+    json["dram_bytes"] = p.work.dram().base();
+    json["dram_read_bytes"] = p.work.dram_read.base();
+    json["dram_write_bytes"] = p.work.dram_write.base();
+    json["l2_bytes"] = p.work.l2.base();
+    json["footprint_bytes"] = p.footprint.base();
+    json["intensity_flop_per_byte"] = p.intensity.base();
+    json["ridge_flop_per_byte"] = p.ridge.base();
+    json["attainable_flop_per_s"] = p.attainable.base();
+    json["peak_flop_per_s"] = p.peak.base();
+    json["bandwidth_bytes_per_s"] = p.bandwidth.base();
+    if (p.tiling.tiles > 0) {
+        json["tiling"] = {{"m", p.tiling.tile.m},
+                          {"n", p.tiling.tile.n},
+                          {"tiles", p.tiling.tiles},
+                          {"split", p.tiling.split},
+                          {"waves", p.tiling.waves},
+                          {"tile_efficiency", p.tiling.tile_efficiency},
+                          {"wave_efficiency", p.tiling.wave_efficiency}};
+    }
+    json["terms"] = terms_json(p);
+    ordered_json notes = ordered_json::array();
+    for (const model::Note& note : p.notes) notes.push_back(describe(note));
+    json["notes"] = std::move(notes);
+}
+
+ordered_json advice_json(const Answer& answer, const Prediction& p) {
+    ordered_json list = ordered_json::array();
+    for (const model::Advice& advice :
+         advise(answer.operation, model::make_execution(answer.parameters), p, *answer.machine)) {
+        list.push_back({{"change", advice.change},
+                        {"time_us", advice.time.in(units::us)},
+                        {"speed_up", advice.speed_up}});
+    }
+    return list;
+}
+
+}  // namespace
+
+std::string title_of(model::OperationKind kind, const model::Parameters& parameters) {
+    std::string title(model::info_of(kind).name);
+    for (const model::FieldInfo& info : model::field_table()) {
+        if (!parameters.has(info.field) || !applies(kind, info.field)) continue;
+        const std::string text = parameters.text(info.field);
+        const std::string_view quote = text.find(' ') == std::string::npos ? "" : "\"";
+        title += fmt::format(" {}={}{}{}", info.name, quote, text, quote);
+    }
+    return title;
+}
+
+void write_summary(const Context& context, const Answer& answer, Detail detail) {
+    const std::string title =
+        title_of(answer.kind, answer.parameters) + " on " + answer.machine->title;
+    const auto width = static_cast<std::size_t>(std::max(40, context.width));
+    context.out << (context.colour ? bold : "") << wrap(title, width, 2)
+                << (context.colour ? reset : "") << '\n';
+    if (const auto* unmodelled = std::get_if<NotModelled>(&answer.outcome)) {
+        write_line(context, "not modelled", unmodelled->reason);
+        return;
+    }
+    write_prediction(context, answer, std::get<Prediction>(answer.outcome), detail);
+}
+
+void write_workload(const Context& context, const model::WorkloadPrediction& total,
+                    std::size_t operations) {
+    context.out << (context.colour ? bold : "") << operations << " operations in sequence"
+                << (context.colour ? reset : "") << '\n';
+    write_line(context, "time",
+               fmt::format("{}   (80 % band {} to {})", format(total.time), format(total.low),
+                           format(total.high)));
+    write_line(context, "work", work_text(total.work));
+    write_line(context, "traffic", traffic_text(total.work));
+    write_line(context, "footprint", "largest of them " + format_capacity(total.largest_footprint));
+    if (total.not_modelled > 0) {
+        write_line(context, "not modelled", std::to_string(total.not_modelled) + " of them");
+    }
+}
+
+ordered_json to_json(const Answer& answer) {
+    ordered_json json;
+    json["op"] = model::info_of(answer.kind).name;
+    json["gpu"] = answer.machine->name;
+    json["dtype"] = name_of(type_of(answer.operation));
+    ordered_json parameters = ordered_json::object();
+    for (const model::FieldInfo& info : model::field_table()) {
+        if (!answer.parameters.has(info.field) || !applies(answer.kind, info.field)) continue;
+        if (info.kind == model::FieldKind::count) {
+            parameters[info.name] = answer.parameters.count(info.field);
+        } else if (info.kind == model::FieldKind::flag) {
+            parameters[info.name] = answer.parameters.count(info.field) != 0;
+        } else {
+            parameters[info.name] = answer.parameters.text(info.field);
+        }
+    }
+    json["parameters"] = std::move(parameters);
+    if (const auto* unmodelled = std::get_if<NotModelled>(&answer.outcome)) {
+        json["error"] = unmodelled->reason;
+    } else {
+        const auto& prediction = std::get<Prediction>(answer.outcome);
+        add_prediction(json, prediction);
+        json["advice"] = advice_json(answer, prediction);
+    }
+    return json;
+}
+
+void append_number(std::string& line, double value) {
+    std::array<char, 32> text{};
+    const auto result = std::to_chars(text.data(), text.data() + text.size(), value);
+    line.append(text.data(), result.ptr);
+}
+
+const std::vector<std::string>& result_columns() {
+    static const std::vector<std::string> columns{
+        "time_us", "time_low_us", "time_high_us", "lower_bound_us",          "bound", "limiter",
+        "flop",    "dram_bytes",  "l2_bytes",     "intensity_flop_per_byte", "error"};
+    return columns;
+}
+
+void append_result_cells(std::string& line, const Outcome& outcome) {
+    if (const auto* unmodelled = std::get_if<NotModelled>(&outcome)) {
+        line.append(result_columns().size() - 1, ',');
+        append_csv_cell(line, unmodelled->reason);
+        return;
+    }
+    const auto& p = std::get<Prediction>(outcome);
+    for (const Time time : {p.time, p.low, p.high, p.lower_bound}) {
+        append_number(line, time.in(units::us));
+        line += ',';
+    }
+    line += name_of(p.bound);
+    line += ',';
+    line += name_of(p.limiter);
+    for (const double value :
+         {p.work.flop().base(), p.work.dram().base(), p.work.l2.base(), p.intensity.base()}) {
+        line += ',';
+        append_number(line, value);
+    }
+    line += ',';
+}
+
+std::vector<std::string> result_cells(const Answer& answer) {
+    const auto number = [](double value) { return format_number(value, 6); };
+    if (const auto* unmodelled = std::get_if<NotModelled>(&answer.outcome)) {
+        std::vector<std::string> cells(result_columns().size());
+        cells.back() = unmodelled->reason;
+        return cells;
+    }
+    const auto& p = std::get<Prediction>(answer.outcome);
+    return {number(p.time.in(units::us)),
+            number(p.low.in(units::us)),
+            number(p.high.in(units::us)),
+            number(p.lower_bound.in(units::us)),
+            std::string(name_of(p.bound)),
+            std::string(name_of(p.limiter)),
+            number(p.work.flop().base()),
+            number(p.work.dram().base()),
+            number(p.work.l2.base()),
+            number(p.intensity.base()),
+            ""};
+}
+
+}  // namespace ridge::cli

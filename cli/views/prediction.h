@@ -1,0 +1,50 @@
+// A prediction as a terminal summary, JSON, CSV and Markdown: views of one value.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/context.h"
+#include "model/core/fields.h"
+#include "model/machine/machine.h"
+#include "model/predict.h"
+
+namespace ridge::cli {
+
+/// One question and its answer, as the views need it.
+struct Answer {
+    model::OperationKind kind = model::OperationKind::matmul;
+    model::Parameters parameters;
+    model::Operation operation;
+    const model::Machine* machine = nullptr;
+    model::Outcome outcome;
+};
+
+/// "matmul m=4096 n=4096 k=4096 dtype=bf16": the fields that were given.
+[[nodiscard]] std::string title_of(model::OperationKind kind, const model::Parameters& parameters);
+
+enum class Detail { summary, explained };
+
+/// The block of text that `ridge predict` prints, at most `context.width` columns wide.
+void write_summary(const Context& context, const Answer& answer, Detail detail);
+
+/// The sums over a sequence of operations.
+void write_workload(const Context& context, const model::WorkloadPrediction& total,
+                    std::size_t operations);
+
+/// The object described by docs/prediction.schema.json.
+[[nodiscard]] nlohmann::ordered_json to_json(const Answer& answer);
+
+/// Column names and cells of the result part of a CSV or Markdown row.
+[[nodiscard]] const std::vector<std::string>& result_columns();
+[[nodiscard]] std::vector<std::string> result_cells(const Answer& answer);
+
+/// Appends the same cells, comma separated, without allocating per cell.
+void append_result_cells(std::string& line, const model::Outcome& outcome);
+
+/// A number in shortest form that reads back exactly.
+void append_number(std::string& line, double value);
+
+}  // namespace ridge::cli

@@ -1,0 +1,52 @@
+// Records as text, tables and JSON, beside what the model says.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "cli/context.h"
+#include "cli/options/gpu_options.h"
+#include "cli/views/table.h"
+#include "measure/record/record.h"
+#include "model/core/prediction.h"
+
+namespace ridge::cli {
+
+/// The prediction for a record, or why there is none.
+struct RecordAnswer {
+    std::optional<model::Prediction> prediction{};
+    std::string reason{};
+
+    /// predicted / measured time - 1; the record must be measured.
+    [[nodiscard]] std::optional<double> error(const measure::Record& record) const;
+};
+
+/// Predicts on `gpu`, or on the GPU of the record's driver name when it is empty.
+[[nodiscard]] RecordAnswer answer_of(const measure::Record& record, Machines& machines,
+                                     const std::string& gpu = {});
+
+/// "183 us", or "failed".
+[[nodiscard]] std::string time_text(const measure::Record& record);
+
+/// Measured, predicted and the difference of one record, as a block of text.
+void write_record(const Context& context, const measure::Record& record,
+                  const RecordAnswer& answer);
+
+/// One row per record.
+[[nodiscard]] Table record_table(std::span<const measure::Record> records, Machines& machines,
+                                 const std::string& gpu);
+
+/// The result of one record: measured, predicted, error; failures have their reason.
+[[nodiscard]] nlohmann::ordered_json to_json(const measure::Record& record,
+                                             const RecordAnswer& answer);
+
+/// Reads records by path, reports damaged lines on `err`, keeps those of `gpu` when it is not
+/// empty. InputError when nothing is left.
+[[nodiscard]] std::vector<measure::Record> load_records(const Context& context,
+                                                        const std::vector<std::string>& paths,
+                                                        const std::string& gpu,
+                                                        const hardware::Catalogue& catalogue);
+
+}  // namespace ridge::cli

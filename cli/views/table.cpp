@@ -1,0 +1,131 @@
+#include "cli/views/table.h"
+
+#include <algorithm>
+#include <ostream>
+
+namespace ridge::cli {
+namespace {
+
+std::vector<std::size_t> column_widths(const Table& table) {
+    std::vector<std::size_t> widths;
+    for (const Column& column : table.columns) widths.push_back(display_width(column.name));
+    for (const std::vector<std::string>& row : table.rows) {
+        for (std::size_t i = 0; i < row.size() && i < widths.size(); ++i) {
+            widths[i] = std::max(widths[i], display_width(row[i]));
+        }
+    }
+    return widths;
+}
+
+std::string padded(const std::string& cell, std::size_t width, Align align) {
+    const std::string spaces(width - std::min(width, display_width(cell)), ' ');
+    return align == Align::left ? cell + spaces : spaces + cell;
+}
+
+std::string trimmed(std::string line) {
+    line.erase(line.find_last_not_of(' ') + 1);
+    return line;
+}
+
+std::string markdown_cell(const std::string& cell) {
+    std::string escaped;
+    for (const char c : cell) {
+        if (c == '|') escaped += '\\';
+        escaped += c == '\n' ? ' ' : c;
+    }
+    return escaped;
+}
+
+}  // namespace
+
+std::size_t display_width(std::string_view text) {
+    return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) {
+        return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U;
+    }));
+}
+
+void write_text(std::ostream& out, const Table& table) {
+    const std::vector<std::size_t> widths = column_widths(table);
+    const auto write_row = [&](const auto& cell_of) {
+        std::string line;
+        for (std::size_t i = 0; i < widths.size(); ++i) {
+            if (i > 0) line += "  ";
+            line += padded(cell_of(i), widths[i], table.columns[i].align);
+        }
+        out << trimmed(line) << '\n';
+    };
+    write_row([&](std::size_t i) { return table.columns[i].name; });
+    write_row([&](std::size_t i) { return std::string(widths[i], '-'); });
+    for (const std::vector<std::string>& row : table.rows) {
+        write_row([&](std::size_t i) { return i < row.size() ? row[i] : std::string(); });
+    }
+}
+
+void write_markdown(std::ostream& out, const Table& table) {
+    std::string rule = "|";
+    out << '|';
+    for (const Column& column : table.columns) {
+        out << ' ' << markdown_cell(column.name) << " |";
+        rule += column.align == Align::left ? " --- |" : " ---: |";
+    }
+    out << '\n' << rule << '\n';
+    for (const std::vector<std::string>& row : table.rows) {
+        out << '|';
+        for (const std::string& cell : row) out << ' ' << markdown_cell(cell) << " |";
+        out << '\n';
+    }
+}
+
+void append_csv_cell(std::string& line, std::string_view cell) {
+    if (cell.find_first_of(",\"\r\n") == std::string_view::npos) {
+        line += cell;
+        return;
+    }
+    line += '"';
+    for (const char c : cell) {
+        if (c == '"') line += '"';
+        line += c;
+    }
+    line += '"';
+}
+
+void write_csv(std::ostream& out, const Table& table) {
+    std::string line;
+    for (const Column& column : table.columns) {
+        if (!line.empty()) line += ',';
+        append_csv_cell(line, column.name);
+    }
+    out << line << '\n';
+    for (const std::vector<std::string>& row : table.rows) {
+        line.clear();
+        for (std::size_t i = 0; i < row.size(); ++i) {
+            if (i > 0) line += ',';
+            append_csv_cell(line, row[i]);
+        }
+        out << line << '\n';
+    }
+}
+
+std::string wrap(std::string_view text, std::size_t width, std::size_t indent) {
+    std::string wrapped;
+    std::size_t column = 0;
+    while (!text.empty()) {
+        const std::size_t space = text.find(' ');
+        const std::string_view word = text.substr(0, space);
+        const std::size_t length = display_width(word);
+        if (column > 0 && column + 1 + length > width) {
+            wrapped += '\n' + std::string(indent, ' ');
+            column = indent;
+        } else if (column > 0) {
+            wrapped += ' ';
+            ++column;
+        }
+        wrapped += word;
+        column += length;
+        if (space == std::string_view::npos) break;
+        text.remove_prefix(space + 1);
+    }
+    return wrapped;
+}
+
+}  // namespace ridge::cli

@@ -1,0 +1,16 @@
+// A validation as a terminal report, Markdown, JSON and CSV: views of one value.
+#pragma once
+
+#include <span>
+
+#include "cli/context.h"
+#include "cli/input/batch.h"
+#include "measure/judge/validate.h"
+
+namespace ridge::cli {
+
+/// CSV has one row per record, the others the groups and the worst cases.
+void write_validation(const Context& context, const measure::Validation& validation,
+                      std::span<const measure::Record> records, Format format);
+
+}  // namespace ridge::cli

@@ -1,0 +1,114 @@
+// Which hardware metrics ridge reads, what each means and how it becomes a counter: data.
+//
+// Method: one table. A metric has the profiler's name, the quantity it contributes to, and the
+// factor that turns it into the quantity's unit (32 bytes per sector, 2 FLOP per FMA, 4 per packed
+// HFMA2). Names differ between chips, so a set is always filtered by what the profiler accepts for
+// a chip; that needs no GPU.
+//
+//   metrics_of(groups)                      // the default set: 4 passes on GH100 for all groups
+//   plan_profile(cupti, "GH100", metrics).passes
+//
+// What is deliberately not used: `lts__t_bytes` counts the fabric between the two halves of L2 once
+// more, and `peak_sustained` of the tensor counters is the sparse rate. The compiler builds
+// constants with packed FP16 instructions, which are taken off the count of FLOP
+// (counter_values.cpp).
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "measure/cuda/libraries/cupti.h"
+#include "measure/record/observation.h"
+
+namespace ridge::measure::cuda {
+
+/// What a metric contributes to. Sums add up over the kernels of an operation, shares and clocks
+/// are averaged by the kernels' durations.
+enum class Meaning : std::uint8_t {
+    duration,             ///< ns, only for weighting
+    dram_read,            ///< byte
+    dram_write,           ///< byte
+    sm_l2,                ///< byte over the crossbar between SMs and L2
+    l2,                   ///< byte looked up in L2 for SMs, equal requests in step merged
+    shared,               ///< byte
+    fma,                  ///< FLOP on the vector pipes, fp64 and fp32
+    packed_fma,           ///< FLOP of two-wide fp16 FMA, constants included
+    packed_other,         ///< FLOP of other two-wide fp16 instructions
+    special,              ///< results
+    tensor,               ///< FLOP of wgmma, fp8 and fp64
+    tensor_by_type,       ///< FLOP of all tensor instructions of one type
+    hmma_instructions,    ///< warp instructions on the half-precision tensor pipe
+    hfma_on_tensor_pipe,  ///< of these, vector ones
+    gmma_instructions,    ///< wgmma of all types
+    occupancy,            ///< percent
+    tensor_active,        ///< percent
+    sm_clock,             ///< Hz
+    dram_clock,           ///< Hz
+    informative           ///< kept as a raw value only
+};
+
+/// Sums are added, the others averaged.
+[[nodiscard]] bool is_sum(Meaning meaning);
+
+struct Metric {
+    std::string_view name;
+    CounterGroup group = CounterGroup::traffic;
+    Meaning meaning = Meaning::informative;
+    double factor = 1.0;
+};
+
+/// The default metrics of these groups, in the table's order. Where chips name the same counter
+/// differently both names are in it; no chip knows both.
+[[nodiscard]] std::vector<Metric> metrics_of(std::span<const CounterGroup> groups);
+
+/// Tensor operations of every type whatever the instruction (mma.sync, wgmma): 7 passes on GH100,
+/// so they are read only for kernels whose default metrics show mma.sync at work.
+[[nodiscard]] std::span<const Metric> tensor_types();
+
+[[nodiscard]] std::vector<const char*> names_of(std::span<const Metric> metrics);
+
+/// Chips that this CUPTI knows: "GH100", "GA100", ... No GPU needed. Throws DeviceError, for
+/// example when libnvperf_host.so is missing.
+[[nodiscard]] std::vector<std::string> supported_chips(const Cupti& cupti);
+
+/// The metrics that the profiler takes on `chip`. `availability` is the device's counter image, or
+/// empty for what the chip can do in principle.
+[[nodiscard]] std::vector<Metric> accepted_metrics(const Cupti& cupti, const std::string& chip,
+                                                   std::span<const Metric> metrics,
+                                                   std::span<const std::uint8_t> availability = {});
+
+/// A profiler configuration for one chip: the image and the passes a kernel is replayed.
+struct ProfilePlan {
+    std::vector<Metric> metrics;
+    std::vector<std::uint8_t> image;
+    std::size_t passes = 0;
+};
+[[nodiscard]] ProfilePlan plan_profile(const Cupti& cupti, const std::string& chip,
+                                       std::vector<Metric> accepted,
+                                       std::span<const std::uint8_t> availability = {});
+
+/// Owns a host profiler object of one chip.
+class HostProfiler {
+  public:
+    HostProfiler(const Cupti& cupti, const std::string& chip,
+                 std::span<const std::uint8_t> availability);
+    HostProfiler(const HostProfiler&) = delete;
+    HostProfiler& operator=(const HostProfiler&) = delete;
+    ~HostProfiler();
+
+    [[nodiscard]] CUptiResult add(std::span<const Metric> metrics) const;
+    [[nodiscard]] std::vector<std::uint8_t> image() const;
+    /// Values of the metrics in range `range` of a decoded counter data image.
+    [[nodiscard]] std::vector<double> evaluate(std::span<const Metric> metrics,
+                                               std::span<const std::uint8_t> data,
+                                               std::size_t range) const;
+
+  private:
+    const Cupti* cupti_;
+    CUpti_Profiler_Host_Object* object_ = nullptr;
+};
+
+}  // namespace ridge::measure::cuda

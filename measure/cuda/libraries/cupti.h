@@ -1,0 +1,88 @@
+// The functions of CUPTI that ridge calls, found at run time.
+//
+// Method: `libcupti.so.13` is opened by `library.h`; a table holds its functions with the types of
+// the headers this program was compiled against. The activity records and parameter structures
+// belong to one major version, so another one is refused.
+//
+//   const Maybe<Cupti>& found = cupti();
+//   if (const Cupti* table = std::get_if<Cupti>(&found)) table->activity_flush_all(1);
+//
+// Limits: CUPTI 13. The profiler host functions need no GPU; the others need a driver.
+#pragma once
+
+#include <cupti.h>
+#include <cupti_profiler_host.h>
+#include <cupti_profiler_target.h>
+#include <cupti_range_profiler.h>
+#include <cupti_target.h>
+
+#include <cstdint>
+#include <string>
+
+#include "measure/cuda/libraries/shared_library.h"
+#include "measure/record/observation.h"
+
+namespace ridge::measure::cuda {
+
+template <class Function>
+using Pointer = Function*;
+
+struct Cupti {
+    std::string path;
+    std::uint32_t version = 0;  ///< 130001
+
+    Pointer<decltype(cuptiGetVersion)> get_version = nullptr;
+    Pointer<decltype(cuptiGetResultString)> result_string = nullptr;
+
+    Pointer<decltype(cuptiSubscribe_v2)> subscribe = nullptr;
+    Pointer<decltype(cuptiUnsubscribe)> unsubscribe = nullptr;
+    Pointer<decltype(cuptiActivityRegisterCallbacks)> activity_register = nullptr;
+    Pointer<decltype(cuptiActivityEnable)> activity_enable = nullptr;
+    Pointer<decltype(cuptiActivityDisable)> activity_disable = nullptr;
+    Pointer<decltype(cuptiActivityFlushAll)> activity_flush_all = nullptr;
+    Pointer<decltype(cuptiActivityGetNextRecord)> activity_next = nullptr;
+    Pointer<decltype(cuptiActivityGetNumDroppedRecords)> activity_dropped = nullptr;
+    Pointer<decltype(cuptiGetStreamIdEx)> stream_id = nullptr;
+
+    Pointer<decltype(cuptiProfilerInitialize)> profiler_initialize = nullptr;
+    Pointer<decltype(cuptiProfilerDeviceSupported)> device_supported = nullptr;
+    Pointer<decltype(cuptiProfilerGetCounterAvailability)> counter_availability = nullptr;
+    Pointer<decltype(cuptiDeviceGetChipName)> chip_name = nullptr;
+
+    Pointer<decltype(cuptiProfilerHostInitialize)> host_initialize = nullptr;
+    Pointer<decltype(cuptiProfilerHostDeinitialize)> host_deinitialize = nullptr;
+    Pointer<decltype(cuptiProfilerHostGetSupportedChips)> supported_chips = nullptr;
+    Pointer<decltype(cuptiProfilerHostConfigAddMetrics)> add_metrics = nullptr;
+    Pointer<decltype(cuptiProfilerHostGetConfigImageSize)> config_size = nullptr;
+    Pointer<decltype(cuptiProfilerHostGetConfigImage)> config_image = nullptr;
+    Pointer<decltype(cuptiProfilerHostGetNumOfPasses)> number_of_passes = nullptr;
+    Pointer<decltype(cuptiProfilerHostEvaluateToGpuValues)> evaluate = nullptr;
+
+    Pointer<decltype(cuptiRangeProfilerEnable)> range_enable = nullptr;
+    Pointer<decltype(cuptiRangeProfilerDisable)> range_disable = nullptr;
+    Pointer<decltype(cuptiRangeProfilerSetConfig)> range_config = nullptr;
+    Pointer<decltype(cuptiRangeProfilerStart)> range_start = nullptr;
+    Pointer<decltype(cuptiRangeProfilerStop)> range_stop = nullptr;
+    Pointer<decltype(cuptiRangeProfilerDecodeData)> range_decode = nullptr;
+    Pointer<decltype(cuptiRangeProfilerGetCounterDataSize)> data_size = nullptr;
+    Pointer<decltype(cuptiRangeProfilerCounterDataImageInitialize)> data_initialize = nullptr;
+    Pointer<decltype(cuptiRangeProfilerGetCounterDataInfo)> data_info = nullptr;
+
+    /// "13.0.1" for 130001.
+    [[nodiscard]] std::string version_text() const;
+    /// Throws DeviceError naming the call unless `result` is CUPTI_SUCCESS.
+    void require(CUptiResult result, const char* call) const;
+};
+
+/// Loaded once; the same answer for the rest of the process.
+[[nodiscard]] const Maybe<Cupti>& cupti();
+
+/// An empty parameter structure with its size set, as every call of the profiler wants it.
+template <class Parameters>
+[[nodiscard]] Parameters sized(std::size_t bytes) {
+    Parameters parameters{};
+    parameters.structSize = bytes;
+    return parameters;
+}
+
+}  // namespace ridge::measure::cuda

@@ -1,0 +1,49 @@
+// Compiling a kernel at run time with NVRTC, found at run time.
+//
+// Method: the source is compiled for the GPU's own architecture to machine code, loaded as a
+// library of the CUDA runtime, and kept, so that the same text is compiled once per process.
+//
+//   const RuntimeKernel& kernel = compile_kernel({.source = text, .name = "gelu", .architecture =
+//   90}); kernel.launch(stream, blocks, threads, arguments);
+//
+// Errors: Refusal when NVRTC is missing or too old for the GPU; DeviceError with the compiler's log
+// when it refuses the source.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "measure/record/observation.h"
+
+namespace ridge::measure::cuda {
+
+struct KernelSource {
+    std::string source;
+    std::string name;
+    int architecture = 0;  ///< 90 for compute capability 9.0
+};
+
+class RuntimeKernel {
+  public:
+    explicit RuntimeKernel(const KernelSource& source);
+    RuntimeKernel(const RuntimeKernel&) = delete;
+    RuntimeKernel& operator=(const RuntimeKernel&) = delete;
+    ~RuntimeKernel();
+
+    void launch(cudaStream_t stream, std::int64_t blocks, int threads,
+                std::vector<void*>& arguments) const;
+
+  private:
+    cudaLibrary_t library_ = nullptr;
+    cudaKernel_t kernel_ = nullptr;
+};
+
+[[nodiscard]] const RuntimeKernel& compile_kernel(const KernelSource& source);
+
+/// Version and path of NVRTC, or why there is none.
+[[nodiscard]] Maybe<std::string> compiler_description();
+
+}  // namespace ridge::measure::cuda

@@ -1,0 +1,215 @@
+// Plans of attention: tiled kernels, split decoding, and the standard three steps; see plan.h.
+#include <Eigen/Dense>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+
+#include "measure/cuda/kernels/attention.h"
+#include "measure/cuda/libraries/cublas.h"
+#include "measure/cuda/memory/verify.h"
+#include "measure/cuda/plans/plan.h"
+#include "model/attention/bundled.h"
+
+namespace ridge::measure::cuda {
+namespace {
+
+using model::Implementation;
+
+constexpr std::int64_t sampled_heads = 3;
+constexpr std::int64_t sampled_queries = 12;
+
+/// Reference of single query rows, in double.
+class RowCheck {
+  public:
+    RowCheck(const AttentionProblem& problem, cudaStream_t stream)
+        : problem_(problem), stream_(stream) {}
+
+    void check(std::int64_t batch, std::int64_t head, Comparison& comparison) const {
+        const std::int64_t group = problem_.heads / problem_.kv_heads;
+        const std::int64_t cache = batch * problem_.kv_heads + head / group;
+        const std::int64_t d = problem_.head_dim;
+        const Matrix k = matrix(problem_.k, cache * problem_.keys * d, problem_.keys);
+        const Matrix v = matrix(problem_.v, cache * problem_.keys * d, problem_.keys);
+        for (const std::int64_t query : sampled(problem_.queries, sampled_queries, 7)) {
+            const std::int64_t first =
+                ((batch * problem_.heads + head) * problem_.queries + query) * d;
+            const Eigen::RowVectorXd expected = row(matrix(problem_.q, first, 1), k, v, query);
+            const Matrix got = matrix(problem_.o, first, 1);
+            for (Eigen::Index i = 0; i < d; ++i) comparison.add(got(0, i), expected(i));
+        }
+    }
+
+  private:
+    using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+
+    [[nodiscard]] Matrix matrix(const void* base, std::int64_t first, std::int64_t rows) const {
+        const auto values =
+            read_elements(base, stored(problem_.type), first, 1, rows * problem_.head_dim, stream_);
+        return Eigen::Map<const Matrix>(values.data(), rows, problem_.head_dim);
+    }
+
+    [[nodiscard]] Eigen::RowVectorXd row(const Matrix& q, const Matrix& k, const Matrix& v,
+                                         std::int64_t query) const {
+        std::int64_t visible = problem_.keys;
+        if (problem_.mask == AttentionMask::causal) {
+            visible = std::clamp<std::int64_t>(query + 1 + problem_.keys - problem_.queries, 0,
+                                               problem_.keys);
+        }
+        if (visible == 0) return Eigen::RowVectorXd::Zero(problem_.head_dim);
+        Eigen::VectorXd weights =
+            static_cast<double>(problem_.scale) * (k.topRows(visible) * q.transpose());
+        weights = (weights.array() - weights.maxCoeff()).exp();
+        return weights.transpose() * v.topRows(visible) / weights.sum();
+    }
+
+    AttentionProblem problem_;
+    cudaStream_t stream_;
+};
+
+double tolerance_of(model::DataType type, Implementation implementation) {
+    if (type == model::DataType::fp32) return 1e-4;
+    // Scores rounded to the type before the softmax cost as much again as rounding P does.
+    const double rounding = type == model::DataType::fp16 ? 2e-3 : 1e-2;
+    return implementation == Implementation::standard ? 2.0 * rounding : rounding;
+}
+
+std::function<Verification()> verifier(const AttentionProblem& problem, double tolerance,
+                                       const Launch& launch, cudaStream_t stream) {
+    return [=] {
+        const std::int64_t elements =
+            problem.batch * problem.heads * problem.queries * problem.head_dim;
+        poison(problem.o, stored(problem.type), elements, stream);
+        launch(stream);
+        require(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
+        Comparison comparison;
+        const RowCheck rows(problem, stream);
+        for (const std::int64_t index : sampled(problem.batch * problem.heads, sampled_heads, 23)) {
+            rows.check(index / problem.heads, index % problem.heads, comparison);
+        }
+        return comparison.verdict(
+            tolerance, count_poisoned(problem.o, stored(problem.type), elements, stream));
+    };
+}
+
+/// S = Q K^T, P = softmax(S), O = P V with S and P in memory. The query heads of one key-value head
+/// lie behind each other, so they are the rows of one product.
+Launch standard_attention(const AttentionProblem& p, model::DataType type, Plan& plan) {
+    const std::int64_t group = p.heads / p.kv_heads;
+    const std::int64_t matrices = p.batch * p.kv_heads;
+    plan.buffers.emplace_back(bytes_of(p.type, p.batch * p.heads * p.queries * p.keys));
+    void* const scores = plan.buffers.back().as();
+    const LibraryProduct first{.a = p.q,
+                               .b = p.k,
+                               .d = scores,
+                               .batch = matrices,
+                               .m = group * p.queries,
+                               .n = p.keys,
+                               .k = p.head_dim,
+                               .type = type,
+                               .output = stored(p.type),
+                               .b_layout = model::Layout::column_major};
+    const LibraryProduct second{.a = scores,
+                                .b = p.v,
+                                .d = p.o,
+                                .batch = matrices,
+                                .m = group * p.queries,
+                                .n = p.head_dim,
+                                .k = p.keys,
+                                .type = type,
+                                .output = stored(p.type)};
+    const Launch scored = library_matmul(first);
+    const Launch softmax = masked_softmax({.scores = scores,
+                                           .out = scores,
+                                           .matrices = p.batch * p.heads,
+                                           .queries = p.queries,
+                                           .keys = p.keys,
+                                           .scale = p.scale,
+                                           .mask = p.mask,
+                                           .type = p.type});
+    const Launch weighted = library_matmul(second);
+    return [=](cudaStream_t stream) {
+        scored(stream);
+        softmax(stream);
+        weighted(stream);
+    };
+}
+
+void plan_decode(const AttentionProblem& p, const Context& context, Plan& plan) {
+    plan.split = attention_decode_splits(p, context.limits().multiprocessors);
+    plan.buffers.emplace_back(attention_decode_workspace_bytes(p, plan.split));
+    plan.launch = attention_decode(p, plan.buffers.back().as(), plan.split);
+    const KernelGeometry geometry = attention_decode_geometry(p, plan.split);
+    plan.tile = {.m = geometry.tile_m, .n = geometry.tile_n, .k = geometry.tile_k};
+}
+
+void plan_tiled(const AttentionProblem& p, Implementation implementation, const Context& context,
+                Plan& plan) {
+    const bool wgmma = implementation == Implementation::wgmma;
+    plan.launch = wgmma ? attention_wgmma(p) : attention_mma_sync(p);
+    const KernelGeometry geometry =
+        wgmma ? attention_wgmma_geometry(p, context.limits().multiprocessors)
+              : attention_mma_sync_geometry(p);
+    plan.tile = {.m = geometry.tile_m, .n = geometry.tile_n, .k = geometry.tile_k};
+}
+
+void require_covered(const model::Attention& op, const model::Execution& execution) {
+    if (op.direction != model::Direction::forward) {
+        throw Refusal("there is no bundled backward pass of attention");
+    }
+    if (op.window != 0) throw Refusal("the bundled attention kernels have no sliding window");
+    if (op.kv_write) throw Refusal("the bundled attention kernels do not write the cache");
+    if (execution.tile) throw Refusal("the bundled attention kernels choose their tiles");
+}
+
+}  // namespace
+
+Plan plan_attention(const model::Attention& op, const model::Execution& execution,
+                    const Context& context) {
+    require_covered(op, execution);
+    Plan plan;
+    plan.implementation = execution.implementation;
+    const ElementType type = element_of(op.type);
+    const auto keep = [&plan](Buffer buffer) {
+        plan.buffers.push_back(std::move(buffer));
+        return plan.buffers.back().as();
+    };
+    const std::int64_t query_elements = op.batch * op.heads * op.seq_q * op.head_dim;
+    const std::int64_t key_elements = op.batch * op.kv_heads * op.seq_kv * op.head_dim;
+    AttentionProblem problem{.q = keep(context.input(type, query_elements, 1)),
+                             .k = keep(context.input(type, key_elements, 2)),
+                             .v = keep(context.input(type, key_elements, 3)),
+                             .o = keep(Buffer(bytes_of(type, query_elements)))};
+    problem.lse = static_cast<float*>(
+        keep(Buffer(bytes_of(ElementType::float32, op.batch * op.heads * op.seq_q))));
+    problem.batch = op.batch;
+    problem.heads = op.heads;
+    problem.kv_heads = op.kv_heads;
+    problem.queries = op.seq_q;
+    problem.keys = op.seq_kv;
+    problem.head_dim = op.head_dim;
+    problem.scale = static_cast<float>(1.0 / std::sqrt(static_cast<double>(op.head_dim)));
+    problem.mask = op.causal ? AttentionMask::causal : AttentionMask::none;
+    problem.type = type;
+    switch (execution.implementation) {
+        case Implementation::standard:
+            plan.launch = standard_attention(problem, op.type, plan);
+            break;
+        case Implementation::mma:
+            if (model::decodes_with_splits(op)) {
+                plan_decode(problem, context, plan);
+                break;
+            }
+            [[fallthrough]];
+        case Implementation::wgmma:
+            plan_tiled(problem, execution.implementation, context, plan);
+            break;
+        default:
+            refuse(execution.implementation, "attention");
+    }
+    plan.verify = verifier(problem, tolerance_of(op.type, execution.implementation), plan.launch,
+                           context.stream());
+    return plan;
+}
+
+}  // namespace ridge::measure::cuda

@@ -1,0 +1,186 @@
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <ctime>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "measure/record/record.h"
+
+namespace ridge::measure {
+namespace {
+
+namespace fs = std::filesystem;
+
+[[noreturn]] void throw_system(const std::string& path, const char* what, int error) {
+    throw InputError(path + ": " + what + ": " + std::strerror(error));
+}
+
+/// A file descriptor that closes itself.
+class Descriptor {
+  public:
+    explicit Descriptor(int number) : number_(number) {}
+    ~Descriptor() {
+        if (number_ >= 0) ::close(number_);
+    }
+    Descriptor(const Descriptor&) = delete;
+    Descriptor& operator=(const Descriptor&) = delete;
+
+    [[nodiscard]] int number() const { return number_; }
+
+  private:
+    int number_;
+};
+
+std::int64_t size_of_file(int descriptor, const std::string& path) {
+    struct stat status {};
+    if (::fstat(descriptor, &status) != 0) throw_system(path, "cannot be examined", errno);
+    if (!S_ISREG(status.st_mode)) throw InputError(path + ": is not a regular file");
+    return status.st_size;
+}
+
+/// What stands behind the last newline: the trace of an interrupted write, usually nothing.
+std::string unfinished_tail(int descriptor, std::int64_t size, const std::string& path) {
+    std::string tail;
+    std::string block;
+    for (std::int64_t end = size; end > 0;) {
+        const std::int64_t begin = std::max<std::int64_t>(0, end - 65536);
+        block.resize(static_cast<std::size_t>(end - begin));
+        const ssize_t got = ::pread(descriptor, block.data(), block.size(), begin);
+        if (got != static_cast<ssize_t>(block.size())) throw_system(path, "cannot be read", errno);
+        const std::size_t newline = block.rfind('\n');
+        if (newline != std::string::npos) return block.substr(newline + 1) + tail;
+        tail.insert(0, block);
+        end = begin;
+    }
+    return tail;
+}
+
+bool is_record(const std::string& line) {
+    try {
+        static_cast<void>(parse_record(line));
+        return true;
+    } catch (const InputError&) {
+        return false;
+    }
+}
+
+/// 0, or the error that stopped the write.
+int write_all(int descriptor, std::string_view text) {
+    while (!text.empty()) {
+        const ssize_t written = ::write(descriptor, text.data(), text.size());
+        if (written < 0 && errno == EINTR) continue;
+        if (written < 0) return errno;
+        if (written == 0) return ENOSPC;
+        text.remove_prefix(static_cast<std::size_t>(written));
+    }
+    return 0;
+}
+
+/// Makes the file's entry in its folder durable.
+void sync_folder(const std::string& path) {
+    const fs::path parent = fs::path(path).parent_path();
+    const Descriptor folder(::open(parent.empty() ? "." : parent.c_str(), O_RDONLY | O_DIRECTORY));
+    if (folder.number() >= 0) ::fsync(folder.number());
+}
+
+void parse_line(std::string_view line, const Location& location, RecordFile& result) {
+    if (line.find_first_not_of(" \t\r") == std::string_view::npos) return;
+    try {
+        result.records.push_back(parse_record(line));
+    } catch (const InputError& error) {
+        result.damaged.push_back({.location = location, .message = error.message()});
+    }
+}
+
+}  // namespace
+
+void append_record(const std::string& path, const Record& record) {
+    const bool created = !fs::exists(path);
+    const Descriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
+    if (file.number() < 0) throw_system(path, "cannot be opened", errno);
+    if (::flock(file.number(), LOCK_EX) != 0) throw_system(path, "cannot be locked", errno);
+    std::int64_t size = size_of_file(file.number(), path);
+    const std::string tail = unfinished_tail(file.number(), size, path);
+    const bool finished = !tail.empty() && is_record(tail);
+    if (!tail.empty() && !finished) {
+        size -= static_cast<std::int64_t>(tail.size());
+        if (::ftruncate(file.number(), size) != 0) throw_system(path, "cannot be cut", errno);
+    }
+    if (::lseek(file.number(), size, SEEK_SET) < 0) throw_system(path, "cannot be written", errno);
+    const std::string line = (finished ? "\n" : "") + to_json_line(record) + "\n";
+    int error = write_all(file.number(), line);
+    if (error == 0 && ::fsync(file.number()) != 0) error = errno;
+    if (error != 0) {
+        // Best effort: a reader copes with the incomplete line too.
+        static_cast<void>(::ftruncate(file.number(), size) == 0);
+        throw_system(path, "cannot be written; the records before are kept", error);
+    }
+    if (created) sync_folder(path);
+}
+
+RecordFile parse_records(std::string_view text, const std::string& file) {
+    RecordFile result;
+    std::int64_t number = 0;
+    while (!text.empty()) {
+        ++number;
+        const std::size_t newline = text.find('\n');
+        const std::string_view line = text.substr(0, newline);
+        parse_line(line, {.file = file, .line = number}, result);
+        if (newline == std::string_view::npos) break;
+        text.remove_prefix(newline + 1);
+    }
+    return result;
+}
+
+RecordFile read_records(const std::string& path) {
+    std::ifstream stream(path, std::ios::binary);
+    if (!stream || fs::is_directory(path)) {
+        throw InputError("cannot be opened", {.file = path});
+    }
+    const std::string text{std::istreambuf_iterator<char>(stream), {}};
+    if (stream.bad()) throw InputError("cannot be read", {.file = path});
+    return parse_records(text, path);
+}
+
+RecordFile read_all_records(const std::vector<std::string>& paths) {
+    std::vector<std::string> files;
+    for (const std::string& path : paths) {
+        if (!fs::is_directory(path)) {
+            files.push_back(path);
+            continue;
+        }
+        std::vector<std::string> found;
+        for (const fs::directory_entry& entry : fs::directory_iterator(path)) {
+            if (entry.path().extension() == ".jsonl") found.push_back(entry.path().string());
+        }
+        std::sort(found.begin(), found.end());
+        files.insert(files.end(), found.begin(), found.end());
+    }
+    RecordFile all;
+    for (const std::string& file : files) {
+        RecordFile part = read_records(file);
+        std::move(part.records.begin(), part.records.end(), std::back_inserter(all.records));
+        std::move(part.damaged.begin(), part.damaged.end(), std::back_inserter(all.damaged));
+    }
+    return all;
+}
+
+std::string utc_now() {
+    const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
+    std::tm utc{};
+    gmtime_r(&now, &utc);
+    std::array<char, 32> text{};
+    const std::size_t length = std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &utc);
+    return {text.data(), length};
+}
+
+}  // namespace ridge::measure

@@ -1,0 +1,463 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "measure/record/record.h"
+
+namespace ridge::measure {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// JSON has no infinities; a wrong result may well have an infinite error.
+Json number(double value) {
+    if (std::isfinite(value)) return value;
+    if (std::isnan(value)) return "nan";
+    return value > 0.0 ? "inf" : "-inf";
+}
+
+template <class Q>
+void put(Json& json, const char* name, const std::optional<Q>& quantity) {
+    if (quantity) json[name] = number(quantity->base());
+}
+void put(Json& json, const char* name, const std::optional<double>& value) {
+    if (value) json[name] = number(*value);
+}
+
+Json to_json(const RecordDevice& device) {
+    Json json{{"name", device.name},         {"compute_capability", device.compute_capability},
+              {"sm_count", device.sm_count}, {"driver", device.driver},
+              {"cuda", device.cuda},         {"cupti", device.cupti}};
+    if (device.mig) json["mig"] = true;
+    return json;
+}
+
+Json to_json(const Geometry& geometry) {
+    Json kernels = Json::array();
+    for (const KernelLaunch& kernel : geometry.kernels) {
+        kernels.push_back({{"name", kernel.name},
+                           {"grid", {kernel.grid_x, kernel.grid_y, kernel.grid_z}},
+                           {"block_threads", kernel.block_threads},
+                           {"registers", kernel.registers_per_thread},
+                           {"shared_bytes", kernel.shared_bytes},
+                           {"repeat", kernel.repeat}});
+    }
+    Json json{{"kernels", std::move(kernels)}};
+    if (geometry.tile) json["tile"] = {geometry.tile->m, geometry.tile->n, geometry.tile->k};
+    json["split"] = geometry.split;
+    put(json, "device_memory_bytes", geometry.device_memory);
+    return json;
+}
+
+Json to_json(const Verification& verification) {
+    return {{"ok", verification.ok},
+            {"max_error", number(verification.max_error)},
+            {"frobenius_error", number(verification.frobenius_error)},
+            {"tolerance", number(verification.tolerance)},
+            {"checked", verification.checked}};
+}
+
+Json to_json(const Statistics& statistics) {
+    return {{"count", statistics.count},
+            {"median_s", number(statistics.median)},
+            {"p5_s", number(statistics.p5)},
+            {"p95_s", number(statistics.p95)},
+            {"low_s", number(statistics.low)},
+            {"high_s", number(statistics.high)},
+            {"confidence", number(statistics.confidence)},
+            {"drift", number(statistics.drift)}};
+}
+
+Json to_json(const Timing& timing) {
+    Json json{{"method", name_of(timing.method)}};
+    if (timing.statistics) json["statistics"] = to_json(*timing.statistics);
+    put(json, "clock_hz", timing.clock);
+    json["discarded"] = timing.discarded;
+    json["converged"] = timing.converged;
+    json["seconds"] = number(timing.seconds);
+    Json times = Json::array();
+    Json clocks = Json::array();
+    Json throttled = Json::array();
+    bool any_clock = false;
+    for (std::size_t i = 0; i < timing.samples.size(); ++i) {
+        const Sample& sample = timing.samples[i];
+        times.push_back(number(sample.time.base()));
+        clocks.push_back(sample.clock ? number(sample.clock->base()) : Json());
+        any_clock = any_clock || sample.clock.has_value();
+        if (sample.throttled) throttled.push_back(i);
+    }
+    json["times_s"] = std::move(times);
+    if (any_clock) json["clocks_hz"] = std::move(clocks);
+    if (!throttled.empty()) json["throttled"] = std::move(throttled);
+    return json;
+}
+
+Json to_json(const Counters& counters) {
+    Json json = Json::object();
+    put(json, "dram_read_bytes", counters.dram_read);
+    put(json, "dram_write_bytes", counters.dram_write);
+    put(json, "sm_l2_bytes", counters.sm_l2);
+    put(json, "l2_bytes", counters.l2);
+    put(json, "shared_bytes", counters.shared);
+    put(json, "tensor_flop", counters.tensor);
+    put(json, "fma_flop", counters.fma);
+    put(json, "special", counters.special);
+    put(json, "occupancy", counters.occupancy);
+    put(json, "tensor_active", counters.tensor_active);
+    put(json, "sm_clock_hz", counters.sm_clock);
+    put(json, "dram_clock_hz", counters.dram_clock);
+    if (!counters.metrics.empty()) {
+        Json metrics = Json::object();
+        for (const auto& [name, value] : counters.metrics) metrics[name] = number(value);
+        json["metrics"] = std::move(metrics);
+    }
+    return json;
+}
+
+Json to_json(const Unavailable& unavailable) {
+    return {{"reason", unavailable.reason}, {"remedy", unavailable.remedy}};
+}
+
+Json to_json(const Environment& environment) {
+    Json json = Json::object();
+    put(json, "sm_clock_hz", environment.sm_clock);
+    put(json, "memory_clock_hz", environment.memory_clock);
+    put(json, "power_w", environment.power);
+    put(json, "power_limit_w", environment.power_limit);
+    put(json, "temperature_celsius", environment.temperature_celsius);
+    put(json, "energy_j", environment.energy);
+    if (!environment.clock_reasons.empty()) json["clock_reasons"] = environment.clock_reasons;
+    if (environment.other_processes) json["other_processes"] = *environment.other_processes;
+    return json;
+}
+
+Json to_json(const Record& record) {
+    const model::Execution& execution = record.question.execution;
+    Json json{{"schema", record_schema},
+              {"op", canonical_text(record.question.operation)},
+              {"implementation", name_of(execution.implementation)},
+              {"l2", name_of(execution.l2)},
+              {"launch", name_of(execution.launch)}};
+    if (execution.tile) json["tile"] = {execution.tile->m, execution.tile->n, execution.tile->k};
+    json["pattern"] = name_of(record.question.pattern);
+    json["date"] = record.date;
+    json["tool"] = record.tool;
+    json["device"] = to_json(record.device);
+    if (record.failure) json["failure"] = *record.failure;
+    if (record.geometry) json["geometry"] = to_json(*record.geometry);
+    if (record.verification) json["verification"] = to_json(*record.verification);
+    if (const auto* counters = std::get_if<Counters>(&record.counters)) {
+        json["counters"] = to_json(*counters);
+    } else {
+        json["no_counters"] = to_json(std::get<Unavailable>(record.counters));
+    }
+    json["before"] = to_json(record.before);
+    json["after"] = to_json(record.after);
+    put(json, "mean_power_w", record.mean_power);
+    if (record.timing) json["timing"] = to_json(*record.timing);
+    return json;
+}
+
+// --- reading ---------------------------------------------------------------------------------
+
+/// An object of a record; every complaint names the path of the member.
+class Reader {
+  public:
+    Reader(const Json& json, std::string path) : json_(json), path_(std::move(path)) {
+        if (!json_.is_object()) fail("", "must be an object");
+    }
+
+    [[nodiscard]] bool has(const char* name) const { return json_.contains(name); }
+    [[nodiscard]] Reader object(const char* name) const { return {at(name), join(name)}; }
+
+    [[nodiscard]] std::string text(const char* name) const {
+        const Json& value = at(name);
+        if (!value.is_string()) fail(name, "must be a text");
+        return value.get<std::string>();
+    }
+    [[nodiscard]] std::int64_t count(const char* name) const { return whole(at(name), name); }
+    [[nodiscard]] bool flag(const char* name) const {
+        const Json& value = at(name);
+        if (!value.is_boolean()) fail(name, "must be true or false");
+        return value.get<bool>();
+    }
+    [[nodiscard]] double real(const char* name) const { return real(at(name), name); }
+    [[nodiscard]] std::optional<double> real_if(const char* name) const {
+        if (!has(name)) return std::nullopt;
+        return real(name);
+    }
+    template <class Q>
+    [[nodiscard]] std::optional<Q> quantity_if(const char* name) const {
+        const std::optional<double> value = real_if(name);
+        if (!value) return std::nullopt;
+        return Q::from_base(*value);
+    }
+    [[nodiscard]] const Json& array(const char* name) const {
+        const Json& value = at(name);
+        if (!value.is_array()) fail(name, "must be an array");
+        return value;
+    }
+    [[nodiscard]] double real(const Json& value, const char* name) const {
+        if (value.is_number()) return value.get<double>();
+        if (value == "nan") return std::numeric_limits<double>::quiet_NaN();
+        if (value == "inf") return std::numeric_limits<double>::infinity();
+        if (value == "-inf") return -std::numeric_limits<double>::infinity();
+        fail(name, "must be a number");
+    }
+    [[nodiscard]] std::int64_t whole(const Json& value, const char* name) const {
+        const bool fits = value.is_number_unsigned()
+                              ? value.get<std::uint64_t>() <= std::uint64_t{1} << 62
+                              : value.is_number_integer();
+        if (!fits) fail(name, "must be a whole number");
+        return value.get<std::int64_t>();
+    }
+    [[noreturn]] void fail(const char* name, const std::string& complaint) const {
+        throw InputError(join(name) + " " + complaint);
+    }
+    [[nodiscard]] const Json& json() const { return json_; }
+
+  private:
+    [[nodiscard]] const Json& at(const char* name) const {
+        const auto found = json_.find(name);
+        if (found == json_.end()) fail(name, "is missing");
+        return *found;
+    }
+    [[nodiscard]] std::string join(const char* name) const {
+        if (path_.empty()) return *name == '\0' ? "the record" : name;
+        return *name == '\0' ? path_ : path_ + "." + name;
+    }
+
+    const Json& json_;
+    std::string path_;
+};
+
+template <class Integer>
+Integer bounded(const Reader& reader, const char* name, std::int64_t value) {
+    if (value < 0 || value > std::numeric_limits<Integer>::max()) {
+        reader.fail(name, "is out of range");
+    }
+    return static_cast<Integer>(value);
+}
+
+std::optional<model::Tile> tile_if(const Reader& reader) {
+    if (!reader.has("tile")) return std::nullopt;
+    const Json& edges = reader.array("tile");
+    if (edges.size() != 3) reader.fail("tile", "must have three edges");
+    const auto edge = [&](std::size_t i) {
+        return bounded<std::int32_t>(reader, "tile", reader.whole(edges[i], "tile"));
+    };
+    return model::Tile{.m = edge(0), .n = edge(1), .k = edge(2)};
+}
+
+Question read_question(const Reader& reader) {
+    const model::OperationText parsed = model::parse_operation(reader.text("op"));
+    return {
+        .operation = model::make_operation(parsed.kind, parsed.parameters),
+        .execution = {.implementation = model::parse_implementation(reader.text("implementation")),
+                      .l2 = model::parse_l2_state(reader.text("l2")),
+                      .launch = model::parse_launch_mode(reader.text("launch")),
+                      .tile = tile_if(reader)},
+        .pattern = parse_data_pattern(reader.text("pattern"))};
+}
+
+RecordDevice read_device(const Reader& reader) {
+    return {.name = reader.text("name"),
+            .compute_capability = bounded<std::int32_t>(reader, "compute_capability",
+                                                        reader.count("compute_capability")),
+            .sm_count = reader.count("sm_count"),
+            .driver = reader.text("driver"),
+            .cuda = reader.text("cuda"),
+            .cupti = reader.text("cupti"),
+            .mig = reader.has("mig") && reader.flag("mig")};
+}
+
+Geometry read_geometry(const Reader& reader) {
+    Geometry geometry{.tile = tile_if(reader),
+                      .split = reader.count("split"),
+                      .device_memory = reader.quantity_if<Bytes>("device_memory_bytes")};
+    for (const Json& item : reader.array("kernels")) {
+        const Reader kernel(item, "geometry.kernels");
+        const Json& grid = kernel.array("grid");
+        if (grid.size() != 3) kernel.fail("grid", "must have three edges");
+        geometry.kernels.push_back({.name = kernel.text("name"),
+                                    .grid_x = kernel.whole(grid[0], "grid"),
+                                    .grid_y = kernel.whole(grid[1], "grid"),
+                                    .grid_z = kernel.whole(grid[2], "grid"),
+                                    .block_threads = kernel.count("block_threads"),
+                                    .registers_per_thread = kernel.count("registers"),
+                                    .shared_bytes = kernel.count("shared_bytes"),
+                                    .repeat = kernel.count("repeat")});
+    }
+    return geometry;
+}
+
+Verification read_verification(const Reader& reader) {
+    return {.max_error = reader.real("max_error"),
+            .frobenius_error = reader.real("frobenius_error"),
+            .tolerance = reader.real("tolerance"),
+            .checked = reader.count("checked"),
+            .ok = reader.flag("ok")};
+}
+
+Statistics read_statistics(const Reader& reader) {
+    return {.count = reader.count("count"),
+            .median = reader.real("median_s"),
+            .p5 = reader.real("p5_s"),
+            .p95 = reader.real("p95_s"),
+            .low = reader.real("low_s"),
+            .high = reader.real("high_s"),
+            .confidence = reader.real("confidence"),
+            .drift = reader.real("drift")};
+}
+
+std::vector<Sample> read_samples(const Reader& reader) {
+    std::vector<Sample> samples;
+    for (const Json& time : reader.array("times_s")) {
+        const double seconds = reader.real(time, "times_s");
+        if (!(seconds > 0.0) || !std::isfinite(seconds)) {
+            reader.fail("times_s", "must hold positive times");
+        }
+        samples.push_back({.time = Time::from_base(seconds)});
+    }
+    if (reader.has("clocks_hz")) {
+        const Json& clocks = reader.array("clocks_hz");
+        if (clocks.size() != samples.size()) {
+            reader.fail("clocks_hz", "must be as many as times_s");
+        }
+        for (std::size_t i = 0; i < samples.size(); ++i) {
+            if (clocks[i].is_null()) continue;
+            samples[i].clock = Frequency::from_base(reader.real(clocks[i], "clocks_hz"));
+        }
+    }
+    if (reader.has("throttled")) {
+        for (const Json& item : reader.array("throttled")) {
+            const std::int64_t position = reader.whole(item, "throttled");
+            if (position < 0 || position >= static_cast<std::int64_t>(samples.size())) {
+                reader.fail("throttled", "names a sample that is not there");
+            }
+            samples[static_cast<std::size_t>(position)].throttled = true;
+        }
+    }
+    return samples;
+}
+
+/// The statistics must follow from the samples, so that a damaged digit is noticed.
+void check_statistics(const Reader& reader, const Timing& timing) {
+    const std::vector<double> steady = steady_times(timing.samples);
+    if (steady.empty() != !timing.statistics.has_value()) {
+        reader.fail("statistics", "must be there exactly when a sample was not throttled");
+    }
+    if (steady.empty()) return;
+    const Statistics expected = summarise(steady);
+    const auto agrees = [](double a, double b) {
+        return std::abs(a - b) <= 1e-9 * std::max(std::abs(a), std::abs(b));
+    };
+    if (timing.statistics->count != expected.count ||
+        !agrees(timing.statistics->median, expected.median) ||
+        !agrees(timing.statistics->p95, expected.p95)) {
+        reader.fail("statistics", "do not follow from times_s");
+    }
+}
+
+Timing read_timing(const Reader& reader) {
+    Timing timing{.method = parse_method(reader.text("method")),
+                  .samples = read_samples(reader),
+                  .discarded = reader.count("discarded"),
+                  .clock = reader.quantity_if<Frequency>("clock_hz"),
+                  .converged = reader.flag("converged"),
+                  .seconds = reader.real("seconds")};
+    if (reader.has("statistics")) timing.statistics = read_statistics(reader.object("statistics"));
+    check_statistics(reader, timing);
+    return timing;
+}
+
+Counters read_counters(const Reader& reader) {
+    Counters counters{.dram_read = reader.quantity_if<Bytes>("dram_read_bytes"),
+                      .dram_write = reader.quantity_if<Bytes>("dram_write_bytes"),
+                      .sm_l2 = reader.quantity_if<Bytes>("sm_l2_bytes"),
+                      .l2 = reader.quantity_if<Bytes>("l2_bytes"),
+                      .shared = reader.quantity_if<Bytes>("shared_bytes"),
+                      .tensor = reader.quantity_if<Flop>("tensor_flop"),
+                      .fma = reader.quantity_if<Flop>("fma_flop"),
+                      .special = reader.real_if("special"),
+                      .occupancy = reader.real_if("occupancy"),
+                      .tensor_active = reader.real_if("tensor_active"),
+                      .sm_clock = reader.quantity_if<Frequency>("sm_clock_hz"),
+                      .dram_clock = reader.quantity_if<Frequency>("dram_clock_hz")};
+    if (reader.has("metrics")) {
+        const Reader metrics = reader.object("metrics");
+        for (const auto& [name, value] : metrics.json().items()) {
+            counters.metrics[name] = metrics.real(value, name.c_str());
+        }
+    }
+    return counters;
+}
+
+Environment read_environment(const Reader& reader) {
+    Environment environment{.sm_clock = reader.quantity_if<Frequency>("sm_clock_hz"),
+                            .memory_clock = reader.quantity_if<Frequency>("memory_clock_hz"),
+                            .power = reader.quantity_if<Power>("power_w"),
+                            .power_limit = reader.quantity_if<Power>("power_limit_w"),
+                            .temperature_celsius = reader.real_if("temperature_celsius"),
+                            .energy = reader.quantity_if<Energy>("energy_j")};
+    if (reader.has("clock_reasons")) {
+        for (const Json& word : reader.array("clock_reasons")) {
+            if (!word.is_string()) reader.fail("clock_reasons", "must hold words");
+            environment.clock_reasons.push_back(word.get<std::string>());
+        }
+    }
+    if (reader.has("other_processes"))
+        environment.other_processes = reader.count("other_processes");
+    return environment;
+}
+
+Record read_record(const Reader& reader) {
+    if (reader.count("schema") != record_schema) {
+        reader.fail("schema",
+                    fmt::format("must be {}; this is a record of another version", record_schema));
+    }
+    Record record{.question = read_question(reader),
+                  .device = read_device(reader.object("device")),
+                  .tool = reader.text("tool"),
+                  .date = reader.text("date"),
+                  .before = read_environment(reader.object("before")),
+                  .after = read_environment(reader.object("after")),
+                  .mean_power = reader.quantity_if<Power>("mean_power_w")};
+    if (reader.has("failure")) record.failure = reader.text("failure");
+    if (reader.has("geometry")) record.geometry = read_geometry(reader.object("geometry"));
+    if (reader.has("verification")) {
+        record.verification = read_verification(reader.object("verification"));
+    }
+    if (reader.has("counters")) {
+        record.counters = read_counters(reader.object("counters"));
+    } else {
+        const Reader reason = reader.object("no_counters");
+        record.counters =
+            Unavailable{.reason = reason.text("reason"), .remedy = reason.text("remedy")};
+    }
+    if (reader.has("timing")) record.timing = read_timing(reader.object("timing"));
+    if (record.measured() == record.failure.has_value()) {
+        reader.fail("failure", "must be there exactly when there is no time");
+    }
+    if (record.measured() && (!record.verification || !record.verification->ok)) {
+        reader.fail("verification", "must be ok where there is a time");
+    }
+    return record;
+}
+
+}  // namespace
+
+std::string to_json_line(const Record& record) {
+    return to_json(record).dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+Record parse_record(std::string_view line) {
+    const Json json = Json::parse(line.begin(), line.end(), nullptr, false);
+    if (json.is_discarded()) throw InputError("not a line of JSON, or cut short");
+    return read_record(Reader(json, ""));
+}
+
+}  // namespace ridge::measure

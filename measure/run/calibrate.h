@@ -1,0 +1,66 @@
+// Measures the ceilings and latencies of a device and writes them as an overlay description.
+//
+//   const Calibration calibration = calibrate(device, {});
+//   const std::string toml = to_overlay(calibration, "h200-sxm", "NVIDIA H200 SXM 141GB",
+//   "NVIDIA");
+//
+// Method: every ceiling is the median of the steady samples of a microbenchmark; rates of tensor
+// cores twice, in short kernels (burst) and held for seconds (sustained, where the power limit
+// acts). The size ramp of DRAM reads is fitted (`calibration_fit.h`). A ceiling that the device
+// cannot show is left out and listed with the reason: absent, never zero.
+//
+// Limits: clocks are those the driver chose; the notes of the fields name them.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "measure/device.h"
+#include "measure/run/calibration_fit.h"
+#include "measure/run/sampling.h"
+
+namespace ridge::measure {
+
+/// One field of the overlay.
+struct CalibratedField {
+    std::string path;    ///< of the schema: "measured.dram.copy"
+    std::string value;   ///< with its unit; a number for pure numbers
+    bool quoted = true;  ///< texts with a unit are, numbers are not
+    std::string note{};
+};
+
+/// A ceiling that was not measured.
+struct Skipped {
+    std::string path;
+    std::string reason;
+};
+
+struct Calibration {
+    DeviceInfo device;
+    std::string date;
+    std::string tool;
+    std::vector<CalibratedField> fields;
+    std::vector<Skipped> skipped;
+    std::optional<RampFit> ramp{};
+    bool interrupted = false;
+};
+
+struct CalibrateOptions {
+    std::int32_t samples = 20;
+    std::string tool = "ridge";
+    Hooks hooks = real_hooks();
+    /// Called before each step with its name, its number from 0 and the number of steps.
+    std::function<void(std::string_view, std::int64_t, std::int64_t)> progress{};
+};
+
+[[nodiscard]] Calibration calibrate(Device& device, const CalibrateOptions& options);
+
+/// The overlay as TOML: `ridge gpus check` finds no problem in it. `name` is the catalogue's name
+/// of the device that it adds to.
+[[nodiscard]] std::string to_overlay(const Calibration& calibration, const std::string& name,
+                                     const std::string& title, const std::string& vendor);
+
+}  // namespace ridge::measure

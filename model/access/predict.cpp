@@ -1,0 +1,230 @@
+// Predictions of access patterns: strided and misaligned reads, divergent branches, bank conflicts.
+
+#include "model/access/predict.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "hardware/checked.h"
+#include "model/access/work.h"
+#include "model/roof/band.h"
+#include "model/roof/block_time.h"
+#include "model/roof/overlap.h"
+#include "model/roof/roofline.h"
+
+namespace ridge::model {
+namespace {
+
+// The bundled kernels (measure/cuda/kernels/access.h): threads of a block, loads of a thread in
+// flight, and warp instructions: of a read fitted to records, the others counted in machine code.
+constexpr double read_threads = 256.0;
+constexpr double loads_in_flight = 8.0;
+constexpr double slots_per_read = 14.0;
+constexpr double slots_per_reader = 90.0;  ///< of a thread beside its reads: mostly the block's sum
+constexpr double read_one_by_one = 0.3;    ///< of a first load from L2, where a block's words end
+constexpr double chip_threads = 512.0;
+constexpr double chip_blocks = 4.0;         ///< of a multiprocessor
+constexpr std::int64_t shared_tile = 4096;  ///< words that a block reads at once
+constexpr double slots_per_filler = 125.0;  ///< of a thread that fills shared memory, and the sum
+constexpr double slots_per_step = 1.26;     ///< of a divergent path: the FMA, its loop and call
+constexpr double slots_per_branch = 60.0;   ///< of a thread of a divergent kernel beside its paths
+constexpr double step_latency = 4.7;        ///< cycles: 4 of the FMA, and the loop's branch each 16
+
+/// What a pattern takes on its pipes, without the launch.
+struct AccessTime {
+    KernelTime kernel;
+    Time shared{};
+};
+
+/// Memory whose DRAM also passes over what is skipped. (eq. P5)
+MemoryParameters slowed(const MemoryParameters& memory, const AccessWork& access) {
+    MemoryParameters slow = memory;
+    if (memory.skip <= Bandwidth{} || access.skipped <= Bytes{}) return slow;
+    const Time reading = dram_time(memory, access.work.dram_read, Bytes{});
+    slow.dram *= reading / (reading + access.skipped / memory.skip);
+    return slow;
+}
+
+/// After the last load: `further` waiting, and each block adds up what its threads read. (eq. B18)
+AccessTime with_block_sum(AccessTime time, const MemoryParameters& memory, Time further = {}) {
+    time.kernel.latency += further + memory.bundled.reduction;
+    time.kernel.total += further + memory.bundled.reduction;
+    return time;
+}
+
+AccessTime read_time(const Access& op, const AccessWork& access, L2State l2,
+                     const MemoryParameters& whole) {
+    const MemoryParameters memory = slowed(whole, access);
+    const auto elements = static_cast<double>(op.elements);
+    BlockTraffic moved = stream_traffic(memory, access.lines, Bytes{}, l2);
+    moved.dram_read = moved.missing * access.work.dram_read;
+    moved.l2_read = access.work.l2;
+    const double readers =
+        std::min(elements / loads_in_flight, memory.sm_count * memory.threads_per_sm);
+    const double blocks = elements / (read_threads * loads_in_flight);
+    const double resident = memory.threads_per_sm / read_threads;
+    // The last block reads one by one what is no whole tile.
+    const double rest =
+        std::ceil(std::fmod(elements, read_threads * loads_in_flight) / read_threads);
+    const Time ends = std::max(0.0, rest - 1.0) * read_one_by_one * memory.bundled.first_l2;
+    AccessTime time{.kernel = block_time(
+                        memory, {.traffic = moved,
+                                 .slots = slots_per_read * elements + slots_per_reader * readers,
+                                 .blocks = blocks,
+                                 .rounds = whole_rounds(memory, blocks, resident),
+                                 .life = first_load(memory, moved.missing)})};
+    return with_block_sum(time, memory, ends);
+}
+
+/// Issue slots of all paths, or the chain of dependent FMA where warps are few. (eq. P3)
+AccessTime divergent_time(const Access& op, const AccessWork& access, L2State l2,
+                          const MemoryParameters& memory) {
+    const auto elements = static_cast<double>(op.elements);
+    const double steps = static_cast<double>(divergent_steps) * access.passes;
+    const double blocks = elements / chip_threads;
+    const double resident = memory.threads_per_sm / chip_threads;
+    BlockTraffic moved = stream_traffic(memory, Bytes{}, access.work.dram_write, l2);
+    moved.l2_write = access.work.l2;
+    KernelTime time =
+        block_time(memory, {.traffic = moved,
+                            .slots = (slots_per_step * steps + slots_per_branch) * elements,
+                            .blocks = blocks,
+                            .life = memory.bundled.first_l2});
+    const double rounds = std::max(1.0, blocks / (resident * memory.sm_count));
+    const Time chain = rounds * steps * step_latency * units::cycle / memory.clock;
+    time.latency += chain;
+    time.total = combined({time.total, chain}, pipes);
+    return {.kernel = time};
+}
+
+/// The banks deliver a row of words for each way. (eq. P4)
+AccessTime conflict_time(const Access& op, const AccessWork& access, const Machine& machine,
+                         const MemoryParameters& memory) {
+    const auto blocks = static_cast<double>(ceil_divide(op.elements, shared_tile));
+    const double busy = std::min(1.0, blocks / memory.sm_count);
+    const double resident = std::min(std::ceil(blocks / memory.sm_count), chip_blocks);
+    const double fill = resident * chip_threads * slots_per_filler / memory.fp32_lanes;
+    AccessTime time;
+    time.shared = access.work.shared * access.passes / (*machine.shared_bandwidth * busy);
+    time.kernel.latency = memory.bundled.first_l2 + fill * units::cycle / memory.clock;
+    time.kernel.total = memory.launch.kernel + time.shared + time.kernel.latency;
+    return with_block_sum(time, memory);
+}
+
+AccessTime time_of(const Access& op, const AccessWork& access, const Execution& execution,
+                   const Machine& machine) {
+    const MemoryParameters& memory = *machine.memory;
+    switch (op.pattern) {
+        case AccessPattern::divergent:
+            return divergent_time(op, access, execution.l2, memory);
+        case AccessPattern::bank_conflict:
+            return conflict_time(op, access, machine, memory);
+        default:
+            return read_time(op, access, execution.l2, memory);
+    }
+}
+
+void add_term(Prediction& prediction, Resource resource, Time time, double amount) {
+    if (time <= Time{}) return;
+    prediction.terms.push_back(
+        {.resource = resource, .time = time, .amount = amount, .rate = amount / time.base()});
+}
+
+/// Replaces the roofline's terms and time.
+void settle(Prediction& prediction, const AccessTime& time, const Execution& execution,
+            const MemoryParameters& memory) {
+    const KernelTime& kernel = time.kernel;
+    const Time launch =
+        memory.launch.kernel + launch_overhead(memory.launch, execution.launch, 1.0, kernel.total);
+    const Work& work = prediction.work;
+    prediction.terms = {};
+    add_term(prediction, Resource::fma, kernel.fma, work.fma.base());
+    add_term(prediction, Resource::dram, kernel.dram,
+             (kernel.dram_read + kernel.dram_write).base());
+    add_term(prediction, Resource::l2, kernel.l2, kernel.l2_traffic.base());
+    add_term(prediction, Resource::shared, time.shared, work.shared.base());
+    add_term(prediction, Resource::latency, kernel.latency, 0.0);
+    add_term(prediction, Resource::launch, launch, 0.0);
+    prediction.time = kernel.total - memory.launch.kernel + launch;
+    settle_limiter(prediction);
+    apply_band(prediction, BandClass::access, memory.streams, Validity::validated);
+}
+
+/// The roofline with its pipes used `passes` times, for a device without a memory model.
+void settle_roofline(Prediction& prediction, const Execution& execution, const Machine& machine) {
+    prediction.time = std::max(prediction.time, prediction.lower_bound + machine.kernel_floor) +
+                      launch_gaps(machine, execution.launch, 1);
+    prediction.low = prediction.lower_bound;
+    prediction.high = 2.0 * prediction.time;
+    prediction.note(NoteCode::roofline_only);
+}
+
+/// What no run beats: whole sectors from DRAM, each pass over the banks or the pipe. (R7, P1 to P4)
+Time least_time(const AccessWork& access, const Machine& machine, L2State l2) {
+    Work moved = access.work;
+    moved.compulsory_read = std::min(moved.dram_read, moved.l2);
+    Time least = memory_bound_time(moved, machine, l2);
+    const Roofs roofs = roofs_of(machine, DataType::fp32);
+    if (access.work.fma > Flop{} && roofs.vector) {
+        least = std::max(least, access.passes * (access.work.fma / *roofs.vector));
+    }
+    if (access.work.shared > Bytes{} && roofs.shared) {
+        least = std::max(least, access.passes * (access.work.shared / *roofs.shared));
+    }
+    return least;
+}
+
+/// Why this machine has no answer; empty when it has.
+std::string missing_for(const Access& op, const Machine& machine) {
+    if (machine.compute_capability == 0) {
+        return "access patterns are counted for warps of 32 threads; " + machine.name + " has none";
+    }
+    const Bandwidth shared = machine.shared_bandwidth.value_or(Bandwidth{});
+    if (op.pattern == AccessPattern::bank_conflict && shared <= Bandwidth{}) {
+        return "the description of " + machine.name +
+               " has no bandwidth of its shared memory (shared.bytes_per_clock, clock.boost)";
+    }
+    const FlopRate vector = machine.vector_peak(DataType::fp32).value_or(FlopRate{});
+    if (op.pattern == AccessPattern::divergent && vector <= FlopRate{}) {
+        return "the description of " + machine.name + " has no fp32 rate (rate.fma.fp32)";
+    }
+    return {};
+}
+
+void add_notes(Prediction& prediction, const AccessWork& access, const Machine& machine) {
+    const Bytes moved = access.work.dram();
+    if (access.useful < 1.0) {
+        prediction.note(NoteCode::whole_sectors, access.sectors, access.useful);
+    }
+    if (access.passes > 1.0) prediction.note(NoteCode::serialised, access.passes);
+    if (moved > Bytes{} && machine.l2_size && moved * 2.0 <= *machine.l2_size) {
+        prediction.note(NoteCode::l2_resident, moved.base(), machine.l2_size->base());
+    }
+}
+
+}  // namespace
+
+Outcome predict(const Access& op, const Execution& execution, const Machine& machine) {
+    const Implementation implementation = execution.implementation;
+    if (implementation != Implementation::automatic && implementation != Implementation::library) {
+        return NotModelled{"impl " + std::string(name_of(implementation)) +
+                           " is not an implementation of access"};
+    }
+    if (std::string missing = missing_for(op, machine); !missing.empty()) {
+        return NotModelled{std::move(missing)};
+    }
+    const AccessWork access =
+        access_work(op, {.sector = machine.dram_sector, .access = machine.dram_access});
+    Prediction prediction = roofline(access.work, roofs_of(machine, op.type), machine);
+    prediction.implementation = Implementation::library;
+    prediction.lower_bound = least_time(access, machine, execution.l2);
+    if (machine.memory) {
+        settle(prediction, time_of(op, access, execution, machine), execution, *machine.memory);
+    } else {
+        settle_roofline(prediction, execution, machine);
+    }
+    add_notes(prediction, access, machine);
+    return prediction;
+}
+
+}  // namespace ridge::model

@@ -1,0 +1,228 @@
+#include "model/attention/bundled.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "hardware/checked.h"
+#include "model/core/data_type.h"
+
+namespace ridge::model {
+namespace {
+
+constexpr std::int64_t decode_most_rows = 64;
+constexpr AttentionBlocks decode_blocks{.q = 16, .kv = 64};
+constexpr std::int64_t decode_slice = 16;  ///< keys that a warp takes at a time
+constexpr std::int64_t decode_per_sm = 2;
+constexpr std::int64_t decode_most_splits = 256;
+constexpr std::int64_t decode_least_keys = 256;  ///< of a split
+
+constexpr AttentionBlocks mma_blocks{.q = 128, .kv = 64};
+constexpr std::int64_t mma_per_sm = 2;
+
+std::int64_t group_of(const Attention& attention) {
+    return attention.heads / attention.kv_heads;
+}
+
+/// The fewest splits whose last wave is at least 95 % as full as the best.
+std::int64_t decode_splits(const Attention& attention, std::int64_t tiles, std::int64_t sm_count) {
+    const std::int64_t slots = decode_per_sm * sm_count;
+    const std::int64_t most =
+        std::clamp<std::int64_t>(attention.seq_kv / decode_least_keys, 1, decode_most_splits);
+    std::array<double, decode_most_splits> fullness{};
+    double best = 0.0;
+    for (std::int64_t splits = 1; splits <= most; ++splits) {
+        const std::int64_t blocks = tiles * splits;
+        const double waves = static_cast<double>(blocks) / static_cast<double>(slots);
+        const double full = waves / static_cast<double>(ceil_divide(blocks, slots));
+        fullness.at(static_cast<std::size_t>(splits - 1)) = full;
+        best = std::max(best, full);
+    }
+    std::int64_t splits = 1;
+    while (fullness.at(static_cast<std::size_t>(splits - 1)) < 0.95 * best) ++splits;
+    return splits;
+}
+
+AttentionGrid decode_grid(const Attention& attention, const AttentionContext& context) {
+    AttentionGrid grid{.blocks = decode_blocks,
+                       .pack = group_of(attention),
+                       .blocks_per_sm = decode_per_sm,
+                       .few_rows = true};
+    const std::int64_t tiles = attention.batch * attention.kv_heads *
+                               ceil_divide(attention.seq_q * grid.pack, grid.blocks.q);
+    if (context.sm_count > 0) grid.splits = decode_splits(attention, tiles, context.sm_count);
+    grid.combines = grid.splits > 1;
+    grid.tiles = tiles * grid.splits;
+    return grid;
+}
+
+/// Q and two buffers each of K and V; two thread blocks share a multiprocessor that has the room.
+std::int32_t mma_blocks_per_sm(const Attention& attention, const AttentionContext& context) {
+    constexpr double reserved = 1024.0;
+    const auto elements =
+        static_cast<double>((mma_blocks.q + 4 * mma_blocks.kv) * attention.head_dim);
+    const double block = 2.0 * elements + reserved;
+    const auto resident = static_cast<std::int64_t>(context.sram.in(units::B) / block);
+    return static_cast<std::int32_t>(std::clamp<std::int64_t>(resident, 1, mma_per_sm));
+}
+
+std::int64_t kv_bytes_of_head(const Attention& attention) {
+    return 2 * attention.seq_kv * attention.head_dim * size_of(attention.type);
+}
+
+/// Groups of heads whose keys and values fit in two thirds of the L2.
+std::int64_t wgmma_turns(const Attention& attention, const AttentionContext& context) {
+    const auto l2 = static_cast<std::int64_t>(context.l2.in(units::B));
+    const std::int64_t together =
+        std::max<std::int64_t>(1, l2 * 2 / 3 / kv_bytes_of_head(attention));
+    const std::int64_t heads = attention.batch * attention.heads;
+    return ceil_divide(heads, std::min(heads, together * group_of(attention)));
+}
+
+/// Share of keys and values, `set` bytes, that the L2 has lost when the next round of tiles comes
+/// for them. Both partitions keep a copy; the queries and outputs of a round pass through as well.
+double lost_between(double set, double round_rows, const Bytes& l2) {
+    constexpr double share = 0.96;
+    constexpr double steepness = 12.0;
+    const double fill = (2.0 * set + round_rows) / (share * l2.in(units::B));
+    return 1.0 / (1.0 + std::pow(fill, -steepness));
+}
+
+/// Thread blocks of `mma` run head after head in waves: a head that a wave cuts in two is read
+/// again. Causal tiles end one by one, and the next ones find the keys.
+double mma_kv_passes(const Attention& attention, const AttentionGrid& grid, double slots,
+                     double round_rows, const Bytes& l2) {
+    if (attention.causal) return 1.0;
+    const auto kv_heads = static_cast<double>(attention.batch * attention.kv_heads);
+    const double waves = static_cast<double>(grid.tiles) / slots;
+    const double in_wave = std::min(kv_heads, 1.0 + kv_heads / waves);
+    const double set = in_wave * static_cast<double>(kv_bytes_of_head(attention));
+    const double cuts = std::max(0.0, std::ceil(waves) - 1.0);
+    return 1.0 + cuts / kv_heads * lost_between(set, round_rows, l2);
+}
+
+/// Thread blocks of `wgmma` go round the keys of a group of heads; causal tiles see fewer in each
+/// round.
+double wgmma_kv_passes(const Attention& attention, const AttentionGrid& grid, double slots,
+                       double round_rows, const Bytes& l2) {
+    const std::int64_t heads = attention.batch * attention.heads;
+    const std::int64_t group = ceil_divide(heads, grid.turns);
+    const double set = static_cast<double>(ceil_divide(group, group_of(attention))) *
+                       static_cast<double>(kv_bytes_of_head(attention));
+    const std::int64_t tiles_of_head = grid.tiles / heads;
+    const double rounds =
+        static_cast<double>(tiles_of_head) * std::min(1.0, static_cast<double>(group) / slots);
+    if (rounds <= 1.0) return 1.0;
+    if (!attention.causal) return 1.0 + (rounds - 0.5) * lost_between(set, round_rows, l2);
+    double passes = 1.0;
+    const auto last = static_cast<std::int64_t>(std::ceil(rounds));
+    for (std::int64_t round = 1; round < last; ++round) {
+        const double seen = 1.0 - static_cast<double>(round) / rounds;
+        passes += seen * lost_between(seen * set, round_rows, l2);
+    }
+    return passes;
+}
+
+}  // namespace
+
+bool decodes_with_splits(const Attention& attention) {
+    return attention.seq_q * group_of(attention) <= decode_most_rows &&
+           attention.seq_kv > attention.seq_q;
+}
+
+std::string bundled_attention_refusal(const Attention& attention) {
+    if (attention.direction == Direction::backward) {
+        return "there is no bundled backward pass of attention";
+    }
+    if (attention.head_dim != 64 && attention.head_dim != 128) {
+        return "the bundled attention kernels take head_dim 64 or 128";
+    }
+    if (attention.type != DataType::bf16 && attention.type != DataType::fp16) {
+        return "the bundled attention kernels take bf16 and fp16";
+    }
+    if (attention.window != 0) return "the bundled attention kernels have no sliding window";
+    if (attention.kv_write) return "the bundled attention kernels do not write the cache";
+    return {};
+}
+
+AttentionGrid bundled_attention_grid(const Attention& attention, Implementation implementation,
+                                     const AttentionContext& context) {
+    const std::int64_t heads = attention.batch * attention.heads;
+    if (implementation == Implementation::mma) {
+        if (decodes_with_splits(attention)) return decode_grid(attention, context);
+        return {.blocks = mma_blocks,
+                .tiles = heads * ceil_divide(attention.seq_q, mma_blocks.q),
+                .blocks_per_sm = mma_blocks_per_sm(attention, context),
+                .turns = heads};
+    }
+    AttentionGrid grid;
+    grid.turns = wgmma_turns(attention, context);
+    if (attention.head_dim == 64) {
+        grid.blocks = {.q = 192, .kv = 128};
+    } else {
+        grid.blocks = {.q = 128, .kv = attention.causal ? 128 : 176};
+    }
+    grid.tiles = heads * ceil_divide(attention.seq_q, grid.blocks.q);
+    return grid;
+}
+
+double bundled_kv_passes(const Attention& attention, Implementation implementation,
+                         const AttentionGrid& grid, const AttentionContext& context) {
+    if (grid.few_rows || context.sm_count == 0 || context.l2 <= Bytes{}) return 1.0;
+    const auto slots = static_cast<double>(context.sm_count * grid.blocks_per_sm);
+    const auto tile_elements = static_cast<double>(grid.blocks.q * attention.head_dim);
+    const double tile_rows = 2.0 * tile_elements * static_cast<double>(size_of(attention.type));
+    const double round_rows = tile_rows * std::min(slots, static_cast<double>(grid.tiles));
+    return implementation == Implementation::mma
+               ? mma_kv_passes(attention, grid, slots, round_rows, context.l2)
+               : wgmma_kv_passes(attention, grid, slots, round_rows, context.l2);
+}
+
+Bytes bundled_l2_bytes(const Attention& attention, Implementation implementation,
+                       const AttentionContext& context, const AttentionGrid& grid,
+                       double executed_scores, double visible_keys) {
+    constexpr double statistic = 4.0;  // one fp32 value per row
+    const bool boxes = implementation == Implementation::wgmma;
+    const bool wide = attention.head_dim == 128;
+    const auto row = static_cast<double>(attention.head_dim * size_of(attention.type));
+    const auto rows = static_cast<double>(attention.batch * attention.heads * attention.seq_q);
+    const auto tiles = static_cast<double>(grid.tiles);
+    const auto tile_rows = static_cast<double>(grid.blocks.q);
+    const double in_blocks = executed_scores / tile_rows;
+    const double keys = boxes ? in_blocks : std::min(in_blocks, tiles * visible_keys);
+    const double queries = boxes ? tiles * tile_rows : rows;
+    // What registers the compiler puts away, and stores of less than a sector.
+    double stored = rows * (row + statistic);
+    if (boxes && attention.causal && !wide) {
+        constexpr double spilled = 512.0 * 16.0;  // of a thread block
+        stored += spilled * std::min(tiles, static_cast<double>(context.sm_count));
+    }
+    if (!boxes) stored += rows * row * (wide ? 0.45 : 0.14);
+    if (!boxes && attention.causal && wide) {
+        constexpr double spilled = 128.0 * 12.0;  // for each block of keys
+        stored += spilled * in_blocks / static_cast<double>(grid.blocks.kv);
+    }
+    return Bytes::from_base((queries + 2.0 * keys) * row + stored);
+}
+
+double bundled_executed_special(const AttentionGrid& grid, double executed_scores) {
+    constexpr double lanes = 4.0;
+    const auto keys = static_cast<double>(grid.few_rows ? decode_slice : grid.blocks.kv);
+    const auto rows = static_cast<double>(grid.few_rows ? 0 : grid.tiles * grid.blocks.q);
+    return executed_scores * (1.0 + lanes / keys) + 2.0 * lanes * rows;
+}
+
+double bundled_executed_scores(const Attention& attention, const AttentionGrid& grid,
+                               const ScoreCounts& counts) {
+    if (grid.few_rows) {
+        const std::int64_t keys = ceil_divide(attention.seq_kv, decode_slice) * decode_slice;
+        const std::int64_t tiles = grid.tiles / grid.splits;
+        return static_cast<double>(tiles) * static_cast<double>(grid.blocks.q * keys);
+    }
+    if (!attention.causal || attention.seq_q <= attention.seq_kv) return counts.executed;
+    const std::int64_t blind = (attention.seq_q - attention.seq_kv) / grid.blocks.q;
+    return counts.executed + static_cast<double>(attention.batch * attention.heads * blind) *
+                                 static_cast<double>(grid.blocks.q * grid.blocks.kv);
+}
+
+}  // namespace ridge::model

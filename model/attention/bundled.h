@@ -1,0 +1,58 @@
+// How the bundled attention kernels cut their work: tiles, grids and splits as the kernels in
+// measure/cuda/kernels/attention_*.cu choose them (eq. A13 of docs/model.md).
+//
+//   impl=wgmma   Hopper: persistent, one thread block per multiprocessor takes tile after tile
+//   impl=mma     mma.sync on sm_80 and newer: one thread block per tile, two per multiprocessor;
+//                few queries against a longer cache run the decode kernel, which splits the keys
+//
+//   const AttentionGrid grid = bundled_attention_grid(op, Implementation::mma, context);
+//
+// Limits: forward, 16-bit elements, head_dim 64 or 128, no window, no writing of the cache.
+#pragma once
+
+#include <string>
+
+#include "model/attention/blocks.h"
+
+namespace ridge::model {
+
+[[nodiscard]] constexpr bool is_bundled_attention(Implementation implementation) {
+    return implementation == Implementation::mma || implementation == Implementation::wgmma;
+}
+
+/// Whether `mma` runs the decode kernel: at most 64 rows (queries x query heads) share a key-value
+/// head, and there are more keys than queries.
+[[nodiscard]] bool decodes_with_splits(const Attention& attention);
+
+/// Why the bundled kernels do not take the operation; empty when they do.
+[[nodiscard]] std::string bundled_attention_refusal(const Attention& attention);
+
+/// Tiles, splits and grid of `mma` or `wgmma`. `turns` is the number of groups of heads that are
+/// walked one after the other, each from its longest tile to its shortest.
+[[nodiscard]] AttentionGrid bundled_attention_grid(const Attention& attention,
+                                                   Implementation implementation,
+                                                   const AttentionContext& context);
+
+/// Times that K and V come from DRAM: again in each round of the tiles that share them, where the
+/// L2 has lost them meanwhile. (A14)
+[[nodiscard]] double bundled_kv_passes(const Attention& attention, Implementation implementation,
+                                       const AttentionGrid& grid, const AttentionContext& context);
+
+/// Bytes between L2 and the multiprocessors of the tiled kernels, whose tiles compute
+/// `executed_scores` and of whose keys any query sees `visible_keys`. (A15)
+[[nodiscard]] Bytes bundled_l2_bytes(const Attention& attention, Implementation implementation,
+                                     const AttentionContext& context, const AttentionGrid& grid,
+                                     double executed_scores, double visible_keys);
+
+/// Scores that the kernel computes, in place of those that `count_scores` finds: the decode kernel
+/// ignores the mask and works in slices of 16 keys, and a tile whose queries see no key still
+/// computes one block.
+[[nodiscard]] double bundled_executed_scores(const Attention& attention, const AttentionGrid& grid,
+                                             const ScoreCounts& counts);
+
+/// Special-function results that it computes: one exp2 per score, the four lanes that share a row
+/// each rescale it once per block of keys, and a reciprocal and a logarithm per lane and row. The
+/// merging of the decode kernel's parts is left out.
+[[nodiscard]] double bundled_executed_special(const AttentionGrid& grid, double executed_scores);
+
+}  // namespace ridge::model

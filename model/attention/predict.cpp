@@ -1,0 +1,247 @@
+// Predictions of attention: counted work, the roofline, and the time model where it has parameters.
+
+#include "model/attention/predict.h"
+
+#include <algorithm>
+#include <string>
+
+#include "model/attention/bundled.h"
+#include "model/attention/time.h"
+#include "model/attention/work.h"
+#include "model/roof/band.h"
+#include "model/roof/roofline.h"
+
+namespace ridge::model {
+namespace {
+
+bool is_attention_implementation(Implementation implementation) {
+    return is_unfused(implementation) || is_bundled_attention(implementation) ||
+           implementation == Implementation::flash1 || implementation == Implementation::flash2 ||
+           implementation == Implementation::flash3;
+}
+
+/// The library kernels: flash3 where they run (sm_90), flash2 on other tensor cores.
+Implementation usual_implementation(const Machine& machine) {
+    return machine.compute_capability == 90 ? Implementation::flash3 : Implementation::flash2;
+}
+
+Tiling tiling_of(const AttentionWork& counted, const Machine& machine) {
+    const AttentionGrid& grid = counted.grid;
+    const std::int64_t slots = std::max<std::int64_t>(1, machine.sm_count * grid.blocks_per_sm);
+    const std::int64_t waves = (grid.tiles + slots - 1) / slots;
+    return {.tile = {static_cast<std::int32_t>(grid.blocks.q),
+                     static_cast<std::int32_t>(grid.blocks.kv), 0},
+            .tiles = grid.tiles / grid.splits,
+            .split = static_cast<std::int32_t>(grid.splits),
+            .blocks_per_sm = grid.blocks_per_sm,
+            .waves = waves,
+            .tile_efficiency = 1.0 / std::max(1.0, counted.executed_ratio()),
+            .wave_efficiency = static_cast<double>(grid.tiles) /
+                               (static_cast<double>(waves) * static_cast<double>(slots))};
+}
+
+const std::optional<FlashParameters>& parameters_of(const AttentionParameters& fitted,
+                                                    Implementation implementation) {
+    if (implementation == Implementation::flash1) return fitted.flash1;
+    return implementation == Implementation::flash2 ? fitted.flash2 : fitted.flash3;
+}
+
+/// Whether the parameters of a bundled kernel were fitted to this GPU; empty without parameters.
+std::optional<bool> own_fit(const AttentionParameters& fitted, Implementation implementation,
+                            bool decodes) {
+    if (decodes) return fitted.decode ? std::optional(fitted.decode->own) : std::nullopt;
+    const auto& tiled = implementation == Implementation::wgmma ? fitted.wgmma : fitted.mma;
+    return tiled ? std::optional(tiled->own) : std::nullopt;
+}
+
+/// What the time model says, and what its parameters rest on.
+struct Modelled {
+    AttentionTime time;
+    bool own = false;  ///< parameters fitted to this GPU
+};
+
+/// Empty where the machine has no parameters for the implementation.
+std::optional<Modelled> modelled_time(const Attention& op, const AttentionWork& counted,
+                                      Implementation implementation, const Execution& execution,
+                                      const Machine& machine, ProductPredictor product) {
+    if (!machine.attention || machine.sm_count == 0) return std::nullopt;
+    if (is_unfused(implementation)) {
+        const StandardParameters& fitted = machine.attention->standard;
+        const bool three_kernels = implementation == Implementation::standard && !op.kv_write &&
+                                   op.direction == Direction::forward;
+        if (three_kernels) {
+            if (auto time =
+                    three_kernel_attention_time(op, counted, fitted, execution, machine, product)) {
+                return Modelled{*time, fitted.own};
+            }
+        }
+        return Modelled{standard_attention_time(op, counted, fitted, execution, machine)};
+    }
+    if (is_bundled_attention(implementation)) {
+        const AttentionParameters& fitted = *machine.attention;
+        const auto own = own_fit(fitted, implementation, counted.grid.few_rows);
+        if (!own) return std::nullopt;
+        return Modelled{
+            bundled_attention_time(op, counted, implementation, fitted, execution, machine), *own};
+    }
+    const auto& fitted = parameters_of(*machine.attention, implementation);
+    if (!fitted) return std::nullopt;
+    return Modelled{attention_time(op, counted, implementation, *fitted, execution, machine),
+                    fitted->own};
+}
+
+void add_term(Prediction& prediction, Resource resource, Time time, double amount = 0.0) {
+    if (time <= Time{}) return;
+    prediction.terms.push_back({.resource = resource,
+                                .time = time,
+                                .amount = amount,
+                                .rate = amount > 0.0 ? amount / time.base() : 0.0});
+}
+
+/// The terms as the model combines them: those on chip add up, DRAM overlaps them, the rest is
+/// added. Loads that the matmuls hide are not a term.
+void set_terms(Prediction& prediction, const AttentionTime& time, const AttentionWork& counted) {
+    const bool tensor = prediction.work.tensor > Flop{};
+    prediction.terms = {};
+    add_term(prediction, tensor ? Resource::tensor : Resource::fma, time.tensor + time.droop,
+             counted.executed_tensor.base());
+    add_term(prediction, Resource::special, time.softmax, counted.executed_special);
+    add_term(prediction, Resource::dram, time.dram, time.dram_bytes.base());
+    add_term(prediction, Resource::l2, time.load + time.cache_write + time.copies,
+             counted.work.l2.base());
+    add_term(prediction, Resource::latency, time.tiles + time.tail + time.scan + time.combine);
+    add_term(prediction, Resource::launch, time.launch);
+    settle_limiter(prediction);
+}
+
+/// Rows by regime for paged calls; contiguous ones were only checked against published throughput,
+/// which holds no short calls.
+BandClass band_class_of(const Attention& op, Implementation implementation,
+                        const AttentionTime& time) {
+    if (time.regime == AttentionRegime::backward) return BandClass::attention_backward;
+    if (time.regime == AttentionRegime::unfused) return BandClass::attention_unfused;
+    if (time.regime == AttentionRegime::three_kernels) return BandClass::attention_standard;
+    if (time.regime == AttentionRegime::bundled_decode) return BandClass::attention_decode;
+    if (time.regime == AttentionRegime::bundled_tiles) {
+        return implementation == Implementation::wgmma ? BandClass::attention_wgmma
+                                                       : BandClass::attention_mma;
+    }
+    if (!op.kv_write) {
+        return time.launch > 0.25 * time.total ? BandClass::attention_contiguous_short
+                                               : BandClass::attention_contiguous;
+    }
+    const BandClass first = implementation == Implementation::flash3
+                                ? BandClass::flash3_decode_memory
+                                : BandClass::flash2_decode_memory;
+    return static_cast<BandClass>(static_cast<int>(first) + static_cast<int>(time.regime));
+}
+
+/// Shapes and families that no row or figure covers.
+Validity validity_of(const Attention& op, const Machine& machine) {
+    const bool known_dim =
+        op.head_dim == 64 || op.head_dim == 128 || op.head_dim == 192 || op.head_dim == 256;
+    const bool known_shape =
+        size_of(op.type) == 2 && op.window == 0 && (op.seq_q == 1 || op.seq_q == op.seq_kv);
+    const bool known_family = machine.compute_capability == 80 || machine.compute_capability == 90;
+    return known_dim && known_shape && known_family ? Validity::validated : Validity::extrapolated;
+}
+
+void set_time(Prediction& prediction, const Modelled& modelled, const Attention& op,
+              const AttentionWork& counted, const Execution& execution, const Machine& machine) {
+    const AttentionTime& time = modelled.time;
+    // At datasheet rates, but only what exceeds a warm L2 must come from DRAM.
+    prediction.lower_bound = memory_bound_time(counted.work, machine, execution.l2);
+    for (const Term& term : prediction.terms) {
+        if (bound_of(term.resource) != Bound::compute) continue;
+        prediction.lower_bound = std::max(prediction.lower_bound, term.time);
+    }
+    set_terms(prediction, time, counted);
+    if (time.regime == AttentionRegime::three_kernels) {
+        prediction.executed_tensor = time.executed_tensor;
+        prediction.work.l2 = time.l2;
+        prediction.work.dram_read -= time.hidden;
+    }
+    prediction.time = std::max(time.total, prediction.lower_bound);
+    apply_band(prediction, band_class_of(op, prediction.implementation, time),
+               modelled.own ? Confidence::calibrated : Confidence::family,
+               validity_of(op, machine));
+    if (time.dram_bytes <= Bytes{}) {
+        const Bytes l2 = machine.l2_size.value_or(Bytes{});
+        prediction.note(NoteCode::l2_resident, time.working_set.base(), l2.base());
+    }
+}
+
+std::string bundled_refusal(const Attention& op, Implementation implementation,
+                            const Machine& machine) {
+    if (std::string reason = bundled_attention_refusal(op); !reason.empty()) return reason;
+    const bool hopper = implementation == Implementation::wgmma;
+    if (hopper ? machine.compute_capability != 90 : machine.compute_capability < 80) {
+        return "impl " + std::string(name_of(implementation)) + " needs compute capability " +
+               (hopper ? "9.0; " : "8.0 or newer; ") + machine.name + " does not have it";
+    }
+    return {};
+}
+
+/// Why the implementation cannot run on the machine; empty when it can.
+std::string refusal(const Attention& op, Implementation implementation, const Machine& machine) {
+    if (!is_attention_implementation(implementation)) {
+        return "impl " + std::string(name_of(implementation)) +
+               " is not an implementation of attention";
+    }
+    if (implementation == Implementation::flash3 && machine.compute_capability != 90) {
+        return "flash3 needs compute capability 9.0; " + machine.name + " does not have it";
+    }
+    if (is_bundled_attention(implementation)) return bundled_refusal(op, implementation, machine);
+    if (!machine.tensor_peak(op.type) && !machine.vector_peak(op.type)) {
+        return "dtype " + std::string(name_of(op.type)) +
+               " has neither a tensor-core nor a vector rate on " + machine.name;
+    }
+    if (!is_unfused(implementation) && op.type == DataType::fp32) {
+        return "flash attention is modelled for 16- and 8-bit types; use impl standard for fp32";
+    }
+    return {};
+}
+
+}  // namespace
+
+Outcome predict(const Attention& op, const Execution& execution, const Machine& machine,
+                ProductPredictor product) {
+    const Implementation implementation = execution.implementation == Implementation::automatic
+                                              ? usual_implementation(machine)
+                                              : execution.implementation;
+    if (std::string reason = refusal(op, implementation, machine); !reason.empty()) {
+        return NotModelled{std::move(reason)};
+    }
+    const AttentionWork counted = count_attention(op, implementation, attention_context(machine));
+    Work work = counted.work;
+    if (!machine.tensor_peak(op.type)) {
+        work.fma += work.tensor;
+        work.tensor = Flop{};
+    }
+    Prediction prediction = roofline(work, roofs_of(machine, op.type), machine);
+    prediction.implementation = implementation;
+    if (work.tensor > Flop{}) prediction.executed_tensor = counted.executed_tensor;
+    prediction.footprint = work.compulsory() + counted.scratch;
+    prediction.tiling = tiling_of(counted, machine);
+    if (const auto modelled =
+            modelled_time(op, counted, implementation, execution, machine, product)) {
+        set_time(prediction, *modelled, op, counted, execution, machine);
+    } else {
+        prediction.time += launch_gaps(machine, execution.launch, work.kernels);
+        prediction.low = prediction.lower_bound;
+        prediction.high = 2.0 * prediction.time;
+        prediction.note(NoteCode::roofline_only);
+    }
+    if (op.causal && !is_unfused(implementation) && counted.executed_ratio() > 1.005) {
+        prediction.note(NoteCode::causal_blocks, counted.executed_ratio());
+    }
+    if (counted.grid.splits > 1) {
+        prediction.note(NoteCode::split_kv, static_cast<double>(counted.grid.splits));
+    }
+    if (op.direction == Direction::backward && !is_unfused(implementation)) {
+        prediction.note(NoteCode::atomics);
+    }
+    return prediction;
+}
+
+}  // namespace ridge::model

@@ -1,0 +1,69 @@
+// The on-chip time of tiles on multiprocessors, shared by the forward and backward pass of
+// attention (eq. T1, T3).
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+
+#include "model/core/operation.h"
+#include "model/machine/attention_parameters.h"
+#include "model/machine/machine.h"
+
+namespace ridge::model::detail {
+
+/// Times of one block of scores.
+struct BlockPrice {
+    Time tensor;
+    Time softmax;
+    Time whole;  ///< with what loading adds
+};
+
+/// `flop` of matmuls at `tensor_fraction` of the peak, one exp2 for each of `scores` scores, and
+/// `moved` bytes on their way through `bandwidth`. (eq. T1)
+[[nodiscard]] inline BlockPrice price_block(const Machine& machine, DataType type, Flop flop,
+                                            double tensor_fraction, double scores,
+                                            const FlashParameters& fitted, Bytes moved,
+                                            Bandwidth bandwidth) {
+    const auto sms = static_cast<double>(machine.sm_count);
+    const FlopRate peak = machine.tensor_peak(type)
+                              ? *machine.tensor_peak(type)
+                              : machine.vector_peak(type).value_or(FlopRate{});
+    BlockPrice price;
+    price.tensor = flop / (peak * (tensor_fraction / sms));
+    if (machine.special_rate) {
+        price.softmax =
+            Time::from_base(fitted.softmax_fraction * scores * sms / *machine.special_rate);
+    }
+    price.whole = price.tensor + price.softmax;
+    if (bandwidth > Bandwidth{}) price.whole = std::max(price.whole, moved / bandwidth);
+    return price;
+}
+
+/// Tiles of one kernel, as the multiprocessors see them.
+struct TileLoad {
+    double pieces = 0.0;  ///< thread blocks
+    Time average{};       ///< work per SM
+    Time longest{};       ///< piece
+    Time shortest{};
+    double tail = 0.0;        ///< of the longest piece that may stand out; 0: equal pieces
+    double head_start = 0.0;  ///< of the average that is done when the last long piece starts
+};
+
+/// Time of the busiest SM: the longest piece alone, or the average and what stands out after it,
+/// the idle part of the last wave of equal pieces or the tail of a causal piece. (eq. T3)
+[[nodiscard]] inline Time span_of(const TileLoad& load, double sms) {
+    const double waves = load.pieces / sms;
+    const Time idle = (std::ceil(waves) - waves) * load.shortest;
+    Time span = std::max(load.longest, load.average + idle);
+    if (waves > 1.0 && load.tail > 0.0) {
+        span = std::max(span, (1.0 - load.head_start) * load.average + load.tail * load.longest);
+    }
+    return span;
+}
+
+/// Slow-down of a long run as the clock falls to the power limit. (eq. T6)
+[[nodiscard]] inline Time droop_of(Time run, const FlashParameters& fitted) {
+    return fitted.droop * (run / (run + fitted.droop_time)) * run;
+}
+
+}  // namespace ridge::model::detail

@@ -1,0 +1,147 @@
+// Time of forward attention in three kernels, eq. T16 of docs/model.md: two library products with a
+// softmax between them that works in place on the scores in memory.
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "hardware/checked.h"
+#include "model/attention/time.h"
+#include "model/roof/memory_time.h"
+#include "model/roof/overlap.h"
+#include "model/roof/roofline.h"
+
+namespace ridge::model {
+namespace {
+
+/// How sharply the L2 loses scores that outgrow it, as in the model of streams.
+constexpr double handing_steepness = 10.0;
+
+/// The query heads of one key-value head lie behind each other: they are rows of one product.
+Matmul product(const Attention& op) {
+    Matmul matmul;
+    matmul.batch = op.batch * op.kv_heads;
+    matmul.m = op.heads / op.kv_heads * op.seq_q;
+    matmul.type = op.type;
+    matmul.output = op.type;
+    return matmul;
+}
+
+Matmul scores_product(const Attention& op) {
+    Matmul matmul = product(op);
+    matmul.n = op.seq_kv;
+    matmul.k = op.head_dim;
+    matmul.b_layout = Layout::column_major;
+    return matmul;
+}
+
+Matmul values_product(const Attention& op) {
+    Matmul matmul = product(op);
+    matmul.n = op.head_dim;
+    matmul.k = op.seq_kv;
+    return matmul;
+}
+
+Time term_of(const Prediction& prediction, Resource resource) {
+    Time time;
+    for (const Term& term : prediction.terms) {
+        if (term.resource == resource) time += term.time;
+    }
+    return time;
+}
+
+/// How the softmax kernel holds a row.
+struct SoftmaxBlock {
+    double threads = 256.0;
+    bool held = false;  ///< in registers; else it is read twice, element by element
+};
+
+/// One block per row: whole 16-byte vectors, up to eight per thread, stay in registers.
+SoftmaxBlock softmax_block(std::int64_t keys, std::int64_t element) {
+    struct Step {
+        std::int64_t vectors;
+        std::int64_t threads;  ///< most
+    };
+    constexpr std::array steps{Step{1, 128}, Step{2, 256}, Step{4, 512}, Step{8, 512}};
+    const std::int64_t width = 16 / element;
+    if (keys % width != 0) return {};
+    for (const Step& step : steps) {
+        const std::int64_t threads = ceil_divide(ceil_divide(keys, width * step.vectors), 32) * 32;
+        if (threads > step.threads) continue;
+        return {.threads = static_cast<double>(std::max<std::int64_t>(128, threads)), .held = true};
+    }
+    return {};
+}
+
+/// Waves of blocks of one latency each, the scores' way through L2 and DRAM, and exp2; rows that
+/// are not held wait for their elements as well. Hidden scores are written but not read.
+KernelTime softmax_time(const Attention& op, const AttentionWork& counted,
+                        const StandardParameters& fitted, const MemoryParameters& memory) {
+    const auto element = static_cast<double>(size_of(op.type));
+    const SoftmaxBlock block = softmax_block(op.seq_kv, size_of(op.type));
+    const Bytes scores = Bytes::from_base(counted.scores.full * element);
+    const Bytes visible = Bytes::from_base(counted.scores.exact * element);
+    const double kept = retained(scores, memory.l2_size * fitted.l2_fraction, handing_steepness);
+    const double rows = counted.scores.full / static_cast<double>(op.seq_kv);
+    const double resident =
+        std::min(memory.blocks_per_sm, std::floor(memory.threads_per_sm / block.threads));
+
+    KernelTime time;
+    time.dram_read = (1.0 - kept) * visible;
+    time.dram_write = (1.0 - kept) * scores;
+    time.dram = dram_time(memory, time.dram_read, time.dram_write);
+    time.l2 = l2_time(memory, (block.held ? 1.0 : 2.0) * visible, scores, rows);
+    const Frequency clocks = memory.clock * memory.sm_count;
+    time.special = counted.scores.exact / memory.special_lanes * units::cycle / clocks;
+    time.rounds = std::ceil(rows / (resident * memory.sm_count));
+    time.latency = time.rounds * fitted.softmax_row;
+    if (!block.held) {
+        const double keys = (counted.scores.exact + counted.scores.full) / (2.0 * rows);
+        const double elements = keys * time.rounds * resident;  // of one SM
+        time.latency += elements / fitted.softmax_elements * units::cycle / memory.clock;
+    }
+    const Time pipe = combined({time.dram, time.l2, time.special}, pipes);
+    time.total = combined({pipe, time.latency}, bytes_in_flight);
+    return time;
+}
+
+}  // namespace
+
+std::optional<AttentionTime> three_kernel_attention_time(
+    const Attention& op, const AttentionWork& counted, const StandardParameters& fitted,
+    const Execution& execution, const Machine& machine, ProductPredictor product) {
+    if (!machine.memory || fitted.softmax_row <= Time{}) return std::nullopt;
+    AttentionTime time;
+    time.regime = AttentionRegime::three_kernels;
+    time.working_set = counted.work.compulsory() + counted.scratch;
+    Execution each;
+    each.implementation = Implementation::library;
+    each.l2 = execution.l2;
+    for (const Matmul& matmul : {scores_product(op), values_product(op)}) {
+        const Outcome outcome = product(matmul, each, machine);
+        const auto* const part = std::get_if<Prediction>(&outcome);
+        if (part == nullptr) return std::nullopt;
+        time.total += part->time;
+        time.tensor += term_of(*part, Resource::tensor) + term_of(*part, Resource::fma);
+        time.dram += term_of(*part, Resource::dram);
+        time.dram_bytes += part->work.dram();
+        time.executed_tensor += part->executed_tensor;
+        time.l2 += part->work.l2;
+        time.launch += term_of(*part, Resource::launch);
+        each.l2 = L2State::warm;
+    }
+    const auto element = static_cast<double>(size_of(op.type));
+    time.hidden = Bytes::from_base((counted.scores.full - counted.scores.exact) * element);
+    time.l2 += Bytes::from_base((counted.scores.full + counted.scores.exact) * element);
+    const KernelTime softmax = softmax_time(op, counted, fitted, *machine.memory);
+    time.softmax = softmax.special;
+    time.dram += softmax.dram;
+    time.dram_bytes += softmax.dram_read + softmax.dram_write;
+    time.tiles = softmax.latency;
+    const Time launches =
+        machine.kernel_floor + launch_gaps(machine, execution.launch, counted.work.kernels);
+    time.launch += launches;
+    time.total += softmax.total + launches;
+    return time;
+}
+
+}  // namespace ridge::model

@@ -1,0 +1,119 @@
+// Predictions of communication among the GPUs of one node and with the host.
+
+#include "model/collectives/predict.h"
+
+#include <algorithm>
+#include <string>
+
+#include "model/collectives/time.h"
+#include "model/collectives/work.h"
+#include "model/roof/band.h"
+#include "model/roof/roofline.h"
+
+namespace ridge::model {
+namespace {
+
+BandClass class_of(CollectivePath path) {
+    switch (path) {
+        case CollectivePath::ll:
+            return BandClass::ring_ll;
+        case CollectivePath::ll128:
+            return BandClass::ring_ll128;
+        case CollectivePath::simple:
+            return BandClass::ring_simple;
+        case CollectivePath::nvls:
+            return BandClass::ring_nvls;
+        case CollectivePath::peer_ll:
+            return BandClass::peer_ll;
+        case CollectivePath::peer_simple:
+            return BandClass::peer_simple;
+        case CollectivePath::host:
+            break;
+    }
+    return BandClass::host_copy;
+}
+
+/// Work, link roof and footprint, whatever the algorithm. (eq. C1)
+Prediction counted(const Collective& op, Bandwidth link) {
+    Prediction prediction;
+    prediction.implementation = Implementation::library;
+    prediction.work.compulsory_read = static_cast<double>(op.bytes) * units::B;
+    prediction.work.compulsory_write = prediction.work.compulsory_read;
+    prediction.bandwidth = link;
+    prediction.footprint = prediction.work.compulsory();
+    prediction.lower_bound = link_bytes(op) / link;
+    return prediction;
+}
+
+void settle_roofline(Prediction& prediction, const Collective& op, const Machine& machine) {
+    const Bytes moved = link_bytes(op);
+    prediction.terms.push_back({.resource = Resource::link,
+                                .time = prediction.lower_bound,
+                                .amount = moved.base(),
+                                .rate = prediction.bandwidth.base()});
+    prediction.terms.push_back(
+        {.resource = Resource::launch, .time = machine.kernel_floor, .amount = 0.0, .rate = 0.0});
+    prediction.time = prediction.lower_bound + machine.kernel_floor;
+    prediction.low = prediction.lower_bound;
+    prediction.high = 2.0 * prediction.time;
+    prediction.note(NoteCode::roofline_only);
+}
+
+void settle_times(Prediction& prediction, const CollectiveTime& time) {
+    prediction.terms.push_back({.resource = Resource::link,
+                                .time = time.wire,
+                                .amount = time.handled.base(),
+                                .rate = time.handled / time.wire / (units::B / units::s)});
+    prediction.terms.push_back(
+        {.resource = Resource::latency, .time = time.hops + time.fill, .amount = 0.0, .rate = 0.0});
+    prediction.terms.push_back(
+        {.resource = Resource::launch, .time = time.start, .amount = 0.0, .rate = 0.0});
+    prediction.time = std::max(time.total, prediction.lower_bound);
+}
+
+/// Sums of broadcast and of single sends were not measured, nor more than 8 GPUs and 1 GiB.
+Validity validity_of(const Collective& op) {
+    const bool known = op.kind != CollectiveKind::broadcast && op.kind != CollectiveKind::send &&
+                       op.gpus <= 8 && op.bytes <= std::int64_t{1} << 30;
+    return known ? Validity::validated : Validity::extrapolated;
+}
+
+}  // namespace
+
+Outcome predict(const Collective& op, const Execution& execution, const Machine& machine) {
+    if (execution.implementation != Implementation::automatic &&
+        execution.implementation != Implementation::library) {
+        return NotModelled{"impl " + std::string(name_of(execution.implementation)) +
+                           " is not an implementation of " + std::string(name_of(Operation(op)))};
+    }
+    const bool host = is_host_copy(op.kind);
+    const std::optional<Bandwidth> link = host             ? machine.pcie_per_direction
+                                          : machine.fabric ? std::optional(machine.fabric->link)
+                                                           : machine.link_per_direction;
+    if (!link) {
+        return NotModelled{machine.name + std::string(host ? " has no pcie.per_direction"
+                                                           : " has no link.per_direction")};
+    }
+    Prediction prediction = counted(op, *link);
+    if (!host && !machine.fabric) {
+        settle_roofline(prediction, op, machine);
+    } else {
+        const CollectiveTime time =
+            host ? host_copy_time(*link, static_cast<double>(op.bytes) * units::B)
+                 : collective_time(*machine.fabric, op);
+        settle_times(prediction, time);
+        apply_band(prediction, class_of(time.path),
+                   host ? Confidence::family : machine.fabric->confidence,
+                   host ? Validity::validated : validity_of(op));
+    }
+    const Time gaps = launch_gaps(machine, execution.launch, 1);
+    prediction.time += gaps;
+    prediction.low += gaps;
+    prediction.high += gaps;
+    const bool over_pcie = host || !machine.link_per_direction;
+    if (over_pcie) prediction.note(NoteCode::host_link);
+    settle_limiter(prediction);
+    return prediction;
+}
+
+}  // namespace ridge::model

@@ -1,0 +1,368 @@
+#include "model/core/fields.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "hardware/error.h"
+#include "hardware/nearest.h"
+#include "hardware/units.h"
+
+namespace ridge::model {
+namespace {
+
+using enum Field;
+using Kind = OperationKind;
+
+constexpr std::array<std::string_view, 2> layouts{"row", "column"};
+constexpr std::array<std::string_view, 5> epilogues{"none", "bias", "bias_relu", "bias_gelu",
+                                                    "accumulate"};
+constexpr std::array<std::string_view, 2> directions{"forward", "backward"};
+const std::array<std::string_view, 4> patterns{
+    name_of(AccessPattern::strided), name_of(AccessPattern::misaligned),
+    name_of(AccessPattern::divergent), name_of(AccessPattern::bank_conflict)};
+
+template <std::size_t size>
+std::int64_t parse_enumerator(const std::array<std::string_view, size>& words,
+                              std::string_view field, std::string_view text) {
+    std::string known;
+    for (std::size_t i = 0; i < size; ++i) {
+        if (words[i] == text) return static_cast<std::int64_t>(i);
+        known += (known.empty() ? "" : ", ") + std::string(words[i]);
+    }
+    throw InputError(std::string(field) + ": unknown word '" + std::string(text) + "'", {},
+                     "one of " + known);
+}
+
+/// "did you mean 'x'?" or nothing.
+std::string did_you_mean(std::string_view word, const std::vector<std::string>& names) {
+    const std::string name = nearest(word, names);
+    return name.empty() ? name : "did you mean '" + name + "'?";
+}
+
+std::int64_t parse_flag(std::string_view field, std::string_view text) {
+    if (text == "1" || text == "true" || text == "yes") return 1;
+    if (text == "0" || text == "false" || text == "no") return 0;
+    throw InputError(std::string(field) + ": '" + std::string(text) + "' is not a flag", {},
+                     "write 1 or 0, true or false");
+}
+
+std::int64_t parse_word(Field field, std::string_view name, std::string_view text) {
+    switch (field) {
+        case a_layout:
+        case b_layout:
+            return parse_enumerator(layouts, name, text);
+        case epilogue:
+            return parse_enumerator(epilogues, name, text);
+        case direction:
+            return parse_enumerator(directions, name, text);
+        case pattern:
+            return parse_enumerator(patterns, name, text);
+        case impl:
+            return static_cast<std::int64_t>(parse_implementation(text));
+        case l2:
+            return static_cast<std::int64_t>(parse_l2_state(text));
+        case launch:
+            return static_cast<std::int64_t>(parse_launch_mode(text));
+        default:
+            return static_cast<std::int64_t>(parse_data_type(text, name));
+    }
+}
+
+std::string word_text(Field field, std::int64_t value) {
+    const auto position = static_cast<std::size_t>(value);
+    switch (field) {
+        case a_layout:
+        case b_layout:
+            return std::string(layouts[position]);
+        case epilogue:
+            return std::string(epilogues[position]);
+        case direction:
+            return std::string(directions[position]);
+        case pattern:
+            return std::string(patterns[position]);
+        case impl:
+            return std::string(name_of(static_cast<Implementation>(value)));
+        case l2:
+            return std::string(name_of(static_cast<L2State>(value)));
+        case launch:
+            return std::string(name_of(static_cast<LaunchMode>(value)));
+        default:
+            return std::string(name_of(static_cast<DataType>(value)));
+    }
+}
+
+std::vector<std::string> split_names(std::string_view text) {
+    std::vector<std::string> names;
+    while (!text.empty()) {
+        const std::size_t comma = text.find(',');
+        const std::string_view name = text.substr(0, comma);
+        if (!name.empty()) names.emplace_back(name);
+        if (comma == std::string_view::npos) break;
+        text.remove_prefix(comma + 1);
+    }
+    return names;
+}
+
+}  // namespace
+
+void Parameters::set(Field field, std::string_view text) {
+    const FieldInfo& info = info_of(field);
+    std::int64_t value = 0;
+    switch (info.kind) {
+        case FieldKind::count:
+            value = parse_count(text, info.name);
+            break;
+        case FieldKind::flag:
+            value = parse_flag(info.name, text);
+            break;
+        case FieldKind::word:
+            if (field == tile) {
+                tile_ = parse_tile(text);
+            } else {
+                value = parse_word(field, info.name, text);
+            }
+            break;
+        case FieldKind::text:
+            if (field == expr) expression_ = text;
+            if (field == vectors) vectors_ = text;
+            if (field == scalars) scalars_ = text;
+            break;
+    }
+    set_count(field, value);
+}
+
+void Parameters::set_count(Field field, std::int64_t value) {
+    counts_[index(field)] = value;
+    present_[index(field)] = true;
+}
+
+void Parameters::clear() {
+    present_.reset();
+    expression_.clear();
+    vectors_.clear();
+    scalars_.clear();
+}
+
+std::string Parameters::text(Field field) const {
+    const FieldInfo& info = info_of(field);
+    switch (info.kind) {
+        case FieldKind::count:
+        case FieldKind::flag:
+            return std::to_string(count(field));
+        case FieldKind::text:
+            return field == expr ? expression_ : field == vectors ? vectors_ : scalars_;
+        case FieldKind::word:
+            break;
+    }
+    if (field != tile) return word_text(field, count(field));
+    std::string edges = std::to_string(tile_.m) + "x" + std::to_string(tile_.n);
+    if (tile_.k > 0) edges += "x" + std::to_string(tile_.k);
+    return edges;
+}
+
+namespace {
+
+template <class Enum>
+Enum enumerator_or(const Parameters& parameters, Field field, Enum otherwise) {
+    return static_cast<Enum>(parameters.count_or(field, static_cast<std::int64_t>(otherwise)));
+}
+
+DataType default_accumulator(DataType type) {
+    return type == DataType::fp64 ? DataType::fp64 : DataType::fp32;
+}
+
+DataType default_output(DataType type) {
+    switch (type) {
+        case DataType::tf32:
+            return DataType::fp32;
+        case DataType::fp8:
+            return DataType::bf16;
+        case DataType::int8:
+            return DataType::fp32;
+        default:
+            return type;
+    }
+}
+
+Matmul make_matmul(const Parameters& p) {
+    const DataType type = enumerator_or(p, dtype, DataType::bf16);
+    return {.batch = p.count_or(batch, 1),
+            .m = p.count(m),
+            .n = p.count(n),
+            .k = p.count(k),
+            .type = type,
+            .accumulate = enumerator_or(p, accumulate, default_accumulator(type)),
+            .output = enumerator_or(p, out_dtype, default_output(type)),
+            .a_layout = enumerator_or(p, a_layout, Layout::row_major),
+            .b_layout = enumerator_or(p, b_layout, Layout::row_major),
+            .epilogue = enumerator_or(p, epilogue, Epilogue::none)};
+}
+
+Attention make_attention(const Parameters& p) {
+    if (!p.has(seq) && !p.has(seq_q)) {
+        throw InputError("seq_q is missing for attention", {}, "give seq, or seq_q and seq_kv");
+    }
+    const std::int64_t queries = p.has(seq_q) ? p.count(seq_q) : p.count(seq);
+    return {.batch = p.count_or(batch, 1),
+            .heads = p.count(heads),
+            .kv_heads = p.count_or(kv_heads, p.count(heads)),
+            .seq_q = queries,
+            .seq_kv = p.count_or(seq_kv, p.count_or(seq, queries)),
+            .head_dim = p.count(head_dim),
+            .window = p.count_or(window, 0),
+            .type = enumerator_or(p, dtype, DataType::bf16),
+            .direction = enumerator_or(p, direction, Direction::forward),
+            .causal = p.count_or(causal, 0) != 0,
+            .kv_write = p.count_or(kv_write, 0) != 0};
+}
+
+RowWise make_rows(RowKind kind, const Parameters& p) {
+    return {.kind = kind,
+            .rows = p.count(rows),
+            .cols = p.count(cols),
+            .type = enumerator_or(p, dtype, DataType::bf16),
+            .direction = enumerator_or(p, direction, Direction::forward)};
+}
+
+/// The degree by the field of the pattern; the others' fields must not be given.
+Access make_access(const Parameters& p) {
+    const auto chosen = static_cast<AccessPattern>(p.count(pattern));
+    std::int64_t degree = best_degree(chosen);
+    for (const Field field : {stride, offset, paths, ways}) {
+        if (!p.has(field)) continue;
+        const std::string_view name = info_of(field).name;
+        if (name != degree_name(chosen)) {
+            throw InputError(
+                std::string(name) + " does not belong to pattern " + std::string(name_of(chosen)),
+                {}, "its degree is " + std::string(degree_name(chosen)));
+        }
+        degree = p.count(field);
+    }
+    return {.pattern = chosen,
+            .elements = p.count(elements),
+            .degree = degree,
+            .type = enumerator_or(p, dtype, DataType::fp32)};
+}
+
+Operation make_collective(OperationKind kind, const Parameters& p) {
+    const auto first = static_cast<std::uint8_t>(Kind::all_reduce);
+    return Collective{.kind = static_cast<CollectiveKind>(static_cast<std::uint8_t>(kind) - first),
+                      .gpus = p.count_or(gpus, 2),
+                      .bytes = p.count(bytes),
+                      .type = enumerator_or(p, dtype, DataType::bf16)};
+}
+
+}  // namespace
+
+Operation make_operation(OperationKind kind, const Parameters& p) {
+    const OperationInfo& info = info_of(kind);
+    for (const Field field : info.required) {
+        if (!p.has(field)) {
+            throw InputError(std::string(info_of(field).name) + " is missing for " +
+                             std::string(info.name));
+        }
+    }
+    const DataType type = enumerator_or(p, dtype, DataType::bf16);
+    Operation operation;
+    switch (kind) {
+        case Kind::matmul:
+            operation = make_matmul(p);
+            break;
+        case Kind::attention:
+            operation = make_attention(p);
+            break;
+        case Kind::elementwise:
+            operation = Elementwise{
+                .expression = parse_expression(p.expression_, {.vectors = split_names(p.vectors_),
+                                                               .scalars = split_names(p.scalars_)}),
+                .elements = p.count(elements),
+                .type = enumerator_or(p, dtype, DataType::fp32),
+                .direction = enumerator_or(p, direction, Direction::forward)};
+            break;
+        case Kind::softmax:
+            operation = make_rows(RowKind::softmax, p);
+            break;
+        case Kind::layernorm:
+            operation = make_rows(RowKind::layernorm, p);
+            break;
+        case Kind::rmsnorm:
+            operation = make_rows(RowKind::rmsnorm, p);
+            break;
+        case Kind::sum:
+            operation = make_rows(RowKind::sum, p);
+            break;
+        case Kind::transpose:
+            operation = Transpose{.rows = p.count(rows), .cols = p.count(cols), .type = type};
+            break;
+        case Kind::copy:
+            operation = Copy{.elements = p.count(elements), .type = type};
+            break;
+        case Kind::gather:
+            operation = Gather{.rows = p.count(rows),
+                               .cols = p.count(cols),
+                               .table_rows = p.count(table_rows),
+                               .type = type};
+            break;
+        case Kind::access:
+            operation = make_access(p);
+            break;
+        default:
+            operation = make_collective(kind, p);
+            break;
+    }
+    validate(operation);
+    return operation;
+}
+
+Execution make_execution(const Parameters& p) {
+    Execution execution{.implementation = enumerator_or(p, impl, Implementation::automatic),
+                        .l2 = enumerator_or(p, l2, L2State::warm),
+                        .launch = enumerator_or(p, launch, LaunchMode::kernel),
+                        .tile = std::nullopt};
+    if (p.has(tile)) execution.tile = p.tile_;
+    return execution;
+}
+
+OperationText parse_operation(std::string_view text, const Parameters& defaults) {
+    const auto skip_spaces = [&text] {
+        const std::size_t first = text.find_first_not_of(" \t");
+        text.remove_prefix(first == std::string_view::npos ? text.size() : first);
+    };
+    skip_spaces();
+    const std::string_view name = text.substr(0, text.find_first_of(" \t"));
+    text.remove_prefix(name.size());
+    OperationText operation{.kind = parse_operation_kind(name), .parameters = defaults};
+    for (skip_spaces(); !text.empty(); skip_spaces()) {
+        const std::size_t equals = text.find('=');
+        if (equals == std::string_view::npos) {
+            throw InputError("op: expected field=value at '" + std::string(text) + "'");
+        }
+        const std::string_view key = text.substr(0, equals);
+        text.remove_prefix(equals + 1);
+        const bool quoted = !text.empty() && (text.front() == '"' || text.front() == '\'');
+        const char quote = quoted ? text.front() : '\0';
+        if (quoted) text.remove_prefix(1);
+        if (quoted && text.find(quote) == std::string_view::npos) {
+            throw InputError(std::string(key) + ": the quote is not closed");
+        }
+        const std::size_t end =
+            std::min(quoted ? text.find(quote) : text.find_first_of(" \t"), text.size());
+        const std::string_view value = text.substr(0, end);
+        text.remove_prefix(std::min(end + 1, text.size()));
+
+        const std::optional<Field> field = find_field(key);
+        if (!field || !applies(operation.kind, *field)) {
+            std::vector<std::string> names;
+            for (const FieldInfo& info : field_table()) {
+                if (applies(operation.kind, info.field)) names.emplace_back(info.name);
+            }
+            throw InputError(
+                "op: '" + std::string(key) + "' is not a field of " + std::string(name), {},
+                did_you_mean(key, names));
+        }
+        operation.parameters.set(*field, value);
+    }
+    return operation;
+}
+
+}  // namespace ridge::model

@@ -1,0 +1,163 @@
+// The one table of operation parameters that drives command line, CSV, `--op` texts, JSON and
+// sweeps.
+//
+// Every front end fills a `Parameters` by field name and asks for the operation and the execution:
+//
+//   Parameters parameters;
+//   parameters.set(Field::m, "4096"); parameters.set(Field::n, "4096"); ...
+//   const Operation op = make_operation(OperationKind::matmul, parameters);   // validated
+//   const Execution execution = make_execution(parameters);
+//
+// A field that is not set takes its default; a missing required field, a word that is not known and
+// a number that is not one are InputErrors that name the field.
+#pragma once
+
+#include <array>
+#include <bitset>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "model/core/implementation.h"
+#include "model/core/operation.h"
+
+namespace ridge::model {
+
+enum class OperationKind : std::uint8_t {
+    matmul,
+    attention,
+    elementwise,
+    softmax,
+    layernorm,
+    rmsnorm,
+    sum,
+    transpose,
+    copy,
+    gather,
+    access,
+    all_reduce,
+    all_gather,
+    reduce_scatter,
+    all_to_all,
+    broadcast,
+    send,
+    host_to_device,
+    device_to_host
+};
+inline constexpr std::size_t operation_kind_count = 19;
+
+enum class Field : std::uint8_t {
+    dtype,
+    batch,
+    m,
+    n,
+    k,
+    accumulate,
+    out_dtype,
+    a_layout,
+    b_layout,
+    epilogue,
+    heads,
+    kv_heads,
+    seq,
+    seq_q,
+    seq_kv,
+    head_dim,
+    causal,
+    window,
+    kv_write,
+    rows,
+    cols,
+    table_rows,
+    elements,
+    pattern,
+    stride,
+    offset,
+    paths,
+    ways,
+    expr,
+    vectors,
+    scalars,
+    direction,
+    gpus,
+    bytes,
+    impl,
+    tile,
+    l2,
+    launch
+};
+inline constexpr std::size_t field_count = 38;
+
+enum class FieldKind : std::uint8_t { count, flag, word, text };
+
+struct FieldInfo {
+    Field field;
+    std::string_view name;  ///< in CSV and --op; the command line writes '-' for '_'
+    FieldKind kind;
+    std::string_view help;
+};
+
+[[nodiscard]] std::span<const FieldInfo> field_table();
+[[nodiscard]] const FieldInfo& info_of(Field field);
+[[nodiscard]] std::optional<Field> find_field(std::string_view name);
+
+struct OperationInfo {
+    OperationKind kind;
+    std::string_view name;
+    std::string_view help;
+    std::span<const Field> required;
+    std::span<const Field> optional;
+    std::span<const Implementation> implementations;  ///< that `impl` may name, beside auto
+};
+
+[[nodiscard]] std::span<const OperationInfo> operation_table();
+[[nodiscard]] const OperationInfo& info_of(OperationKind kind);
+/// InputError suggests the nearest operation name.
+[[nodiscard]] OperationKind parse_operation_kind(std::string_view name);
+[[nodiscard]] bool applies(OperationKind kind, Field field);
+
+class Parameters {
+  public:
+    /// Parses `text` as the field's kind. InputError names the field.
+    void set(Field field, std::string_view text);
+    void set_count(Field field, std::int64_t value);
+    void clear();
+
+    [[nodiscard]] bool has(Field field) const { return present_[index(field)]; }
+    [[nodiscard]] std::int64_t count(Field field) const { return counts_[index(field)]; }
+    [[nodiscard]] std::int64_t count_or(Field field, std::int64_t otherwise) const {
+        return has(field) ? count(field) : otherwise;
+    }
+    /// The text of a word or text field; counts and flags are formatted.
+    [[nodiscard]] std::string text(Field field) const;
+
+  private:
+    static constexpr std::size_t index(Field field) { return static_cast<std::size_t>(field); }
+
+    std::array<std::int64_t, field_count> counts_{};  ///< counts, flags and enumerators
+    std::bitset<field_count> present_;
+    std::string expression_;
+    std::string vectors_;
+    std::string scalars_;
+    Tile tile_;
+
+    friend Operation make_operation(OperationKind, const Parameters&);
+    friend Execution make_execution(const Parameters&);
+};
+
+/// The validated operation. InputError names a missing or wrong field.
+[[nodiscard]] Operation make_operation(OperationKind kind, const Parameters& parameters);
+[[nodiscard]] Execution make_execution(const Parameters& parameters);
+
+/// An operation written in words: "matmul m=4096 n=4096 k=4096 dtype=bf16".
+struct OperationText {
+    OperationKind kind = OperationKind::matmul;
+    Parameters parameters;
+};
+/// `defaults` fills fields that the text does not set and the operation has. InputError names the
+/// field and, for an unknown one, the nearest.
+[[nodiscard]] OperationText parse_operation(std::string_view text, const Parameters& defaults = {});
+
+}  // namespace ridge::model

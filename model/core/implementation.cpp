@@ -1,0 +1,107 @@
+#include "model/core/implementation.h"
+
+#include <array>
+#include <charconv>
+#include <string>
+#include <utility>
+
+#include "hardware/error.h"
+
+namespace ridge::model {
+namespace {
+
+template <class Enum>
+struct Word {
+    Enum value;
+    std::string_view text;
+};
+template <class Enum>
+Word(Enum, std::string_view) -> Word<Enum>;
+
+constexpr std::array implementations{
+    Word{Implementation::automatic, std::string_view("auto")},
+    Word{Implementation::library, std::string_view("library")},
+    Word{Implementation::eager, std::string_view("eager")},
+    Word{Implementation::standard, std::string_view("standard")},
+    Word{Implementation::flash1, std::string_view("flash1")},
+    Word{Implementation::flash2, std::string_view("flash2")},
+    Word{Implementation::flash3, std::string_view("flash3")},
+    Word{Implementation::fused, std::string_view("fused")},
+    Word{Implementation::unfused, std::string_view("unfused")},
+    Word{Implementation::manual, std::string_view("manual")},
+    Word{Implementation::naive, std::string_view("naive")},
+    Word{Implementation::coalesced, std::string_view("coalesced")},
+    Word{Implementation::tiled, std::string_view("tiled")},
+    Word{Implementation::register_tiled, std::string_view("register_tiled")},
+    Word{Implementation::mma, std::string_view("mma")},
+    Word{Implementation::wgmma, std::string_view("wgmma")}};
+
+constexpr std::array l2_states{Word{L2State::warm, std::string_view("warm")},
+                               Word{L2State::cold, std::string_view("cold")}};
+
+constexpr std::array launch_modes{Word{LaunchMode::kernel, std::string_view("kernel")},
+                                  Word{LaunchMode::graph, std::string_view("graph")},
+                                  Word{LaunchMode::stream, std::string_view("stream")}};
+
+template <class Words, class Enum>
+std::string_view word_of(const Words& words, Enum value) {
+    for (const auto& word : words) {
+        if (word.value == value) return word.text;
+    }
+    return "?";
+}
+
+template <class Words>
+auto parse_word(const Words& words, std::string_view text, std::string_view field) {
+    std::string known;
+    for (const auto& word : words) {
+        if (word.text == text) return word.value;
+        known += (known.empty() ? "" : ", ") + std::string(word.text);
+    }
+    throw InputError(std::string(field) + ": unknown word '" + std::string(text) + "'", {},
+                     "one of " + known);
+}
+
+}  // namespace
+
+std::string_view name_of(Implementation implementation) {
+    return word_of(implementations, implementation);
+}
+std::string_view name_of(L2State state) {
+    return word_of(l2_states, state);
+}
+std::string_view name_of(LaunchMode mode) {
+    return word_of(launch_modes, mode);
+}
+
+Implementation parse_implementation(std::string_view text) {
+    return parse_word(implementations, text, "impl");
+}
+L2State parse_l2_state(std::string_view text) {
+    return parse_word(l2_states, text, "l2");
+}
+LaunchMode parse_launch_mode(std::string_view text) {
+    return parse_word(launch_modes, text, "launch");
+}
+
+Tile parse_tile(std::string_view text) {
+    std::array<std::int32_t, 3> edges{};
+    std::size_t count = 0;
+    const char* position = text.data();
+    const char* const end = text.data() + text.size();
+    while (count < edges.size()) {
+        const auto [next, error] = std::from_chars(position, end, edges[count]);
+        if (error != std::errc{} || edges[count] < 1 || edges[count] > 4096) break;
+        position = next;
+        ++count;
+        if (position == end || *position != 'x') break;
+        ++position;
+    }
+    if (count < 2 || position != end || text.back() == 'x') {
+        throw InputError("tile: '" + std::string(text) + "' is not a tile", {},
+                         "write MxN or MxNxK with edges from 1 to 4096, for example 128x256");
+    }
+    return {.m = edges[0], .n = edges[1], .k = edges[2]};
+}
+
+}  // namespace ridge::model

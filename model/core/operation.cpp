@@ -1,0 +1,207 @@
+#include "model/core/operation.h"
+
+#include <array>
+
+#include "hardware/checked.h"
+#include "hardware/error.h"
+
+namespace ridge::model {
+namespace {
+
+constexpr std::int64_t largest_edge = std::int64_t{1} << 48;
+
+// Bytes and FLOP are at most 8 bytes x 16 passes per element of a checked product, so products are
+// checked with this factor to keep every later sum below 2^62.
+constexpr NamedCount headroom{"elements", 128};
+
+void require_edge(std::string_view field, std::int64_t value) {
+    if (value < 1) {
+        throw InputError(std::string(field) + " must be at least 1, got " + std::to_string(value));
+    }
+    if (value > largest_edge) {
+        throw InputError(std::string(field) + " must be at most 2^48, got " +
+                         std::to_string(value));
+    }
+}
+
+void require_product(std::initializer_list<NamedCount> factors) {
+    for (const NamedCount& factor : factors) require_edge(factor.name, factor.value);
+    const std::int64_t product = checked_product(factors);
+    if (product > (std::int64_t{1} << 62) / headroom.value) {
+        std::string names;
+        for (const NamedCount& factor : factors) {
+            if (factor.value > 1) names += (names.empty() ? "" : " x ") + std::string(factor.name);
+        }
+        throw InputError(names + " is too large: " + std::to_string(product) +
+                         " elements or operations exceed 2^55");
+    }
+}
+
+void check(const Matmul& op) {
+    require_product({{"batch", op.batch}, {"m", op.m}, {"n", op.n}, {"k", op.k}});
+    if ((op.type == DataType::fp64) != (op.accumulate == DataType::fp64)) {
+        throw InputError("accumulate: " + std::string(name_of(op.accumulate)) +
+                         " does not go with dtype " + std::string(name_of(op.type)));
+    }
+    if (op.accumulate != DataType::fp64 && op.accumulate != DataType::fp32 &&
+        !(op.accumulate == DataType::fp16 &&
+          (op.type == DataType::fp16 || op.type == DataType::fp8))) {
+        throw InputError("accumulate: " + std::string(name_of(op.accumulate)) +
+                             " is not an accumulator type of dtype " +
+                             std::string(name_of(op.type)),
+                         {}, "fp32; fp16 with fp16 or fp8; fp64 with fp64");
+    }
+}
+
+void check(const Attention& op) {
+    require_edge("heads", op.heads);
+    require_edge("kv_heads", op.kv_heads);
+    require_edge("head_dim", op.head_dim);
+    require_edge("seq_q", op.seq_q);
+    require_edge("seq_kv", op.seq_kv);
+    if (op.kv_heads > op.heads || op.heads % op.kv_heads != 0) {
+        throw InputError("kv_heads must divide heads: " + std::to_string(op.kv_heads) +
+                         " does not divide " + std::to_string(op.heads));
+    }
+    if (op.head_dim > 4096) {
+        throw InputError("head_dim must be at most 4096, got " + std::to_string(op.head_dim));
+    }
+    if (op.window < 0 || op.window > largest_edge) {
+        throw InputError("window must be 0 (all keys) or from 1 to 2^48, got " +
+                         std::to_string(op.window));
+    }
+    if (op.causal && op.seq_q > op.seq_kv) {
+        throw InputError("seq_q must not exceed seq_kv under a causal mask: " +
+                         std::to_string(op.seq_q) + " > " + std::to_string(op.seq_kv));
+    }
+    if (op.type == DataType::tf32 || op.type == DataType::int8 || op.type == DataType::fp64) {
+        throw InputError("dtype: attention is modelled for fp32, fp16, bf16 and fp8, not " +
+                         std::string(name_of(op.type)));
+    }
+    require_product({{"batch", op.batch},
+                     {"heads", op.heads},
+                     {"seq_q", op.seq_q},
+                     {"seq_kv", op.seq_kv},
+                     {"head_dim", op.head_dim}});
+}
+
+void check(const Elementwise& op) {
+    if (op.expression.empty()) throw InputError("expr is missing");
+    require_product({{"elements", op.elements},
+                     {"nodes of expr", static_cast<std::int64_t>(op.expression.nodes().size())}});
+}
+
+void check(const RowWise& op) {
+    require_product({{"rows", op.rows}, {"cols", op.cols}});
+}
+void check(const Transpose& op) {
+    require_product({{"rows", op.rows}, {"cols", op.cols}});
+}
+void check(const Copy& op) {
+    require_product({{"elements", op.elements}});
+}
+
+void check(const Gather& op) {
+    require_product({{"rows", op.rows}, {"cols", op.cols}});
+    require_product({{"table_rows", op.table_rows}, {"cols", op.cols}});
+}
+
+void require_range(std::string_view field, std::int64_t value, std::int64_t least,
+                   std::int64_t most) {
+    if (value >= least && value <= most) return;
+    throw InputError(std::string(field) + " must be from " + std::to_string(least) + " to " +
+                     std::to_string(most) + ", got " + std::to_string(value));
+}
+
+void check(const Access& op) {
+    constexpr std::int64_t warp = 32;
+    constexpr std::int64_t farthest = std::int64_t{1} << 20;
+    const std::string_view degree = degree_name(op.pattern);
+    switch (op.pattern) {
+        case AccessPattern::strided:
+            require_range(degree, op.degree, 1, farthest);
+            require_product({{"elements", op.elements}, {degree, op.degree}});
+            return;
+        case AccessPattern::misaligned:
+            require_range(degree, op.degree, 0, farthest);
+            require_product({{"elements", op.elements}});
+            return;
+        case AccessPattern::divergent:
+        case AccessPattern::bank_conflict:
+            break;
+    }
+    require_range(degree, op.degree, 1, warp);
+    constexpr std::int64_t work_of_an_element = 1 << 15;  // instructions of all paths, at most
+    require_product({{"elements", op.elements}, {"work of an element", work_of_an_element}});
+    if (op.type != DataType::fp32) {
+        throw InputError("dtype: pattern " + std::string(name_of(op.pattern)) +
+                         " is one of 4-byte words, fp32, not " + std::string(name_of(op.type)));
+    }
+}
+
+void check(const Collective& op) {
+    require_product({{"bytes", op.bytes}});
+    const bool host =
+        op.kind == CollectiveKind::host_to_device || op.kind == CollectiveKind::device_to_host;
+    if (host) return;
+    if (op.gpus < 2 || op.gpus > 16) {
+        throw InputError("gpus must be between 2 and 16 (one node), got " +
+                         std::to_string(op.gpus));
+    }
+}
+
+constexpr std::array<std::string_view, 4> row_kinds{"softmax", "layernorm", "rmsnorm", "sum"};
+constexpr std::array<std::string_view, 4> access_patterns{"strided", "misaligned", "divergent",
+                                                          "bank_conflict"};
+constexpr std::array<std::string_view, 4> access_degrees{"stride", "offset", "paths", "ways"};
+constexpr std::array<std::string_view, 8> collective_kinds{
+    "all_reduce", "all_gather", "reduce_scatter", "all_to_all",
+    "broadcast",  "send",       "host_to_device", "device_to_host"};
+
+struct NameOf {
+    std::string_view operator()(const Matmul&) const { return "matmul"; }
+    std::string_view operator()(const Attention&) const { return "attention"; }
+    std::string_view operator()(const Elementwise&) const { return "elementwise"; }
+    std::string_view operator()(const RowWise& op) const {
+        return row_kinds[static_cast<std::size_t>(op.kind)];
+    }
+    std::string_view operator()(const Transpose&) const { return "transpose"; }
+    std::string_view operator()(const Copy&) const { return "copy"; }
+    std::string_view operator()(const Gather&) const { return "gather"; }
+    std::string_view operator()(const Access&) const { return "access"; }
+    std::string_view operator()(const Collective& op) const {
+        return collective_kinds[static_cast<std::size_t>(op.kind)];
+    }
+};
+
+struct TypeOf {
+    template <class Op>
+    DataType operator()(const Op& op) const {
+        return op.type;
+    }
+};
+
+}  // namespace
+
+std::string_view name_of(const Operation& operation) {
+    return std::visit(NameOf{}, operation);
+}
+DataType type_of(const Operation& operation) {
+    return std::visit(TypeOf{}, operation);
+}
+
+std::string_view name_of(AccessPattern pattern) {
+    return access_patterns[static_cast<std::size_t>(pattern)];
+}
+std::string_view degree_name(AccessPattern pattern) {
+    return access_degrees[static_cast<std::size_t>(pattern)];
+}
+std::int64_t best_degree(AccessPattern pattern) {
+    return pattern == AccessPattern::misaligned ? 0 : 1;
+}
+
+void validate(const Operation& operation) {
+    std::visit([](const auto& op) { check(op); }, operation);
+}
+
+}  // namespace ridge::model

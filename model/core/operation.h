@@ -1,0 +1,146 @@
+// Operations as plain values: what is computed, knowing nothing of a GPU or of how it is done.
+//
+//   const Operation op = Matmul{.m = 4096, .n = 4096, .k = 4096, .type = DataType::bf16};
+//
+// Shapes are counts of elements. `fields.h` lists each operation's fields by name; that one table
+// drives command line, CSV, `--op` texts, JSON and sweeps. `validate` is the only gate: everything
+// behind it may multiply freely, because every product it will need was checked there.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "model/core/data_type.h"
+#include "model/expression/expression.h"
+
+namespace ridge::model {
+
+enum class Layout : std::uint8_t { row_major, column_major };
+enum class Epilogue : std::uint8_t { none, bias, bias_relu, bias_gelu, accumulate };
+enum class Direction : std::uint8_t { forward, backward };
+
+/// C[batch,m,n] = A[batch,m,k] B[batch,k,n].
+struct Matmul {
+    std::int64_t batch = 1;
+    std::int64_t m = 0;
+    std::int64_t n = 0;
+    std::int64_t k = 0;
+    DataType type = DataType::bf16;        ///< of A and B
+    DataType accumulate = DataType::fp32;  ///< fp64 for fp64, int32 counts as fp32 for int8
+    DataType output = DataType::bf16;      ///< of C
+    Layout a_layout = Layout::row_major;
+    Layout b_layout = Layout::row_major;
+    Epilogue epilogue = Epilogue::none;
+};
+
+/// O[batch,heads,seq_q,head_dim] = softmax(Q K^T / sqrt(head_dim)) V with K and V of kv_heads heads
+/// and seq_kv tokens. A causal mask is aligned to the last token (bottom right).
+struct Attention {
+    std::int64_t batch = 1;
+    std::int64_t heads = 0;
+    std::int64_t kv_heads = 0;
+    std::int64_t seq_q = 0;
+    std::int64_t seq_kv = 0;
+    std::int64_t head_dim = 0;
+    std::int64_t window = 0;  ///< keys each query sees at most (sliding window); 0: all
+    DataType type = DataType::bf16;
+    Direction direction = Direction::forward;
+    bool causal = false;
+    bool kv_write = false;  ///< also writes the new tokens' K and V into the cache
+};
+
+/// One expression applied to every element.
+struct Elementwise {
+    Expression expression;
+    std::int64_t elements = 0;
+    DataType type = DataType::fp32;
+    Direction direction = Direction::forward;
+};
+
+/// An operation along the rows of a [rows, cols] matrix.
+enum class RowKind : std::uint8_t { softmax, layernorm, rmsnorm, sum };
+struct RowWise {
+    RowKind kind = RowKind::softmax;
+    std::int64_t rows = 0;
+    std::int64_t cols = 0;
+    DataType type = DataType::bf16;
+    Direction direction = Direction::forward;
+};
+
+/// out[cols, rows] = in[rows, cols].
+struct Transpose {
+    std::int64_t rows = 0;
+    std::int64_t cols = 0;
+    DataType type = DataType::bf16;
+};
+
+/// out = in.
+struct Copy {
+    std::int64_t elements = 0;
+    DataType type = DataType::bf16;
+};
+
+/// out[rows, cols] = table[index[rows], cols] with int64 indices into a table of table_rows rows.
+struct Gather {
+    std::int64_t rows = 0;
+    std::int64_t cols = 0;
+    std::int64_t table_rows = 0;
+    DataType type = DataType::bf16;
+};
+
+/// One kind of access or branch that the hardware serialises, everything else at its best.
+///   strided        reads `elements` words, each `degree` words after the last
+///   misaligned     reads `elements` words from word `degree` of an aligned array
+///   divergent      one result per thread after `divergent_steps` (access_work.h) FMA; neighbouring
+///                  threads take one of `degree` code paths in turn
+///   bank_conflict  reads `elements` words of shared memory, `degree` threads of a warp on one bank
+enum class AccessPattern : std::uint8_t { strided, misaligned, divergent, bank_conflict };
+struct Access {
+    AccessPattern pattern = AccessPattern::strided;
+    std::int64_t elements = 0;
+    std::int64_t degree = 1;  ///< stride, offset, paths or ways, by pattern
+    DataType type = DataType::fp32;
+};
+
+/// Communication among the GPUs of one node. `bytes` is the message size: the whole buffer of
+/// all_reduce, the gathered buffer of all_gather, the input of reduce_scatter and all_to_all.
+enum class CollectiveKind : std::uint8_t {
+    all_reduce,
+    all_gather,
+    reduce_scatter,
+    all_to_all,
+    broadcast,
+    send,
+    host_to_device,
+    device_to_host
+};
+struct Collective {
+    CollectiveKind kind = CollectiveKind::all_reduce;
+    std::int64_t gpus = 2;
+    std::int64_t bytes = 0;
+    DataType type = DataType::bf16;  ///< of the elements: switches add floating types only
+};
+
+using Operation = std::variant<Matmul, Attention, Elementwise, RowWise, Transpose, Copy, Gather,
+                               Access, Collective>;
+
+/// Operations carried out one after the other.
+using Workload = std::vector<Operation>;
+
+/// "matmul", "attention", "elementwise", "softmax", ..., "all_reduce".
+[[nodiscard]] std::string_view name_of(const Operation& operation);
+[[nodiscard]] DataType type_of(const Operation& operation);
+[[nodiscard]] std::string_view name_of(AccessPattern pattern);
+/// The field that `degree` is given by: "stride", "offset", "paths" or "ways".
+[[nodiscard]] std::string_view degree_name(AccessPattern pattern);
+/// The degree of the best case: stride 1, offset 0, one path, one way.
+[[nodiscard]] std::int64_t best_degree(AccessPattern pattern);
+
+/// Throws InputError naming the field when a shape is not positive, does not fit together
+/// (kv_heads must divide heads), or is so large that its FLOP, bytes or index space exceed 2^62.
+void validate(const Operation& operation);
+
+}  // namespace ridge::model

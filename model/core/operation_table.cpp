@@ -1,0 +1,177 @@
+// The tables behind fields.h: every field with its words, every operation with its fields.
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include "hardware/error.h"
+#include "hardware/nearest.h"
+#include "model/core/fields.h"
+
+namespace ridge::model {
+namespace {
+
+using enum Field;
+
+constexpr std::array<FieldInfo, field_count> fields{{
+    {dtype, "dtype", FieldKind::word, "element type: fp64, fp32, tf32, fp16, bf16, fp8, int8"},
+    {batch, "batch", FieldKind::count, "independent problems"},
+    {m, "m", FieldKind::count, "rows of A and C"},
+    {n, "n", FieldKind::count, "columns of B and C"},
+    {k, "k", FieldKind::count, "columns of A, rows of B"},
+    {accumulate, "accumulate", FieldKind::word, "accumulator type (fp32; fp16; fp64)"},
+    {out_dtype, "out_dtype", FieldKind::word, "element type of C"},
+    {a_layout, "a_layout", FieldKind::word, "row (k contiguous) or column"},
+    {b_layout, "b_layout", FieldKind::word, "row (n contiguous) or column"},
+    {epilogue, "epilogue", FieldKind::word, "none, bias, bias_relu, bias_gelu, accumulate"},
+    {heads, "heads", FieldKind::count, "query heads"},
+    {kv_heads, "kv_heads", FieldKind::count, "key and value heads (default: heads)"},
+    {seq, "seq", FieldKind::count, "tokens: sets seq_q and seq_kv"},
+    {seq_q, "seq_q", FieldKind::count, "query tokens"},
+    {seq_kv, "seq_kv", FieldKind::count, "key and value tokens (default: seq_q)"},
+    {head_dim, "head_dim", FieldKind::count, "elements of one head"},
+    {causal, "causal", FieldKind::flag, "mask later keys (aligned to the last token)"},
+    {window, "window", FieldKind::count, "keys that a query sees at most (sliding window)"},
+    {kv_write, "kv_write", FieldKind::flag, "also write the new tokens' K and V to the cache"},
+    {rows, "rows", FieldKind::count, "rows"},
+    {cols, "cols", FieldKind::count, "columns: elements of one row"},
+    {table_rows, "table_rows", FieldKind::count, "rows of the embedding table"},
+    {elements, "elements", FieldKind::count, "elements of each tensor"},
+    {pattern, "pattern", FieldKind::word,
+     "what goes badly: strided, misaligned, divergent or bank_conflict"},
+    {stride, "stride", FieldKind::count, "strided: elements from one read to the next"},
+    {offset, "offset", FieldKind::count, "misaligned: elements before the first read"},
+    {paths, "paths", FieldKind::count, "divergent: code paths that each warp takes, 1 to 32"},
+    {ways, "ways", FieldKind::count, "bank_conflict: threads of a warp on one bank, 1 to 32"},
+    {expr, "expr", FieldKind::text, "expression, for example \"gelu(x + bias)\""},
+    {vectors, "vectors", FieldKind::text, "inputs of expr that are broadcast vectors, by comma"},
+    {scalars, "scalars", FieldKind::text, "inputs of expr that are scalars, by comma"},
+    {direction, "direction", FieldKind::word, "forward or backward"},
+    {gpus, "gpus", FieldKind::count, "GPUs that take part"},
+    {bytes, "bytes", FieldKind::count, "message size in bytes (not elements)"},
+    {impl, "impl", FieldKind::word, "implementation (auto: the usual one)"},
+    {tile, "tile", FieldKind::word, "tile MxN[xK] instead of the model's choice"},
+    {l2, "l2", FieldKind::word, "warm or cold L2 cache at the start"},
+    {launch, "launch", FieldKind::word,
+     "what the time holds: kernel, graph, or stream (eager calls)"},
+}};
+
+constexpr std::array common_required_rows{rows, cols};
+constexpr std::array matmul_required{m, n, k};
+constexpr std::array matmul_optional{dtype,    batch, accumulate, out_dtype, a_layout, b_layout,
+                                     epilogue, impl,  tile,       l2,        launch};
+constexpr std::array attention_required{heads, head_dim};
+constexpr std::array attention_optional{dtype,  batch,    kv_heads,  seq,  seq_q, seq_kv, causal,
+                                        window, kv_write, direction, impl, l2,    launch};
+constexpr std::array elementwise_required{expr, elements};
+constexpr std::array elementwise_optional{dtype, vectors, scalars, direction, impl, l2, launch};
+constexpr std::array rows_optional{dtype, direction, impl, l2, launch};
+constexpr std::array copy_required{elements};
+constexpr std::array plain_optional{dtype, impl, l2, launch};
+constexpr std::array gather_required{rows, cols, table_rows};
+constexpr std::array access_required{pattern, elements};
+constexpr std::array access_optional{dtype, stride, offset, paths, ways, impl, l2, launch};
+constexpr std::array collective_required{bytes};
+constexpr std::array collective_optional{gpus, dtype, launch};
+
+constexpr std::array matmul_ways{Implementation::library,        Implementation::naive,
+                                 Implementation::coalesced,      Implementation::tiled,
+                                 Implementation::register_tiled, Implementation::mma,
+                                 Implementation::wgmma};
+constexpr std::array attention_ways{
+    Implementation::standard, Implementation::eager, Implementation::flash1, Implementation::flash2,
+    Implementation::flash3,   Implementation::mma,   Implementation::wgmma};
+constexpr std::array elementwise_ways{Implementation::fused, Implementation::unfused,
+                                      Implementation::eager};
+constexpr std::array softmax_ways{Implementation::fused, Implementation::manual,
+                                  Implementation::library, Implementation::eager};
+constexpr std::array row_ways{Implementation::fused, Implementation::library,
+                              Implementation::eager};
+constexpr std::array transpose_ways{Implementation::library, Implementation::naive,
+                                    Implementation::tiled, Implementation::eager};
+constexpr std::array plain_ways{Implementation::library, Implementation::eager};
+constexpr std::array library_way{Implementation::library};
+
+using Kind = OperationKind;
+const std::array<OperationInfo, operation_kind_count> operations{{
+    {Kind::matmul, "matmul", "C[batch,m,n] = A[batch,m,k] B[batch,k,n]", matmul_required,
+     matmul_optional, matmul_ways},
+    {Kind::attention, "attention", "softmax(Q K^T) V, forward or backward", attention_required,
+     attention_optional, attention_ways},
+    {Kind::elementwise, "elementwise", "an expression over every element", elementwise_required,
+     elementwise_optional, elementwise_ways},
+    {Kind::softmax, "softmax", "softmax along each row", common_required_rows, rows_optional,
+     softmax_ways},
+    {Kind::layernorm, "layernorm", "layer normalisation of each row", common_required_rows,
+     rows_optional, row_ways},
+    {Kind::rmsnorm, "rmsnorm", "root-mean-square normalisation of each row", common_required_rows,
+     rows_optional, row_ways},
+    {Kind::sum, "sum", "sum of each row", common_required_rows, rows_optional, row_ways},
+    {Kind::transpose, "transpose", "out[cols,rows] = in[rows,cols]", common_required_rows,
+     plain_optional, transpose_ways},
+    {Kind::copy, "copy", "out = in", copy_required, plain_optional, plain_ways},
+    {Kind::gather, "gather", "embedding rows by index", gather_required, plain_optional,
+     plain_ways},
+    {Kind::access, "access", "strided or misaligned reads, divergent branches, bank conflicts",
+     access_required, access_optional, library_way},
+    {Kind::all_reduce, "all_reduce", "sum over GPUs, result everywhere", collective_required,
+     collective_optional, library_way},
+    {Kind::all_gather, "all_gather", "concatenation over GPUs, result everywhere",
+     collective_required, collective_optional, library_way},
+    {Kind::reduce_scatter, "reduce_scatter", "sum over GPUs, each keeps a part",
+     collective_required, collective_optional, library_way},
+    {Kind::all_to_all, "all_to_all", "every GPU sends a part to every other", collective_required,
+     collective_optional, library_way},
+    {Kind::broadcast, "broadcast", "one GPU sends to all others", collective_required,
+     collective_optional, library_way},
+    {Kind::send, "send", "one GPU sends to another", collective_required, collective_optional,
+     library_way},
+    {Kind::host_to_device, "host_to_device", "copy from pinned host memory", collective_required,
+     collective_optional, library_way},
+    {Kind::device_to_host, "device_to_host", "copy to pinned host memory", collective_required,
+     collective_optional, library_way},
+}};
+
+}  // namespace
+
+std::span<const FieldInfo> field_table() {
+    return fields;
+}
+const FieldInfo& info_of(Field field) {
+    return fields[static_cast<std::size_t>(field)];
+}
+
+std::optional<Field> find_field(std::string_view name) {
+    for (const FieldInfo& info : fields) {
+        if (info.name == name) return info.field;
+    }
+    return std::nullopt;
+}
+
+std::span<const OperationInfo> operation_table() {
+    return operations;
+}
+const OperationInfo& info_of(OperationKind kind) {
+    return operations[static_cast<std::size_t>(kind)];
+}
+
+OperationKind parse_operation_kind(std::string_view name) {
+    if (name == "alltoall") return Kind::all_to_all;
+    std::vector<std::string> names;
+    for (const OperationInfo& info : operations) {
+        if (info.name == name) return info.kind;
+        names.emplace_back(info.name);
+    }
+    const std::string close = nearest(name, names);
+    throw InputError("op: unknown operation '" + std::string(name) + "'", {},
+                     close.empty() ? close : "did you mean '" + close + "'?");
+}
+
+bool applies(OperationKind kind, Field field) {
+    const OperationInfo& info = info_of(kind);
+    const auto holds = [field](std::span<const Field> list) {
+        return std::find(list.begin(), list.end(), field) != list.end();
+    };
+    return holds(info.required) || holds(info.optional);
+}
+
+}  // namespace ridge::model

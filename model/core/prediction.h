@@ -1,0 +1,151 @@
+// What the model says about one operation on one GPU: a plain value that explains itself.
+//
+// A `Prediction` holds the time with its band, every candidate term with its amount and rate, the
+// work and traffic, tiles and occupancy, the bound, and notes. It allocates nothing, so that a
+// million of them cost seconds; `explain.h` turns it into sentences, and table, JSON, CSV, Markdown
+// and charts are views of the same value.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "hardware/quantity.h"
+#include "model/core/implementation.h"
+#include "model/core/static_vector.h"
+
+namespace ridge::model {
+
+/// What an operation does, whatever the GPU: counts per pipe and bytes per level.
+struct Work {
+    Flop tensor;             ///< on tensor cores
+    Flop fma;                ///< on the vector pipes
+    double special = 0.0;    ///< special-function results (exp2, reciprocal, ...)
+    Bytes compulsory_read;   ///< each input once
+    Bytes compulsory_write;  ///< each output once
+    Bytes dram_read;         ///< of the chosen implementation
+    Bytes dram_write;
+    Bytes l2;      ///< between L2 and the SMs, both directions
+    Bytes shared;  ///< between shared memory and the pipes, 0 where not modelled
+    std::int32_t kernels = 1;
+
+    /// FLOP as the field counts them: the matrix products where there are any, else the vector
+    /// arithmetic (attention's softmax arithmetic is in `fma` and `special` alone).
+    [[nodiscard]] Flop flop() const { return tensor > Flop{} ? tensor : fma; }
+    [[nodiscard]] Bytes compulsory() const { return compulsory_read + compulsory_write; }
+    [[nodiscard]] Bytes dram() const { return dram_read + dram_write; }
+
+    Work& operator+=(const Work& other);
+};
+
+enum class Resource : std::uint8_t {
+    tensor,
+    fma,
+    special,
+    dram,
+    l2,
+    shared,
+    link,
+    latency,
+    launch,
+    store,    ///< epilogue of a tiled kernel, from the SMs to L2
+    quantise  ///< conversion of the operands by a kernel of its own
+};
+enum class Bound : std::uint8_t { memory, compute, latency };
+
+/// One candidate of the time: `amount / rate`, in base units of the resource (FLOP, op or byte).
+/// Latency and launch terms have a rate of zero and carry only a time.
+struct Term {
+    Resource resource = Resource::dram;
+    Time time;
+    double amount = 0.0;
+    double rate = 0.0;
+};
+
+/// How a tiled kernel covers its output.
+struct Tiling {
+    Tile tile;
+    std::int64_t tiles = 0;
+    std::int32_t split = 1;  ///< parts along k (or along the keys)
+    std::int32_t blocks_per_sm = 1;
+    std::int64_t waves = 0;        ///< ceil(tiles x split / (SMs x blocks per SM))
+    double tile_efficiency = 1.0;  ///< useful / launched output elements
+    double wave_efficiency = 1.0;  ///< tiles / (waves x slots)
+};
+
+/// Remarks that a reader should know, with up to two numbers; `explain.h` words them.
+enum class NoteCode : std::uint8_t {
+    roofline_only,      ///< time is roofline plus launch latency; not calibrated
+    uncalibrated,       ///< efficiencies come from the architecture family
+    extrapolated,       ///< outside the validated range
+    l2_resident,        ///< working set stays in L2; a = bytes, b = L2 bytes
+    alignment_cliff,    ///< a leading dimension is not a multiple of 16 bytes
+    vector_pipe,        ///< no tensor core for the type; runs on the vector pipe
+    one_head_formula,   ///< VRAM: the common formula omits heads and batch
+    does_not_fit,       ///< footprint exceeds the device memory; a = need, b = capacity
+    causal_blocks,      ///< whole blocks are computed; a = executed / exact work
+    smaller_block,      ///< flash1 block limited by SRAM; a = block
+    atomics,            ///< traffic includes atomic accumulation in L2
+    split_kv,           ///< keys are split; a = splits
+    sparse_gather,      ///< rows are read in whole sectors; a = efficiency
+    assumed_broadcast,  ///< an input counted as a broadcast vector; a = elements
+    host_link,          ///< limited by PCIe
+    split_k,            ///< k is split; a = parts
+    power_limited,      ///< the clock falls under the power limit; a = share of the peak left
+    quantised_input,    ///< A is quantised first; a = its time in seconds
+    rotated_weights,    ///< replayed over several weights; a = how many
+    whole_sectors,      ///< of a warp request; a = sectors, b = share of their bytes asked for
+    serialised,         ///< a warp instruction takes a passes
+    estimated_kernel    ///< the kernel's efficiency is an estimate, not a measurement
+};
+struct Note {
+    NoteCode code = NoteCode::roofline_only;
+    double a = 0.0;
+    double b = 0.0;
+};
+
+/// What the band rests on.
+enum class Confidence : std::uint8_t { roofline, family, calibrated };
+
+struct Prediction {
+    Implementation implementation = Implementation::automatic;
+    Work work;
+    Flop executed_tensor;  ///< on tensor cores in whole blocks: masked scores and padding included
+    Flop executed_fma;     ///< the same on the vector pipe, where a product runs there
+    Time time;
+    Time low;  ///< 80 % band
+    Time high;
+    Time lower_bound;  ///< the roofline at datasheet rates: no run is faster
+    Bound bound = Bound::memory;
+    Resource limiter = Resource::dram;
+    FlopRate peak;           ///< of the pipe that does the work
+    Bandwidth bandwidth;     ///< DRAM roof
+    Intensity intensity;     ///< FLOP per DRAM byte
+    Intensity l2_intensity;  ///< FLOP per byte between L2 and SMs; 0 where not modelled
+    Intensity ridge;         ///< peak / bandwidth
+    FlopRate attainable;     ///< min(peak, intensity x bandwidth)
+    Bytes footprint;         ///< device memory of inputs, outputs and scratch
+    Confidence confidence = Confidence::roofline;
+    Tiling tiling;
+    double occupancy = 0.0;  ///< resident warps / maximum; 0 where not modelled
+    StaticVector<Term, 10> terms;
+    StaticVector<Note, 8> notes;
+
+    void note(NoteCode code, double a = 0.0, double b = 0.0) {
+        if (!notes.full()) notes.push_back({.code = code, .a = a, .b = b});
+    }
+};
+
+/// A fair question without an answer: "fp8 has no tensor-core rate on sm_80".
+struct NotModelled {
+    std::string reason;
+};
+
+using Outcome = std::variant<Prediction, NotModelled>;
+
+[[nodiscard]] std::string_view name_of(Resource resource);
+[[nodiscard]] std::string_view name_of(Bound bound);
+[[nodiscard]] std::string_view name_of(Confidence confidence);
+
+}  // namespace ridge::model

@@ -1,0 +1,180 @@
+// The kernels that an expression becomes, one per function: what each reads, how long ago that was
+// touched, and what its code costs.
+#include <algorithm>
+#include <set>
+
+#include "model/expression/expression.h"
+
+namespace ridge::model {
+namespace {
+
+using Buffers = std::set<std::size_t>;
+
+/// Tensors that one kernel touches, by the node that made them.
+struct Touched {
+    std::vector<std::size_t> reads;
+    std::size_t written = 0;
+};
+
+bool is_leaf(const Node& node) {
+    return node.function == Function::input || node.function == Function::constant;
+}
+
+Touched touched_by(const std::vector<Node>& nodes, std::size_t at) {
+    Touched touched{.reads = {}, .written = at};
+    for (const std::int32_t argument : {nodes[at].first, nodes[at].second}) {
+        if (argument < 0) continue;
+        const auto index = static_cast<std::size_t>(argument);
+        if (nodes[index].shape != InputShape::tensor) continue;
+        if (!touched.reads.empty() && touched.reads.front() == index) continue;
+        touched.reads.push_back(index);
+    }
+    return touched;
+}
+
+bool reads_vector(const std::vector<Node>& nodes, const Node& node) {
+    const auto is_vector = [&](std::int32_t argument) {
+        return argument >= 0 &&
+               nodes[static_cast<std::size_t>(argument)].shape == InputShape::vector;
+    };
+    return is_vector(node.first) || is_vector(node.second);
+}
+
+void merge(Buffers& buffers, const Touched& touched) {
+    buffers.insert(touched.reads.begin(), touched.reads.end());
+    buffers.insert(touched.written);
+}
+
+/// Distance of each read of step `at`: back through the chain, and from its start to the end of the
+/// previous run.
+void set_distances(KernelStep& step, const std::vector<Touched>& chain, std::size_t at) {
+    for (const std::size_t buffer : chain[at].reads) {
+        Buffers between;
+        merge(between, chain[at]);
+        bool made = false;
+        for (std::size_t back = 1; back <= chain.size(); ++back) {
+            const std::size_t earlier = (at + chain.size() - back) % chain.size();
+            merge(between, chain[earlier]);
+            const auto& reads = chain[earlier].reads;
+            const bool used = chain[earlier].written == buffer ||
+                              std::find(reads.begin(), reads.end(), buffer) != reads.end();
+            if (!used) continue;
+            made = back <= at;
+            break;
+        }
+        step.distance.at(step.reads) = static_cast<double>(between.size());
+        step.made.at(step.reads) = made;
+        ++step.reads;
+    }
+}
+
+/// The bundled code of some functions is shorter than the compiler's at default accuracy; log,
+/// tanh, roots and sines are the compiler's, at what they cost on an H200.
+FunctionCost bundled_cost(const Expression& expression, std::size_t node) {
+    switch (expression.nodes()[node].function) {
+        case Function::exponential:
+            return {.flop = 1, .special = 1};
+        case Function::sigmoid:
+            return {.flop = 3, .special = 2};
+        case Function::silu:
+            return {.flop = 4, .special = 2};
+        case Function::gelu_tanh:
+            return {.flop = 8, .special = 2};
+        case Function::error_function:
+            return {.flop = 13, .special = 2};
+        case Function::gelu_erf:
+            return {.flop = 16, .special = 2};
+        case Function::tangent_hyperbolic:
+            return {.flop = 7, .special = 2};
+        case Function::logarithm:
+            return {.flop = 18, .special = 0};
+        case Function::sine:
+        case Function::cosine:
+            return {.flop = 28, .special = 0};
+        case Function::square_root:
+            return {.flop = 12, .special = 1};
+        default:
+            return cost_of(expression, node);
+    }
+}
+
+/// In double precision polynomials take the place of the special-function unit (table E7).
+FunctionCost double_cost(const Expression& expression, std::size_t node) {
+    const FunctionCost written_out = cost_of(expression, node);
+    const FunctionCost usual = cost_of(expression.nodes()[node].function);
+    if (written_out.flop < usual.flop) return written_out;  // x / c, x^3
+    switch (expression.nodes()[node].function) {
+        case Function::divide:
+            return {.flop = 16, .special = 1};
+        case Function::power:
+            return {.flop = 150, .special = 1};
+        case Function::exponential:
+            return {.flop = 30, .special = 0};
+        case Function::exponential2:
+            return {.flop = 28, .special = 0};
+        case Function::logarithm:
+            return {.flop = 42, .special = 1};
+        case Function::sine:
+        case Function::cosine:
+            return {.flop = 28, .special = 0};
+        case Function::tangent_hyperbolic:
+            return {.flop = 36, .special = 1};
+        case Function::error_function:
+            return {.flop = 78, .special = 0};
+        case Function::gelu_erf:
+            return {.flop = 82, .special = 0};
+        case Function::sigmoid:
+            return {.flop = 41, .special = 1};
+        case Function::silu:
+            return {.flop = 42, .special = 1};
+        case Function::gelu_tanh:
+            return {.flop = 47, .special = 1};
+        case Function::square_root:
+            return {.flop = 14, .special = 1};
+        case Function::reciprocal_square_root:
+        case Function::reciprocal:
+            return {.flop = 10, .special = 1};
+        default:
+            return cost_of(expression, node);
+    }
+}
+
+void add(FunctionCost& sum, const FunctionCost& cost) {
+    sum.flop += cost.flop;
+    sum.special += cost.special;
+}
+
+}  // namespace
+
+KernelChain kernel_chain(const Expression& expression) {
+    const std::vector<Node>& nodes = expression.nodes();
+    KernelChain result;
+    std::vector<Touched> touched;
+    Buffers tensors;
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+        const Node& node = nodes[i];
+        const bool only = i + 1 == nodes.size() && is_leaf(node);
+        if ((is_leaf(node) && !only) || node.shape == InputShape::scalar) continue;
+        KernelStep step;
+        step.vector = reads_vector(nodes, node);
+        step.vector_result = node.shape == InputShape::vector;
+        step.cost = bundled_cost(expression, i);
+        step.double_cost = double_cost(expression, i);
+        result.steps.push_back(step);
+        if (step.vector_result) continue;
+        add(result.cost, step.cost);
+        add(result.double_cost, step.double_cost);
+        // A bare input is copied into a result of its own.
+        touched.push_back(only ? Touched{.reads = {i}, .written = nodes.size()}
+                               : touched_by(nodes, i));
+        merge(tensors, touched.back());
+    }
+    std::size_t at = 0;
+    for (KernelStep& step : result.steps) {
+        if (!step.vector_result) set_distances(step, touched, at++);
+    }
+    result.tensors = static_cast<double>(tensors.size());
+    return result;
+}
+
+}  // namespace ridge::model

@@ -1,0 +1,456 @@
+// Counts of elementwise expressions: passes over memory and arithmetic, unfused and fused, forward
+// and backward, and the canonical text. The parser stands in expression_parser.cpp.
+//
+// Every count walks the nodes once in evaluation order. Work on scalars is done by the host and
+// work on broadcast vectors is negligible beside the tensors, so neither counts as FLOP; kernels on
+// vectors and their (small) accesses are counted apart from full-size passes.
+#include "model/expression/expression.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+
+#include "hardware/error.h"
+
+namespace ridge::model {
+namespace {
+
+/// What each function costs, in the order of `Function`: forward, then one gradient, and whether
+/// that gradient needs the function's argument or its result. Forward figures are the FP32
+/// instructions that nvcc 13.0 emits for sm_90 at default accuracy, on the path that ordinary
+/// arguments take (table E3 of docs/model.md).
+struct FunctionRow {
+    Function function;
+    std::string_view name;
+    FunctionCost forward;
+    FunctionCost gradient;
+    bool needs_argument;
+    bool needs_result;
+};
+
+constexpr std::array rows{
+    FunctionRow{Function::input, "input", {}, {}, false, false},
+    FunctionRow{Function::constant, "constant", {}, {}, false, false},
+    FunctionRow{Function::add, "+", {1, 0}, {0, 0}, false, false},
+    FunctionRow{Function::subtract, "-", {1, 0}, {0, 0}, false, false},
+    FunctionRow{Function::multiply, "*", {1, 0}, {1, 0}, true, false},
+    FunctionRow{Function::divide, "/", {10, 1}, {11, 1}, true, false},
+    FunctionRow{Function::power, "^", {63, 1}, {65, 1}, true, false},
+    FunctionRow{Function::negate, "neg", {1, 0}, {1, 0}, false, false},
+    FunctionRow{Function::absolute, "abs", {1, 0}, {1, 0}, true, false},
+    FunctionRow{Function::minimum, "min", {1, 0}, {1, 0}, true, false},
+    FunctionRow{Function::maximum, "max", {1, 0}, {1, 0}, true, false},
+    FunctionRow{Function::relu, "relu", {1, 0}, {1, 0}, false, true},
+    FunctionRow{Function::exponential, "exp", {10, 1}, {1, 0}, false, true},
+    FunctionRow{Function::exponential2, "exp2", {2, 1}, {2, 0}, false, true},
+    FunctionRow{Function::logarithm, "log", {27, 0}, {10, 1}, true, false},
+    FunctionRow{Function::sine, "sin", {20, 0}, {21, 0}, true, false},
+    FunctionRow{Function::cosine, "cos", {20, 0}, {21, 0}, true, false},
+    FunctionRow{Function::tangent_hyperbolic, "tanh", {15, 2}, {3, 0}, false, true},
+    FunctionRow{Function::sigmoid, "sigmoid", {16, 2}, {3, 0}, false, true},
+    FunctionRow{Function::silu, "silu", {21, 2}, {21, 2}, true, false},
+    FunctionRow{Function::gelu_erf, "gelu_erf", {20, 1}, {34, 2}, true, false},
+    FunctionRow{Function::gelu_tanh, "gelu_tanh", {23, 2}, {34, 2}, true, false},
+    FunctionRow{Function::error_function, "erf", {16, 1}, {13, 1}, true, false},
+    FunctionRow{Function::square_root, "sqrt", {6, 1}, {11, 1}, false, true},
+    FunctionRow{Function::reciprocal_square_root, "rsqrt", {2, 1}, {4, 0}, false, true},
+    FunctionRow{Function::reciprocal, "reciprocal", {5, 1}, {3, 0}, false, true},
+    FunctionRow{Function::square, "square", {1, 0}, {2, 0}, true, false},
+};
+
+constexpr bool in_order_of_functions() {
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        if (static_cast<std::size_t>(rows[i].function) != i) return false;
+    }
+    return rows.size() == static_cast<std::size_t>(Function::square) + 1;
+}
+static_assert(in_order_of_functions());
+
+const FunctionRow& row_of(Function function) {
+    return rows[static_cast<std::size_t>(function)];
+}
+
+bool is_leaf(const Node& node) {
+    return node.function == Function::input || node.function == Function::constant;
+}
+
+/// The distinct arguments of a node: x * x has one.
+struct Arguments {
+    std::array<std::size_t, 2> index{};
+    std::size_t count = 0;
+
+    [[nodiscard]] const std::size_t* begin() const { return index.data(); }
+    [[nodiscard]] const std::size_t* end() const { return index.data() + count; }
+};
+
+Arguments arguments_of(const Node& node) {
+    Arguments arguments;
+    if (node.first >= 0) arguments.index[arguments.count++] = static_cast<std::size_t>(node.first);
+    if (node.second >= 0 && node.second != node.first) {
+        arguments.index[arguments.count++] = static_cast<std::size_t>(node.second);
+    }
+    return arguments;
+}
+
+FunctionCost cost_in_place(const std::vector<Node>& nodes, const Node& node) {
+    if (node.second < 0) return cost_of(node.function);
+    const Node& second = nodes[static_cast<std::size_t>(node.second)];
+    if (node.function == Function::divide && second.shape == InputShape::scalar) {
+        return cost_of(Function::multiply);
+    }
+    if (node.function == Function::power && second.function == Function::constant) {
+        if (second.constant == 2.0) return cost_of(Function::square);
+        if (second.constant == 3.0) return {.flop = 2.0, .special = 0.0};
+        if (second.constant == -2.0) {
+            const FunctionCost reciprocal = cost_of(Function::reciprocal);
+            return {.flop = 1.0 + reciprocal.flop, .special = reciprocal.special};
+        }
+    }
+    return cost_of(node.function);
+}
+
+void add_arithmetic(ExpressionCounts& counts, const FunctionCost& cost) {
+    counts.flop += cost.flop;
+    counts.special += cost.special;
+}
+
+void add_read(ExpressionCounts& counts, InputShape shape) {
+    if (shape == InputShape::tensor) ++counts.reads;
+    if (shape == InputShape::vector) ++counts.vector_reads;
+}
+
+void add_write(ExpressionCounts& counts, InputShape shape) {
+    if (shape == InputShape::tensor) ++counts.writes;
+    if (shape == InputShape::vector) ++counts.vector_writes;
+}
+
+ExpressionCounts count_unfused(const std::vector<Node>& nodes) {
+    ExpressionCounts counts;
+    for (const Node& node : nodes) {
+        if (is_leaf(node) || node.shape == InputShape::scalar) continue;
+        ++counts.kernels;
+        for (const std::size_t argument : arguments_of(node)) {
+            add_read(counts, nodes[argument].shape);
+        }
+        add_write(counts, node.shape);
+        if (node.shape == InputShape::tensor) add_arithmetic(counts, cost_in_place(nodes, node));
+    }
+    if (is_leaf(nodes.back())) counts = {.kernels = 1, .reads = 1, .writes = 1};
+    return counts;
+}
+
+ExpressionCounts count_fused(const std::vector<Node>& nodes) {
+    ExpressionCounts counts{.kernels = 1, .writes = 1};
+    for (const Node& node : nodes) {
+        if (node.function == Function::input) add_read(counts, node.shape);
+        if (!is_leaf(node) && node.shape == InputShape::tensor) {
+            add_arithmetic(counts, cost_in_place(nodes, node));
+        }
+    }
+    return counts;
+}
+
+/// Which nodes have a gradient: those that depend on a tensor or vector input.
+bool has_gradient(const Node& node) {
+    return node.function != Function::constant && node.shape != InputShape::scalar;
+}
+
+/// The tensors that the gradient of `node` towards `argument` reads beside the upstream gradient.
+ExpressionCounts saved_reads(const std::vector<Node>& nodes, const Node& node,
+                             std::size_t argument) {
+    ExpressionCounts counts;
+    const FunctionRow& row = row_of(node.function);
+    if (row.needs_result) add_read(counts, node.shape);
+    if (!row.needs_argument) return counts;
+    const bool only_other = node.function == Function::multiply && node.first != node.second;
+    const bool only_second = node.function == Function::divide &&
+                             static_cast<std::size_t>(node.first) == argument &&
+                             node.first != node.second;
+    for (const std::size_t each : arguments_of(node)) {
+        if (only_other && each == argument) continue;
+        if (only_second && each == argument) continue;
+        add_read(counts, nodes[each].shape);
+    }
+    return counts;
+}
+
+/// A gradient that equals the upstream gradient costs no kernel.
+bool passes_through(const Node& node, std::size_t argument) {
+    if (node.function == Function::add) return node.first != node.second;
+    return node.function == Function::subtract && node.first != node.second &&
+           static_cast<std::size_t>(node.first) == argument;
+}
+
+FunctionCost gradient_cost(const Node& node, std::size_t argument) {
+    if (node.function == Function::add && node.first == node.second) return {1.0, 0.0};
+    if (node.function == Function::subtract && !passes_through(node, argument)) return {1.0, 0.0};
+    return row_of(node.function).gradient;
+}
+
+ExpressionCounts backward_unfused(const std::vector<Node>& nodes) {
+    ExpressionCounts counts;
+    std::vector<std::int32_t> contributions(nodes.size(), 0);
+    for (const Node& node : nodes) {
+        if (is_leaf(node) || !has_gradient(node)) continue;
+        for (const std::size_t argument : arguments_of(node)) {
+            if (!has_gradient(nodes[argument])) continue;
+            ++contributions[argument];
+            if (!passes_through(node, argument)) {
+                const ExpressionCounts saved = saved_reads(nodes, node, argument);
+                ++counts.kernels;
+                add_read(counts, node.shape);
+                counts.reads += saved.reads;
+                counts.vector_reads += saved.vector_reads;
+                add_write(counts, node.shape);
+                if (node.shape == InputShape::tensor) {
+                    add_arithmetic(counts, gradient_cost(node, argument));
+                }
+            }
+            if (nodes[argument].shape < node.shape) {  // summed over the rows it was broadcast to
+                ++counts.kernels;
+                add_read(counts, node.shape);
+                add_write(counts, nodes[argument].shape);
+                add_arithmetic(counts, {1.0, 0.0});
+            }
+        }
+    }
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+        for (std::int32_t extra = 1; extra < contributions[i]; ++extra) {
+            ++counts.kernels;
+            add_read(counts, nodes[i].shape);
+            add_read(counts, nodes[i].shape);
+            add_write(counts, nodes[i].shape);
+            if (nodes[i].shape == InputShape::tensor) add_arithmetic(counts, {1.0, 0.0});
+        }
+    }
+    return counts;
+}
+
+/// Which nodes have the upstream gradient itself as their gradient, so that nothing is written.
+std::vector<bool> keeps_upstream_gradient(const std::vector<Node>& nodes) {
+    std::vector<bool> keeps(nodes.size(), true);
+    std::vector<bool> reached(nodes.size(), false);
+    for (std::size_t i = nodes.size(); i-- > 0;) {
+        for (const std::size_t argument : arguments_of(nodes[i])) {
+            keeps[argument] = keeps[argument] && keeps[i] && !reached[argument] &&
+                              passes_through(nodes[i], argument) &&
+                              nodes[argument].shape == nodes[i].shape;
+            reached[argument] = true;
+        }
+    }
+    return keeps;
+}
+
+ExpressionCounts backward_fused(const Expression& expression) {
+    const std::vector<Node>& nodes = expression.nodes();
+    const ExpressionCounts unfused = backward_unfused(nodes);
+    ExpressionCounts counts{
+        .kernels = 1, .reads = 1, .flop = unfused.flop, .special = unfused.special};
+    bool needs_values = false;
+    for (const Node& node : nodes) {
+        const FunctionRow& row = row_of(node.function);
+        needs_values |= row.needs_argument || row.needs_result;
+    }
+    const std::vector<bool> keeps = keeps_upstream_gradient(nodes);
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+        if (nodes[i].function != Function::input) continue;
+        if (needs_values) add_read(counts, nodes[i].shape);
+        if (!keeps[i]) add_write(counts, nodes[i].shape);
+    }
+    if (needs_values) {
+        add_arithmetic(counts, {expression.fused().flop, expression.fused().special});
+    }
+    return counts;
+}
+
+// Binding strengths of the canonical text.
+enum Strength : int { of_sum = 1, of_product, of_sign, of_power, of_primary };
+
+int strength_of(const Node& node) {
+    switch (node.function) {
+        case Function::add:
+        case Function::subtract:
+            return of_sum;
+        case Function::multiply:
+        case Function::divide:
+            return of_product;
+        case Function::negate:
+            return of_sign;
+        case Function::constant:
+            return std::signbit(node.constant) ? of_sign : of_primary;
+        case Function::power:
+        case Function::square:
+            return of_power;
+        default:
+            return of_primary;
+    }
+}
+
+class Writer {
+  public:
+    explicit Writer(const std::vector<Node>& nodes) : nodes_(nodes) {}
+
+    std::string write() {
+        append(static_cast<std::int32_t>(nodes_.size()) - 1, of_sum);
+        return std::move(text_);
+    }
+
+  private:
+    void append(std::int32_t index, int weakest) {
+        const Node& node = nodes_[static_cast<std::size_t>(index)];
+        const bool parenthesised = strength_of(node) < weakest;
+        if (parenthesised) text_ += '(';
+        append_bare(node);
+        if (parenthesised) text_ += ')';
+    }
+
+    void append_bare(const Node& node) {
+        const std::string_view name = name_of(node.function);
+        switch (node.function) {
+            case Function::input:
+                text_ += node.name;
+                break;
+            case Function::constant:
+                append_number(node.constant);
+                break;
+            case Function::add:
+            case Function::subtract:
+                append_infix(node, name, of_sum);
+                break;
+            case Function::multiply:
+            case Function::divide:
+                append_infix(node, name, of_product);
+                break;
+            case Function::negate:
+                text_ += '-';
+                append(node.first, of_sign);
+                break;
+            case Function::square:
+                append(node.first, of_primary);
+                text_ += "^2";
+                break;
+            case Function::power:
+                append(node.first, of_primary);
+                text_ += '^';
+                append(node.second, of_sign);
+                break;
+            default:
+                append_call(node, name);
+        }
+    }
+
+    void append_infix(const Node& node, std::string_view sign, int strength) {
+        append(node.first, strength);
+        text_ += ' ';
+        text_ += sign;
+        text_ += ' ';
+        append(node.second, strength + 1);
+    }
+
+    void append_call(const Node& node, std::string_view name) {
+        text_ += name;
+        text_ += '(';
+        append(node.first, of_sum);
+        if (node.second >= 0) {
+            text_ += ", ";
+            append(node.second, of_sum);
+        }
+        text_ += ')';
+    }
+
+    void append_number(double value) {
+        std::array<char, 32> digits{};
+        const auto result = std::to_chars(digits.data(), digits.data() + digits.size(), value);
+        text_.append(digits.data(), result.ptr);
+    }
+
+    const std::vector<Node>& nodes_;
+    std::string text_;
+};
+
+}  // namespace
+
+Expression::Expression(std::string text, std::vector<Node> nodes)
+    : text_(std::move(text)), nodes_(std::move(nodes)) {
+    RIDGE_CONTRACT(!nodes_.empty());
+    for (std::size_t i = 0; i < nodes_.size(); ++i) {
+        Node& node = nodes_[i];
+        RIDGE_CONTRACT(is_leaf(node) == (node.first < 0));
+        RIDGE_CONTRACT(node.second < 0 || node.first >= 0);
+        if (node.function == Function::constant) node.shape = InputShape::scalar;
+        if (is_leaf(node)) continue;
+        node.shape = InputShape::scalar;
+        for (const std::size_t argument : arguments_of(node)) {
+            RIDGE_CONTRACT(argument < i);
+            node.shape = std::max(node.shape, nodes_[argument].shape);
+        }
+    }
+    if (nodes_.back().shape != InputShape::tensor) {
+        throw InputError("the expression has no input of the full shape",
+                         {.file = "expression", .line = 1, .column = 1},
+                         "c, alpha, beta and eps are scalars and bias, gamma and scale vectors "
+                         "unless declared otherwise");
+    }
+    unfused_ = count_unfused(nodes_);
+    fused_ = count_fused(nodes_);
+    chain_ = kernel_chain(*this);
+}
+
+std::string_view name_of(Function function) {
+    return row_of(function).name;
+}
+
+FunctionCost cost_of(Function function) {
+    return row_of(function).forward;
+}
+
+FunctionCost cost_of(const Expression& expression, std::size_t node) {
+    RIDGE_CONTRACT(node < expression.nodes().size());
+    return cost_in_place(expression.nodes(), expression.nodes()[node]);
+}
+
+std::string to_string(const Expression& expression) {
+    return expression.empty() ? std::string() : Writer(expression.nodes()).write();
+}
+
+ExpressionCounts backward_counts(const Expression& expression, Fusion fusion) {
+    RIDGE_CONTRACT(!expression.empty());
+    const ExpressionCounts counts =
+        fusion == Fusion::fused ? backward_fused(expression) : backward_unfused(expression.nodes());
+    const bool only_passes_through = counts.writes == 0 && counts.vector_writes == 0;
+    return only_passes_through ? ExpressionCounts{.kernels = 1, .reads = 1, .writes = 1} : counts;
+}
+
+ChainAccesses chain_accesses(const Expression& expression) {
+    RIDGE_CONTRACT(!expression.empty());
+    const std::vector<Node>& nodes = expression.nodes();
+    std::int32_t functions = 0;
+    std::vector<std::int32_t> uses(nodes.size(), 0);
+    for (const Node& node : nodes) {
+        std::int32_t tensors = 0;
+        for (const std::size_t argument : arguments_of(node)) {
+            if (nodes[argument].shape == InputShape::scalar) continue;
+            ++tensors;
+            ++uses[argument];
+        }
+        const bool is_step = !is_leaf(node) && node.shape != InputShape::scalar;
+        if (is_step) ++functions;
+        if (tensors > 1) functions = -1;
+        if (functions < 0) break;
+    }
+    const bool forks = std::any_of(uses.begin(), uses.end(), [](auto count) { return count > 1; });
+    if (functions < 1 || forks) {
+        throw InputError("'" + expression.text() + "' is not a chain of unary functions");
+    }
+    const std::int32_t n = functions;
+    return {.functions = n,
+            .forward_reads = 1,
+            .forward_writes = n,
+            .backward_reads = n,
+            .backward_writes = 1,
+            .stored = 2 * n + 2,
+            .recomputed = 5};
+}
+
+}  // namespace ridge::model

@@ -1,0 +1,45 @@
+#include "model/machine/launch.h"
+
+#include <algorithm>
+#include <string_view>
+
+namespace ridge::model {
+namespace {
+
+// Of the same order on every GPU measured: an empty kernel, the gap between nodes of a graph, the
+// host's interval, and what the two events around a call add.
+constexpr Time usual_kernel = 0.6 * units::us;
+constexpr Time usual_gap = 0.05 * units::us;
+constexpr Time usual_stream = 2.5 * units::us;
+constexpr Time usual_events = 2.2 * units::us;
+
+}  // namespace
+
+LaunchCosts resolve_launch(const hardware::Description& gpu) {
+    const auto given = [&](std::string_view field, Time otherwise) {
+        return gpu.quantity<Time>(field).value_or(otherwise);
+    };
+    const auto lacks = [&](std::string_view field) { return !gpu.quantity<Time>(field); };
+    if (lacks("launch.kernel") && lacks("launch.graph") && lacks("launch.stream")) return {};
+    LaunchCosts costs;
+    costs.kernel = given("launch.kernel", usual_kernel);
+    costs.graph = std::max(costs.kernel, given("launch.graph", costs.kernel + usual_gap));
+    costs.stream = std::max(costs.graph, given("launch.stream", usual_stream));
+    costs.call = std::max(costs.stream, given("launch.call", costs.stream + usual_events));
+    return costs;
+}
+
+Time launch_overhead(const LaunchCosts& costs, LaunchMode mode, double kernels, Time duration) {
+    switch (mode) {
+        case LaunchMode::kernel:
+            return Time{};
+        case LaunchMode::graph:
+            return costs.gap() * kernels;
+        case LaunchMode::stream:
+            break;
+    }
+    const Time further = std::max(costs.gap(), costs.stream - duration);
+    return costs.call - costs.kernel + further * std::max(0.0, kernels - 1.0);
+}
+
+}  // namespace ridge::model

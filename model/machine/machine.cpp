@@ -1,0 +1,164 @@
+#include "model/machine/machine.h"
+
+#include <algorithm>
+#include <charconv>
+#include <string_view>
+
+#include "hardware/error.h"
+#include "hardware/schema.h"
+
+namespace ridge::model {
+namespace {
+
+using hardware::Description;
+
+template <class Q>
+Q require(const Description& gpu, std::string_view path) {
+    const std::optional<Q> value = gpu.quantity<Q>(path);
+    if (!value) throw InputError("GPU '" + gpu.name + "' has no " + std::string(path));
+    return *value;
+}
+
+/// "9.0" as 90; 0 for anything that is not an NVIDIA compute capability.
+std::int32_t capability_of(const Description& gpu) {
+    const std::string text = gpu.text("architecture.compute_capability").value_or("");
+    const std::size_t point = text.find('.');
+    if (point == std::string::npos) return 0;
+    std::int32_t major = 0;
+    std::int32_t minor = 0;
+    const char* const middle = text.data() + point;
+    const char* const end = text.data() + text.size();
+    if (std::from_chars(text.data(), middle, major).ptr != middle) return 0;
+    if (std::from_chars(middle + 1, end, minor).ptr != end) return 0;
+    return major * 10 + minor;
+}
+
+Family family_of(std::int32_t capability) {
+    switch (capability) {
+        case 35:
+        case 37:
+            return Family::kepler;
+        case 60:
+        case 61:
+            return Family::pascal;
+        case 70:
+            return Family::volta;
+        case 75:
+            return Family::turing;
+        case 80:
+        case 86:
+            return Family::ampere;
+        case 89:
+            return Family::ada;
+        case 90:
+            return Family::hopper;
+        default:
+            return capability >= 100 ? Family::blackwell : Family::other;
+    }
+}
+
+/// The quoted peak, or per-SM rate x SMs x clock where no peak is quoted.
+std::optional<FlopRate> peak_of(const Description& gpu, const std::string& pipe, DataType type,
+                                std::int64_t sm_count, Frequency clock) {
+    const std::string field = pipe + "." + std::string(name_of(type));
+    if (hardware::find_field("peak." + field) == nullptr) return std::nullopt;
+    if (const auto quoted = gpu.quantity<FlopRate>("peak." + field)) return quoted;
+    if (hardware::find_field("rate." + field) == nullptr) return std::nullopt;
+    const auto rate = gpu.quantity<FlopPerCycle>("rate." + field);
+    if (!rate || sm_count == 0 || clock <= Frequency{}) return std::nullopt;
+    return *rate * clock * static_cast<double>(sm_count);
+}
+
+std::optional<SmLimits> limits_of(const Description& gpu) {
+    const auto threads = gpu.count("limits.threads_per_sm");
+    const auto warps = gpu.count("limits.warps_per_sm");
+    const auto blocks = gpu.count("limits.blocks_per_sm");
+    const auto registers = gpu.count("limits.registers_per_sm");
+    const auto shared = gpu.quantity<Bytes>("shared.per_sm");
+    if (!threads || !warps || !blocks || !registers || !shared) return std::nullopt;
+    SmLimits limits;
+    limits.threads = *threads;
+    limits.threads_per_block =
+        gpu.count("limits.threads_per_block").value_or(limits.threads_per_block);
+    limits.warps = *warps;
+    limits.blocks = *blocks;
+    limits.registers = *registers;
+    limits.registers_per_thread =
+        gpu.count("limits.registers_per_thread").value_or(limits.registers_per_thread);
+    limits.register_unit = gpu.count("limits.register_unit").value_or(limits.register_unit);
+    limits.warp_size = gpu.count("limits.warp_size").value_or(limits.warp_size);
+    limits.shared = *shared;
+    limits.shared_per_block = gpu.quantity<Bytes>("shared.per_block").value_or(*shared);
+    limits.shared_unit = gpu.quantity<Bytes>("shared.unit").value_or(limits.shared_unit);
+    limits.shared_reserved = gpu.quantity<Bytes>("shared.reserved_per_block").value_or(Bytes{});
+    return limits;
+}
+
+std::optional<Bandwidth> l2_bandwidth_of(const Description& gpu, Frequency clock) {
+    if (const auto per_clock = gpu.quantity<BytesPerCycle>("l2.bytes_per_clock")) {
+        return *per_clock * clock;
+    }
+    return gpu.quantity<Bandwidth>("measured.l2.read");
+}
+
+std::optional<Time> latency_of(const Description& gpu, std::string_view path, Frequency clock) {
+    const auto cycles = gpu.quantity<Cycles>(path);
+    if (!cycles || clock <= Frequency{}) return std::nullopt;
+    return *cycles / clock;
+}
+
+void resolve_rates(Machine& machine, const Description& gpu) {
+    const auto sms = static_cast<double>(machine.sm_count);
+    for (const DataType type : all_data_types) {
+        const auto index = static_cast<std::size_t>(type);
+        machine.tensor[index] =
+            peak_of(gpu, "tensor", type, machine.sm_count, machine.tensor_clock);
+        machine.vector[index] = peak_of(gpu, "fma", type, machine.sm_count, machine.boost_clock);
+        machine.tensor_fp16_accumulate[index] =
+            peak_of(gpu, "tensor_fp16_accumulate", type, machine.sm_count, machine.tensor_clock);
+    }
+    if (const auto special = gpu.number("rate.sfu"); special && machine.sm_count > 0) {
+        machine.special_rate = *special * sms * machine.boost_clock.base();
+    }
+    if (const auto bytes = gpu.quantity<BytesPerCycle>("shared.bytes_per_clock")) {
+        machine.shared_bandwidth = *bytes * machine.boost_clock * sms;
+    }
+    machine.l2_bandwidth = l2_bandwidth_of(gpu, machine.boost_clock);
+}
+
+}  // namespace
+
+Machine make_machine(const Description& gpu) {
+    Machine machine;
+    machine.name = gpu.name;
+    machine.title = gpu.title;
+    machine.compute_capability = capability_of(gpu);
+    machine.family = family_of(machine.compute_capability);
+    machine.sm_count = gpu.count("sm.count").value_or(0);
+    machine.boost_clock = gpu.quantity<Frequency>("clock.boost").value_or(Frequency{});
+    machine.tensor_clock = gpu.quantity<Frequency>("clock.tensor").value_or(machine.boost_clock);
+    machine.dram_bandwidth = require<Bandwidth>(gpu, "dram.bandwidth");
+    machine.dram_capacity = require<Bytes>(gpu, "dram.capacity");
+    machine.dram_sector = static_cast<std::int64_t>(
+        gpu.quantity<Bytes>("dram.sector").value_or(32.0 * units::B).base());
+    machine.dram_access = std::max(
+        machine.dram_sector,
+        static_cast<std::int64_t>(gpu.quantity<Bytes>("dram.access").value_or(Bytes{}).base()));
+    machine.l2_size = gpu.quantity<Bytes>("l2.size");
+    resolve_rates(machine, gpu);
+    machine.limits = limits_of(gpu);
+    machine.dram_latency = latency_of(gpu, "latency.dram", machine.boost_clock);
+    machine.l2_latency = latency_of(gpu, "latency.l2", machine.boost_clock);
+    machine.kernel_floor = gpu.quantity<Time>("launch.kernel").value_or(Time{});
+    machine.launch = resolve_launch(gpu);
+    machine.library_gap = gpu.quantity<Time>("model.library.graph_gap").value_or(Time{});
+    machine.link_per_direction = gpu.quantity<Bandwidth>("link.per_direction");
+    machine.pcie_per_direction = gpu.quantity<Bandwidth>("pcie.per_direction");
+    machine.attention = attention_parameters_of(gpu);
+    machine.memory = resolve_memory(gpu);
+    machine.fabric = resolve_fabric(gpu);
+    machine.matmul = read_matmul_calibration(gpu);
+    return machine;
+}
+
+}  // namespace ridge::model

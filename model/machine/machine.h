@@ -1,0 +1,101 @@
+// What the model needs of a GPU, resolved once from its description.
+//
+// A `Machine` is a plain struct of numbers in the units of the formulas, so that a prediction costs
+// no look-up. What the description does not have is absent (an empty optional), never zero. Peaks
+// are datasheet rates: per-SM rate x SMs x the clock at which the vendor quotes it.
+//
+//   const Machine machine = make_machine(catalogue.at("h100-sxm"));
+//   machine.tensor_peak(DataType::bf16)   // 989.4 TFLOP/s
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "hardware/description.h"
+#include "hardware/quantity.h"
+#include "model/core/data_type.h"
+#include "model/machine/attention_parameters.h"
+#include "model/machine/fabric_parameters.h"
+#include "model/machine/launch.h"
+#include "model/machine/matmul_parameters.h"
+#include "model/machine/memory_parameters.h"
+
+namespace ridge::model {
+
+/// Limits on what one SM can hold.
+struct SmLimits {
+    std::int64_t threads = 0;
+    std::int64_t threads_per_block = 1024;
+    std::int64_t warps = 0;
+    std::int64_t blocks = 0;
+    std::int64_t registers = 0;
+    std::int64_t registers_per_thread = 255;
+    std::int64_t register_unit = 256;  ///< per warp
+    std::int64_t warp_size = 32;
+    Bytes shared;            ///< per SM
+    Bytes shared_per_block;  ///< opt-in maximum
+    Bytes shared_unit = 128.0 * units::B;
+    Bytes shared_reserved;  ///< taken by the driver per block
+};
+
+/// Architecture families that share kernels and therefore efficiencies.
+enum class Family : std::uint8_t {
+    kepler,
+    pascal,
+    volta,
+    turing,
+    ampere,
+    ada,
+    hopper,
+    blackwell,
+    other
+};
+
+struct Machine {
+    std::string name;
+    std::string title;
+    Family family = Family::other;
+    std::int32_t compute_capability = 0;  ///< 90 for 9.0, 0 when not an NVIDIA GPU
+    std::int64_t sm_count = 0;            ///< 0 when the device has no such units (TPU)
+    Frequency boost_clock;
+    Frequency tensor_clock;
+    std::array<std::optional<FlopRate>, data_type_count> tensor;  ///< dense, by DataType
+    std::array<std::optional<FlopRate>, data_type_count> vector;  ///< fma pipes, by DataType
+    /// Tensor rates that accumulate in fp16, where they differ (GeForce); by DataType.
+    std::array<std::optional<FlopRate>, data_type_count> tensor_fp16_accumulate;
+    std::optional<double> special_rate;  ///< special-function results per second
+    std::optional<Bytes> l2_size;
+    std::optional<Bandwidth> l2_bandwidth;
+    std::optional<Bandwidth> shared_bandwidth;  ///< all SMs
+    Bytes dram_capacity;
+    Bandwidth dram_bandwidth;
+    std::optional<SmLimits> limits;
+    std::int64_t dram_sector = 32;  ///< bytes of one transaction
+    std::int64_t dram_access = 32;  ///< bytes that DRAM delivers at least
+    std::optional<Time> dram_latency;
+    std::optional<Time> l2_latency;
+    Time kernel_floor;   ///< duration of an empty kernel
+    LaunchCosts launch;  ///< zero where the description has none of them
+    Time library_gap;    ///< between library kernels of a replayed graph, in fitted tables
+    std::optional<Bandwidth> link_per_direction;
+    std::optional<Bandwidth> pcie_per_direction;
+    std::optional<AttentionParameters> attention;  ///< fitted; absent: attention is a roofline
+    std::optional<MemoryParameters> memory;        ///< of the model of memory-bound kernels
+    std::optional<FabricParameters> fabric;        ///< of the model of collectives
+    MatmulCalibration matmul;
+
+    [[nodiscard]] std::optional<FlopRate> tensor_peak(DataType type) const {
+        return tensor[static_cast<std::size_t>(type)];
+    }
+    [[nodiscard]] std::optional<FlopRate> vector_peak(DataType type) const {
+        return vector[static_cast<std::size_t>(type)];
+    }
+};
+
+/// Resolves a description. InputError names the first missing field that every model needs
+/// (dram.bandwidth and dram.capacity).
+[[nodiscard]] Machine make_machine(const hardware::Description& description);
+
+}  // namespace ridge::model

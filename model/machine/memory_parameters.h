@@ -1,0 +1,83 @@
+// One GPU as memory-bound kernels see it, resolved once from its description.
+//
+//   const auto memory = resolve_memory(catalogue.at("h200-sxm"));
+//   memory->dram * memory->read_efficiency     // what a pure read stream reaches
+//
+// The efficiencies, loaded latencies and costs of eager kernels are the fields `model.memory.*` and
+// `model.eager.*`. Those that the GPU's own file gives were measured or fitted on it; the others
+// come from its architecture. A device without them (other makers, old GPUs) has no parameters and
+// keeps the roofline.
+#pragma once
+
+#include <optional>
+
+#include "hardware/description.h"
+#include "hardware/quantity.h"
+#include "model/core/prediction.h"
+#include "model/machine/launch.h"
+
+namespace ridge::model {
+
+/// Costs of the kernels of an eager framework that are fitted, not derived.
+struct EagerCosts {
+    Time launch{};               ///< events around one call, beside the kernel
+    double softmax_trips = 1.0;  ///< loaded latencies per dependent load
+    Time softmax_reductions{};   ///< per row
+    Time warp_reductions{};      ///< per row of a warp
+    double norm_trips = 1.0;
+    Time norm_reductions{};
+    double drain_rows = 1.0;  ///< row times of ramp and drain
+    double reuse_l1 = 0.5;    ///< share of all L1 that half-lost rows fill
+    double reuse_l2 = 0.25;
+    double reuse_steepness = 6.5;
+};
+
+/// What bundled kernels meet on a GPU (eq. B10, B15 to B25); their instruction counts are code.
+struct BundledCosts {
+    Time first_dram{};          ///< start of a block with its first load, from DRAM
+    Time first_l2{};            ///< the same from L2
+    double resident = 0.6;      ///< share of the L2 that keeps data from one kernel to the next
+    double absorbed = 0.0;      ///< share of a clean L2 that takes up writes
+    double reuse = 0.4;         ///< share of the L2 that keeps rows read at random
+    Time reduction{};           ///< over a block: shuffles, shared memory, two barriers
+    double vector_rate = 0.0;   ///< elements per clock and multiprocessor of the tiled transpose
+    double element_rate = 0.0;  ///< the same where rows are not whole vectors
+    Time element_tile{};        ///< dependent part of such a tile, beside its loads
+    Bandwidth scatter{};        ///< sectors written for single elements, whole GPU
+    Time scatter_tile{};        ///< drain of the last of them
+};
+
+struct MemoryParameters {
+    double sm_count = 0.0;
+    Frequency clock{};
+    double threads_per_sm = 0.0;
+    double blocks_per_sm = 0.0;
+    double registers_per_sm = 65536.0;
+    Bytes shared_per_block{};
+    double fp32_lanes = 0.0;  ///< results per cycle and multiprocessor
+    double fp64_lanes = 0.0;
+    double special_lanes = 0.0;
+    Bandwidth dram{};  ///< theoretical
+    double read_efficiency = 1.0;
+    double write_efficiency = 1.0;
+    double turnaround = 0.0;
+    Bandwidth skip{};     ///< at which DRAM passes over what lies between its pieces; 0: no cost
+    Time dram_latency{};  ///< loaded
+    Time l2_latency{};    ///< loaded
+    Bandwidth l2_read{};  ///< reached by all multiprocessors
+    Bandwidth l2_write{};
+    Bandwidth port{};  ///< between the L2 and one multiprocessor
+    Bytes l2_size{};
+    Bytes l1_size{};  ///< of one multiprocessor
+    LaunchCosts launch{};
+    EagerCosts eager{};
+    BundledCosts bundled{};
+    Confidence streams = Confidence::family;        ///< what the DRAM efficiencies rest on
+    Confidence eager_kernels = Confidence::family;  ///< what the eager costs rest on
+};
+
+/// Empty when the description lacks one of the fields; `eager` may keep its defaults only where
+/// the whole of `model.eager` is absent.
+[[nodiscard]] std::optional<MemoryParameters> resolve_memory(const hardware::Description& gpu);
+
+}  // namespace ridge::model

@@ -1,0 +1,27 @@
+// Which residuals a prediction of a matrix product rests on: the class of `band.h` for its kernels
+// and regime, and whether the question lies where residuals were taken.
+//
+//   apply_band(prediction, matmul_band(situation, regime_of(time)), confidence, validity);
+//
+// The quantiles of these classes are those of held-out rows at 8 and 92 %, a little wider than 80 %
+// so that other rows do not fall below 75 %.
+#pragma once
+
+#include "model/matmul/time.h"
+#include "model/roof/band.h"
+
+namespace ridge::model {
+
+[[nodiscard]] BandClass matmul_band(const MatmulSituation& situation, MatmulRegime regime);
+
+/// The class of a bundled kernel's residuals.
+[[nodiscard]] BandClass bundled_band(Implementation implementation);
+
+/// Extrapolated: batched or cold products, other types, extents beyond the measured ones, and GPUs
+/// whose family borrows its parameters from another.
+[[nodiscard]] Validity matmul_validity(const MatmulSituation& situation);
+
+/// Alignment shares are estimates: where one acts, the band is as many times as wide.
+inline constexpr double estimated_cliff = 4.0;
+
+}  // namespace ridge::model

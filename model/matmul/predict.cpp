@@ -1,0 +1,261 @@
+// Predictions of matrix products: counts from matmul_work, the roofline, and the time of
+// matmul_model where the GPU has parameters.
+
+#include "model/matmul/predict.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "model/matmul/band.h"
+#include "model/matmul/bundled.h"
+#include "model/matmul/time.h"
+#include "model/matmul/traffic.h"
+#include "model/matmul/work.h"
+#include "model/roof/roofline.h"
+
+namespace ridge::model {
+namespace {
+
+/// Which pipe a type runs on.
+enum class Pipe : std::uint8_t { tensor, vector, none };
+
+Pipe pipe_of(const Matmul& op, Implementation implementation, const Machine& machine) {
+    const bool vector_kernel =
+        implementation == Implementation::naive || implementation == Implementation::coalesced ||
+        implementation == Implementation::tiled || implementation == Implementation::register_tiled;
+    if (!vector_kernel && machine.tensor_peak(op.type)) return Pipe::tensor;
+    return machine.vector_peak(op.type) ? Pipe::vector : Pipe::none;
+}
+
+Roofs matmul_roofs(const Matmul& op, Pipe pipe, const Machine& machine) {
+    Roofs roofs = roofs_of(machine, op.type);
+    if (pipe == Pipe::vector) {
+        roofs.tensor.reset();
+        roofs.vector = machine.vector_peak(op.type);
+    }
+    const auto index = static_cast<std::size_t>(op.type);
+    if (pipe == Pipe::tensor && op.accumulate == DataType::fp16 &&
+        machine.tensor_fp16_accumulate[index]) {
+        roofs.tensor = machine.tensor_fp16_accumulate[index];
+    }
+    return roofs;
+}
+
+/// What the library takes for 16-bit operands whose rows are not multiples of 16 bytes.
+MatmulPipe kernels_by_rows(const Matmul& op) {
+    const std::int64_t bytes = op.n == 1 ? 16 : matmul_alignment(op);
+    if (bytes >= 16) return MatmulPipe::tensor;
+    return bytes >= 4 ? MatmulPipe::align_4 : MatmulPipe::align_2;
+}
+
+/// The kernel set whose parameters describe the product; the 16-bit one stands in for a set that
+/// the GPU has no parameters of.
+MatmulPipe kernels_of(const Matmul& op, Pipe pipe, bool bundled, const Machine& machine) {
+    if (pipe == Pipe::vector) return MatmulPipe::vector;
+    if (bundled) return MatmulPipe::tensor;
+    if (size_of(op.type) == 1) return MatmulPipe::eight_bit;
+    MatmulPipe wanted = MatmulPipe::tensor;
+    if (op.type == DataType::tf32) wanted = MatmulPipe::tf32;
+    if (size_of(op.type) == 2) wanted = kernels_by_rows(op);
+    return machine.matmul.find(wanted) != nullptr ? wanted : MatmulPipe::tensor;
+}
+
+/// Without a named implementation a call in a stream is a framework's (B8).
+MatmulCaller caller_of(const Execution& execution) {
+    const bool named = execution.implementation != Implementation::automatic;
+    return named ? MatmulCaller::code : MatmulCaller::framework;
+}
+
+bool is_matmul_implementation(Implementation implementation) {
+    switch (implementation) {
+        case Implementation::library:
+        case Implementation::naive:
+        case Implementation::coalesced:
+        case Implementation::tiled:
+        case Implementation::register_tiled:
+        case Implementation::mma:
+        case Implementation::wgmma:
+            return true;
+        default:
+            return false;
+    }
+}
+
+void add_term(Prediction& p, Resource resource, Time time, double amount) {
+    if (time <= Time{}) return;
+    const double rate = amount > 0.0 ? amount / time.base() : 0.0;
+    p.terms.push_back({.resource = resource, .time = time, .amount = amount, .rate = rate});
+}
+
+/// Replaces the roofline's terms by those of the model. The pipe's term is what it issues or what
+/// the power limit allows, whichever is longer.
+void set_terms(Prediction& p, const MatmulTime& t, Resource pipe,
+               const MatmulParameters& parameters) {
+    const double flop = p.work.flop().base();
+    p.terms = {};
+    add_term(p, pipe, std::max(t.pipe, t.power), flop);
+    add_term(p, Resource::dram, t.dram, p.work.dram().base());
+    add_term(p, Resource::l2, t.l2, t.l2_reads.base());
+    add_term(p, Resource::store, t.store, p.work.compulsory_write.base());
+    add_term(p, Resource::latency, t.latency + t.fill + t.cold_fill, 0.0);
+    if (t.quantise > Time{}) {
+        add_term(p, Resource::quantise, t.quantise - parameters.quantise, 0.0);
+    }
+    add_term(p, Resource::launch, t.launch + t.launches, 0.0);
+}
+
+void set_notes(Prediction& p, const Matmul& op, const MatmulSituation& s, const MatmulTime& t) {
+    const double once = p.work.compulsory().base();
+    const bool library = p.implementation == Implementation::library;
+    if (library && matmul_alignment(op) < 16 && s.pipe != MatmulPipe::vector && op.n > 1) {
+        p.note(NoteCode::alignment_cliff, static_cast<double>(matmul_alignment(op)), t.alignment);
+    }
+    if (t.split > 1) p.note(NoteCode::split_k, t.split);
+    if (t.power >= std::max(t.loop + t.store, t.dram)) {
+        p.note(NoteCode::power_limited, p.work.flop() / (s.peak * t.power));
+    }
+    if (t.quantise > Time{}) p.note(NoteCode::quantised_input, t.quantise.base());
+    const bool warm = s.l2 == L2State::warm;
+    if (warm && s.launch == LaunchMode::graph)
+        p.note(NoteCode::rotated_weights, weights_in_rotation);
+    if (warm && p.work.dram().base() < 0.1 * once && s.machine.l2_size) {
+        p.note(NoteCode::l2_resident, once, s.machine.l2_size->base());
+    }
+}
+
+/// Factor on the band where the alignment's share of the rate is a guess.
+void widen_band(Prediction& p, double factor) {
+    p.low = std::max(p.lower_bound, p.time * std::pow(p.low / p.time, factor));
+    p.high = p.time * std::pow(p.high / p.time, factor);
+}
+
+Confidence confidence_of(Evidence evidence) {
+    return evidence == Evidence::own ? Confidence::calibrated : Confidence::family;
+}
+
+/// Time, terms, traffic and tiling of a model over the roofline's counts.
+void apply_time(Prediction& p, const MatmulSituation& s, const MatmulTime& t) {
+    p.time = t.total;
+    p.work.kernels = t.kernels;
+    p.work.dram_read = t.dram_reads;
+    p.work.dram_write = t.dram_writes;
+    const Bytes moved = std::min(p.work.compulsory(), p.work.dram() - t.repeats);
+    p.lower_bound = std::max(p.work.flop() / s.peak, moved / s.machine.dram_bandwidth);
+    p.time = std::max(p.time, p.lower_bound);
+    set_terms(p, t, s.pipe == MatmulPipe::vector ? Resource::fma : Resource::tensor, s.parameters);
+    set_notes(p, s.op, s, t);
+}
+
+/// Kernels of Hopper and later fetch operands in boxes, where rows start at multiples of 16 bytes.
+bool by_copy_engine(const MatmulSituation& s) {
+    constexpr std::int32_t first = 90;
+    return s.machine.compute_capability >= first &&
+           (s.pipe == MatmulPipe::tensor || s.pipe == MatmulPipe::eight_bit) &&
+           matmul_alignment(s.op) >= 16;
+}
+
+void apply_library(Prediction& p, const MatmulSituation& s) {
+    const MatmulTime t = library_matmul_time(s);
+    apply_time(p, s, t);
+    p.work.l2 = library_l2_bytes(s.op, t.tile, t.split, by_copy_engine(s));
+    p.tiling = matmul_tiling(s.op, t.tile, s.machine.sm_count, 1, t.split);
+    const Flop executed = library_executed_flop(s.op, t.tile);
+    (s.pipe == MatmulPipe::vector ? p.executed_fma : p.executed_tensor) = executed;
+    apply_band(p, matmul_band(s, regime_of(t)), confidence_of(s.parameters.evidence),
+               matmul_validity(s));
+    const bool guessed = t.alignment != 1.0 && !falls_back(s.pipe);
+    if (guessed) widen_band(p, estimated_cliff);
+    settle_limiter(p);
+}
+
+void apply_bundled(Prediction& p, const MatmulSituation& s, Implementation implementation,
+                   const BundledKernel& kernel, const BundledMatmul& parameters) {
+    const MatmulTime t = bundled_matmul_time(s, implementation, kernel, parameters);
+    apply_time(p, s, t);
+    const BundledGrid grid = bundled_grid(s, implementation, kernel);
+    p.work.l2 = bundled_l2_bytes(s.op, implementation, grid, s.machine.sm_count);
+    p.tiling = matmul_tiling(s.op, t.tile, s.machine.sm_count, kernel.blocks_per_sm, t.split);
+    const Flop executed = bundled_executed_flop(s, implementation, kernel);
+    (s.pipe == MatmulPipe::vector ? p.executed_fma : p.executed_tensor) = executed;
+    const bool own = parameters.evidence == Evidence::own;
+    apply_band(p, bundled_band(implementation), confidence_of(parameters.evidence),
+               own ? Validity::validated : Validity::extrapolated);
+    if (!own) p.note(NoteCode::estimated_kernel);
+    settle_limiter(p);
+}
+
+/// Where no parameters are known (other makers' devices): the roofline and a wide band.
+void keep_roofline(Prediction& p, const Matmul& op, const Execution& execution,
+                   const Machine& machine) {
+    p.time += launch_gaps(machine, execution.launch, p.work.kernels);
+    p.low = p.lower_bound;
+    p.high = 2.0 * p.time;
+    if (machine.sm_count > 0) {
+        const Tile tile = execution.tile.value_or(Tile{128, 128, 32});
+        p.tiling = matmul_tiling(op, tile, machine.sm_count, 1);
+    }
+    p.note(NoteCode::roofline_only);
+    if (matmul_alignment(op) < 16) {
+        p.note(NoteCode::alignment_cliff, static_cast<double>(matmul_alignment(op)));
+    }
+}
+
+}  // namespace
+
+Outcome predict(const Matmul& op, const Execution& execution, const Machine& machine) {
+    const Implementation implementation = execution.implementation == Implementation::automatic
+                                              ? Implementation::library
+                                              : execution.implementation;
+    if (!is_matmul_implementation(implementation)) {
+        return NotModelled{"impl " + std::string(name_of(implementation)) +
+                           " is not an implementation of matmul"};
+    }
+    const Pipe pipe = pipe_of(op, implementation, machine);
+    if (pipe == Pipe::none) {
+        return NotModelled{"dtype " + std::string(name_of(op.type)) +
+                           " has neither a tensor-core nor a vector rate on " + machine.name};
+    }
+    const auto bundled = bundled_kernel(implementation);
+    if (bundled && bundled->pipe == MatmulPipe::tensor && pipe == Pipe::vector) {
+        return NotModelled{"impl " + std::string(name_of(implementation)) +
+                           " runs on tensor cores, which do not take dtype " +
+                           std::string(name_of(op.type)) + " on " + machine.name};
+    }
+    if (implementation == Implementation::wgmma && machine.family != Family::hopper) {
+        return NotModelled{"impl wgmma needs compute capability 9.0, which " + machine.name +
+                           " does not have"};
+    }
+    Work work = matmul_work(op, pipe == Pipe::tensor);
+    work.l2 = matmul_tile_traffic(op, execution.tile.value_or(Tile{128, 128, 32}));
+    const Roofs roofs = matmul_roofs(op, pipe, machine);
+    Prediction prediction = roofline(work, roofs, machine);
+    prediction.implementation = implementation;
+    if (pipe == Pipe::vector && size_of(op.type) < 4) prediction.note(NoteCode::vector_pipe);
+
+    const MatmulPipe kernels = kernels_of(op, pipe, bundled.has_value(), machine);
+    const MatmulParameters* parameters = machine.matmul.find(kernels);
+    const bool known = !bundled || (machine.matmul.bundled.*(bundled->parameters)).has_value();
+    if (parameters == nullptr || machine.sm_count == 0 || !known) {
+        keep_roofline(prediction, op, execution, machine);
+        return prediction;
+    }
+    const MatmulSituation situation{.op = op,
+                                    .machine = machine,
+                                    .parameters = *parameters,
+                                    .peak = prediction.peak,
+                                    .pipe = kernels,
+                                    .l2 = execution.l2,
+                                    .launch = execution.launch,
+                                    .caller = caller_of(execution),
+                                    .tile = execution.tile};
+    if (bundled) {
+        apply_bundled(prediction, situation, implementation, *bundled,
+                      *(machine.matmul.bundled.*(bundled->parameters)));
+    } else {
+        apply_library(prediction, situation);
+    }
+    return prediction;
+}
+
+}  // namespace ridge::model

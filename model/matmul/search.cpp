@@ -1,0 +1,206 @@
+#include "model/matmul/search.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "model/matmul/work.h"
+
+namespace ridge::model::search {
+namespace {
+
+double real(std::int64_t count) {
+    return static_cast<double>(count);
+}
+double square(double x) {
+    return x * x;
+}
+
+/// The tile whose issue rate `issue_fraction` states.
+constexpr double reference_feed = 1.0 / 128.0 + 1.0 / 256.0;
+/// Tiles below this many elements are not launched in clusters that share operand loads.
+constexpr double smallest_cluster_tile = 64.0 * 128.0;
+
+/// Both partitions of L2 keep a copy of what all multiprocessors read, so blocks of one kernel
+/// share less of it than successive kernels do. Read off counters of an H200.
+constexpr double shared_fraction = 0.55;
+/// Operands that a library's blocks read again because they drift apart; likewise.
+constexpr double library_drift = 0.35;
+
+/// Position in `MatmulParameters::aligned`: rows at 16, 8, 4, 2 bytes. A single column has no rows.
+std::size_t alignment_class(const Matmul& op) {
+    const std::int64_t bytes = op.n == 1 ? 16 : matmul_alignment(op);
+    if (bytes >= 16) return 0;
+    if (bytes >= 8) return 1;
+    return bytes >= 4 ? 2 : 3;
+}
+
+/// What L2 reads of a row over its bytes: a box of 128 bytes that starts between two lines needs
+/// both (M12).
+double lines_of(std::int64_t row_bytes, double straddle) {
+    constexpr std::int64_t line = 128;
+    const double beside = real(line - std::gcd(row_bytes, line));
+    const double rest = real(row_bytes % line);
+    const double whole = real(row_bytes / line);
+    const double last = rest > 0.0 ? std::max(0.0, rest + beside - real(line)) : 0.0;
+    const double boxes = round_up(real(row_bytes) / real(line));
+    return 1.0 + straddle * (whole * beside + last) / (boxes * real(line));
+}
+
+/// DRAM traffic at the start state of L2 (M18).
+void set_traffic(const MatmulSituation& s, Context& c) {
+    const double once = c.a_bytes + c.b_bytes + c.c_bytes;
+    const double miss = miss_share(s, once);
+    c.write_bytes = c.c_bytes * miss;
+    if (s.l2 == L2State::cold) {
+        c.read_bytes = c.a_bytes + c.b_bytes;
+    } else {
+        const bool rotating = s.launch == LaunchMode::graph;
+        const double weight_miss =
+            rotating ? miss_share(s, once + (weights_in_rotation - 1.0) * c.b_bytes) : miss;
+        c.read_bytes = c.a_bytes * miss + c.b_bytes * weight_miss;
+    }
+    c.cold_share = c.read_bytes / (c.a_bytes + c.b_bytes);
+}
+
+void set_rates(const MatmulSituation& s, Context& c) {
+    const MatmulParameters& p = s.parameters;
+    const double clock = s.machine.tensor_clock.base();
+    const double peak = s.peak.base();
+    c.peak_rate = peak / c.sms;
+    c.alignment = p.aligned[alignment_class(s.op)];
+    c.issue_rate =
+        c.peak_rate * p.issue_fraction * c.alignment * (1.0 + p.feed_elements * reference_feed);
+    c.l2_rate = p.l2_per_sm.base() * clock * c.sms;
+    c.store_rate = p.store_per_sm.base() * clock;
+    c.dram_rate = s.machine.dram_bandwidth.base() * p.dram_fraction;
+    const double nominal = 2.0 * c.batch * c.m * c.n * c.k / peak;
+    const double fall = p.droop > Time{} ? 1.0 + nominal / p.droop.base() : 1.0;
+    c.power_rate = peak * (p.sustained_fraction + (p.burst_fraction - p.sustained_fraction) / fall);
+    if (s.op.type == DataType::fp64) c.power_rate = peak;  // a pipe of little power
+}
+
+}  // namespace
+
+double miss_share(const MatmulSituation& s, double reuse_distance) {
+    const double resident =
+        s.parameters.resident_fraction * s.machine.l2_size.value_or(Bytes{}).base();
+    return 1.0 / (1.0 + std::pow(resident / reuse_distance, s.parameters.resident_sharpness));
+}
+
+double lost_share(const MatmulSituation& s, double reuse_distance) {
+    const double kept = shared_fraction * s.machine.l2_size.value_or(Bytes{}).base();
+    return 1.0 / (1.0 + std::pow(kept / reuse_distance, s.parameters.resident_sharpness));
+}
+
+Context make_context(const MatmulSituation& s) {
+    const MatmulParameters& p = s.parameters;
+    Context c{};
+    c.m = real(s.op.m);
+    c.n = real(s.op.n);
+    c.k = real(s.op.k);
+    c.batch = real(s.op.batch);
+    c.element = real(size_of(s.op.type));
+    c.result = real(size_of(s.op.output));
+    c.a_bytes = c.batch * c.m * c.k * c.element;
+    c.b_bytes = c.batch * c.k * c.n * c.element;
+    c.c_bytes = c.batch * c.m * c.n * c.result;
+    c.sms = real(s.machine.sm_count);
+    c.step_elements = 128.0 / c.element;
+    c.steps = round_up(c.k / c.step_elements);
+    c.quantisation = s.tile ? 1.0 : p.quantisation;
+    c.second_kernel = std::max(s.machine.kernel_floor, p.second_kernel).base();
+    const bool b_by_columns = s.op.b_layout == Layout::column_major;
+    c.a_lines = lines_of(s.op.k * size_of(s.op.type), p.straddle);
+    c.b_lines = lines_of((b_by_columns ? s.op.k : s.op.n) * size_of(s.op.type), p.straddle);
+    set_traffic(s, c);
+    c.k_step = (p.k_step + c.cold_share * p.k_step_miss).base();
+    set_rates(s, c);
+    return c;
+}
+
+Candidate evaluate(const MatmulParameters& p, const Context& c, Tile tile, double split) {
+    const double tile_m = tile.m;
+    const double tile_n = tile.n;
+    const double rows = std::min(tile_m, c.m);
+    const double columns = std::min(tile_n, c.n);
+    const double tiles = c.batch * round_up(c.m / tile_m) * round_up(c.n / tile_n);
+    const double waves = tiles * split / c.sms;
+    const double blocks = waves <= 1.0 ? 1.0 : waves + c.quantisation * (round_up(waves) - waves);
+    const double steps = round_up(c.steps / split);
+    const double area = tile_m * tile_n;
+    const double block_flop = 2.0 * area * c.step_elements * steps;
+
+    Candidate t{};
+    t.tile = tile;
+    t.split = split;
+    t.edges = tiles * (tile_m + tile_n);
+    t.fill = p.fill.base() * blocks;
+    t.cold_fill = p.cold_fill.base() * c.cold_share;
+    const double fed = 1.0 + p.feed_elements * (tile_m + tile_n) / area;
+    t.pipe = blocks * block_flop * std::max(fed / c.issue_rate, 1.0 / c.peak_rate);
+    t.latency = blocks * steps * c.k_step;
+    const double multicast = area >= smallest_cluster_tile && tiles > 1.0 ? p.multicast : 1.0;
+    t.l2_bytes =
+        std::max(c.a_bytes * c.a_lines + c.b_bytes * c.b_lines,
+                 tiles * (rows * c.a_lines + columns * c.b_lines) * c.k * c.element / multicast);
+    t.l2 = t.l2_bytes / c.l2_rate;
+    t.dram_read = c.read_bytes / c.dram_rate;
+    t.dram = (c.read_bytes + c.write_bytes) / c.dram_rate;
+    t.store = blocks * rows * columns * (split > 1.0 ? 4.0 : c.result) / c.store_rate;
+    t.power = tiles * 2.0 * area * c.k / c.power_rate;
+    if (split > 1.0) t.reduction = c.second_kernel + split * c.batch * c.m * c.n * 8.0 / c.l2_rate;
+
+    const double throughput =
+        std::sqrt(square(square(t.pipe)) + square(square(t.l2)) + square(square(t.dram_read)));
+    t.loop = std::sqrt(square(t.latency) + throughput) + t.cold_fill;
+    t.total = t.fill + std::max({t.loop + t.store, t.dram, t.power}) + t.reduction;
+    return t;
+}
+
+Candidate evaluate_vector(const MatmulParameters& p, const Context& c) {
+    constexpr double columns = 4.0;
+    const double blocks = c.n / columns;
+    Candidate t{};
+    t.tile = {.m = 1, .n = static_cast<std::int32_t>(columns), .k = 0};
+    t.split = 1.0;
+    t.dram_read = c.read_bytes / c.dram_rate;
+    t.dram = (c.read_bytes + c.write_bytes) / c.dram_rate;
+    t.l2_bytes = c.a_bytes + c.b_bytes;
+    t.l2 = c.b_bytes / (std::min(c.sms, blocks) * p.gemv_per_sm.base());
+    t.loop = t.total = std::max(t.dram, t.l2);
+    return t;
+}
+
+double repeated_bytes(const MatmulSituation& s, const Context& c, Tile tile) {
+    const double tile_m = tile.m;
+    const double tile_n = tile.n;
+    const double down = round_up(c.m / tile_m);
+    const double across = round_up(c.n / tile_n);
+    if (down * across <= c.sms) return 0.0;
+    const double square_rows = std::sqrt(c.sms * tile_n / tile_m);
+    const double columns = std::clamp(c.sms / std::min(square_rows, down), 1.0, across);
+    const double rows = std::clamp(c.sms / columns, 1.0, down);
+    const double groups = round_up(down / rows);
+    const double windows = round_up(across / columns);
+    const double a = c.a_bytes / c.batch;
+    const double b = c.b_bytes / c.batch;
+    const double a_block = rows * tile_m * c.k * c.element;
+    const double b_block = columns * tile_n * c.k * c.element;
+    const double c_block = rows * tile_m * columns * tile_n * c.result;
+    const double a_repeats = a * (across / columns - 1.0);
+    const double b_repeats = b * (down / rows - 1.0);
+    const double in_window = lost_share(s, a_block + b_block + c_block);
+    const double in_row = lost_share(s, a_block + b + c_block * across / columns);
+    const double in_column = lost_share(s, b_block + a + c_block * down / rows);
+    const double along_n = a_repeats * in_window + b_repeats * in_row;
+    const double along_m = b_repeats * in_window + a_repeats * in_column;
+    // Operands of one block at a time have nobody to drift apart from.
+    const double shared = a * (1.0 - 1.0 / columns) + b * (1.0 - 1.0 / rows);
+    const double drift = library_drift * (1.0 - 1.0 / (groups * windows));
+    const double n_first = along_n + drift * in_row * (shared + along_n);
+    const double m_first = along_m + drift * in_column * (shared + along_m);
+    return c.batch * std::min(n_first, m_first);
+}
+
+}  // namespace ridge::model::search

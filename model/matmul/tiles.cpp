@@ -1,0 +1,64 @@
+#include "model/matmul/tiles.h"
+
+#include <array>
+
+namespace ridge::model {
+namespace {
+
+// Depth along k is 128 bytes of a 16-bit type on tensor cores, 8 elements in FMA kernels.
+constexpr std::array wgmma_tiles{Tile{8, 64, 64},    Tile{8, 128, 64},   Tile{16, 64, 64},
+                                 Tile{32, 64, 64},   Tile{48, 128, 64},  Tile{64, 64, 64},
+                                 Tile{64, 128, 64},  Tile{96, 128, 64},  Tile{128, 64, 64},
+                                 Tile{64, 256, 64},  Tile{128, 128, 64}, Tile{192, 128, 64},
+                                 Tile{128, 256, 64}, Tile{192, 192, 64}, Tile{128, 320, 64}};
+constexpr std::array mma_tiles{Tile{64, 64, 32},   Tile{64, 128, 32},  Tile{128, 64, 32},
+                               Tile{128, 128, 32}, Tile{128, 256, 32}, Tile{256, 128, 32}};
+// Accumulators of 8 bytes leave registers for small tiles alone.
+constexpr std::array double_tiles{Tile{64, 64, 16}, Tile{64, 128, 16}, Tile{128, 64, 16}};
+// Rows that are no multiples of 16 bytes have kernels of small tiles as well.
+constexpr std::array fallback_tiles{Tile{32, 32, 32},   Tile{32, 64, 32},   Tile{64, 32, 32},
+                                    Tile{64, 64, 32},   Tile{64, 128, 32},  Tile{128, 64, 32},
+                                    Tile{128, 128, 32}, Tile{128, 256, 32}, Tile{256, 128, 32}};
+constexpr std::array fma_tiles{Tile{32, 32, 8},  Tile{64, 32, 8}, Tile{32, 128, 8},
+                               Tile{128, 32, 8}, Tile{64, 64, 8}, Tile{128, 64, 8},
+                               Tile{128, 128, 8}};
+
+constexpr std::int64_t double_bytes = 8;
+constexpr std::int32_t first_wgmma = 90;
+constexpr std::int32_t last_wgmma = 110;  // 12.x has mma.sync alone
+
+}  // namespace
+
+std::span<const Tile> library_tiles(MatmulPipe pipe, std::int64_t element,
+                                    std::int32_t compute_capability) {
+    if (pipe == MatmulPipe::vector) return fma_tiles;
+    if (element == double_bytes) return double_tiles;
+    if (falls_back(pipe)) return fallback_tiles;
+    if (pipe == MatmulPipe::tf32) return mma_tiles;
+    const bool fine = compute_capability >= first_wgmma && compute_capability <= last_wgmma;
+    return fine ? std::span<const Tile>(wgmma_tiles) : std::span<const Tile>(mma_tiles);
+}
+
+std::optional<BundledKernel> bundled_kernel(Implementation implementation) {
+    using B = BundledMatmuls;
+    constexpr MatmulPipe vector = MatmulPipe::vector;
+    constexpr MatmulPipe tensor = MatmulPipe::tensor;
+    switch (implementation) {
+        case Implementation::naive:
+            return BundledKernel{{16, 16, 1}, 8, 0, vector, &B::naive};
+        case Implementation::coalesced:
+            return BundledKernel{{8, 32, 1}, 8, 0, vector, &B::coalesced};
+        case Implementation::tiled:
+            return BundledKernel{{32, 32, 32}, 2, 0, vector, &B::tiled};
+        case Implementation::register_tiled:
+            return BundledKernel{{128, 128, 8}, 2, 8, vector, &B::register_tiled};
+        case Implementation::mma:
+            return BundledKernel{{128, 128, 32}, 2, 8, tensor, &B::mma};
+        case Implementation::wgmma:
+            return BundledKernel{{128, 256, 64}, 1, 8, tensor, &B::wgmma, 2, Tile{128, 128, 64}};
+        default:
+            return std::nullopt;
+    }
+}
+
+}  // namespace ridge::model

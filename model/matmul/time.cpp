@@ -1,0 +1,156 @@
+#include "model/matmul/time.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "model/matmul/search.h"
+
+namespace ridge::model {
+namespace {
+
+using search::Candidate;
+using search::Context;
+using search::round_down;
+using search::round_up;
+
+Time seconds(double value) {
+    return Time::from_base(value);
+}
+
+constexpr double longest_split = 48.0;
+/// Splits along k are tried that fill one, two and three waves.
+constexpr int split_waves = 3;
+/// Times closer than this count as equal.
+constexpr double tie = 1.001;
+
+/// The fixed time of one kernel of the library (M20). The fit is to replayed graphs; a profiler's
+/// duration lacks the gap, a plain call in a stream adds its submission (B8), and one from an eager
+/// framework has a fixed time of its own.
+Time launch_time(const MatmulSituation& s) {
+    const Time alone =
+        std::max(s.machine.kernel_floor, s.parameters.launch - s.machine.library_gap);
+    switch (s.launch) {
+        case LaunchMode::kernel:
+            return alone;
+        case LaunchMode::graph:
+            return std::max(s.parameters.launch, alone + s.machine.library_gap);
+        case LaunchMode::stream:
+            break;
+    }
+    const Time plain = alone + launch_overhead(s.machine.launch, LaunchMode::stream, 1.0, alone);
+    if (s.caller == MatmulCaller::code) return plain;
+    return s.machine.matmul.stream_launch.value_or(plain);
+}
+
+/// Of candidates within `limit` of time, the one that reads less.
+bool is_better(const Candidate& candidate, const Candidate& best, double limit) {
+    if (best.total > limit) return candidate.total <= limit;
+    return candidate.total <= limit && candidate.edges < best.edges;
+}
+
+Candidate fastest(const MatmulSituation& s, const Context& c) {
+    Candidate best{};
+    best.total = std::numeric_limits<double>::infinity();
+    double shortest = best.total;
+    const bool splits = s.parameters.second_kernel > Time{};
+    const double longest = splits ? std::min(longest_split, c.steps) : 1.0;
+    for (const Tile tile :
+         library_tiles(s.pipe, size_of(s.op.type), s.machine.compute_capability)) {
+        const double tiles = c.batch * round_up(c.m / tile.m) * round_up(c.n / tile.n);
+        double previous = 0.0;
+        for (int waves = 0; waves <= split_waves; ++waves) {
+            const double filling = round_down(waves * c.sms / tiles);
+            const double split = std::max(1.0, std::min(filling, longest));
+            if (split == previous) continue;
+            previous = split;
+            const Candidate candidate = search::evaluate(s.parameters, c, tile, split);
+            shortest = std::min(shortest, candidate.total);
+            if (is_better(candidate, best, tie * shortest)) best = candidate;
+        }
+    }
+    best.total = shortest;  // a faster GPU must not be slower for the sake of a tie
+    if (s.op.m == 1 && s.op.batch == 1 && s.parameters.gemv_per_sm > Bandwidth{}) {
+        const Candidate vector = search::evaluate_vector(s.parameters, c);
+        if (vector.total < best.total) best = vector;
+    }
+    return best;
+}
+
+/// Adds what L2 loses between waves: time only where DRAM becomes the longest of the bounds.
+double repeat_time(const Candidate& best, const Context& c, double repeats) {
+    const double bound = best.total - best.fill - best.reduction;
+    return std::max(0.0, best.dram + repeats / c.dram_rate - bound);
+}
+
+MatmulTime assemble(const MatmulSituation& s, const Context& c, const Candidate& best) {
+    const double repeats = best.tile.m > 1 ? search::repeated_bytes(s, c, best.tile) : 0.0;
+    MatmulTime t;
+    t.tile = best.tile;
+    t.split = static_cast<std::int32_t>(best.split);
+    t.launch = launch_time(s);
+    t.fill = seconds(best.fill);
+    t.cold_fill = seconds(best.cold_fill);
+    t.loop = seconds(best.loop);
+    t.pipe = seconds(best.pipe);
+    t.power = seconds(best.power);
+    t.latency = seconds(best.latency);
+    t.l2 = seconds(best.l2);
+    t.store = seconds(best.store);
+    t.dram_read = seconds(best.dram_read);
+    t.dram = seconds(best.dram + repeats / c.dram_rate);
+    t.reduction = seconds(best.reduction);
+    t.repeats = Bytes::from_base(repeats);
+    t.dram_reads = Bytes::from_base(c.read_bytes + repeats);
+    t.dram_writes = Bytes::from_base(c.write_bytes);
+    t.l2_reads = Bytes::from_base(best.l2_bytes);
+    t.alignment = c.alignment;
+    t.total = t.launch + seconds(best.total + repeat_time(best, c, repeats));
+    if (t.split > 1) {
+        t.launches = seconds(c.second_kernel);
+        t.kernels = 2;
+    }
+    return t;
+}
+
+/// Libraries take 16-bit activations and quantise them first (M20); a profiler's view of the
+/// product alone leaves that out.
+void add_quantisation(const MatmulSituation& s, const Context& c, MatmulTime& t) {
+    const MatmulParameters& p = s.parameters;
+    const bool asked = s.op.type == DataType::fp8 && s.launch != LaunchMode::kernel;
+    if (!asked || p.quantise_warm <= Bandwidth{} || p.quantise_cold <= Bandwidth{}) return;
+    const double elements = c.batch * c.m * c.k;
+    const double read = 2.0 * elements;
+    const double miss = search::miss_share(s, 3.0 * elements);
+    t.quantise =
+        p.quantise +
+        seconds(read * ((1.0 - miss) / p.quantise_warm.base() + miss / p.quantise_cold.base()));
+    t.launches += p.quantise;
+    t.total += t.quantise;
+    t.dram_reads += Bytes::from_base(miss * read);
+    t.dram_writes += Bytes::from_base(miss * elements);
+    t.kernels += 1;
+}
+
+}  // namespace
+
+MatmulTime library_matmul_time(const MatmulSituation& s) {
+    const Context c = search::make_context(s);
+    const Candidate best = s.tile ? search::evaluate(s.parameters, c, *s.tile, 1.0) : fastest(s, c);
+    MatmulTime time = assemble(s, c, best);
+    add_quantisation(s, c, time);
+    return time;
+}
+
+MatmulRegime regime_of(const MatmulTime& t) {
+    if (t.quantise > 0.5 * t.total) return MatmulRegime::quantise;
+    if (t.launch + t.fill > 0.6 * (t.total - t.quantise)) return MatmulRegime::launch;
+    if (t.split > 1) return MatmulRegime::split;
+    if (t.power >= std::max(t.loop + t.store, t.dram)) return MatmulRegime::power;
+    const Time memory = std::max({t.dram_read, t.dram, t.l2});
+    const Time largest = std::max({memory, t.store, t.latency, t.pipe});
+    if (largest == memory) return MatmulRegime::memory;
+    if (largest == t.pipe) return MatmulRegime::pipe;
+    return largest == t.store ? MatmulRegime::store : MatmulRegime::latency;
+}
+
+}  // namespace ridge::model

@@ -1,0 +1,235 @@
+#include "model/matmul/traffic.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "hardware/checked.h"
+#include "model/roof/sector_runs.h"
+
+namespace ridge::model {
+namespace {
+
+double real(std::int64_t count) {
+    return static_cast<double>(count);
+}
+
+/// A matrix in memory, or the part of it that a kernel asks for.
+struct Rows {
+    double rows;
+    std::int64_t extent;   ///< elements of a row
+    std::int64_t element;  ///< bytes
+};
+
+/// Bytes of all rows, moved in runs of `width` elements.
+double in_runs(const Rows& matrix, std::int64_t width) {
+    return matrix.rows * bytes_in_runs(matrix.extent * matrix.element, width * matrix.element);
+}
+
+/// Bytes of all rows where L1 keeps the sectors that two steps of a block share.
+double through_l1(const Rows& matrix) {
+    return matrix.rows * real(matrix.extent * matrix.element);
+}
+
+constexpr std::int64_t box = 128;  ///< bytes of a row in one request of the copy engine (TMA)
+
+enum class Delivery : std::uint8_t { own, multicast };
+
+/// What a box within a row costs beyond its bytes: sectors for the multiprocessor that asked, pairs
+/// of them for one that listens; of a multicast each is half.
+double beside_box(std::int64_t granularity, Delivery delivery) {
+    const auto straddling = [&](std::int64_t unit) {
+        return real(std::max<std::int64_t>(0, unit - granularity));
+    };
+    if (delivery == Delivery::own) return straddling(sector_size);
+    return (straddling(sector_size) + straddling(2 * sector_size)) / 2.0;
+}
+
+/// The same of the box in which the row ends after `valid` bytes; the rest is filled with zeros.
+double beside_last_box(std::int64_t valid, std::int64_t granularity, Delivery delivery) {
+    if (delivery == Delivery::multicast) {
+        return beside_box(granularity, delivery) + real(std::max(valid - sector_size, 48 - valid));
+    }
+    const std::int64_t zeros = ceil_divide(box - valid, sector_size) * sector_size;
+    return real(valid) + beside_run(granularity) + real(zeros - box);
+}
+
+/// Bytes of a grid of boxes: `columns` of them in each of `rows` rows. What lies beyond the matrix
+/// arrives as zeros and counts, in whole boxes.
+double in_boxes(const Rows& matrix, double rows, double columns, Delivery delivery) {
+    const std::int64_t row = matrix.extent * matrix.element;
+    const std::int64_t granularity = std::gcd(row, box);
+    const std::int64_t valid = row % box;
+    const double beside = real(row / box) * beside_box(granularity, delivery) +
+                          (valid > 0 ? beside_last_box(valid, granularity, delivery) : 0.0);
+    return rows * columns * real(box) + std::min(rows, matrix.rows) * beside;
+}
+
+/// The same in clusters of two blocks, side by side or one below the other: half of the operands
+/// come as a multicast.
+double in_pairs(const Rows& matrix, double rows, double columns) {
+    return (in_boxes(matrix, rows, columns, Delivery::own) +
+            in_boxes(matrix, rows, columns, Delivery::multicast)) /
+           2.0;
+}
+
+/// Share of `kinds` equally likely values among `drawn` blocks: what L1 does not save.
+double distinct_share(double kinds, double drawn) {
+    if (drawn <= 1.0) return 1.0;
+    return std::min(1.0, kinds * (1.0 - std::pow(1.0 - 1.0 / kinds, drawn)) / drawn);
+}
+
+struct Operands {
+    Rows a;
+    Rows b;  ///< as it lies in memory
+    Rows c;
+};
+
+Operands operands_of(const Matmul& op) {
+    const std::int64_t element = size_of(op.type);
+    const bool column = op.b_layout == Layout::column_major;
+    return {.a = {real(op.m), op.k, element},
+            .b = {real(column ? op.n : op.k), column ? op.k : op.n, element},
+            .c = {real(op.m), op.n, size_of(op.output)}};
+}
+
+/// naive and coalesced run eight blocks on a multiprocessor, one below the other.
+constexpr double element_blocks = 8.0;
+
+/// naive: blocks of one multiprocessor share rows of A and columns of B through L1.
+double naive_bytes(const Matmul& op, const BundledGrid& grid, std::int64_t sm_count) {
+    const Operands o = operands_of(op);
+    const double together = std::min(element_blocks, grid.units / real(sm_count));
+    const double columns = std::min(grid.across, element_blocks * real(sm_count) / grid.down);
+    const double a = through_l1(o.a) * grid.across * distinct_share(grid.down, together);
+    const double b =
+        in_runs(o.b, grid.tile.n) * grid.down * distinct_share(std::max(1.0, columns), together);
+    const double stored = op.n % 8 == 0 ? 1.5 : 2.2;
+    return a + b + in_runs(o.c, grid.tile.n) * stored;
+}
+
+/// coalesced: blocks of one multiprocessor share columns of B through L1; in the first round they
+/// lie too far apart for that unless columns are long.
+double coalesced_bytes(const Matmul& op, const BundledGrid& grid, std::int64_t sm_count) {
+    const Operands o = operands_of(op);
+    const double together = std::min(element_blocks, grid.units / real(sm_count));
+    const double columns =
+        std::max(1.0, std::min(grid.across, element_blocks * real(sm_count) / grid.down));
+    const double rounds = std::max(1.0, grid.units / (element_blocks * real(sm_count)));
+    const double first = std::min(1.0, columns / together);
+    const double later = distinct_share(columns, together);
+    const double b = (first + (rounds - 1.0) * later) / rounds;
+    return through_l1(o.a) * grid.across + in_runs(o.b, grid.tile.n) * grid.down * b +
+           in_runs(o.c, grid.tile.n);
+}
+
+/// Operands that pass L1, in tiles `width` columns wide.
+double operands_through_l1(const Operands& o, std::int64_t width, double down, double across) {
+    return through_l1(o.a) * across + in_runs(o.b, width) * down;
+}
+
+double tiled_bytes(const Matmul& op, const BundledGrid& grid) {
+    const Operands o = operands_of(op);
+    return operands_through_l1(o, grid.tile.n, grid.down, grid.across) + in_runs(o.c, grid.tile.n);
+}
+
+/// With rows at multiples of 16 bytes two blocks share a multiprocessor, for which each thread puts
+/// away six registers; else C is stored by elements.
+double register_tiled_bytes(const Matmul& op, const BundledGrid& grid) {
+    constexpr double spilled = 256.0 * 6.0 * 4.0;
+    const Operands o = operands_of(op);
+    const bool vector_b = op.n % 4 == 0;
+    const double c = in_runs(o.c, grid.tile.n) * (vector_b ? 1.0 : 2.2);
+    const bool spills = vector_b && op.k % 4 == 0;
+    return operands_through_l1(o, grid.tile.n, grid.down, grid.across) + c +
+           (spills ? spilled * grid.down * grid.across : 0.0);
+}
+
+/// mma: copies of 16 bytes bypass L1, and two neighbouring ones share a sector; C is stored in
+/// pieces of 4 bytes, of which L1 joins some.
+double mma_bytes(const Matmul& op, const BundledGrid& grid) {
+    const Operands o = operands_of(op);
+    const std::int64_t pair = sector_size / o.a.element;
+    return in_runs(o.a, pair) * grid.across + in_runs(o.b, pair) * grid.down +
+           in_runs(o.c, grid.tile.n) * 1.65;
+}
+
+/// Boxes that cover both operands of `rows` rows and `columns` columns of C.
+struct BoxedOperands {
+    double a_rows, a_boxes, b_rows, b_boxes;  ///< boxes of one row
+};
+
+BoxedOperands boxed(const Matmul& op, double rows, double columns) {
+    const std::int64_t elements = box / size_of(op.type);
+    const double steps = real(ceil_divide(op.k, elements));
+    const bool column_major = op.b_layout == Layout::column_major;
+    return {.a_rows = rows,
+            .a_boxes = steps,
+            .b_rows = column_major ? columns : steps * real(elements),
+            .b_boxes = column_major ? steps : columns / real(elements)};
+}
+
+/// wgmma: both blocks of a cluster receive all of B; boxes are whole in all directions.
+double wgmma_bytes(const Matmul& op, const BundledGrid& grid) {
+    constexpr double blocks = 2.0;  // of a cluster, one below the other
+    const Operands o = operands_of(op);
+    const BoxedOperands whole =
+        boxed(op, grid.down * blocks * real(grid.tile.m), grid.across * real(grid.tile.n));
+    const double a = in_boxes(o.a, whole.a_rows, whole.a_boxes, Delivery::own);
+    const double b = in_boxes(o.b, whole.b_rows, whole.b_boxes, Delivery::multicast);
+    return a * grid.across + b * grid.down * blocks + in_runs(o.c, box / o.a.element);
+}
+
+double bytes_of_one(const Matmul& op, Implementation implementation, const BundledGrid& grid,
+                    std::int64_t sm_count) {
+    switch (implementation) {
+        case Implementation::naive:
+            return naive_bytes(op, grid, sm_count);
+        case Implementation::coalesced:
+            return coalesced_bytes(op, grid, sm_count);
+        case Implementation::register_tiled:
+            return register_tiled_bytes(op, grid);
+        case Implementation::mma:
+            return mma_bytes(op, grid);
+        case Implementation::wgmma:
+            return wgmma_bytes(op, grid);
+        default:
+            return tiled_bytes(op, grid);
+    }
+}
+
+}  // namespace
+
+Bytes library_l2_bytes(const Matmul& op, const Tile& tile, std::int32_t split, bool boxes) {
+    const Operands o = operands_of(op);
+    const double down = real(ceil_divide(op.m, tile.m));
+    const double across = real(ceil_divide(op.n, tile.n));
+    // Partial sums in fp32 are written once and read once more by the kernel that adds them.
+    const double sums = split > 1 ? 8.0 * split * real(op.m) * real(op.n) : 0.0;
+    const double stored = in_runs(o.c, tile.n) + sums;
+    if (!boxes) {
+        const double loaded = operands_through_l1(o, tile.n, down, across);
+        return real(op.batch) * (loaded + stored) * units::B;
+    }
+    const BoxedOperands whole = boxed(op, down * tile.m, across * tile.n);
+    const double a = in_pairs(o.a, whole.a_rows, whole.a_boxes);
+    const double b = in_pairs(o.b, whole.b_rows, whole.b_boxes);
+    return real(op.batch) * (a * across + b * down + stored) * units::B;
+}
+
+Bytes cluster_line_bytes(const Matmul& op, const BundledGrid& grid) {
+    const Operands o = operands_of(op);
+    const auto lines = [](const Rows& matrix) {
+        const std::int64_t row = matrix.extent * matrix.element;
+        const double straddling = 2.0 - real(std::gcd(row, box)) / real(box);
+        return matrix.rows * real(row) * straddling;
+    };
+    return real(op.batch) * (lines(o.a) * grid.across + lines(o.b) * grid.down) * units::B;
+}
+
+Bytes bundled_l2_bytes(const Matmul& op, Implementation implementation, const BundledGrid& grid,
+                       std::int64_t sm_count) {
+    return real(op.batch) * bytes_of_one(op, implementation, grid, sm_count) * units::B;
+}
+
+}  // namespace ridge::model

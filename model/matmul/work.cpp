@@ -1,0 +1,106 @@
+#include "model/matmul/work.h"
+
+#include <algorithm>
+
+#include "hardware/checked.h"
+
+namespace ridge::model {
+namespace {
+
+double real(std::int64_t count) {
+    return static_cast<double>(count);
+}
+
+/// Vector-pipe FLOP per element of C: bias 1 add; relu 1 max; tanh-GeLU 8 beside its tanh.
+double epilogue_flop(Epilogue epilogue) {
+    switch (epilogue) {
+        case Epilogue::none:
+            return 0.0;
+        case Epilogue::bias:
+        case Epilogue::accumulate:
+            return 1.0;
+        case Epilogue::bias_relu:
+            return 2.0;
+        case Epilogue::bias_gelu:
+            return 9.0;
+    }
+    return 0.0;
+}
+
+std::int64_t leading(std::int64_t rows, std::int64_t cols, Layout layout) {
+    return layout == Layout::row_major ? cols : rows;
+}
+
+std::int64_t power_of_two_divisor(std::int64_t bytes) {
+    return std::min<std::int64_t>(bytes & -bytes, 16);
+}
+
+}  // namespace
+
+Work matmul_work(const Matmul& op, bool on_tensor_cores) {
+    const double outputs = real(op.batch) * real(op.m) * real(op.n);
+    const double element = real(size_of(op.type));
+    const double result = real(size_of(op.output));
+    const Flop product = 2.0 * outputs * real(op.k) * units::FLOP;
+    const Flop epilogue = epilogue_flop(op.epilogue) * outputs * units::FLOP;
+
+    Work work;
+    work.tensor = on_tensor_cores ? product : Flop{};
+    work.fma = epilogue + (on_tensor_cores ? Flop{} : product);
+    work.special = op.epilogue == Epilogue::bias_gelu ? outputs : 0.0;
+    work.compulsory_read =
+        element * real(op.batch) * real(op.k) * (real(op.m) + real(op.n)) * units::B;
+    if (op.epilogue == Epilogue::accumulate) work.compulsory_read += result * outputs * units::B;
+    if (op.epilogue == Epilogue::bias || op.epilogue == Epilogue::bias_relu ||
+        op.epilogue == Epilogue::bias_gelu) {
+        work.compulsory_read += result * real(op.n) * units::B;
+    }
+    work.compulsory_write = result * outputs * units::B;
+    work.dram_read = work.compulsory_read;
+    work.dram_write = work.compulsory_write;
+    return work;
+}
+
+Bytes matmul_tile_traffic(const Matmul& op, const Tile& tile) {
+    const double column_tiles = real(ceil_divide(op.n, tile.n));
+    const double row_tiles = real(ceil_divide(op.m, tile.m));
+    const double operands = real(op.k) * (real(op.m) * column_tiles + real(op.n) * row_tiles);
+    const double outputs = real(op.m) * real(op.n);
+    return real(op.batch) *
+           (real(size_of(op.type)) * operands + real(size_of(op.output)) * outputs) * units::B;
+}
+
+Flop library_executed_flop(const Matmul& op, const Tile& tile) {
+    const std::int64_t depth = tile.m > 1 ? 128 / size_of(op.type) : 1;
+    const auto padded = [](std::int64_t extent, std::int64_t size) {
+        return real(ceil_divide(extent, size) * size);
+    };
+    return 2.0 * real(op.batch) * padded(op.m, tile.m) * padded(op.n, tile.n) *
+           padded(op.k, depth) * units::FLOP;
+}
+
+Tiling matmul_tiling(const Matmul& op, const Tile& tile, std::int64_t sm_count,
+                     std::int32_t blocks_per_sm, std::int32_t split) {
+    const std::int64_t row_tiles = ceil_divide(op.m, tile.m);
+    const std::int64_t column_tiles = ceil_divide(op.n, tile.n);
+    const std::int64_t tiles = op.batch * row_tiles * column_tiles;
+    const std::int64_t slots = std::max<std::int64_t>(1, sm_count * blocks_per_sm);
+    const std::int64_t waves = ceil_divide(tiles * split, slots);
+    const double launched = real(row_tiles) * tile.m * (real(column_tiles) * tile.n);
+    return {.tile = tile,
+            .tiles = tiles,
+            .split = split,
+            .blocks_per_sm = blocks_per_sm,
+            .waves = waves,
+            .tile_efficiency = real(op.m) * real(op.n) / launched,
+            .wave_efficiency = real(tiles) * split / (real(waves) * real(slots))};
+}
+
+std::int64_t matmul_alignment(const Matmul& op) {
+    const std::int64_t a = leading(op.m, op.k, op.a_layout) * size_of(op.type);
+    const std::int64_t b = leading(op.k, op.n, op.b_layout) * size_of(op.type);
+    const std::int64_t c = op.n * size_of(op.output);
+    return std::min({power_of_two_divisor(a), power_of_two_divisor(b), power_of_two_divisor(c)});
+}
+
+}  // namespace ridge::model

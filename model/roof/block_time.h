@@ -1,0 +1,78 @@
+// Time of one bundled kernel that streams its data: a grid of blocks that load, compute and store.
+//
+// Method (equations B10 and B15 to B18 of docs/model.md). The first block of a multiprocessor shows
+// its whole `life`: start, first load, dependent work. Beyond that the kernel is held up by the
+// largest of its pipes, or, where the blocks come in several rounds, by the rounds:
+//   time = empty kernel + life + p-norm(pipes, (rounds - 1) life)
+// The pipes see the imbalance of few blocks: 136 blocks on 132 multiprocessors take twice as long
+// as 132. How much of the traffic reaches DRAM follows from what the L2 still holds of the data
+// that was touched since: `chain_traffic`.
+//
+//   const BlockTraffic moved = stream_traffic(memory, read, write, L2State::warm);
+//   block_time(memory, {.traffic = moved, .blocks = 2048,
+//                        .life = first_load(memory, moved.missing)}).total
+//
+// Limits: one kernel at a time; launches are `launch.h`. Instruction counts of the kernels are
+// constants of the code that describes them (`native_streams.cpp`, `native_rows.cpp`).
+#pragma once
+
+#include "model/core/implementation.h"
+#include "model/roof/memory_time.h"
+
+namespace ridge::model {
+
+/// Between DRAM and L2, and between L2 and the multiprocessors.
+struct BlockTraffic {
+    Bytes dram_read{};
+    Bytes dram_write{};
+    Bytes l2_read{};
+    Bytes l2_write{};
+    double missing = 0.0;  ///< share of the reads that DRAM serves
+};
+
+struct BlockKernel {
+    BlockTraffic traffic{};
+    double slots = 0.0;    ///< issue slots of the vector pipe, all lanes
+    double special = 0.0;  ///< special-function results
+    double lanes = 0.0;    ///< vector pipe, per cycle and multiprocessor
+    double blocks = 1.0;
+    /// In which the blocks come where each round waits for the one before; 1 where blocks follow
+    /// each other one by one and their loads keep the memory busy.
+    double rounds = 1.0;
+    Time life{};  ///< of one block, first load included
+};
+
+/// Share of `footprint` bytes, touched between two uses of some data, with which the L2 still holds
+/// that data. (eq. B15)
+[[nodiscard]] double l2_share(const MemoryParameters& memory, Bytes footprint);
+
+/// Bytes of a write that reach DRAM: warm, what the next run finds evicted; cold, all but what a
+/// clean L2 takes up. (eq. B16)
+[[nodiscard]] Bytes written_back(const MemoryParameters& memory, Bytes write, Bytes footprint,
+                                 L2State l2);
+
+/// One kernel that reads and writes each byte once and starts on its own data or on a flushed L2.
+[[nodiscard]] BlockTraffic stream_traffic(const MemoryParameters& memory, Bytes read, Bytes write,
+                                          L2State l2);
+
+/// Start of a block with its first load: from L2, DRAM or between.
+[[nodiscard]] Time first_load(const MemoryParameters& memory, double missing);
+
+/// Multiprocessors that `blocks` keep busy to the end: all of them where the blocks divide evenly.
+[[nodiscard]] double even_share(const MemoryParameters& memory, double blocks);
+
+/// Whole rounds of `blocks` of which a multiprocessor holds `blocks_per_sm`. (eq. B17)
+[[nodiscard]] double whole_rounds(const MemoryParameters& memory, double blocks,
+                                  double blocks_per_sm);
+
+/// One kernel, with the empty kernel that any duration holds. (eq. B18)
+[[nodiscard]] KernelTime block_time(const MemoryParameters& memory, const BlockKernel& kernel);
+
+/// The sum of kernels that follow each other.
+KernelTime& operator+=(KernelTime& sum, const KernelTime& further);
+
+/// Blocks of `threads` threads that a multiprocessor holds.
+[[nodiscard]] double resident_blocks(const MemoryParameters& memory, double threads,
+                                     double registers);
+
+}  // namespace ridge::model

@@ -1,0 +1,115 @@
+#include "model/roof/roofline.h"
+
+#include <algorithm>
+
+namespace ridge::model {
+namespace {
+
+DataType vector_type(DataType type) {
+    return type == DataType::fp64 ? DataType::fp64 : DataType::fp32;
+}
+
+void add_term(Prediction& prediction, Resource resource, double amount, double rate) {
+    if (amount <= 0.0 || rate <= 0.0) return;
+    prediction.terms.push_back({.resource = resource,
+                                .time = Time::from_base(amount / rate),
+                                .amount = amount,
+                                .rate = rate});
+}
+
+/// The pipe that does most of the work, for the ridge point and the attainable rate.
+FlopRate main_pipe(const Work& work, const Roofs& roofs) {
+    if (work.tensor > Flop{} && roofs.tensor) return *roofs.tensor;
+    return roofs.vector.value_or(FlopRate{});
+}
+
+}  // namespace
+
+Roofs roofs_of(const Machine& machine, DataType type) {
+    return {.tensor = machine.tensor_peak(type),
+            .vector = machine.vector_peak(vector_type(type)),
+            .special = machine.special_rate,
+            .dram = machine.dram_bandwidth,
+            .l2 = machine.l2_bandwidth,
+            .shared = machine.shared_bandwidth};
+}
+
+Bound bound_of(Resource limiter) {
+    switch (limiter) {
+        case Resource::tensor:
+        case Resource::fma:
+        case Resource::special:
+            return Bound::compute;
+        case Resource::latency:
+        case Resource::launch:
+            return Bound::latency;
+        default:
+            return Bound::memory;
+    }
+}
+
+void settle_limiter(Prediction& prediction) {
+    const Term* largest = nullptr;
+    for (const Term& term : prediction.terms) {
+        if (largest == nullptr || term.time > largest->time) largest = &term;
+    }
+    if (largest == nullptr) return;
+    prediction.limiter = largest->resource;
+    prediction.bound = bound_of(largest->resource);
+}
+
+Time launch_gaps(const Machine& machine, LaunchMode mode, std::int32_t kernels) {
+    return launch_overhead(machine.launch, mode, kernels, Time{});
+}
+
+Time library_gaps(const Machine& machine, LaunchMode mode, std::int32_t kernels) {
+    if (mode == LaunchMode::graph) return machine.library_gap * kernels;
+    return launch_gaps(machine, mode, kernels);
+}
+
+Time memory_bound_time(const Work& work, const Machine& machine, L2State l2) {
+    const Bytes spared_most = machine.l2_size.value_or(Bytes{});
+    const Bytes could_hit = l2 == L2State::warm ? work.compulsory() : work.compulsory_write;
+    return (work.compulsory() - std::min(could_hit, spared_most)) / machine.dram_bandwidth;
+}
+
+Prediction roofline(const Work& work, const Roofs& roofs, const Machine& machine) {
+    Prediction prediction;
+    prediction.work = work;
+    prediction.executed_tensor = work.tensor;
+    prediction.executed_fma = work.fma;
+    add_term(prediction, Resource::tensor, work.tensor.base(),
+             roofs.tensor.value_or(FlopRate{}).base());
+    add_term(prediction, Resource::fma, work.fma.base(), roofs.vector.value_or(FlopRate{}).base());
+    add_term(prediction, Resource::special, work.special, roofs.special.value_or(0.0));
+    add_term(prediction, Resource::dram, work.dram().base(), roofs.dram.base());
+    add_term(prediction, Resource::l2, work.l2.base(), roofs.l2.value_or(Bandwidth{}).base());
+    add_term(prediction, Resource::shared, work.shared.base(),
+             roofs.shared.value_or(Bandwidth{}).base());
+
+    // The bound on any run counts compulsory bytes; the terms count those of the implementation.
+    prediction.lower_bound = work.compulsory() / roofs.dram;
+    Time largest{};
+    for (const Term& term : prediction.terms) {
+        largest = std::max(largest, term.time);
+        const bool compute = bound_of(term.resource) == Bound::compute;
+        if (compute) prediction.lower_bound = std::max(prediction.lower_bound, term.time);
+    }
+    const Time launch = machine.kernel_floor * work.kernels;
+    if (launch > Time{}) {
+        prediction.terms.push_back(
+            {.resource = Resource::launch, .time = launch, .amount = 0.0, .rate = 0.0});
+    }
+    prediction.time = largest + launch;
+    prediction.peak = main_pipe(work, roofs);
+    prediction.bandwidth = roofs.dram;
+    prediction.ridge = prediction.peak / roofs.dram;
+    if (work.dram() > Bytes{}) prediction.intensity = work.flop() / work.dram();
+    if (work.l2 > Bytes{}) prediction.l2_intensity = work.flop() / work.l2;
+    prediction.attainable = std::min(prediction.peak, prediction.intensity * roofs.dram);
+    prediction.footprint = work.compulsory();
+    settle_limiter(prediction);
+    return prediction;
+}
+
+}  // namespace ridge::model

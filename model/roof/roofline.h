@@ -1,0 +1,54 @@
+// The roofline: what bounds a piece of work at a GPU's datasheet rates.
+//
+//   const Roofs roofs = roofs_of(machine, DataType::bf16);
+//   Prediction p = roofline(work, roofs, machine);
+//   p.ridge, p.intensity, p.attainable, p.bound, p.lower_bound, p.terms
+//
+// Method: each resource needs amount / rate; no run is faster than the largest of these
+// (docs/model.md R1 to R4, after Williams, Waterman and Patterson 2009). Calibrated time models
+// start from this value and replace `time`, the band and the terms.
+#pragma once
+
+#include <optional>
+
+#include "model/core/prediction.h"
+#include "model/machine/machine.h"
+
+namespace ridge::model {
+
+/// Rates of one element type on one machine. What the machine does not have is absent.
+struct Roofs {
+    std::optional<FlopRate> tensor;
+    std::optional<FlopRate> vector;
+    std::optional<double> special;  ///< results per second
+    Bandwidth dram;
+    std::optional<Bandwidth> l2;
+    std::optional<Bandwidth> shared;
+};
+
+/// Tensor rate of `type`; vector rate of the type that the vector pipe computes in (fp32 for the
+/// 16- and 8-bit types, whose elementwise arithmetic is done in fp32).
+[[nodiscard]] Roofs roofs_of(const Machine& machine, DataType type);
+
+/// Work, terms, intensity, ridge point, bound and lower-bound time. `time` is the lower bound plus
+/// the launch floor of each kernel (R5); the band is left to the caller.
+[[nodiscard]] Prediction roofline(const Work& work, const Roofs& roofs, const Machine& machine);
+
+/// What launching adds to short kernels (B8): `launch_overhead` with the machine's costs.
+[[nodiscard]] Time launch_gaps(const Machine& machine, LaunchMode mode, std::int32_t kernels);
+
+/// The same for library kernels whose parameters were fitted to replayed graphs of public tables:
+/// there the gap of those tables, `model.library.graph_gap`.
+[[nodiscard]] Time library_gaps(const Machine& machine, LaunchMode mode, std::int32_t kernels);
+
+/// The time that no run of memory-bound work beats, given the state of the L2: a warm L2 spares
+/// DRAM at most its own size, a cold one only writes (R7).
+[[nodiscard]] Time memory_bound_time(const Work& work, const Machine& machine, L2State l2);
+
+/// The bound that follows from the largest term.
+[[nodiscard]] Bound bound_of(Resource limiter);
+
+/// Sets `limiter` and `bound` from the terms: the largest of them.
+void settle_limiter(Prediction& prediction);
+
+}  // namespace ridge::model

@@ -1,0 +1,266 @@
+#include "model/streams/bundled_streams.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "model/roof/overlap.h"
+#include "model/streams/bundled_traffic.h"
+#include "model/streams/row_work.h"
+
+namespace ridge::model {
+namespace {
+
+constexpr double vector_bytes = 16.0;
+constexpr double block_threads = 256.0;
+constexpr double warp = 32.0;
+
+// Elementwise code (B22): issue slots per access and per FLOP, the clocks of a FLOP in a thread's
+// chain, and the integer division that finds the column of a broadcast vector.
+constexpr double vectors_per_thread = 2.0;
+constexpr double slots_per_access = 2.69;
+constexpr double narrow_factor = 2.6;  // conversion of two-byte elements
+constexpr double slots_per_flop = 1.06;
+constexpr double clocks_per_flop = 2.98;
+constexpr double division_specials = 3.09;  // per vector
+constexpr double ragged_load = 0.469;       // of a first load from L2, by the first block
+constexpr double operand_wait = 0.159;      // of a first load, for each further operand
+
+// Gather code (B25).
+constexpr double gather_slots_per_thread = 71.0;
+constexpr double gather_slots_per_vector = 39.7;
+constexpr double gather_slots_per_element = 22.1;  // of an access of 2 or 4 bytes
+constexpr double gather_load = 0.681;              // of a first load: index, then row
+constexpr double gather_further_load = 0.502;
+
+// Transpose code (B24).
+constexpr Overlap tile_phases{1.39};
+constexpr double tile_loads = 1.94;         // first loads that a tile in vectors waits for
+constexpr double element_tile_loads = 7.0;  // element by element
+constexpr double partial_sectors = 0.4;     // more, where a tile's rows end inside sectors
+constexpr double evicted_sectors = 0.22;    // written before they are full, and read again
+
+double lanes_of(const MemoryParameters& memory, DataType type) {
+    return type == DataType::fp64 && memory.fp64_lanes > 0.0 ? memory.fp64_lanes
+                                                             : memory.fp32_lanes;
+}
+
+/// What one elementwise kernel does per element.
+struct ElementCode {
+    double accesses = 2.0;  ///< operands and the result
+    double flop = 0.0;
+    double special = 0.0;
+    bool vector = false;  ///< with a broadcast operand
+};
+
+/// (eq. B22)
+KernelTime element_kernel(const MemoryParameters& memory, const ElementCode& code,
+                          const BlockTraffic& moved, double elements, DataType type) {
+    const double width = vector_bytes / static_cast<double>(size_of(type));
+    const double per_thread = vectors_per_thread * width;
+    const double narrow = size_of(type) < 4 ? narrow_factor : 1.0;
+    const Time load = first_load(memory, moved.missing);
+    BlockKernel kernel;
+    kernel.traffic = moved;
+    kernel.lanes = lanes_of(memory, type);
+    kernel.blocks = std::ceil(elements / (block_threads * per_thread));
+    kernel.slots =
+        elements * (slots_per_access * code.accesses * narrow + slots_per_flop * code.flop);
+    kernel.special = elements * (code.special + (code.vector ? division_specials / width : 0.0));
+    kernel.life = load + per_thread * code.flop * clocks_per_flop * units::cycle / memory.clock *
+                             (memory.fp32_lanes / kernel.lanes);
+    kernel.life += operand_wait * std::max(0.0, code.accesses - 2.0) * load;
+    if (std::fmod(elements, width) != 0.0) kernel.life += ragged_load * memory.bundled.first_l2;
+    return block_time(memory, kernel);
+}
+
+/// The chain of one kernel per function. (eq. B23)
+KernelTime unfused_time(const MemoryParameters& memory, const Elementwise& op, Bytes tensor,
+                        L2State l2) {
+    const KernelChain& chain = op.expression.chain();
+    const auto elements = static_cast<double>(op.elements);
+    KernelTime sum;
+    for (const KernelStep& step : chain.steps) {
+        if (step.vector_result) {
+            sum += element_kernel(memory, {}, {}, 1.0, op.type);
+            continue;
+        }
+        double hits = 0.0;
+        for (std::size_t i = 0; i < step.reads; ++i) {
+            const bool found = l2 == L2State::warm || step.made[i];
+            if (found) hits += l2_share(memory, step.distance[i] * tensor);
+        }
+        const auto reads = static_cast<double>(step.reads);
+        const double missing = step.reads > 0 ? 1.0 - hits / reads : 0.0;
+        const BlockTraffic moved{
+            .dram_read = tensor * (reads - hits),
+            .dram_write = written_back(memory, tensor, chain.tensors * tensor, l2),
+            .l2_read = reads * tensor,
+            .l2_write = tensor,
+            .missing = missing};
+        const FunctionCost& cost = op.type == DataType::fp64 ? step.double_cost : step.cost;
+        sum += element_kernel(memory,
+                              {.accesses = reads + 1.0 + (step.vector ? 1.0 : 0.0),
+                               .flop = cost.flop,
+                               .special = cost.special,
+                               .vector = step.vector},
+                              moved, elements, op.type);
+    }
+    return sum;
+}
+
+/// `kernels` kernels alike that share the passes of `counts`.
+KernelTime equal_kernels(const MemoryParameters& memory, const Elementwise& op,
+                         const ExpressionCounts& counts, FunctionCost cost, Bytes tensor,
+                         L2State l2) {
+    const double kernels = std::max(1, counts.kernels);
+    const bool vector = counts.vector_reads > 0;
+    const BlockTraffic moved = stream_traffic(memory, counts.reads / kernels * tensor,
+                                              counts.writes / kernels * tensor, l2);
+    const KernelTime one =
+        element_kernel(memory,
+                       {.accesses = counts.passes() / kernels + (vector ? 1.0 : 0.0),
+                        .flop = cost.flop / kernels,
+                        .special = cost.special / kernels,
+                        .vector = vector},
+                       moved, static_cast<double>(op.elements), op.type);
+    KernelTime sum;
+    for (int i = 0; i < std::max(1, counts.kernels); ++i) sum += one;
+    return sum;
+}
+
+double elements_of(const Transpose& op) {
+    return static_cast<double>(op.rows) * static_cast<double>(op.cols);
+}
+
+/// (eq. B24, naive)
+KernelTime scattered_transpose(const MemoryParameters& memory, const Transpose& op,
+                               BlockTraffic moved) {
+    constexpr double edge = 32.0;
+    const Bytes both = 2.0 * elements_of(op) * static_cast<double>(size_of(op.type)) * units::B;
+    const Bytes kept = memory.l2_size * memory.bundled.resident;
+    const double again = 1.0 + evicted_sectors * std::max(0.0, 1.0 - kept / both);
+    moved.dram_read = moved.dram_read * again;
+    moved.dram_write = moved.dram_write * again;
+    KernelTime time = block_time(
+        memory, {.traffic = moved,
+                 .blocks = std::ceil(static_cast<double>(op.rows) / edge) *
+                           std::ceil(static_cast<double>(op.cols) / edge),
+                 .life = first_load(memory, moved.missing) + memory.bundled.scatter_tile});
+    time.l2 = moved.l2_write / memory.bundled.scatter;
+    time.total = memory.launch.kernel + time.latency + combined({time.dram, time.l2}, pipes);
+    return time;
+}
+
+/// (eq. B24, tiled)
+KernelTime tiled_transpose(const MemoryParameters& memory, const Transpose& op,
+                           BlockTraffic moved) {
+    constexpr double element_edge = 64.0;
+    constexpr double vector_edge_bytes = 256.0;
+    constexpr std::int64_t sector = 32;
+    const auto element = static_cast<std::int64_t>(size_of(op.type));
+    const std::int64_t width = static_cast<std::int64_t>(vector_bytes) / element;
+    const bool vectors = op.rows % width == 0 && op.cols % width == 0;
+    const double edge = vectors ? vector_edge_bytes / static_cast<double>(element) : element_edge;
+    const double blocks = std::ceil(static_cast<double>(op.rows) / edge) *
+                          std::ceil(static_cast<double>(op.cols) / edge);
+    const bool partial = vectors && op.rows * element % sector != 0;
+    const double resident = vectors && element < 4 ? 4.0 : 8.0;  // by shared memory and registers
+    const BundledCosts& bundled = memory.bundled;
+    const Time load = first_load(memory, moved.missing);
+    KernelTime time = block_time(
+        memory,
+        {.traffic = moved,
+         .blocks = blocks,
+         .life = vectors ? tile_loads * load : element_tile_loads * load + bundled.element_tile});
+    const double rate = vectors ? bundled.vector_rate : bundled.element_rate;
+    const Frequency clocks = memory.clock * even_share(memory, blocks);
+    time.fma = elements_of(op) / rate * units::cycle / clocks;
+    const Time rounds = (whole_rounds(memory, blocks, resident) - 1.0) * time.latency;
+    const Time memory_time =
+        combined({time.dram, time.l2}, pipes) * (partial ? 1.0 + partial_sectors : 1.0);
+    time.total = memory.launch.kernel + time.latency +
+                 combined({memory_time, time.fma, rounds}, tile_phases);
+    time.latency += rounds;
+    return time;
+}
+
+}  // namespace
+
+KernelTime bundled_elementwise_time(const MemoryParameters& memory, const Elementwise& op,
+                                    Implementation implementation, L2State l2) {
+    const Bytes tensor =
+        static_cast<double>(op.elements) * static_cast<double>(size_of(op.type)) * units::B;
+    const bool fused = implementation == Implementation::fused;
+    if (op.direction == Direction::backward) {
+        const ExpressionCounts counts =
+            backward_counts(op.expression, fused ? Fusion::fused : Fusion::unfused);
+        return equal_kernels(memory, op, counts, {counts.flop, counts.special}, tensor, l2);
+    }
+    if (!fused) return unfused_time(memory, op, tensor, l2);
+    const KernelChain& chain = op.expression.chain();
+    return equal_kernels(memory, op, op.expression.fused(),
+                         op.type == DataType::fp64 ? chain.double_cost : chain.cost, tensor, l2);
+}
+
+KernelTime bundled_copy_time(const MemoryParameters& memory, const Copy& op, L2State l2) {
+    const double bytes = static_cast<double>(op.elements) * static_cast<double>(size_of(op.type));
+    const BlockTraffic moved = stream_traffic(memory, bytes * units::B, bytes * units::B, l2);
+    const Time load = first_load(memory, moved.missing);
+    const bool ragged = std::fmod(bytes, vector_bytes) != 0.0;
+    return block_time(memory,
+                      {.traffic = moved,
+                       .blocks = std::ceil(bytes / (block_threads * vector_bytes)),
+                       .life = ragged ? load + ragged_load * memory.bundled.first_l2 : load});
+}
+
+KernelTime bundled_transpose_time(const MemoryParameters& memory, const Transpose& op,
+                                  Implementation implementation, L2State l2) {
+    const Bytes matrix = elements_of(op) * static_cast<double>(size_of(op.type)) * units::B;
+    BlockTraffic moved = stream_traffic(memory, matrix, matrix, l2);
+    const SectorBytes sectors = bundled_sectors(op, implementation);
+    moved.l2_read = sectors.read;
+    moved.l2_write = sectors.write;
+    return implementation == Implementation::naive ? scattered_transpose(memory, op, moved)
+                                                   : tiled_transpose(memory, op, moved);
+}
+
+KernelTime bundled_gather_time(const MemoryParameters& memory, const Gather& op,
+                               std::int64_t sector_bytes, L2State l2) {
+    constexpr double rows_per_block = 8.0;
+    constexpr double unroll = 4.0;
+    const auto rows = static_cast<double>(op.rows);
+    const std::int64_t row = op.cols * static_cast<std::int64_t>(size_of(op.type));
+    const GatherBytes bytes = gather_bytes(op, sector_bytes);
+    const double hits = gather_hits(op, bytes, memory.l2_size * memory.bundled.reuse);
+    const Bytes touched = bytes.distinct + bytes.indices + bytes.output;
+    const double missing = l2 == L2State::warm ? 1.0 - l2_share(memory, touched) : 1.0;
+    const double evicted = std::max(0.0, 1.0 - memory.l2_size * memory.bundled.resident / touched);
+    const Bytes again = std::max(Bytes{}, bytes.rows - bytes.distinct) * (1.0 - hits) * evicted;
+
+    const std::int64_t access = row % 16 == 0 ? 16 : row % 4 == 0 ? 4 : 2;
+    const std::int64_t whole_accesses = row / access;
+    const auto accesses = static_cast<double>(whole_accesses);
+    const double groups = std::floor(accesses / (unroll * warp));
+    const double rest = std::ceil((accesses - groups * unroll * warp) / warp);
+    const double row_missing =
+        std::min<double>(1.0, (bytes.distinct * missing + again) / bytes.rows);
+    const Time row_load = first_load(memory, row_missing);
+    const SectorBytes sectors = bundled_sectors(memory, op);
+    BlockKernel kernel;
+    kernel.traffic = {.dram_read = (bytes.distinct + bytes.indices) * missing + again,
+                      .dram_write = written_back(memory, bytes.output, touched, l2),
+                      .l2_read = sectors.read,
+                      .l2_write = sectors.write,
+                      .missing = row_missing};
+    kernel.blocks = std::ceil(rows / rows_per_block);
+    kernel.rounds = whole_rounds(
+        memory, kernel.blocks, resident_blocks(memory, block_threads, access == 16 ? 38.0 : 28.0));
+    const double per_access = access == 16 ? gather_slots_per_vector : gather_slots_per_element;
+    kernel.slots = kernel.blocks * block_threads * gather_slots_per_thread +
+                   rows * warp * (groups * unroll + rest) * per_access;
+    kernel.life = gather_load * (first_load(memory, missing) + row_load) +
+                  (groups + rest - 1.0) * gather_further_load * row_load;
+    return block_time(memory, kernel);
+}
+
+}  // namespace ridge::model

@@ -1,0 +1,34 @@
+// The bundled kernels without rows: elementwise expressions, copy, transpose, gather.
+//
+//   bundled_elementwise_time(memory, op, Implementation::unfused, L2State::warm).total
+//
+// Method (equations B22 to B25 of docs/model.md). Elementwise kernels load two vectors per operand
+// and thread; an unfused expression is a chain of kernels of which each finds what the L2 still
+// holds of its arguments. A gather waits for its index, then for its row. A transpose goes through
+// tiles; without them each element is a sector of its own.
+// Limits: instruction costs are those of the bundled code; they transfer to other GPUs as far as
+// their pipes do.
+#pragma once
+
+#include "model/core/operation.h"
+#include "model/roof/block_time.h"
+
+namespace ridge::model {
+
+/// `fused` or `unfused`, forward or backward.
+[[nodiscard]] KernelTime bundled_elementwise_time(const MemoryParameters& memory,
+                                                  const Elementwise& op,
+                                                  Implementation implementation, L2State l2);
+
+[[nodiscard]] KernelTime bundled_copy_time(const MemoryParameters& memory, const Copy& op,
+                                           L2State l2);
+
+/// `naive`, or through tiles in shared memory.
+[[nodiscard]] KernelTime bundled_transpose_time(const MemoryParameters& memory, const Transpose& op,
+                                                Implementation implementation, L2State l2);
+
+/// Rows drawn at random from the table, with replacement.
+[[nodiscard]] KernelTime bundled_gather_time(const MemoryParameters& memory, const Gather& op,
+                                             std::int64_t sector_bytes, L2State l2);
+
+}  // namespace ridge::model

@@ -1,0 +1,199 @@
+#include "model/streams/bundled_traffic.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "hardware/checked.h"
+#include "model/bundled/row_layout.h"
+#include "model/roof/memory_time.h"
+#include "model/roof/sector_runs.h"
+#include "model/streams/elementwise_work.h"
+#include "model/streams/row_work.h"
+
+namespace ridge::model {
+namespace {
+
+constexpr std::int64_t vector_bytes = 16;
+constexpr std::int64_t warp = 32;
+
+// Shares of what stores that meet inside a sector cost beyond their bytes.
+constexpr double apart = 0.86;           // of different warps, or at different times
+constexpr double apart_unrolled = 0.47;  // of four stores of one warp in a row
+
+// L1: its share that keeps rows of a table, and how sharply it loses what outgrows it.
+constexpr double table_share = 0.6;
+constexpr double l1_sharpness = 3.0;
+
+double real(std::int64_t count) {
+    return static_cast<double>(count);
+}
+
+/// A matrix of a row-wise operation.
+struct Matrix {
+    double rows;
+    std::int64_t columns;
+    std::int64_t element;  ///< bytes
+
+    [[nodiscard]] std::int64_t row() const { return columns * element; }
+    [[nodiscard]] bool vectors() const { return row() % vector_bytes == 0; }
+    /// Of a warp's access.
+    [[nodiscard]] std::int64_t run() const { return warp * (vectors() ? vector_bytes : element); }
+    [[nodiscard]] double bytes() const { return rows * real(row()); }
+    /// Stored in accesses of one warp each.
+    [[nodiscard]] double stored() const {
+        return rows * bytes_in_runs(row(), run(), vectors() ? 1.0 : apart);
+    }
+};
+
+/// Sectors that two blocks share are read by both.
+double read_by_blocks(const Matrix& m, double rows_of_block) {
+    return m.bytes() + m.rows / rows_of_block * beside_run(m.row());
+}
+
+SectorBytes& operator+=(SectorBytes& sum, const SectorBytes& further) {
+    sum.read += further.read;
+    sum.write += further.write;
+    return sum;
+}
+
+/// The result of four bytes per row is a sector each.
+SectorBytes sum_sectors(const Matrix& m) {
+    const double rows_of_block = m.row() <= longest_summed_row ? rows_per_block : 1.0;
+    return {.read = read_by_blocks(m, rows_of_block) * units::B,
+            .write = m.rows * real(sector_size) * units::B};
+}
+
+/// Softmax and norms; `operands` vectors of one element per column. (eq. B27)
+SectorBytes row_kernel_sectors(const MemoryParameters& memory, const Matrix& m, double operands) {
+    const bool warps = m.vectors() && m.row() <= longest_row_of_warp;
+    const double blocks = warps ? std::ceil(m.rows / rows_per_block) : m.rows;
+    const double weights = operands * real(m.row());
+    const double once = weights * std::min(blocks, memory.sm_count);
+    const Bytes write = m.stored() * units::B;
+    if (m.vectors() && m.row() <= longest_held_row(m.element)) {
+        return {.read = (m.rows * bytes_in_runs(m.row(), m.run()) + once) * units::B,
+                .write = write};
+    }
+    const double threads = threads_reading_twice(m.vectors(), real(m.columns));
+    const double resident =
+        std::min(std::floor(memory.threads_per_sm / threads), std::ceil(m.rows / memory.sm_count));
+    const double held = resident * real(m.row()) + weights;
+    const double lost = 1.0 - retained(held * units::B, memory.l1_size, l1_sharpness);
+    const double again = lost * (m.bytes() + weights * m.rows);
+    return {.read = (read_by_blocks(m, 1.0) + again + once) * units::B, .write = write};
+}
+
+/// One of the three kernels of the manual softmax that treat elements alike.
+SectorBytes step_sectors(const Matrix& m, bool row_value) {
+    constexpr std::int64_t accesses = 1024;  // of a block, all in one row
+    const std::int64_t width = m.vectors() ? vector_bytes / m.element : 1;
+    const std::int64_t block = accesses * width * m.element;
+    const double values =
+        row_value ? m.rows * real(ceil_divide(m.row(), block)) * real(sector_size) : 0.0;
+    return {.read = (m.rows * bytes_in_runs(m.row(), m.vectors() ? m.run() : block) + values) *
+                    units::B,
+            .write = m.stored() * units::B};
+}
+
+/// Sectors written per sector of the tiled transpose: vectors of 16 bytes that do not meet their
+/// neighbour on the way, more of them where the rows of the result are not whole KiB apart or begin
+/// inside a sector. Means of counters. (eq. B29)
+double alone_vectors(std::int64_t element, std::int64_t pitch) {
+    constexpr std::int64_t even_pitch = 1024;
+    constexpr double inside_sector = 1.65;
+    const bool even = pitch % even_pitch == 0;
+    const double alone = element == 2 ? (even ? 1.57 : 1.7) : (even ? 1.22 : 1.56);
+    return alone * (pitch % sector_size == 0 ? 1.0 : inside_sector);
+}
+
+/// Runs of a row of a gather: groups of four per lane, then one by one. Where the rest leaves some
+/// lanes a group of four more, each of their runs is two.
+struct GatherRuns {
+    std::int64_t grouped = 0;
+    std::int64_t single = 0;
+
+    explicit GatherRuns(std::int64_t accesses) {
+        constexpr std::int64_t unroll = 4;
+        const std::int64_t rest = accesses % (unroll * warp);
+        grouped = accesses / (unroll * warp) * unroll;
+        single = ceil_divide(rest, warp);
+        if (rest > (unroll - 1) * warp) single += unroll - 1;
+    }
+};
+
+}  // namespace
+
+SectorBytes bundled_sectors(const MemoryParameters& memory, const RowWise& op,
+                            Implementation implementation) {
+    const Matrix m{.rows = real(op.rows), .columns = op.cols, .element = size_of(op.type)};
+    if (op.kind == RowKind::sum) return sum_sectors(m);
+    if (implementation == Implementation::manual) {
+        SectorBytes all;
+        for (const bool row_value : {true, false, true}) all += step_sectors(m, row_value);
+        for (int reductions = 0; reductions < 2; ++reductions) all += sum_sectors(m);
+        return all;
+    }
+    const double operands = op.kind == RowKind::layernorm ? 2.0 : op.kind == RowKind::rmsnorm;
+    return row_kernel_sectors(memory, m, operands);
+}
+
+SectorBytes bundled_sectors(const MemoryParameters& memory, const Elementwise& op,
+                            Implementation implementation) {
+    constexpr double longest_vector = 4096.0;  // elements, measure/cuda/elementwise_plan.cpp
+    constexpr double block_bytes = 8192.0;     // 256 threads, two vectors of 16 bytes each
+    const Work tensors = elementwise_work(op, implementation);
+    const ExpressionCounts counts =
+        implementation == Implementation::unfused ? op.expression.unfused() : op.expression.fused();
+    const double element = real(size_of(op.type));
+    const double bytes = real(op.elements) * element;
+    const double vector = std::min(longest_vector * element, bytes);
+    const double fetched = std::min(std::ceil(bytes / block_bytes) * std::min(block_bytes, vector),
+                                    memory.sm_count * vector);
+    return {.read = tensors.dram_read + counts.vector_reads * fetched * units::B,
+            .write = tensors.dram_write};
+}
+
+SectorBytes bundled_sectors(const MemoryParameters& memory, const Gather& op) {
+    constexpr double index_bytes = 8.0;
+    const std::int64_t row = op.cols * size_of(op.type);
+    const std::int64_t access = row % vector_bytes == 0 ? vector_bytes : row % 4 == 0 ? 4 : 2;
+    const GatherRuns runs(row / access);
+    const double grouped = real(runs.grouped);
+    const double single = real(runs.single);
+    const double beside = beside_run(row);
+    const double distinct = gather_distinct_rows(op);
+    const double again = 1.0 - distinct / real(op.rows);
+    const double found = again * retained(distinct * real(row) * units::B,
+                                          memory.l1_size * table_share, l1_sharpness);
+    const double through_l1 = real(row) - grouped * real(warp * access) + single * beside;
+    const double read = real(row) + (grouped + single) * beside - found * through_l1;
+    const double joined = access == vector_bytes ? 1.0 : apart_unrolled;
+    const double write = real(row) + (joined * grouped + single) * beside;
+    return {.read = real(op.rows) * (index_bytes + read) * units::B,
+            .write = real(op.rows) * write * units::B};
+}
+
+SectorBytes bundled_sectors(const Transpose& op, Implementation implementation) {
+    constexpr std::int64_t edge = 64;
+    constexpr std::int64_t tile = 256;  // bytes of a tile's row in vectors
+    const std::int64_t element = size_of(op.type);
+    const std::int64_t source = op.cols * element;
+    const std::int64_t target = op.rows * element;
+    const double rows = real(op.rows);
+    const double columns = real(op.cols);
+    const auto read_in = [&](std::int64_t run) {
+        return rows * bytes_in_runs(source, run) * units::B;
+    };
+    if (implementation == Implementation::naive) {
+        return {.read = read_in(warp * element),
+                .write = rows * columns * real(sector_size) * units::B};
+    }
+    if (source % vector_bytes != 0 || target % vector_bytes != 0) {
+        return {.read = read_in(edge * element),
+                .write = columns * bytes_in_runs(target, warp * element, apart) * units::B};
+    }
+    return {.read = read_in(tile),
+            .write = columns * real(target) * alone_vectors(element, target) * units::B};
+}
+
+}  // namespace ridge::model

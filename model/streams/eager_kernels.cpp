@@ -1,0 +1,104 @@
+#include "model/streams/eager_kernels.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace ridge::model {
+namespace {
+
+constexpr double vector_bytes = 16.0;
+constexpr double warp = 32.0;
+constexpr double widest_block = 1024.0;
+
+double element_bytes(DataType type) {
+    return static_cast<double>(size_of(type));
+}
+
+double resident_blocks(const MemoryParameters& memory, double threads) {
+    return std::max(1.0,
+                    std::min(memory.blocks_per_sm, std::floor(memory.threads_per_sm / threads)));
+}
+
+/// The power of two from 32 to 1024 at or above `wanted`.
+double block_of(double wanted) {
+    double threads = warp;
+    while (threads < wanted && threads < widest_block) threads *= 2.0;
+    return threads;
+}
+
+/// Passes over a row that does not stay on chip.
+double passes_of(const RowWise& op) {
+    if (op.kind == RowKind::sum) return 1.0;
+    return op.kind == RowKind::softmax && op.direction == Direction::forward ? 3.0 : 2.0;
+}
+
+RowKernel with_reuse(RowKernel kernel, const EagerCosts& costs) {
+    kernel.reuse_l1 = costs.reuse_l1;
+    kernel.reuse_l2 = costs.reuse_l2;
+    kernel.reuse_steepness = costs.reuse_steepness;
+    return kernel;
+}
+
+/// Up to 1024 columns and 4 KiB a warp holds its row in registers.
+RowKernel eager_softmax_by_warps(const RowWise& op, const MemoryParameters& memory) {
+    const double registers = 32.0 + std::ceil(static_cast<double>(op.cols) / warp);
+    const double resident = std::min(memory.threads_per_sm / warp,
+                                     std::floor(memory.registers_per_sm / (warp * registers)));
+    return with_reuse({.rows_per_sm = resident,
+                       .read_passes = 1.0,
+                       .trips = 1.0,
+                       .trip_latencies = 1.0,
+                       .reductions = memory.eager.warp_reductions,
+                       .drain_rows = memory.eager.drain_rows},
+                      memory.eager);
+}
+
+/// A block per row, sized to half the vectors of a row; what does not fill whole blocks of vectors
+/// is loaded element by element.
+RowKernel eager_softmax_by_blocks(const RowWise& op, const MemoryParameters& memory) {
+    const auto columns = static_cast<double>(op.cols);
+    const double vector = std::max(1.0, vector_bytes / element_bytes(op.type));
+    const double threads = block_of(std::min(std::floor(columns / vector), widest_block) / 2.0);
+    const double vector_trips = std::floor(columns / (vector * threads));
+    const double rest = columns - vector_trips * vector * threads;
+    return with_reuse({.rows_per_sm = resident_blocks(memory, threads),
+                       .read_passes = passes_of(op),
+                       .trips = vector_trips + std::ceil(rest / threads),
+                       .trip_latencies = memory.eager.softmax_trips,
+                       .reductions = memory.eager.softmax_reductions,
+                       .drain_rows = memory.eager.drain_rows},
+                      memory.eager);
+}
+
+/// 128 threads per row; the statistics in a first pass, the output in a second.
+RowKernel eager_norm(const RowWise& op, const MemoryParameters& memory) {
+    constexpr double threads = 128.0;
+    const double vector = std::max(1.0, vector_bytes / element_bytes(op.type));
+    return with_reuse({.rows_per_sm = resident_blocks(memory, threads),
+                       .read_passes = passes_of(op),
+                       .trips = std::ceil(static_cast<double>(op.cols) / (vector * threads)),
+                       .trip_latencies = memory.eager.norm_trips,
+                       .reductions = memory.eager.norm_reductions,
+                       .drain_rows = memory.eager.drain_rows},
+                      memory.eager);
+}
+
+}  // namespace
+
+StreamKernel eager_stream_kernel(const MemoryParameters& memory, DataType type, double arrays) {
+    constexpr double threads = 128.0;
+    constexpr double elements_per_thread = 4.0;
+    return {.threads_per_block = threads,
+            .blocks_per_sm = resident_blocks(memory, threads),
+            .bytes_per_thread = elements_per_thread * element_bytes(type) * arrays * units::B};
+}
+
+RowKernel eager_row_kernel(const RowWise& op, const MemoryParameters& memory) {
+    if (op.kind == RowKind::softmax || op.kind == RowKind::sum) {
+        const bool short_row = op.cols <= 1024 && op.cols * size_of(op.type) <= 4096;
+        return short_row ? eager_softmax_by_warps(op, memory) : eager_softmax_by_blocks(op, memory);
+    }
+    return eager_norm(op, memory);
+}
+
+}  // namespace ridge::model

@@ -1,0 +1,36 @@
+#include "model/streams/elementwise_work.h"
+
+namespace ridge::model {
+namespace {
+
+Bytes pass_of(const Elementwise& op) {
+    return static_cast<double>(op.elements) * static_cast<double>(size_of(op.type)) * units::B;
+}
+
+ExpressionCounts counts_of(const Elementwise& op, Fusion fusion) {
+    if (op.direction == Direction::backward) return backward_counts(op.expression, fusion);
+    return fusion == Fusion::fused ? op.expression.fused() : op.expression.unfused();
+}
+
+}  // namespace
+
+Work elementwise_work(const Elementwise& op, Implementation implementation) {
+    const ExpressionCounts fused = counts_of(op, Fusion::fused);
+    const ExpressionCounts counts =
+        implementation == Implementation::fused ? fused : counts_of(op, Fusion::unfused);
+    const auto elements = static_cast<double>(op.elements);
+    const Bytes pass = pass_of(op);
+
+    Work work;
+    work.compulsory_read = fused.reads * pass;
+    work.compulsory_write = fused.writes * pass;
+    work.dram_read = counts.reads * pass;
+    work.dram_write = counts.writes * pass;
+    work.l2 = work.dram();
+    work.fma = counts.flop * elements * units::FLOP;
+    work.special = counts.special * elements;
+    work.kernels = counts.kernels;
+    return work;
+}
+
+}  // namespace ridge::model

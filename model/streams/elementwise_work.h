@@ -1,0 +1,20 @@
+// Counting an elementwise expression over tensors: kernels, passes, FLOP, special functions.
+//
+//   elementwise_work({.expression = parse_expression("gelu(x + bias)"), .elements = 1 << 20},
+//                    Implementation::fused).dram()   // one read and one write of the tensor
+//
+// Method: docs/model.md equations E1 to E6. A broadcast vector or scalar moves no full pass and is
+// counted as free.
+#pragma once
+
+#include "model/core/implementation.h"
+#include "model/core/operation.h"
+#include "model/core/prediction.h"
+
+namespace ridge::model {
+
+/// `fused` is one kernel; `unfused` and `eager` are one kernel per function. Compulsory bytes are
+/// those of the fused kernel.
+[[nodiscard]] Work elementwise_work(const Elementwise& op, Implementation implementation);
+
+}  // namespace ridge::model

@@ -1,0 +1,340 @@
+// Predictions of operations that stream their data: elementwise, row-wise, transpose, copy, gather.
+
+#include "model/streams/predict.h"
+
+#include <algorithm>
+
+#include "model/roof/band.h"
+#include "model/roof/memory_time.h"
+#include "model/roof/roofline.h"
+#include "model/streams/bundled_rows.h"
+#include "model/streams/bundled_streams.h"
+#include "model/streams/bundled_traffic.h"
+#include "model/streams/eager_kernels.h"
+#include "model/streams/elementwise_work.h"
+#include "model/streams/row_work.h"
+
+namespace ridge::model {
+namespace {
+
+NotModelled refuse(const Operation& operation, Implementation implementation) {
+    return {"impl " + std::string(name_of(implementation)) + " is not an implementation of " +
+            std::string(name_of(operation))};
+}
+
+bool is_one_of(Implementation implementation, std::initializer_list<Implementation> known) {
+    return std::find(known.begin(), known.end(), implementation) != known.end();
+}
+
+/// A time of one call in a stream is a framework's; everything else is a well-made kernel's.
+Implementation resolved(const Execution& execution, Implementation usual) {
+    if (execution.implementation != Implementation::automatic) return execution.implementation;
+    return execution.launch == LaunchMode::stream ? Implementation::eager : usual;
+}
+
+/// What the operation asks of each kernel it starts: the same share for all.
+StreamWork share_of(const Work& work, DataType type, double passes,
+                    const MemoryParameters& memory) {
+    // Issue slots per element and pass besides the arithmetic (load, store, address), and slots per
+    // FLOP of the compiled sequences, in which an FMA is 2 FLOP (eq. B5).
+    constexpr double slots_per_access = 1.5;
+    constexpr double slots_per_flop = 0.7;
+    const double kernels = work.kernels;
+    const double accesses = work.dram().base() / static_cast<double>(size_of(type)) * passes;
+    const double l2_write = work.dram_write.base();
+    return {.read = work.dram_read / kernels,
+            .write = work.dram_write / kernels,
+            .l2_read = (work.l2 - Bytes::from_base(l2_write)) / kernels,
+            .l2_write = Bytes::from_base(l2_write) / kernels,
+            .slots = (slots_per_access * accesses + slots_per_flop * work.fma.base()) / kernels,
+            .special = work.special / kernels,
+            .lanes = type == DataType::fp64 && memory.fp64_lanes > 0.0 ? memory.fp64_lanes
+                                                                       : memory.fp32_lanes};
+}
+
+/// Tensors that one kernel reads and writes, in units of the result.
+double arrays_of(const Work& work) {
+    constexpr double most = 8.0;
+    if (work.compulsory_write <= Bytes{}) return 1.0;
+    const double passes = work.dram() / work.compulsory_write;
+    return std::clamp(passes / work.kernels, 1.0, most);
+}
+
+void add_term(Prediction& prediction, Resource resource, Time time, double amount) {
+    if (time <= Time{}) return;
+    prediction.terms.push_back(
+        {.resource = resource, .time = time, .amount = amount, .rate = amount / time.base()});
+}
+
+/// Replaces the roofline's terms and time. `all` is the time of all kernels, without launches.
+void settle_terms(Prediction& prediction, const KernelTime& all, Time kernels, Time launch) {
+    const Bytes dram = all.dram_read + all.dram_write;
+    prediction.terms = {};
+    add_term(prediction, Resource::fma, all.fma, prediction.work.fma.base());
+    add_term(prediction, Resource::special, all.special, prediction.work.special);
+    add_term(prediction, Resource::dram, all.dram, dram.base());
+    add_term(prediction, Resource::l2, all.l2, all.l2_traffic.base());
+    add_term(prediction, Resource::latency, all.latency, 0.0);
+    add_term(prediction, Resource::launch, launch, 0.0);
+    prediction.time = kernels + launch;
+    settle_limiter(prediction);
+}
+
+/// Kernels of an eager framework: `kernel` is one of them, without its floor.
+void settle_framework(Prediction& prediction, const KernelTime& kernel, const Execution& execution,
+                      const MemoryParameters& memory) {
+    KernelTime all;
+    for (std::int32_t i = 0; i < prediction.work.kernels; ++i) all += kernel;
+    settle_terms(
+        prediction, all, all.total,
+        framework_launch_time(memory, kernel.total, prediction.work.kernels, execution.launch));
+}
+
+/// Bundled kernels: `all` holds every one of them with its floor.
+void settle_bundled(Prediction& prediction, const KernelTime& all, const Execution& execution,
+                    const MemoryParameters& memory) {
+    const double kernels = prediction.work.kernels;
+    const Time floors = memory.launch.kernel * kernels;
+    const Time launch =
+        launch_overhead(memory.launch, execution.launch, kernels, all.total / kernels);
+    settle_terms(prediction, all, all.total - floors, floors + launch);
+    Work& work = prediction.work;
+    work.dram_read = std::max(work.dram_read, all.dram_read);
+    work.dram_write = std::max(work.dram_write, all.dram_write);
+}
+
+/// The roofline with launches and gaps, for a device without a memory model.
+void settle_roofline(Prediction& prediction, const Execution& execution, const Machine& machine) {
+    prediction.time += launch_gaps(machine, execution.launch, prediction.work.kernels);
+    prediction.low = prediction.lower_bound;
+    prediction.high = 2.0 * prediction.time;
+    prediction.note(NoteCode::roofline_only);
+}
+
+/// The roofline's value with the implementation, the bound for this L2 state and what stays in L2.
+Prediction counted(const Work& work, DataType type, const Execution& execution,
+                   Implementation implementation, const Machine& machine) {
+    Prediction prediction = roofline(work, roofs_of(machine, type), machine);
+    prediction.implementation = implementation;
+    prediction.lower_bound = memory_bound_time(work, machine, execution.l2);
+    for (const Term& term : prediction.terms) {
+        if (bound_of(term.resource) != Bound::compute) continue;
+        prediction.lower_bound = std::max(prediction.lower_bound, term.time);
+    }
+    if (machine.l2_size && work.compulsory() * 2.0 <= *machine.l2_size) {
+        prediction.note(NoteCode::l2_resident, work.compulsory().base(), machine.l2_size->base());
+    }
+    return prediction;
+}
+
+/// Eager kernels were validated as fp32 calls in a stream that take at least 60 us.
+Validity eager_validity(const Prediction& prediction, DataType type, Direction direction,
+                        const Execution& execution) {
+    const bool known = type == DataType::fp32 && direction == Direction::forward &&
+                       execution.launch == LaunchMode::stream && prediction.work.kernels == 1 &&
+                       prediction.time >= 60.0 * units::us;
+    return known ? Validity::validated : Validity::extrapolated;
+}
+
+Prediction framework_stream(const Work& work, DataType type, Direction direction,
+                            const Execution& execution, const Machine& machine) {
+    Prediction prediction = counted(work, type, execution, Implementation::eager, machine);
+    if (!machine.memory) {
+        settle_roofline(prediction, execution, machine);
+        return prediction;
+    }
+    const MemoryParameters& memory = *machine.memory;
+    const StreamKernel kernel = eager_stream_kernel(memory, type, arrays_of(work));
+    settle_framework(prediction,
+                     stream_time(memory, share_of(work, type, 1.0, memory), kernel, execution.l2),
+                     execution, memory);
+    apply_band(prediction, BandClass::stream_eager, memory.eager_kernels,
+               eager_validity(prediction, type, direction, execution));
+    return prediction;
+}
+
+BandClass framework_row_class(const RowWise& op, const RowKernel& kernel) {
+    constexpr std::int64_t short_rows = 2560;
+    if (op.kind == RowKind::softmax || op.kind == RowKind::sum) {
+        return kernel.read_passes > 1.0 ? BandClass::softmax_passes : BandClass::softmax_one_pass;
+    }
+    return op.cols < short_rows ? BandClass::norm_short_rows : BandClass::norm_long_rows;
+}
+
+Prediction framework_rows(const RowWise& op, const Execution& execution, const Machine& machine) {
+    const Work work = row_work(op, Implementation::eager);
+    Prediction prediction = counted(work, op.type, execution, Implementation::eager, machine);
+    if (!machine.memory) {
+        settle_roofline(prediction, execution, machine);
+        return prediction;
+    }
+    const MemoryParameters& memory = *machine.memory;
+    const RowKernel kernel = eager_row_kernel(op, memory);
+    const RowShape shape{.rows = static_cast<double>(op.rows) / work.kernels,
+                         .work = share_of(work, op.type, kernel.read_passes, memory)};
+    settle_framework(prediction, row_time(memory, shape, kernel, execution.l2), execution, memory);
+    const bool known_kind = op.kind == RowKind::softmax || op.kind == RowKind::layernorm;
+    apply_band(prediction, framework_row_class(op, kernel), memory.eager_kernels,
+               known_kind ? eager_validity(prediction, op.type, op.direction, execution)
+                          : Validity::extrapolated);
+    return prediction;
+}
+
+/// Streams of a few microseconds scatter by causes of their own, and calls that wait for the host
+/// by the host's.
+BandClass bundled_class(const Prediction& prediction, BandClass usual, const Execution& execution) {
+    constexpr Time brief_kernel = 5.0 * units::us;
+    if (execution.launch == LaunchMode::stream && prediction.limiter == Resource::launch) {
+        return BandClass::bundled_call;
+    }
+    const bool brief = prediction.time < brief_kernel * prediction.work.kernels;
+    return usual == BandClass::stream_bundled && brief ? BandClass::stream_bundled_short : usual;
+}
+
+/// Bundled kernels whose times `times(memory)` gives all together.
+template <class Times>
+Prediction bundled_prediction(const Work& work, DataType type, const Execution& execution,
+                              Implementation implementation, const Machine& machine,
+                              BandClass band_class, Validity validity, Times times) {
+    Prediction prediction = counted(work, type, execution, implementation, machine);
+    if (!machine.memory) {
+        settle_roofline(prediction, execution, machine);
+        return prediction;
+    }
+    const MemoryParameters& memory = *machine.memory;
+    settle_bundled(prediction, times(memory), execution, memory);
+    apply_band(prediction, bundled_class(prediction, band_class, execution), memory.streams,
+               validity);
+    return prediction;
+}
+
+BandClass row_class(const RowWise& op, bool manual) {
+    if (manual) return BandClass::manual_bundled;
+    return op.kind == RowKind::sum ? BandClass::sum_bundled : BandClass::row_bundled;
+}
+
+Bytes total(const SectorBytes& moved) {
+    return moved.read + moved.write;
+}
+
+/// Whether what a bundled kernel moves is known: backward passes have none.
+bool runs_bundled(Direction direction, Implementation implementation, const Machine& machine) {
+    return direction == Direction::forward && implementation != Implementation::eager &&
+           machine.memory.has_value();
+}
+
+/// There are no bundled backward kernels to measure.
+Validity bundled_validity(Direction direction) {
+    return direction == Direction::forward ? Validity::validated : Validity::extrapolated;
+}
+
+}  // namespace
+
+Outcome predict(const Elementwise& op, const Execution& execution, const Machine& machine) {
+    const Implementation implementation = resolved(execution, Implementation::fused);
+    if (!is_one_of(implementation,
+                   {Implementation::fused, Implementation::unfused, Implementation::eager})) {
+        return refuse(op, implementation);
+    }
+    Work work = elementwise_work(op, implementation);
+    if (runs_bundled(op.direction, implementation, machine)) {
+        work.l2 = total(bundled_sectors(*machine.memory, op, implementation));
+    }
+    Prediction prediction =
+        implementation == Implementation::eager
+            ? framework_stream(work, op.type, op.direction, execution, machine)
+            : bundled_prediction(
+                  work, op.type, execution, implementation, machine, BandClass::stream_bundled,
+                  bundled_validity(op.direction), [&](const MemoryParameters& memory) {
+                      return bundled_elementwise_time(memory, op, implementation, execution.l2);
+                  });
+    return prediction;
+}
+
+Outcome predict(const RowWise& op, const Execution& execution, const Machine& machine) {
+    const Implementation implementation = resolved(execution, Implementation::fused);
+    const bool manual = implementation == Implementation::manual;
+    if (manual && (op.kind != RowKind::softmax || op.direction != Direction::forward)) {
+        return refuse(op, implementation);
+    }
+    if (!manual && !is_one_of(implementation, {Implementation::fused, Implementation::library,
+                                               Implementation::eager})) {
+        return refuse(op, implementation);
+    }
+    if (implementation == Implementation::eager) return framework_rows(op, execution, machine);
+    Work work = row_work(op, implementation);
+    if (runs_bundled(op.direction, implementation, machine)) {
+        work.l2 = total(bundled_sectors(*machine.memory, op, implementation));
+    }
+    Prediction prediction =
+        bundled_prediction(work, op.type, execution, implementation, machine, row_class(op, manual),
+                           bundled_validity(op.direction), [&](const MemoryParameters& memory) {
+                               return manual ? manual_softmax_time(memory, op, execution.l2)
+                                             : bundled_row_time(memory, op, execution.l2);
+                           });
+    if (manual) {
+        prediction.footprint += static_cast<double>(op.rows) * static_cast<double>(op.cols) *
+                                static_cast<double>(size_of(op.type)) * 2.0 * units::B;
+    }
+    return prediction;
+}
+
+Outcome predict(const Transpose& op, const Execution& execution, const Machine& machine) {
+    const Implementation implementation = resolved(execution, Implementation::library);
+    if (!is_one_of(implementation, {Implementation::library, Implementation::naive,
+                                    Implementation::tiled, Implementation::eager})) {
+        return refuse(op, implementation);
+    }
+    Work work = transpose_work(op, implementation, machine.dram_sector);
+    if (implementation == Implementation::eager) {
+        return framework_stream(work, op.type, Direction::forward, execution, machine);
+    }
+    if (machine.memory) work.l2 = total(bundled_sectors(op, implementation));
+    return bundled_prediction(
+        work, op.type, execution, implementation, machine, BandClass::transpose_bundled,
+        Validity::validated, [&](const MemoryParameters& memory) {
+            return bundled_transpose_time(memory, op, implementation, execution.l2);
+        });
+}
+
+Outcome predict(const Copy& op, const Execution& execution, const Machine& machine) {
+    const Implementation implementation = resolved(execution, Implementation::library);
+    if (!is_one_of(implementation, {Implementation::library, Implementation::eager})) {
+        return refuse(op, implementation);
+    }
+    if (implementation == Implementation::eager) {
+        return framework_stream(copy_work(op), op.type, Direction::forward, execution, machine);
+    }
+    return bundled_prediction(copy_work(op), op.type, execution, implementation, machine,
+                              BandClass::stream_bundled, Validity::validated,
+                              [&](const MemoryParameters& memory) {
+                                  return bundled_copy_time(memory, op, execution.l2);
+                              });
+}
+
+Outcome predict(const Gather& op, const Execution& execution, const Machine& machine) {
+    const Implementation implementation = resolved(execution, Implementation::library);
+    if (!is_one_of(implementation, {Implementation::library, Implementation::eager})) {
+        return refuse(op, implementation);
+    }
+    Work work = gather_work(op, machine.dram_sector);
+    if (runs_bundled(Direction::forward, implementation, machine)) {
+        work.l2 = total(bundled_sectors(*machine.memory, op));
+    }
+    Prediction prediction =
+        implementation == Implementation::eager
+            ? framework_stream(work, op.type, Direction::forward, execution, machine)
+            : bundled_prediction(
+                  work, op.type, execution, implementation, machine, BandClass::gather_bundled,
+                  Validity::validated, [&](const MemoryParameters& memory) {
+                      return bundled_gather_time(memory, op, machine.dram_sector, execution.l2);
+                  });
+    const double row_bytes = static_cast<double>(op.cols) * static_cast<double>(size_of(op.type));
+    const double untouched = static_cast<double>(op.table_rows) - gather_distinct_rows(op);
+    prediction.footprint += untouched * row_bytes * units::B;
+    const double efficiency = gather_sector_efficiency(op, machine.dram_sector);
+    if (efficiency < 1.0) prediction.note(NoteCode::sparse_gather, efficiency);
+    return prediction;
+}
+
+}  // namespace ridge::model

@@ -1,0 +1,47 @@
+// Counting operations that stream their data: row-wise operations, transpose, copy, gather.
+//
+//   row_work(RowWise{.kind = RowKind::softmax, ...}, Implementation::manual)   // 5 kernels
+//
+// Method: docs/model.md equations B11 to B14. Pure counting, no clock.
+#pragma once
+
+#include "model/core/implementation.h"
+#include "model/core/operation.h"
+#include "model/core/prediction.h"
+
+namespace ridge::model {
+
+/// softmax, layernorm, rmsnorm, row sum; forward or backward; `manual` is softmax out of five
+/// kernels (5MN + M reads, 3MN + 2M writes), anything else is one fused kernel.
+[[nodiscard]] Work row_work(const RowWise& op, Implementation implementation);
+
+/// One read and one write of the matrix. The naive kernel writes one sector per element at L2.
+[[nodiscard]] Work transpose_work(const Transpose& op, Implementation implementation,
+                                  std::int64_t sector_bytes);
+
+[[nodiscard]] Work copy_work(const Copy& op);
+
+/// Indices (8 bytes each), the touched table rows in whole sectors, and the output.
+[[nodiscard]] Work gather_work(const Gather& op, std::int64_t sector_bytes);
+
+/// Different rows among `rows` drawn at random from the table, on average.
+[[nodiscard]] double gather_distinct_rows(const Gather& op);
+
+/// Useful bytes / bytes moved for one row of a gather: 1 when rows are whole sectors; others begin
+/// anywhere in a sector that their size allows.
+[[nodiscard]] double gather_sector_efficiency(const Gather& op, std::int64_t sector_bytes);
+
+/// Bytes of a gather by their way.
+struct GatherBytes {
+    Bytes indices{};
+    Bytes distinct{};  ///< touched rows once, in whole sectors
+    Bytes rows{};      ///< all rows in whole sectors
+    Bytes output{};
+};
+[[nodiscard]] GatherBytes gather_bytes(const Gather& op, std::int64_t sector_bytes);
+
+/// Share of repeated rows that a cache of `capacity` still holds: between two uses of a row pass
+/// as many others as the table has, each with its index, its output and, missing, itself.
+[[nodiscard]] double gather_hits(const Gather& op, const GatherBytes& bytes, Bytes capacity);
+
+}  // namespace ridge::model

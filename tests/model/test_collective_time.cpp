@@ -1,0 +1,117 @@
+// The model of collectives at its limits, worked by hand.
+#include "model/collectives/time.h"
+
+#include "hardware/catalogue.h"
+#include "model/machine/machine.h"
+#include "tests/catch.h"
+
+namespace ridge::model {
+namespace {
+
+FabricParameters fabric_of(std::string_view gpu) {
+    const auto catalogue = hardware::Catalogue::embedded();
+    return *make_machine(catalogue.at(gpu)).fabric;
+}
+
+Collective sum(std::int64_t bytes, std::int64_t gpus, DataType type = DataType::fp16) {
+    return {.kind = CollectiveKind::all_reduce, .gpus = gpus, .bytes = bytes, .type = type};
+}
+
+TEST_CASE("the ring's time from its parts", "[collective]") {
+    FabricParameters f;
+    f.link = 100.0 * units::GB / units::s;
+    f.simple = {10.0 * units::us, 2.0 * units::us, 0.5};
+    f.ll = {5.0 * units::us, 1.0 * units::us, 0.25};
+    f.local_share = 0.5;
+    f.engage = 4.0 * units::us;
+    f.engage_bytes = 1.0 * units::kB;
+    // 8 GPUs, 80 MB: 14 steps of 10 MB and half a part locally, 145 MB at 50 GB/s.
+    const CollectiveTime simple = ring_time(f, sum(80'000'000, 8), CollectivePath::simple);
+    CHECK(simple.start.in(units::us) == Approx(10.0));
+    CHECK(simple.hops.in(units::us) == Approx(28.0));
+    CHECK(simple.wire.in(units::us) == Approx(2900.0));
+    CHECK(simple.total.in(units::us) == Approx(2938.0));
+    // 2 GPUs, 2 kB: parts of 1 kB engage half of the channels; 2 steps; 2.5 kB at 25 GB/s.
+    const CollectiveTime ll = ring_time(f, sum(2000, 2), CollectivePath::ll);
+    CHECK(ll.start.in(units::us) == Approx(7.0));
+    CHECK(ll.total.in(units::us) == Approx(7.0 + 2.0 + 0.1));
+}
+
+TEST_CASE("the tuner's protocols", "[collective]") {
+    // NVLink3, 2 GPUs: LL 6.6 + 1.2 us + S / 87.7 GB/s against Simple 8.4 + 6.8 us + S / 240 GB/s
+    // meet at S = 1.02 MB.
+    const FabricParameters f = fabric_of("a100-sxm-80gb");
+    CHECK(chosen_protocol(f, sum(1'000'000, 2)) == CollectivePath::ll);
+    CHECK(chosen_protocol(f, sum(1'050'000, 2)) == CollectivePath::simple);
+    // 8 GPUs: LL 15 us + 1.75 S / 87.7 GB/s and LL128 40.6 us + 1.75 S / 220.8 GB/s meet at 2.13
+    // MB.
+    CHECK(chosen_protocol(f, sum(2'100'000, 8)) == CollectivePath::ll);
+    CHECK(chosen_protocol(f, sum(2'200'000, 8)) == CollectivePath::ll128);
+    CHECK(chosen_protocol(f, sum(1 << 30, 8)) == CollectivePath::simple);
+}
+
+TEST_CASE("switches add floating types only", "[collective]") {
+    const FabricParameters f = fabric_of("h100-sxm");
+    const std::int64_t large = std::int64_t{512} << 20;
+    CHECK(collective_time(f, sum(large, 8)).path == CollectivePath::nvls);
+    CHECK(collective_time(f, sum(large, 8, DataType::int8)).path == CollectivePath::simple);
+    CHECK(collective_time(f, sum(large, 4)).path == CollectivePath::simple);
+    CHECK(collective_time(fabric_of("a100-sxm-80gb"), sum(large, 8)).path ==
+          CollectivePath::simple);
+}
+
+TEST_CASE("more GPUs and more bytes never take less time on one path", "[collective]") {
+    for (const std::string_view gpu : {"a100-sxm-80gb", "h200-sxm", "v100-sxm", "l4"}) {
+        const FabricParameters f = fabric_of(gpu);
+        for (const CollectiveKind kind :
+             {CollectiveKind::all_reduce, CollectiveKind::all_gather,
+              CollectiveKind::reduce_scatter, CollectiveKind::broadcast}) {
+            for (const CollectivePath path :
+                 {CollectivePath::ll, CollectivePath::ll128, CollectivePath::simple}) {
+                if (path == CollectivePath::ll128 && f.ll128.rate <= 0.0) continue;
+                Time last{};
+                for (std::int64_t bytes = 256; bytes <= std::int64_t{1} << 32; bytes *= 2) {
+                    const Time time =
+                        ring_time(f, {.kind = kind, .gpus = 4, .bytes = bytes}, path).total;
+                    CHECK(time >= last);
+                    last = time;
+                }
+            }
+        }
+        for (std::int64_t bytes = 1 << 16; bytes <= std::int64_t{1} << 32; bytes *= 4) {
+            Time last{};
+            for (std::int64_t gpus = 2; gpus <= 16; gpus *= 2) {
+                const Collective op{
+                    .kind = CollectiveKind::all_reduce, .gpus = gpus, .bytes = bytes};
+                const Time time = ring_time(f, op, CollectivePath::simple).total;
+                CHECK(time >= last);
+                last = time;
+            }
+        }
+    }
+}
+
+TEST_CASE("all-to-all and send grow with bytes and peers", "[collective]") {
+    const FabricParameters f = fabric_of("h200-sxm");
+    Time last{};
+    for (std::int64_t bytes = 256; bytes <= std::int64_t{1} << 32; bytes *= 2) {
+        const CollectiveTime t =
+            collective_time(f, {.kind = CollectiveKind::all_to_all, .gpus = 8, .bytes = bytes});
+        CHECK(t.total >= last);
+        last = t.total;
+    }
+    const auto send = [&](std::int64_t bytes) {
+        return collective_time(f, {.kind = CollectiveKind::send, .gpus = 2, .bytes = bytes});
+    };
+    CHECK(send(1024).path == CollectivePath::peer_ll);
+    CHECK(send(1 << 30).path == CollectivePath::peer_simple);
+}
+
+TEST_CASE("host copies reach 0.82 of PCIe", "[collective]") {
+    // 64 GB over 64 GB/s: 1 s / 0.82 and 8 us.
+    const CollectiveTime t = host_copy_time(64.0 * units::GB / units::s, 64.0 * units::GB);
+    CHECK(t.total.in(units::s) == Approx(1.0 / 0.82 + 8e-6));
+}
+
+}  // namespace
+}  // namespace ridge::model
