@@ -10,7 +10,7 @@
 #include <iosfwd>
 #include <memory>
 
-#include "measure/device.h"
+#include "measure/run/device.h"
 
 namespace ridge::cli {
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "plot/chart.h"
+#include "plot/font.h"
 #include "plot/geometry.h"
 #include "plot/text.h"
 
@@ -20,11 +21,6 @@ struct PageSize {
     double width = 960.0;
     double height = 640.0;
 };
-
-enum class FontRole { title, subtitle, axis, tick, label, emphasis, detail };
-
-[[nodiscard]] double font_size(FontRole role);
-[[nodiscard]] Weight font_weight(FontRole role);
 
 struct PlacedTick {
     double at = 0.0;  ///< x or y in pixels

@@ -1,45 +1,110 @@
 #!/usr/bin/env python3
-"""Holds the order of the layers: hardware <- model <- measure <- plot <- cli.
+"""Holds the rules of docs/architecture.md: what each room may include, and how large files may be.
 
-Each layer may include its own headers and those of the layers below it; plot stands on hardware
-alone, CUDA and CUPTI headers belong to measure/cuda/. Usage: include-order.py [ROOT]
+A room is a folder. Its headers and sources may include those of its own room and of the rooms that
+ROOMS lists for it; so the arrows between rooms form no circle, and no operation's room includes
+another's. CUDA and CUPTI headers belong to measure/cuda/. Files end at 500 lines unless they are
+tables. Usage: include-order.py [ROOT]
 """
 import pathlib
 import re
 import sys
 
-ALLOWED = {
-    "hardware": {"hardware"},
-    "model": {"hardware", "model"},
-    "measure": {"hardware", "model", "measure"},
-    "plot": {"hardware", "plot"},
-    "cli": {"hardware", "model", "measure", "plot", "cli"},
+HARDWARE = ["hardware"]
+MODEL_CORE = ["model/core", "model/expression"]
+MODEL_BASE = HARDWARE + MODEL_CORE + ["model/machine", "model/roof", "model/bundled"]
+MODEL = MODEL_BASE + ["model", "model/matmul", "model/attention", "model/streams", "model/access",
+                      "model/collectives", "model/footprint"]
+RECORD = MODEL + ["measure/record"]
+CUDA = "measure/cuda/"
+
+ROOMS = {
+    "hardware": [],
+    "model/expression": HARDWARE,
+    "model/core": HARDWARE + ["model/expression"],
+    "model/bundled": HARDWARE + MODEL_CORE,
+    "model/machine": HARDWARE + MODEL_CORE,
+    "model/roof": HARDWARE + MODEL_CORE + ["model/machine"],
+    "model/matmul": MODEL_BASE,
+    "model/attention": MODEL_BASE,
+    "model/streams": MODEL_BASE,
+    "model/access": MODEL_BASE,
+    "model/collectives": MODEL_BASE,
+    "model/footprint": MODEL_BASE + ["model/attention"],
+    "model": MODEL,
+    "measure/record": MODEL,
+    "measure/run": RECORD,
+    "measure/judge": RECORD,
+    "measure/fit": RECORD + ["measure/judge"],
+    CUDA + "kernels": HARDWARE + ["model/bundled"],
+    CUDA + "memory": RECORD + [CUDA + "kernels"],
+    CUDA + "libraries": RECORD + [CUDA + room for room in ("kernels", "memory")],
+    CUDA + "clocks": RECORD + ["measure/run"] +
+                     [CUDA + room for room in ("kernels", "memory", "libraries")],
+    CUDA + "counters": RECORD + [CUDA + room for room in ("kernels", "memory", "libraries")],
+    CUDA + "plans": RECORD + ["measure/run"] +
+                    [CUDA + room for room in ("kernels", "memory", "libraries", "clocks")],
+    "measure/cuda": RECORD + ["measure/run"] +
+                    [CUDA + room for room in ("kernels", "memory", "libraries", "clocks",
+                                              "counters", "plans")],
+    "plot": HARDWARE,
 }
+LIBRARIES = RECORD + ["measure/run", "measure/judge", "measure/fit", "plot"]
+COMMAND_LINE = ["cli/commands", "cli/options", "cli/input", "cli/views", "cli/charts"]
+for room in COMMAND_LINE + ["cli"]:
+    ROOMS[room] = LIBRARIES + ["cli"] + COMMAND_LINE
+
+LONGEST = 500
+TABLES = {"hardware/schema.cpp"}  # one row per field
+
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]')
-CUDA = re.compile(r"^(cuda|cupti|cublas|nvrtc|nvml|nvperf|mma\.h|cooperative_groups)")
+CUDA_HEADER = re.compile(r"^(cuda|cupti|cublas|nvrtc|nvml|nvperf|mma\.h|cooperative_groups)")
+SOURCES = {".h", ".cpp", ".cu", ".cuh"}
+LAYERS = ("hardware", "model", "measure", "plot", "cli")
 
 
-def problems_of(path, layer, inside_cuda):
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+def problems_of(root, path):
+    room = path.parent.relative_to(root).as_posix()
+    if room not in ROOMS:
+        yield f"{path}: the room {room}/ has no rule; add it to scripts/include-order.py"
+        return
+    lines = path.read_text(encoding="utf-8").splitlines()
+    if len(lines) > LONGEST and path.relative_to(root).as_posix() not in TABLES:
+        yield f"{path}: {len(lines)} lines; a file ends at {LONGEST}"
+    for number, line in enumerate(lines, 1):
         match = INCLUDE.match(line)
         if not match:
             continue
         header = match.group(1)
-        target = header.split("/")[0]
-        if target in ALLOWED and target not in ALLOWED[layer]:
-            yield f"{path}:{number}: {layer}/ must not include {header}"
-        if CUDA.match(header) and not inside_cuda:
+        target = header.rpartition("/")[0]
+        if target.split("/")[0] in LAYERS and target not in ROOMS[room] + [room]:
+            yield f"{path}:{number}: {room}/ must not include {header}"
+        if CUDA_HEADER.match(header) and not room.startswith("measure/cuda"):
             yield f"{path}:{number}: only measure/cuda/ may include {header}"
 
 
+def circles():
+    """Rooms that reach themselves through the rules: a mistake in ROOMS."""
+    for start in (room for room in ROOMS if not room.startswith("cli")):
+        seen, open_rooms = set(), [room for room in ROOMS[start] if room != start]
+        while open_rooms:
+            room = open_rooms.pop()
+            if room == start:
+                yield f"ROOMS: {start}/ may include itself through other rooms"
+                break
+            if room not in seen:
+                seen.add(room)
+                open_rooms += [further for further in ROOMS[room] if further != room]
+
+
 def main():
-    root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ".")
-    found = []
-    for layer in ALLOWED:
+    root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ".").resolve()
+    found = list(circles())
+    for layer in LAYERS:
         for path in sorted((root / layer).rglob("*")):
-            if path.suffix in {".h", ".cpp", ".cu", ".cuh"}:
-                found += problems_of(path, layer, "cuda" in path.relative_to(root).parts)
-    print("\n".join(found) if found else "includes follow the layers")
+            if path.suffix in SOURCES:
+                found += problems_of(root, path)
+    print("\n".join(found) if found else f"includes follow the rules of {len(ROOMS)} rooms")
     return 1 if found else 0
 
 

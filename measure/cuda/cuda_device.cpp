@@ -1,4 +1,4 @@
-// The CUDA device behind measure/device.h: opening it, preparing cases, running microbenchmarks.
+// The CUDA device behind measure/run/device.h: opening it, preparing cases, running microbenchmarks.
 //
 // Method: `open_device` makes the device current, subscribes to CUPTI before the context exists,
 // opens NVML, and asks each library once, so that `features` says what will work. A case is a plan
@@ -23,7 +23,7 @@
 #include "measure/cuda/libraries/nvrtc.h"
 #include "measure/cuda/plans/microbenchmark.h"
 #include "measure/cuda/plans/plan.h"
-#include "measure/device.h"
+#include "measure/run/device.h"
 
 namespace ridge::measure {
 namespace cuda {

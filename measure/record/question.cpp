@@ -4,7 +4,7 @@
 #include <array>
 #include <string>
 
-#include "measure/record/record.h"
+#include "measure/record/question.h"
 
 namespace ridge::measure {
 namespace {
@@ -185,22 +185,8 @@ std::string canonical_text(const Question& question) {
     return text;
 }
 
-RecordDevice describe(const DeviceInfo& info) {
-    return {.name = info.name,
-            .compute_capability = info.compute_capability,
-            .sm_count = info.sm_count,
-            .driver = info.driver,
-            .cuda = info.cuda_runtime,
-            .cupti = info.cupti,
-            .mig = info.mig};
-}
-
 std::string key_of(const Question& question, const std::string& device_name) {
     return canonical_text(question) + " on " + device_name;
-}
-
-std::string key_of(const Record& record) {
-    return key_of(record.question, record.device.name);
 }
 
 }  // namespace ridge::measure

@@ -19,28 +19,14 @@
 #include <vector>
 
 #include "hardware/error.h"
-#include "measure/device.h"
+#include "measure/record/device_info.h"
 #include "measure/record/observation.h"
+#include "measure/record/question.h"
 #include "measure/record/statistics.h"
-#include "model/core/fields.h"
 
 namespace ridge::measure {
 
 inline constexpr std::int64_t record_schema = 1;
-
-/// Which operation, how, and under which circumstances: what one measurement answers.
-struct Question {
-    model::Operation operation;
-    model::Execution execution{};
-    DataPattern pattern = DataPattern::normal;
-};
-
-/// The operation in words with every field that is not a default, in the order of the field table:
-/// "matmul dtype=bf16 m=4096 n=4096 k=4096". parse_operation reads it back to the same operation.
-[[nodiscard]] std::string canonical_text(const model::Operation& operation);
-
-/// The same with implementation, tile, L2 state, launch mode and data pattern.
-[[nodiscard]] std::string canonical_text(const Question& question);
 
 /// The device of a record.
 struct RecordDevice {
@@ -91,8 +77,7 @@ struct Record {
     [[nodiscard]] Time time() const { return Time::from_base(timing->statistics->median); }
 };
 
-/// Stable identity of a measurement: question and device, not date or outcome.
-[[nodiscard]] std::string key_of(const Question& question, const std::string& device_name);
+/// `key_of` its question and device.
 [[nodiscard]] std::string key_of(const Record& record);
 
 /// One line of JSON without the newline.

@@ -18,8 +18,8 @@
 #include <string_view>
 #include <vector>
 
-#include "measure/device.h"
 #include "measure/run/calibration_fit.h"
+#include "measure/run/device.h"
 #include "measure/run/sampling.h"
 
 namespace ridge::measure {

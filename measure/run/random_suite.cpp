@@ -10,7 +10,7 @@
 #include <numeric>
 #include <set>
 
-#include "measure/device.h"
+#include "measure/run/device.h"
 #include "measure/run/suite.h"
 #include "model/footprint/footprint.h"
 

@@ -17,8 +17,8 @@
 #include <functional>
 #include <span>
 
-#include "measure/device.h"
 #include "measure/record/record.h"
+#include "measure/run/device.h"
 
 namespace ridge::measure {
 

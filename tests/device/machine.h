@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "measure/device.h"
+#include "measure/run/device.h"
 #include "measure/run/suite.h"
 #include "tests/catch.h"
 

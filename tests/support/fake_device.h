@@ -13,8 +13,8 @@
 #include <memory>
 
 #include "hardware/description.h"
-#include "measure/device.h"
 #include "measure/record/record.h"
+#include "measure/run/device.h"
 #include "model/machine/machine.h"
 
 namespace ridge::measure {

@@ -28,7 +28,7 @@
 #include "measure/cuda/clocks/clock_kernels.h"
 #include "measure/cuda/kernels/l2_flush.h"
 #include "measure/cuda/memory/handles.h"
-#include "measure/device.h"
+#include "measure/run/device.h"
 
 namespace ridge::measure::cuda {
 

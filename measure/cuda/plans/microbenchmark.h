@@ -16,7 +16,7 @@
 
 #include "measure/cuda/clocks/timing.h"
 #include "measure/cuda/plans/plan.h"
-#include "measure/device.h"
+#include "measure/run/device.h"
 
 namespace ridge::measure::cuda {
 

@@ -1,4 +1,4 @@
-#include "measure/device.h"
+#include "measure/run/device.h"
 
 #include <array>
 
@@ -34,13 +34,6 @@ struct Choose {
 };
 
 }  // namespace
-
-const Feature* DeviceInfo::feature(std::string_view wanted) const {
-    for (const Feature& candidate : features) {
-        if (candidate.name == wanted) return &candidate;
-    }
-    return nullptr;
-}
 
 std::string_view name_of(Microbenchmark benchmark) {
     return benchmark_names[static_cast<std::size_t>(benchmark)];

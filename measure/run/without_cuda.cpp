@@ -1,5 +1,5 @@
 // Stands in for measure/cuda/ in a build without CUDA.
-#include "measure/device.h"
+#include "measure/run/device.h"
 
 namespace ridge::measure {
 

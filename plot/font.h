@@ -1,0 +1,15 @@
+// What a text on a chart is for, and the size and weight that follow from it.
+//
+//   font_size(FontRole::tick)   // pixels of the view box
+#pragma once
+
+#include "plot/text.h"
+
+namespace ridge::plot {
+
+enum class FontRole { title, subtitle, axis, tick, label, emphasis, detail };
+
+[[nodiscard]] double font_size(FontRole role);
+[[nodiscard]] Weight font_weight(FontRole role);
+
+}  // namespace ridge::plot
