@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "model/access/predict.h"
 #include "model/attention/predict.h"
@@ -46,15 +47,21 @@ Outcome predict(const Operation& operation, const Execution& execution, const Ma
     return std::visit(Predictor{execution, machine}, operation);
 }
 
-WorkloadPrediction predict(const Workload& workload, const Execution& execution,
-                           const Machine& machine) {
+WorkloadPrediction predict(const Workload& workload, const Machine& machine) {
+    std::vector<Outcome> parts;
+    parts.reserve(workload.size());
+    for (const Step& step : workload) {
+        parts.push_back(predict(step.operation, step.execution, machine));
+    }
+    return add_up(std::move(parts));
+}
+
+WorkloadPrediction add_up(std::vector<Outcome> parts) {
     WorkloadPrediction total;
     double below = 0.0;
     double above = 0.0;
     total.work.kernels = 0;
-    for (const Operation& operation : workload) {
-        const Outcome outcome = predict(operation, execution, machine);
-        total.parts.push_back(outcome);
+    for (const Outcome& outcome : parts) {
         const Prediction* part = std::get_if<Prediction>(&outcome);
         if (part == nullptr) {
             ++total.not_modelled;
@@ -68,6 +75,7 @@ WorkloadPrediction predict(const Workload& workload, const Execution& execution,
     }
     total.low = total.time - Time::from_base(std::sqrt(below));
     total.high = total.time + Time::from_base(std::sqrt(above));
+    total.parts = std::move(parts);
     return total;
 }
 

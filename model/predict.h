@@ -21,6 +21,15 @@ namespace ridge::model {
 [[nodiscard]] Outcome predict(const Operation& operation, const Execution& execution,
                               const Machine& machine);
 
+/// One operation of a sequence and how it is carried out.
+struct Step {
+    Operation operation;
+    Execution execution;
+};
+
+/// Operations carried out one after the other.
+using Workload = std::vector<Step>;
+
 /// A sequence of operations: each with its outcome, and the sums over those that are modelled.
 struct WorkloadPrediction {
     std::vector<Outcome> parts;
@@ -31,7 +40,9 @@ struct WorkloadPrediction {
     Bytes largest_footprint;
     std::int32_t not_modelled = 0;
 };
-[[nodiscard]] WorkloadPrediction predict(const Workload& workload, const Execution& execution,
-                                         const Machine& machine);
+[[nodiscard]] WorkloadPrediction predict(const Workload& workload, const Machine& machine);
+
+/// The sums over outcomes that are already there.
+[[nodiscard]] WorkloadPrediction add_up(std::vector<Outcome> parts);
 
 }  // namespace ridge::model

@@ -25,15 +25,13 @@ struct CompareOptions {
 
 std::vector<Answer> answers_on_all(Machines& machines, const CompareOptions& options) {
     const model::Parameters parameters = options.operation.parameters();
-    const model::Execution execution = model::make_execution(parameters);
     std::vector<Answer> answers;
     for (const std::string& name : options.gpu.names()) {
         Answer answer;
         answer.kind = options.operation.kind();
         answer.parameters = parameters;
-        answer.operation = model::make_operation(answer.kind, parameters);
         answer.machine = &machines.at(name);
-        answer.outcome = model::predict(answer.operation, execution, *answer.machine);
+        predict(answer);
         answers.push_back(std::move(answer));
     }
     return answers;

@@ -57,11 +57,10 @@ void write_answers(const Context& context, const std::vector<Answer>& answers, F
 }
 
 void write_workload_total(const Context& context, const std::vector<Answer>& answers) {
-    model::Workload workload;
-    for (const Answer& answer : answers) workload.push_back(answer.operation);
-    const model::WorkloadPrediction total = model::predict(
-        workload, model::make_execution(answers.front().parameters), *answers.front().machine);
-    write_workload(context, total, answers.size());
+    std::vector<model::Outcome> parts;
+    parts.reserve(answers.size());
+    for (const Answer& answer : answers) parts.push_back(answer.outcome);
+    write_workload(context, model::add_up(std::move(parts)), answers.size());
 }
 
 int predict_one(const Context& context, const PredictOptions& options) {
@@ -72,10 +71,8 @@ int predict_one(const Context& context, const PredictOptions& options) {
         Answer answer;
         answer.kind = kind;
         answer.parameters = parameters;
-        answer.operation = model::make_operation(kind, parameters);
         answer.machine = &machine;
-        answer.outcome =
-            model::predict(answer.operation, model::make_execution(parameters), machine);
+        predict(answer);
         answers.push_back(std::move(answer));
     };
     if (options.operation.given()) add(options.operation.kind(), options.operation.parameters());

@@ -39,10 +39,8 @@ Answer answer_for(const std::string& text, const model::Parameters& defaults,
     Answer answer;
     answer.kind = parsed.kind;
     answer.parameters = parsed.parameters;
-    answer.operation = model::make_operation(parsed.kind, parsed.parameters);
     answer.machine = &machine;
-    answer.outcome =
-        model::predict(answer.operation, model::make_execution(parsed.parameters), machine);
+    predict(answer);
     return answer;
 }
 

@@ -41,9 +41,7 @@ class RowPredictor {
         answer.machine = &machine_of(cells);
         answer.kind = kind_of(cells);
         answer.parameters = columns_.parameters(answer.kind, cells, options_.defaults);
-        answer.operation = model::make_operation(answer.kind, answer.parameters);
-        answer.outcome = model::predict(answer.operation, model::make_execution(answer.parameters),
-                                        *answer.machine);
+        cli::predict(answer);
     }
 
   private:

@@ -91,9 +91,7 @@ SweepPlan make_sweep_plan(model::OperationKind kind, const std::map<Field, std::
 void predict_point(const SweepPlan& plan, std::int64_t index, Answer& answer) {
     plan.set_point(index, answer.parameters);
     try {
-        answer.operation = model::make_operation(plan.kind, answer.parameters);
-        answer.outcome = model::predict(answer.operation, model::make_execution(answer.parameters),
-                                        *answer.machine);
+        predict(answer);
     } catch (const InputError& error) {
         answer.outcome = model::NotModelled{error.what()};
     }

@@ -133,8 +133,7 @@ void write_prediction(const Context& context, const Answer& answer, const Predic
         if (line.rfind("Note:", 0) == 0) continue;
         context.out << "  " << wrap(line, width - 2, 2) << '\n';
     }
-    const auto advice =
-        advise(answer.operation, model::make_execution(answer.parameters), p, *answer.machine);
+    const auto advice = advise(answer.operation, answer.execution, p, *answer.machine);
     if (!advice.empty()) context.out << "\n  What would help:\n";
     for (const model::Advice& item : advice) {
         context.out << "  - " << wrap(describe(item), width - 4, 4) << '\n';
@@ -202,7 +201,7 @@ void add_prediction(ordered_json& json, const Prediction& p) {
 ordered_json advice_json(const Answer& answer, const Prediction& p) {
     ordered_json list = ordered_json::array();
     for (const model::Advice& advice :
-         advise(answer.operation, model::make_execution(answer.parameters), p, *answer.machine)) {
+         advise(answer.operation, answer.execution, p, *answer.machine)) {
         list.push_back({{"change", advice.change},
                         {"time_us", advice.time.in(units::us)},
                         {"speed_up", advice.speed_up}});
@@ -211,6 +210,12 @@ ordered_json advice_json(const Answer& answer, const Prediction& p) {
 }
 
 }  // namespace
+
+void predict(Answer& answer) {
+    answer.operation = model::make_operation(answer.kind, answer.parameters);
+    answer.execution = model::make_execution(answer.parameters);
+    answer.outcome = model::predict(answer.operation, answer.execution, *answer.machine);
+}
 
 std::string title_of(model::OperationKind kind, const model::Parameters& parameters) {
     std::string title(model::info_of(kind).name);

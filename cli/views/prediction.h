@@ -18,9 +18,13 @@ struct Answer {
     model::OperationKind kind = model::OperationKind::matmul;
     model::Parameters parameters;
     model::Operation operation;
+    model::Execution execution;
     const model::Machine* machine = nullptr;
     model::Outcome outcome;
 };
+
+/// Fills operation, execution and outcome from the rest. InputError names a broken field.
+void predict(Answer& answer);
 
 /// "matmul m=4096 n=4096 k=4096 dtype=bf16": the fields that were given.
 [[nodiscard]] std::string title_of(model::OperationKind kind, const model::Parameters& parameters);

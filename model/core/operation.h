@@ -11,7 +11,6 @@
 #include <string>
 #include <string_view>
 #include <variant>
-#include <vector>
 
 #include "model/core/data_type.h"
 #include "model/expression/expression.h"
@@ -126,9 +125,6 @@ struct Collective {
 
 using Operation = std::variant<Matmul, Attention, Elementwise, RowWise, Transpose, Copy, Gather,
                                Access, Collective>;
-
-/// Operations carried out one after the other.
-using Workload = std::vector<Operation>;
 
 /// "matmul", "attention", "elementwise", "softmax", ..., "all_reduce".
 [[nodiscard]] std::string_view name_of(const Operation& operation);

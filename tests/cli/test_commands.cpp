@@ -44,6 +44,28 @@ TEST_CASE("ridge points of the bf16 tensor peak on the datasheet's DRAM bandwidt
     CHECK(ridge_of("h200-sxm") == Approx(206.1).margin(0.05));
 }
 
+TEST_CASE("each operation of a sequence is timed as it was asked for") {
+    const std::string call =
+        "predict --gpu h100-sxm --op \"copy elements=1048576 launch=stream\" "
+        "--op \"copy elements=1048576\"";
+    const json parts = json_of(call);
+    REQUIRE(parts.size() == 2);
+    const double stream = parts[0].at("time_us").get<double>();
+    const double kernel = parts[1].at("time_us").get<double>();
+    REQUIRE(stream > 2.0 * kernel);
+    const std::string text = run_line(call).out;
+    const std::string total = "2 operations in sequence\n  time          ";
+    const std::size_t at = text.find(total);
+    REQUIRE(at != std::string::npos);
+    CHECK(std::stod(text.substr(at + total.size())) == Approx(stream + kernel).epsilon(5e-3));
+
+    const Transcript mixed = run_line(
+        "predict --gpu h100-sxm --op \"matmul m=512 n=512 k=512 b_layout=column impl=wgmma\" "
+        "--op \"softmax rows=512 cols=512 impl=fused\"");
+    CHECK(mixed.code == 0);
+    CHECK(mixed.out.find("not modelled") == std::string::npos);
+}
+
 TEST_CASE("JSON holds the documented keys with their units") {
     const json object =
         json_of("predict matmul --m 512 --n 256 --k 128 --dtype fp16 --gpu h100-sxm");

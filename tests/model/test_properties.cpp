@@ -307,11 +307,22 @@ TEST_CASE("what the table lists is what is modelled", "[property]") {
 TEST_CASE("a workload adds up its parts", "[property]") {
     test::Random random(8);
     for (int i = 0; i < 100; ++i) {
-        const Workload workload{test::random_operation(random), test::random_operation(random),
-                                test::random_operation(random)};
+        const Workload workload{
+            {.operation = test::random_operation(random), .execution = {}},
+            {.operation = test::random_operation(random),
+             .execution = {.launch = LaunchMode::stream}},
+            {.operation = test::random_operation(random), .execution = {.l2 = L2State::cold}}};
         for (const Machine& machine : machines()) {
-            const WorkloadPrediction total = predict(workload, {}, machine);
+            const WorkloadPrediction total = predict(workload, machine);
             REQUIRE(total.parts.size() == workload.size());
+            for (std::size_t step = 0; step < workload.size(); ++step) {
+                const Outcome alone =
+                    predict(workload[step].operation, workload[step].execution, machine);
+                REQUIRE(alone.index() == total.parts[step].index());
+                if (const auto* p = std::get_if<Prediction>(&alone)) {
+                    REQUIRE(p->time == std::get<Prediction>(total.parts[step]).time);
+                }
+            }
             Time time{};
             Time low{};
             Time high{};
