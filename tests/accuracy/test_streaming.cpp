@@ -27,7 +27,8 @@ TEST_CASE("collectives of one node", "[accuracy]") {
     const auto folder = reference_folder();
     if (!folder) return;
     std::map<std::string, std::vector<measure::MeasuredRow>> groups;
-    for (measure::MeasuredRow& row : measure::read_folder(*folder, {"collectives"})) {
+    for (measure::MeasuredRow& row : measure::read_folder(
+             *folder, {"collectives_a100", "collectives_h100", "collectives_h200"})) {
         groups["collectives." + row.gpu].push_back(std::move(row));
     }
     CHECK(groups.size() == 3);
