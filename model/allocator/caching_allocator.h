@@ -1,0 +1,104 @@
+// PyTorch's caching allocator of CUDA memory, simulated: what is requested, allocated, reserved.
+//
+// Requests are rounded up to 512 bytes and served from two pools. Blocks up to 1 MiB come from
+// segments of 2 MiB, larger ones from segments of 20 MiB or, from 10 MiB on, of their own size in
+// steps of 2 MiB. The smallest free block that is large enough is taken and split; what would
+// leave a rest of at most 1 MiB in the large pool is handed out whole, which is how more is
+// allocated than was requested. Freed neighbours merge and stay reserved until `empty_cache`. With
+// expandable segments each pool is one growing range that is mapped in steps of 2 and 20 MiB
+// (eq. V10 to V13 of docs/vram.md).
+//
+//   CachingAllocator memory;
+//   const auto block = memory.allocate(14 * mebibyte - 100);
+//   memory.now().allocated;  // 14 MiB: the rest of the segment is too small to split
+//   memory.release(block);
+//
+// Limits: one stream, one device, no garbage collection, no largest split size, and cudaMalloc
+// answers with rising addresses (which decides only between free blocks of equal size).
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <set>
+#include <tuple>
+#include <vector>
+
+namespace ridge::model {
+
+struct AllocatorOptions {
+    bool expandable_segments = false;
+    /// `roundup_power2_divisions`: sizes round up to a power of two cut into so many parts; 0: off.
+    std::int64_t roundup_power2_divisions = 0;
+};
+
+/// Bytes asked for, handed out in blocks, and held in segments.
+struct MemoryLevel {
+    std::int64_t requested = 0;
+    std::int64_t allocated = 0;
+    std::int64_t reserved = 0;
+
+    friend constexpr bool operator==(const MemoryLevel&, const MemoryLevel&) = default;
+};
+
+class CachingAllocator {
+  public:
+    using Block = std::size_t;
+
+    explicit CachingAllocator(AllocatorOptions options = {}) : options_(options) {}
+
+    /// A block for `bytes`; 0 bytes take no memory, as in PyTorch.
+    [[nodiscard]] Block allocate(std::int64_t bytes);
+    void release(Block block);
+    /// Gives wholly free segments back.
+    void empty_cache();
+
+    [[nodiscard]] const MemoryLevel& now() const { return now_; }
+    /// The highest level of each figure since the last `reset_peak`; they may differ in time.
+    [[nodiscard]] const MemoryLevel& peak() const { return peak_; }
+    void reset_peak() { peak_ = now_; }
+    /// The bytes of the block that holds an allocation.
+    [[nodiscard]] std::int64_t bytes_of(Block block) const { return extents_[block].bytes; }
+    /// A request as it is rounded before a block is looked for.
+    [[nodiscard]] std::int64_t rounded(std::int64_t bytes) const;
+
+  private:
+    enum class State : std::uint8_t { used, free, unmapped, merged };
+    /// A piece of a segment; pieces of one segment are linked in order of address.
+    struct Extent {
+        std::int64_t address = 0;
+        std::int64_t bytes = 0;
+        std::int64_t requested = 0;
+        std::ptrdiff_t previous = -1;
+        std::ptrdiff_t next = -1;
+        State state = State::free;
+        bool small = false;
+    };
+    using Key = std::tuple<std::int64_t, std::int64_t, Block>;  ///< size, address, block
+    struct Pool {
+        std::set<Key> free;
+        std::set<std::tuple<std::int64_t, Block>> unmapped;  ///< by address
+    };
+
+    [[nodiscard]] Pool& pool_of(const Extent& extent) { return pools_[extent.small ? 0 : 1]; }
+    [[nodiscard]] Block add(const Extent& extent);
+    void mark_free(Block block);
+    void take_from_free(Block block);
+    void merge(Block into, std::ptrdiff_t neighbour);
+    [[nodiscard]] std::ptrdiff_t best_fit(Pool& pool, std::int64_t bytes) const;
+    [[nodiscard]] std::int64_t expandable_bytes(const Extent& extent) const;
+    [[nodiscard]] Block new_segment(std::int64_t bytes, bool small);
+    [[nodiscard]] Block expand(std::int64_t bytes, bool small);
+    [[nodiscard]] Block map(Block unmapped, std::int64_t bytes);
+    void unmap(Block block);
+    void split(Block block, std::int64_t bytes);
+
+    AllocatorOptions options_;
+    std::vector<Extent> extents_;
+    std::array<Pool, 2> pools_;
+    std::int64_t next_address_ = 0;
+    MemoryLevel now_;
+    MemoryLevel peak_;
+};
+
+}  // namespace ridge::model

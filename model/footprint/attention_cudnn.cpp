@@ -1,0 +1,98 @@
+// PyTorch's cuDNN backend (eq. V28 and V29 of docs/vram.md). Workspaces are cuDNN's to choose;
+// these are read off traces of cuDNN 9.19 on an H200 and an H100.
+#include <algorithm>
+#include <bit>
+#include <optional>
+#include <vector>
+
+#include "hardware/checked.h"
+#include "model/footprint/attention_memory.h"
+#include "model/footprint/attention_plans.h"
+#include "model/footprint/attention_sizes.h"
+
+namespace ridge::model {
+namespace {
+
+constexpr std::int64_t alignment = 128;  // of the buffers in a workspace
+constexpr std::int64_t header = 256;
+
+std::int64_t aligned(std::int64_t bytes) {
+    return ceil_divide(bytes, alignment) * alignment;
+}
+
+/// Into how many parts the keys of one query are cut: a power of two from 4 to 64, as many as fill
+/// the multiprocessors twice and leave 128 keys to a part; 1: they are not cut.
+std::int64_t decode_splits(const AttentionCall& call) {
+    const Attention& op = call.attention;
+    if (op.seq_q != 1 || op.causal) return 1;
+    const std::int64_t most =
+        std::min({std::int64_t{64}, 2 * call.multiprocessors / (op.batch * op.kv_heads),
+                  (op.seq_kv - 1) / 128});
+    if (most < 4) return 1;
+    return static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(most)));
+}
+
+/// eq. V28.
+std::int64_t forward_workspace(const AttentionCall& call, const AttentionBytes& bytes) {
+    if (call.attention.seq_q > 1) return header;
+    const std::int64_t splits = decode_splits(call);
+    if (splits == 1) return 0;
+    return aligned(4 * splits * bytes.query) + 2 * aligned(4 * splits * bytes.rows) + alignment;
+}
+
+/// eq. V29: dq in fp32, row sums; dk and dv of every head where heads are grouped.
+std::int64_t backward_workspace(const AttentionCall& call, const AttentionBytes& bytes) {
+    std::int64_t workspace = 4 * bytes.query + bytes.statistics() + header;
+    if (is_grouped(call.attention)) workspace += 2 * aligned(2 * bytes.expanded);
+    return workspace;
+}
+
+struct Forward {
+    std::optional<MemoryPlan::Id> mask;
+    std::optional<MemoryPlan::Id> logsumexp;
+    std::vector<MemoryPlan::Id> random;  ///< seed and offset
+    MemoryPlan::Id out = 0;
+};
+
+enum class Autograd : std::uint8_t { off, on };
+
+Forward plan_forward(MemoryPlan& plan, const AttentionCall& call, const AttentionBytes& bytes,
+                     Autograd autograd) {
+    Forward forward;
+    if (call.mask == MaskKind::boolean) {
+        forward.mask = convert_mask(plan, bytes.mask, bytes.element);
+    }
+    forward.random = {plan.allocate("seed", 8), plan.allocate("offset", 8)};
+    forward.out = plan.allocate("out", bytes.query * bytes.element);
+    if (autograd == Autograd::on)
+        forward.logsumexp = plan.allocate("logsumexp", bytes.statistics());
+    if (const std::int64_t workspace = forward_workspace(call, bytes); workspace > 0) {
+        plan.touch("workspace", workspace);
+    }
+    return forward;
+}
+
+}  // namespace
+
+void plan_torch_cudnn(MemoryPlan& plan, const AttentionCall& call) {
+    const AttentionBytes bytes(call);
+    plan.begin(memory_phase::inference, CacheBefore::emptied);
+    const Forward inference = plan_forward(plan, call, bytes, Autograd::off);
+    for (const MemoryPlan::Id id : inference.random) plan.release(id);
+    if (inference.mask) plan.release(*inference.mask);
+    plan.release(inference.out);
+    plan.begin(memory_phase::forward, CacheBefore::emptied);
+    const Forward forward = plan_forward(plan, call, bytes, Autograd::on);
+    plan.begin(memory_phase::grad_output);
+    (void)plan.allocate("grad_out", bytes.query * bytes.element);
+    plan.begin(memory_phase::backward, CacheBefore::emptied);
+    (void)plan.allocate("dq", bytes.query * bytes.element);
+    (void)plan.allocate("dk", bytes.key * bytes.element);
+    (void)plan.allocate("dv", bytes.key * bytes.element);
+    plan.touch("workspace", backward_workspace(call, bytes));
+    if (forward.mask) plan.release(*forward.mask);
+    plan.release(*forward.logsumexp);
+    for (const MemoryPlan::Id id : forward.random) plan.release(id);
+}
+
+}  // namespace ridge::model

@@ -1,0 +1,42 @@
+// Bytes of attention's tensors in the names of docs/vram.md, shared by the plans.
+#pragma once
+
+#include <cstdint>
+
+#include "model/allocator/memory_plan.h"
+#include "model/footprint/attention_call.h"
+
+namespace ridge::model {
+
+struct AttentionBytes {
+    explicit AttentionBytes(const AttentionCall& call);
+
+    std::int64_t element;     ///< e, bytes of q's type
+    std::int64_t query;       ///< elements of q, out, dq
+    std::int64_t key;         ///< elements of k, v
+    std::int64_t expanded;    ///< elements of k repeated for every query head
+    std::int64_t rows;        ///< R = batch x heads x seq_q
+    std::int64_t scores;      ///< P, elements
+    std::int64_t mask;        ///< elements, 0 without one
+    std::int64_t mask_bytes;  ///< of the input mask
+
+    [[nodiscard]] std::int64_t statistics() const { return 4 * rows; }
+};
+
+/// A scalar on the GPU occupies one allocation; PyTorch fills a mask from two of them.
+/// The boolean mask as one of q's type, made where the mask is boolean.
+[[nodiscard]] MemoryPlan::Id convert_mask(MemoryPlan& plan, std::int64_t elements,
+                                          std::int64_t element);
+
+[[nodiscard]] constexpr bool is_grouped(const Attention& op) {
+    return op.heads != op.kv_heads;
+}
+
+/// Whether a [batch, seq, heads, head_dim] tensor viewed as [batch, heads, seq, head_dim] differs
+/// from a contiguous one in memory.
+[[nodiscard]] constexpr bool is_transposed(const Attention& op, TensorLayout layout,
+                                           std::int64_t seq) {
+    return layout == TensorLayout::sequence_first && op.heads > 1 && seq > 1;
+}
+
+}  // namespace ridge::model
