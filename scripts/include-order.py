@@ -14,7 +14,7 @@ HARDWARE = ["hardware"]
 MODEL_CORE = ["model/core", "model/expression"]
 MODEL_BASE = HARDWARE + MODEL_CORE + ["model/machine", "model/roof", "model/bundled"]
 MODEL = MODEL_BASE + ["model", "model/matmul", "model/attention", "model/streams", "model/access",
-                      "model/collectives", "model/footprint"]
+                      "model/collectives", "model/footprint", "model/allocator"]
 RECORD = MODEL + ["measure/record"]
 CUDA = "measure/cuda/"
 
@@ -30,7 +30,8 @@ ROOMS = {
     "model/streams": MODEL_BASE,
     "model/access": MODEL_BASE,
     "model/collectives": MODEL_BASE,
-    "model/footprint": MODEL_BASE + ["model/attention"],
+    "model/allocator": HARDWARE,
+    "model/footprint": MODEL_BASE + ["model/attention", "model/allocator"],
     "model": MODEL,
     "measure/record": MODEL,
     "measure/run": RECORD,

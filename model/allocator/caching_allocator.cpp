@@ -120,8 +120,16 @@ std::ptrdiff_t CachingAllocator::best_fit(Pool& pool, std::int64_t bytes) const 
     return static_cast<std::ptrdiff_t>(std::get<Block>(*it));
 }
 
+/// Before more is reserved than there is, free segments go back; what then lacks is out of memory.
+void CachingAllocator::make_room(std::int64_t bytes) {
+    if (options_.limit == 0 || now_.reserved + bytes <= options_.limit) return;
+    empty_cache();
+    exhausted_ = exhausted_ || now_.reserved + bytes > options_.limit;
+}
+
 CachingAllocator::Block CachingAllocator::new_segment(std::int64_t bytes, bool small) {
     const std::int64_t size = segment_bytes(bytes);
+    make_room(size);
     now_.reserved += size;
     const Block block = add({.address = next_address_, .bytes = size, .small = small});
     next_address_ += size + segment_unit;
@@ -159,6 +167,8 @@ CachingAllocator::Block CachingAllocator::map(Block unmapped, std::int64_t bytes
 
 /// A free block of at least `bytes` at the lowest address where the pool's range has room.
 CachingAllocator::Block CachingAllocator::expand(std::int64_t bytes, bool small) {
+    make_room(ceil_divide(bytes, small ? small_segment : large_segment) *
+              (small ? small_segment : large_segment));
     Pool& pool = pools_[small ? 0 : 1];
     const auto usable = [this](std::ptrdiff_t at) {
         return at >= 0 && extents_[static_cast<Block>(at)].state != State::used;

@@ -30,6 +30,8 @@ struct AllocatorOptions {
     bool expandable_segments = false;
     /// `roundup_power2_divisions`: sizes round up to a power of two cut into so many parts; 0: off.
     std::int64_t roundup_power2_divisions = 0;
+    /// Bytes that can be reserved; 0: no limit. Before it is exceeded the cache is emptied.
+    std::int64_t limit = 0;
 };
 
 /// Bytes asked for, handed out in blocks, and held in segments.
@@ -57,6 +59,8 @@ class CachingAllocator {
     /// The highest level of each figure since the last `reset_peak`; they may differ in time.
     [[nodiscard]] const MemoryLevel& peak() const { return peak_; }
     void reset_peak() { peak_ = now_; }
+    /// Whether the limit was exceeded: PyTorch would have reported that it is out of memory.
+    [[nodiscard]] bool exhausted() const { return exhausted_; }
     /// The bytes of the block that holds an allocation.
     [[nodiscard]] std::int64_t bytes_of(Block block) const { return extents_[block].bytes; }
     /// A request as it is rounded before a block is looked for.
@@ -92,6 +96,7 @@ class CachingAllocator {
     [[nodiscard]] Block map(Block unmapped, std::int64_t bytes);
     void unmap(Block block);
     void split(Block block, std::int64_t bytes);
+    void make_room(std::int64_t bytes);
 
     AllocatorOptions options_;
     std::vector<Extent> extents_;
@@ -99,6 +104,7 @@ class CachingAllocator {
     std::int64_t next_address_ = 0;
     MemoryLevel now_;
     MemoryLevel peak_;
+    bool exhausted_ = false;
 };
 
 }  // namespace ridge::model

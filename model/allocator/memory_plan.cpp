@@ -81,6 +81,7 @@ MemoryTimeline replay(const MemoryPlan& plan, AllocatorOptions options,
         report.after = relative(memory.now());
         timeline.phases.push_back(report);
     }
+    timeline.fits = !memory.exhausted();
     return timeline;
 }
 

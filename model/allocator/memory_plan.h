@@ -77,6 +77,7 @@ struct MemoryTimeline {
     std::vector<MemoryLevel> levels;   ///< after each step, absolute
     std::vector<std::int64_t> blocks;  ///< bytes of the block that each allocation got
     std::vector<PhaseMemory> phases;
+    bool fits = true;  ///< whether the allocator's limit sufficed
 
     /// The phase of that name; a contract that there is one.
     [[nodiscard]] const PhaseMemory& phase(std::string_view name) const;

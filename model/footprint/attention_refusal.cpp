@@ -51,6 +51,13 @@ Reason flash_reason(const AttentionCall& call) {
 
 Reason efficient_reason(const AttentionCall& call) {
     const Attention& op = call.attention;
+    const std::int64_t unit = is_16_bit_float(op.type) ? 8 : 4;
+    if (op.head_dim % unit != 0) {
+        return fmt::format(
+            "Mem efficient attention requires last dimension of inputs to be divisible by {0}. Got "
+            "Query.size(-1): {1}, Key.size(-1): {1}, Value.size(-1): {1} instead.",
+            unit, op.head_dim);
+    }
     if (op.heads != op.kv_heads) {
         return fmt::format(
             "For dense input, both fused kernels require query, key and value to have the same "
@@ -59,23 +66,18 @@ Reason efficient_reason(const AttentionCall& call) {
             "unsqueeze and expand_to before passing them into the kernel.",
             op.batch, op.heads, op.seq_q, op.head_dim, op.kv_heads, op.seq_kv);
     }
-    const std::int64_t unit = is_16_bit_float(op.type) ? 8 : 4;
-    if (op.head_dim % unit == 0) return {};
-    return fmt::format(
-        "Mem efficient attention requires last dimension of inputs to be divisible by {0}. Got "
-        "Query.size(-1): {1}, Key.size(-1): {1}, Value.size(-1): {1} instead.",
-        unit, op.head_dim);
+    return {};
 }
 
 Reason cudnn_reason(const AttentionCall& call) {
     const Attention& op = call.attention;
+    if (const Reason type = wrong_type(op)) return type;
+    if (op.head_dim % 8 != 0) return "head_dim should be a multiple of 8";
+    if (op.head_dim > 256) return "head_dim should be no more than 256";
     if (op.seq_q == 1 && call.dropout > 0.0) {
         return "cudnn SDPA does not support query sequence length 1 with dropout.";
     }
     if (op.seq_kv == 1) return "cudnn SDPA does not support key/value sequence length 1.";
-    if (const Reason type = wrong_type(op)) return type;
-    if (op.head_dim % 8 != 0) return "head_dim should be a multiple of 8";
-    if (op.head_dim > 256) return "head_dim should be no more than 256";
     return {};
 }
 
