@@ -15,7 +15,7 @@ MODEL_CORE = ["model/core", "model/expression"]
 MODEL_BASE = HARDWARE + MODEL_CORE + ["model/machine", "model/roof", "model/bundled"]
 MODEL = MODEL_BASE + ["model", "model/matmul", "model/attention", "model/streams", "model/access",
                       "model/collectives", "model/footprint", "model/allocator"]
-RECORD = MODEL + ["measure/record"]
+RECORD = MODEL + ["measure/statistics", "measure/record"]
 CUDA = "measure/cuda/"
 
 ROOMS = {
@@ -33,7 +33,8 @@ ROOMS = {
     "model/allocator": HARDWARE,
     "model/footprint": MODEL_BASE + ["model/attention", "model/allocator"],
     "model": MODEL,
-    "measure/record": MODEL,
+    "measure/statistics": HARDWARE,
+    "measure/record": MODEL + ["measure/statistics"],
     "measure/run": RECORD,
     "measure/judge": RECORD,
     "measure/fit": RECORD + ["measure/judge"],

@@ -39,23 +39,44 @@ Table residual_table(const std::vector<measure::ResidualSummary>& summaries) {
                             {"in band %", Align::right}},
                 .rows = {}};
     for (const measure::ResidualSummary& s : summaries) {
-        table.rows.push_back({s.group, std::to_string(s.count), percent(s.mean), percent(s.median),
-                              percent(s.p90), percent(s.worst),
-                              fmt::format("{:+.2f}", 100.0 * s.bias), fmt::format("{:+.3f}", s.low),
-                              fmt::format("{:+.3f}", s.high),
-                              fmt::format("{:.0f}", 100.0 * s.coverage)});
+        table.rows.push_back(
+            {s.group, std::to_string(s.errors.count), percent(s.errors.mean),
+             percent(s.errors.median), percent(s.errors.p90), percent(s.errors.worst),
+             fmt::format("{:+.2f}", 100.0 * s.errors.bias),
+             fmt::format("{:+.3f}", s.errors.log_low), fmt::format("{:+.3f}", s.errors.log_high),
+             fmt::format("{:.0f}", 100.0 * s.errors.coverage)});
     }
     return table;
 }
 
-void write_report(const Context& context, const measure::FitReport& report) {
-    context.out << "# fitted on " << report.name << '\n';
-    for (const measure::FittedParameter& parameter : report.parameters) {
-        context.out << parameter.field << " = { value = " << parameter.value
-                    << ", source = \"FIT\" }";
-        if (!parameter.gpu.empty()) context.out << "  # " << parameter.gpu;
-        context.out << '\n';
+std::string with_gpu(const std::string& gpu, const std::string& text) {
+    return gpu.empty() ? text : gpu + ": " + text;
+}
+
+/// The fields of a description file, each with how sure it is; comments where it may not be used.
+void write_parameters(const Context& context, const measure::FitReport& report) {
+    for (const measure::FittedParameter& p : report.parameters) {
+        std::string how = fmt::format("+- {:.2g} %", 100.0 * p.standard_error);
+        if (!p.correlated_with.empty()) {
+            how += fmt::format(", correlation {:+.2f} with {}", p.correlation, p.correlated_with);
+        }
+        context.out << (report.usable() ? "" : "# not usable: ") << p.field
+                    << " = { value = " << p.value << ", source = \"FIT\" }  # "
+                    << with_gpu(p.gpu, how) << '\n';
     }
+    for (const measure::HeldParameter& p : report.held) {
+        context.out << "# not determined: " << p.field << " keeps " << p.value << "  # "
+                    << with_gpu(p.gpu, p.reason) << '\n';
+    }
+}
+
+void write_report(const Context& context, const measure::FitReport& report) {
+    context.out << "# fitted on " << report.name << '\n'
+                << fmt::format("# {} after {} steps, cost {:.4g} (start {:.4g})\n",
+                               name_of(report.status), report.iterations, report.cost,
+                               report.cost_at_start);
+    write_parameters(context, report);
+    if (!report.usable()) return;
     context.out << "\nResiduals of the fitted rows:\n";
     write_text(context.out, residual_table(report.fitted));
     context.out << "\nCross-validated, five folds over whole shapes:\n";
@@ -76,8 +97,15 @@ int run_program(const Context& context, const FitOptions& options) {
         .records = options.records};
     for (const measure::FitProgram& program : measure::fit_programs()) {
         if (program.name != options.program) continue;
-        for (const measure::FitReport& report : program.run(request)) write_report(context, report);
-        return success;
+        int code = success;
+        for (const measure::FitReport& report : program.run(request)) {
+            write_report(context, report);
+            if (report.usable()) continue;
+            context.err << "ridge: the fit on " << report.name << " is " << name_of(report.status)
+                        << "; its values are not to be used\n";
+            code = bad_data;
+        }
+        return code;
     }
     throw InputError("model is missing", {}, "for example: ridge fit memory --data DIR");
 }
@@ -103,7 +131,9 @@ Action build_fit(CLI::App& app, std::span<const std::string>) {
     app.footer(
         "GPUs named together (--gpu a,b) are fitted together; without --gpu each GPU of the "
         "tables\n"
-        "is fitted by itself. The lines printed are fields of a description file.\n"
+        "is fitted by itself. The lines printed are fields of a description file, with the\n"
+        "standard error and the strongest correlation of each; one that the rows do not\n"
+        "determine keeps its value and is a comment.\n"
         "Example:\n"
         "  ridge fit memory --data measurements --gpu a100-pcie-40gb\n"
         "  ridge fit attention --records measure/records/h200-sxm");

@@ -38,10 +38,10 @@ int validate_records(const Context& context, const ValidateOptions& options) {
     }
     if (!options.max_error) return success;
     const auto beyond = measure::exceeding(validation, *options.max_error / 100.0);
-    for (const measure::ErrorSummary* group : beyond) {
+    for (const measure::GroupSummary* group : beyond) {
         context.err << fmt::format("ridge: {} {}: median error {:.1f} % exceeds {:g} %\n",
                                    group->operation, group->implementation,
-                                   100.0 * group->median_error, *options.max_error);
+                                   100.0 * group->errors.median, *options.max_error);
     }
     return beyond.empty() ? success : bound_exceeded;
 }

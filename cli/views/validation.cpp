@@ -15,7 +15,7 @@ namespace ridge::cli {
 namespace {
 
 using measure::Comparison;
-using measure::ErrorSummary;
+using measure::GroupSummary;
 using measure::Record;
 using measure::Validation;
 
@@ -34,14 +34,14 @@ std::string percent_if(const std::optional<double>& fraction) {
     return fraction ? percent(*fraction) : "";
 }
 
-std::vector<const ErrorSummary*> summaries(const Validation& validation) {
-    std::vector<const ErrorSummary*> all;
-    for (const ErrorSummary& group : validation.groups) all.push_back(&group);
+std::vector<const GroupSummary*> summaries(const Validation& validation) {
+    std::vector<const GroupSummary*> all;
+    for (const GroupSummary& group : validation.groups) all.push_back(&group);
     if (validation.overall) all.push_back(&*validation.overall);
     return all;
 }
 
-std::string operation_of(const ErrorSummary& summary) {
+std::string operation_of(const GroupSummary& summary) {
     return summary.operation.empty() ? "all" : summary.operation;
 }
 
@@ -55,11 +55,12 @@ Table error_table(const Validation& validation) {
                             {"p90", Align::right},
                             {"in band", Align::right}},
                 .rows = {}};
-    for (const ErrorSummary* const summary : summaries(validation)) {
+    for (const GroupSummary* const summary : summaries(validation)) {
         table.rows.push_back({operation_of(*summary), summary->implementation,
-                              std::to_string(summary->count), signed_percent(summary->bias),
-                              percent(summary->median_error), percent(summary->mean_error),
-                              percent(summary->p90_error), percent(summary->coverage)});
+                              std::to_string(summary->errors.count),
+                              signed_percent(summary->errors.bias), percent(summary->errors.median),
+                              percent(summary->errors.mean), percent(summary->errors.p90),
+                              percent(summary->errors.coverage)});
     }
     return table;
 }
@@ -75,7 +76,7 @@ Table counter_table(const Validation& validation) {
                             {"FLOP", Align::right},
                             {"rate", Align::right}},
                 .rows = {}};
-    for (const ErrorSummary* const summary : summaries(validation)) {
+    for (const GroupSummary* const summary : summaries(validation)) {
         if (!summary->dram && !summary->l2 && !summary->flop) continue;
         table.rows.push_back({operation_of(*summary), summary->implementation, ratio(summary->dram),
                               percent_if(summary->dram_error), ratio(summary->l2),
@@ -90,7 +91,7 @@ void write_worst(const Context& context, const Validation& validation,
                  std::span<const Record> records) {
     const auto width = static_cast<std::size_t>(std::max(40, context.width));
     context.out << "worst cases\n";
-    for (const ErrorSummary& group : validation.groups) {
+    for (const GroupSummary& group : validation.groups) {
         for (const std::size_t index : group.worst) {
             const Comparison& comparison = validation.comparisons[index];
             const Record& record = records[comparison.record];
@@ -117,7 +118,7 @@ Table worst_table(const Validation& validation, std::span<const Record> records)
                             {"work", Align::right},
                             {"rate", Align::right}},
                 .rows = {}};
-    for (const ErrorSummary& group : validation.groups) {
+    for (const GroupSummary& group : validation.groups) {
         for (const std::size_t index : group.worst) {
             const Comparison& comparison = validation.comparisons[index];
             const Record& record = records[comparison.record];
@@ -172,15 +173,15 @@ nlohmann::ordered_json optional_json(const std::optional<double>& value) {
     return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json();
 }
 
-nlohmann::ordered_json to_json(const ErrorSummary& summary) {
+nlohmann::ordered_json to_json(const GroupSummary& summary) {
     return {{"operation", summary.operation.empty() ? "all" : summary.operation},
             {"implementation", summary.implementation},
-            {"n", summary.count},
-            {"bias", summary.bias},
-            {"median_error", summary.median_error},
-            {"mean_error", summary.mean_error},
-            {"p90_error", summary.p90_error},
-            {"band_coverage", summary.coverage},
+            {"n", summary.errors.count},
+            {"bias", summary.errors.bias},
+            {"median_error", summary.errors.median},
+            {"mean_error", summary.errors.mean},
+            {"p90_error", summary.errors.p90},
+            {"band_coverage", summary.errors.coverage},
             {"counted", summary.counted},
             {"dram_predicted_over_counted", optional_json(summary.dram)},
             {"dram_mean_error", optional_json(summary.dram_error)},
@@ -210,7 +211,7 @@ void write_json(const Context& context, const Validation& validation,
     nlohmann::ordered_json json{{"groups", nlohmann::ordered_json::array()},
                                 {"records", nlohmann::ordered_json::array()},
                                 {"unused", nlohmann::ordered_json::array()}};
-    for (const ErrorSummary& group : validation.groups) json["groups"].push_back(to_json(group));
+    for (const GroupSummary& group : validation.groups) json["groups"].push_back(to_json(group));
     if (validation.overall) json["overall"] = to_json(*validation.overall);
     for (const Comparison& comparison : validation.comparisons) {
         json["records"].push_back(to_json(comparison, records[comparison.record]));

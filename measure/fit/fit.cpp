@@ -8,8 +8,8 @@
 
 #include "hardware/error.h"
 #include "hardware/units.h"
-#include "measure/fit/least_squares.h"
 #include "measure/record/record.h"
+#include "measure/statistics/least_squares.h"
 #include "model/predict.h"
 
 namespace ridge::measure {
@@ -68,7 +68,7 @@ model::Prediction predicted(const MeasuredRow& row, const Machines& machines) {
     return std::get<model::Prediction>(outcome);
 }
 
-std::vector<double> fitted(const FitProblem& problem, const std::vector<Slot>& slots,
+LeastSquaresSummary fitted(const FitProblem& problem, const std::vector<Slot>& slots,
                            const std::vector<const MeasuredRow*>& rows,
                            const std::vector<double>& start) {
     const Residuals residuals = [&](std::span<const double> values) {
@@ -87,10 +87,10 @@ void judge(const FitProblem& problem, const Machines& machines,
            const std::vector<const MeasuredRow*>& rows, std::vector<Residual>& residuals) {
     for (const MeasuredRow* row : rows) {
         const model::Prediction prediction = predicted(*row, machines);
-        residuals.push_back(
-            {.group = problem.group(*row, prediction),
-             .ratio = prediction.time / row->measured,
-             .inside = prediction.low <= row->measured && row->measured <= prediction.high});
+        residuals.push_back({.group = problem.group(*row, prediction),
+                             .error = {.ratio = prediction.time / row->measured,
+                                       .inside = prediction.low <= row->measured &&
+                                                 row->measured <= prediction.high}});
     }
 }
 
@@ -113,7 +113,7 @@ std::vector<Residual> cross_validated(const FitProblem& problem, const std::vect
             (fold_of.at(problem.fold_key(row)) == fold ? held_out : known).push_back(&row);
         }
         if (known.empty() || held_out.empty()) continue;
-        judge(problem, with(problem.machines, slots, fitted(problem, slots, known, start)),
+        judge(problem, with(problem.machines, slots, fitted(problem, slots, known, start).values),
               held_out, residuals);
     }
     return residuals;
@@ -133,27 +133,100 @@ std::string toml_value(double value, const Dimension& dimension) {
     return '"' + format(Time::from_base(value), digits) + '"';
 }
 
+HeldParameter held(const Slot& slot, double value, std::string reason) {
+    return {.gpu = slot.gpu,
+            .field = slot.parameter->field,
+            .value = toml_value(value, slot.parameter->dimension),
+            .reason = std::move(reason)};
+}
+
+/// Takes the parameters that start at zero out of `slots`.
+std::vector<HeldParameter> without_zeros(const FitProblem& problem, std::vector<Slot>& slots) {
+    std::vector<HeldParameter> zeros;
+    const std::vector<double> start = start_of(problem, slots);
+    std::vector<Slot> rest;
+    for (std::size_t i = 0; i < slots.size(); ++i) {
+        if (start[i] > 0.0) {
+            rest.push_back(slots[i]);
+        } else if (start[i] == 0.0) {
+            zeros.push_back(
+                held(slots[i], 0.0, "starts at zero, which a fit of logarithms cannot leave"));
+        } else {
+            throw InputError(slots[i].parameter->field + " starts at a value that is not positive");
+        }
+    }
+    slots = std::move(rest);
+    return zeros;
+}
+
+std::string correlation_text(const std::vector<Slot>& slots, const Correlation& strongest,
+                             std::size_t of) {
+    if (strongest.with == of) return {};
+    return ", correlation " + format_number(strongest.value, 2) + " with " +
+           slots[strongest.with].parameter->field;
+}
+
+/// Fits `slots`, takes out the one that the rows determine least, and again, until all are
+/// determined.
+LeastSquaresSummary fitted_determined(const FitProblem& problem, std::vector<Slot>& slots,
+                                      const std::vector<const MeasuredRow*>& rows,
+                                      std::vector<HeldParameter>& held_back) {
+    while (true) {
+        const std::vector<double> start = start_of(problem, slots);
+        LeastSquaresSummary fit = fitted(problem, slots, rows, start);
+        if (slots.empty() || fit.status == FitStatus::not_finite) return fit;
+        const auto worst = static_cast<std::size_t>(
+            std::max_element(fit.standard_errors.begin(), fit.standard_errors.end()) -
+            fit.standard_errors.begin());
+        const double error = fit.standard_errors[worst];
+        if (error <= 1.0) return fit;
+        const std::string reason =
+            std::isfinite(error)
+                ? "standard error " + format_number(100.0 * error, 3) + " % of the value" +
+                      correlation_text(slots, strongest_correlation(fit, worst), worst)
+                : "no row depends on it";
+        held_back.push_back(held(slots[worst], start[worst], reason));
+        slots.erase(slots.begin() + static_cast<std::ptrdiff_t>(worst));
+    }
+}
+
+void add_parameters(const std::vector<Slot>& slots, const LeastSquaresSummary& fit,
+                    FitReport& report) {
+    for (std::size_t i = 0; i < slots.size(); ++i) {
+        const Correlation strongest = strongest_correlation(fit, i);
+        report.parameters.push_back(
+            {.gpu = slots[i].gpu,
+             .field = slots[i].parameter->field,
+             .value = toml_value(fit.values[i], slots[i].parameter->dimension),
+             .standard_error = fit.standard_errors[i],
+             .correlated_with =
+                 strongest.with == i ? std::string() : slots[strongest.with].parameter->field,
+             .correlation = strongest.value});
+    }
+}
+
 }  // namespace
 
 FitReport run_fit(const FitProblem& problem) {
     RIDGE_CONTRACT(!problem.rows.empty() && !problem.machines.empty());
-    const std::vector<Slot> slots = slots_of(problem);
     std::vector<const MeasuredRow*> rows;
     for (const MeasuredRow& row : problem.rows) rows.push_back(&row);
-    const std::vector<double> values = fitted(problem, slots, rows, start_of(problem, slots));
 
     FitReport report;
     for (const auto& [gpu, machine] : problem.machines) {
         report.name += (report.name.empty() ? "" : ", ") + gpu;
     }
-    for (std::size_t i = 0; i < slots.size(); ++i) {
-        report.parameters.push_back(
-            {.gpu = slots[i].gpu,
-             .field = slots[i].parameter->field,
-             .value = toml_value(values[i], slots[i].parameter->dimension)});
-    }
+    std::vector<Slot> slots = slots_of(problem);
+    report.held = without_zeros(problem, slots);
+    const LeastSquaresSummary fit = fitted_determined(problem, slots, rows, report.held);
+    report.status = fit.status;
+    report.iterations = fit.iterations;
+    report.cost_at_start = fit.cost_at_start;
+    report.cost = fit.cost;
+    add_parameters(slots, fit, report);
+    if (!report.usable()) return report;
     std::vector<Residual> residuals;
-    judge(problem, with(problem.machines, slots, values), rows, residuals);
+    judge(problem, with(problem.machines, slots, fit.values), rows, residuals);
     report.fitted = summarise(residuals);
     report.cross_validated = summarise(cross_validated(problem, slots));
     return report;

@@ -1,11 +1,15 @@
 // Fits parameters of a time model to measured rows and says how good the result is.
 //
 //   const FitReport report = run_fit(FitProblem{.rows = ..., .machines = ..., .parameters = ...});
-//   report.parameters        // field, fitted value as a description file writes it
+//   report.parameters        // field, fitted value as a description file writes it, how sure it is
+//   report.held              // parameters that the rows do not determine, and why
 //   report.cross_validated   // errors on rows that the fit did not see
 //
 // Method: the predictor itself is the function that is fitted: parameters are written into the
 // machines, every row is predicted, and ln(predicted / measured) is minimised (`least_squares.h`).
+// A parameter whose standard error exceeds its value goes back to its start and the others are
+// fitted again without it, the least determined one first, until all are determined. One that
+// starts at zero stays there: a fit of logarithms cannot leave it.
 // Cross-validation draws five folds over whole shapes (rows that differ only in what `fold_key`
 // leaves out stay together) from a fixed seed, starts each fold from displaced values, so that
 // held-out rows do not leak through the start, and predicts the held-out rows.
@@ -23,6 +27,7 @@
 #include "hardware/quantity.h"
 #include "measure/fit/residuals.h"
 #include "measure/fit/rows.h"
+#include "measure/statistics/least_squares.h"
 #include "model/core/prediction.h"
 #include "model/machine/machine.h"
 
@@ -71,17 +76,38 @@ struct FitProblem {
 struct FittedParameter {
     std::string gpu;  ///< empty when all GPUs share it
     std::string field;
-    std::string value;  ///< as a TOML value: 0.8614, "4.07 us"
+    std::string value;            ///< as a TOML value: 0.8614, "4.07 us"
+    double standard_error = 0.0;  ///< over the value
+    std::string correlated_with;  ///< field of the strongest correlation; empty when alone
+    double correlation = 0.0;
+};
+
+/// A parameter that kept the value it started from.
+struct HeldParameter {
+    std::string gpu;
+    std::string field;
+    std::string value;
+    std::string reason;
 };
 
 struct FitReport {
     std::string name;
+    FitStatus status = FitStatus::not_finite;
+    int iterations = 0;
+    double cost_at_start = 0.0;
+    double cost = 0.0;
     std::vector<FittedParameter> parameters;
+    std::vector<HeldParameter> held;
     std::vector<ResidualSummary> fitted;
     std::vector<ResidualSummary> cross_validated;
+
+    /// Whether the values may be written into a description.
+    [[nodiscard]] bool usable() const {
+        return status == FitStatus::converged || status == FitStatus::stalled;
+    }
 };
 
-/// InputError when a row cannot be predicted.
+/// InputError when a row cannot be predicted, or a parameter starts below zero.
 [[nodiscard]] FitReport run_fit(const FitProblem& problem);
 
 /// What a fitting program is asked for.

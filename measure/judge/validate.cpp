@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "hardware/error.h"
+#include "measure/statistics/quantile.h"
 #include "model/predict.h"
 
 namespace ridge::measure {
@@ -96,7 +97,7 @@ std::optional<double> mean_error_if(const std::vector<double>& ratios) {
 }
 
 void summarise_counters(const std::vector<Comparison>& comparisons,
-                        const std::vector<std::size_t>& members, ErrorSummary& summary) {
+                        const std::vector<std::size_t>& members, GroupSummary& summary) {
     const std::vector<double> dram = ratios_of(comparisons, members, &Comparison::dram);
     const std::vector<double> l2 = ratios_of(comparisons, members, &Comparison::l2);
     summary.dram_error = mean_error_if(dram);
@@ -111,23 +112,15 @@ void summarise_counters(const std::vector<Comparison>& comparisons,
     });
 }
 
-ErrorSummary summarise_errors(const std::vector<Comparison>& comparisons,
-                              std::vector<std::size_t> members) {
-    ErrorSummary summary;
-    summary.count = static_cast<std::int64_t>(members.size());
-    std::vector<double> signed_errors;
-    std::vector<double> absolute;
+GroupSummary summarise_group(const std::vector<Comparison>& comparisons,
+                             std::vector<std::size_t> members) {
+    GroupSummary summary;
+    std::vector<TimeError> errors;
     for (const std::size_t member : members) {
-        const Comparison& comparison = comparisons[member];
-        signed_errors.push_back(comparison.error);
-        absolute.push_back(std::abs(comparison.error));
-        summary.mean_error += std::abs(comparison.error) / static_cast<double>(members.size());
-        summary.coverage += (comparison.in_band ? 1.0 : 0.0) / static_cast<double>(members.size());
+        errors.push_back(
+            {.ratio = 1.0 + comparisons[member].error, .inside = comparisons[member].in_band});
     }
-    std::sort(absolute.begin(), absolute.end());
-    summary.bias = median_of(std::move(signed_errors));
-    summary.median_error = quantile(absolute, 0.5);
-    summary.p90_error = quantile(absolute, 0.9);
+    summary.errors = summarise_errors(errors);
     summarise_counters(comparisons, members, summary);
     std::stable_sort(members.begin(), members.end(), [&](std::size_t a, std::size_t b) {
         return std::abs(comparisons[a].error) > std::abs(comparisons[b].error);
@@ -148,12 +141,12 @@ void summarise_groups(std::span<const Record> records, Validation& validation) {
         all.push_back(i);
     }
     for (auto& [name, members] : groups) {
-        ErrorSummary summary = summarise_errors(validation.comparisons, std::move(members));
+        GroupSummary summary = summarise_group(validation.comparisons, std::move(members));
         summary.operation = name.first;
         summary.implementation = name.second;
         validation.groups.push_back(std::move(summary));
     }
-    if (!all.empty()) validation.overall = summarise_errors(validation.comparisons, std::move(all));
+    if (!all.empty()) validation.overall = summarise_group(validation.comparisons, std::move(all));
 }
 
 /// Keys that have a time: a failure that was measured later does not count as unused.
@@ -209,10 +202,10 @@ Validation validate(std::span<const Record> records, const hardware::Catalogue& 
     return validation;
 }
 
-std::vector<const ErrorSummary*> exceeding(const Validation& validation, double bound) {
-    std::vector<const ErrorSummary*> groups;
-    for (const ErrorSummary& group : validation.groups) {
-        if (group.median_error > bound) groups.push_back(&group);
+std::vector<const GroupSummary*> exceeding(const Validation& validation, double bound) {
+    std::vector<const GroupSummary*> groups;
+    for (const GroupSummary& group : validation.groups) {
+        if (group.errors.median > bound) groups.push_back(&group);
     }
     return groups;
 }

@@ -1,7 +1,7 @@
 // How far predictions are from records, and why.
 //
 //   const Validation v = validate(records, catalogue, hardware::View::calibrated);
-//   v.groups[0].median_error   // of one operation and implementation
+//   v.groups[0].errors.median   // of one operation and implementation
 //
 // The error of a record is predicted over measured time, minus 1. It is split in two factors where
 // the record has counters: the work factor (what the limiter was said to move or compute, over what
@@ -21,6 +21,7 @@
 
 #include "hardware/catalogue.h"
 #include "measure/record/record.h"
+#include "measure/statistics/error_summary.h"
 #include "model/core/prediction.h"
 
 namespace ridge::measure {
@@ -40,15 +41,10 @@ struct Comparison {
 };
 
 /// Errors over a set of comparisons, as fractions.
-struct ErrorSummary {
+struct GroupSummary {
     std::string operation;  ///< empty for all together
     std::string implementation;
-    std::int64_t count = 0;
-    double bias = 0.0;          ///< median of the signed errors
-    double median_error = 0.0;  ///< of the absolute errors
-    double mean_error = 0.0;
-    double p90_error = 0.0;
-    double coverage = 0.0;         ///< share within the 80 % band
+    ErrorSummary errors;           ///< of the times
     std::int64_t counted = 0;      ///< comparisons with counters
     std::optional<double> dram{};  ///< medians of the ratios
     std::optional<double> l2{};
@@ -68,8 +64,8 @@ struct Unused {
 
 struct Validation {
     std::vector<Comparison> comparisons;
-    std::vector<ErrorSummary> groups;       ///< by operation and implementation
-    std::optional<ErrorSummary> overall{};  ///< empty without comparisons
+    std::vector<GroupSummary> groups;       ///< by operation and implementation
+    std::optional<GroupSummary> overall{};  ///< empty without comparisons
     std::vector<Unused> unused;
 };
 
@@ -78,7 +74,7 @@ struct Validation {
                                   const hardware::Catalogue& catalogue, hardware::View view);
 
 /// The groups whose median absolute error exceeds `bound` (a fraction).
-[[nodiscard]] std::vector<const ErrorSummary*> exceeding(const Validation& validation,
+[[nodiscard]] std::vector<const GroupSummary*> exceeding(const Validation& validation,
                                                          double bound);
 
 }  // namespace ridge::measure

@@ -36,20 +36,6 @@ double Statistics::relative_half_width() const {
     return median > 0.0 ? (high - low) / 2.0 / median : 0.0;
 }
 
-double quantile(std::span<const double> sorted, double q) {
-    RIDGE_CONTRACT(!sorted.empty() && q >= 0.0 && q <= 1.0);
-    const double position = q * static_cast<double>(sorted.size() - 1);
-    const auto below = static_cast<std::size_t>(position);
-    const std::size_t above = std::min(below + 1, sorted.size() - 1);
-    const double fraction = position - static_cast<double>(below);
-    return sorted[below] + fraction * (sorted[above] - sorted[below]);
-}
-
-double median_of(std::vector<double> values) {
-    std::sort(values.begin(), values.end());
-    return quantile(values, 0.5);
-}
-
 OrderInterval median_interval(std::int64_t count, double confidence) {
     RIDGE_CONTRACT(count >= 1);
     // [x_(k+1), x_(n-k)] covers the median with 1 - 2 P(X <= k), X ~ binomial(n, 1/2); k runs up

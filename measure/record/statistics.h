@@ -2,7 +2,7 @@
 //
 //   const Statistics s = summarise({1.0, 1.1, 0.9, 1.05, 0.95});   // s.median == 1.0
 //
-// Method: quantiles interpolate linearly between order statistics (Hyndman and Fan, type 7). The
+// Method: quantiles as in `quantile.h`. The
 // confidence interval of the median is the narrowest pair of order statistics, symmetric about the
 // middle, that covers the median with at least 95 % under the binomial distribution with p = 1/2,
 // which needs no assumption about the shape of the distribution. Drift compares the medians of the
@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "measure/record/observation.h"
+#include "measure/statistics/quantile.h"
 
 namespace ridge::measure {
 
@@ -35,12 +36,6 @@ struct Statistics {
 
     friend bool operator==(const Statistics&, const Statistics&) = default;
 };
-
-/// Quantile `q` in [0, 1] of sorted values, not empty.
-[[nodiscard]] double quantile(std::span<const double> sorted, double q);
-
-/// Median of values in any order, not empty.
-[[nodiscard]] double median_of(std::vector<double> values);
 
 /// Positions (from 0) of the order statistics that bound the median of `count` samples with at
 /// least `confidence`, and the confidence they reach.

@@ -263,6 +263,11 @@ class Bench {
                               .time = Time::from_base(timing->statistics->median)});
         }
         const RampFit ramp = fit_ramp(points);
+        if (!ramp.determined()) {
+            result_.skipped.push_back(
+                {.path = path, .reason = "the size ramp of reads does not determine it"});
+            return;
+        }
         const std::string note = fmt::format(
             "t = (latency^p + (bytes / {})^p)^(1/p) over {} read sizes, root mean "
             "square error {:.1f} %",

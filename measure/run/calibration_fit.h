@@ -7,7 +7,7 @@
 // bandwidth V / t of a transfer that keeps V bytes in flight is V / latency until it saturates at
 // `bandwidth`; p says how smoothly (p = 1: the times add up; p large: the larger one counts).
 //
-// Method: Levenberg-Marquardt on relative errors in the logarithms of the three parameters (Eigen),
+// Method: `least_squares` with plain squares of the relative errors,
 // started from the smallest time, the largest rate and p = 2. Limits: p is kept within 0.5 to 16,
 // beyond which the data cannot tell.
 #pragma once
@@ -15,6 +15,7 @@
 #include <span>
 
 #include "hardware/quantity.h"
+#include "measure/statistics/least_squares.h"
 
 namespace ridge::measure {
 
@@ -28,6 +29,14 @@ struct RampFit {
     Bandwidth bandwidth;
     double exponent = 2.0;
     double error = 0.0;  ///< root mean square of the relative errors of the times
+    FitStatus status = FitStatus::converged;
+    double latency_error = 0.0;  ///< relative standard error of the latency
+
+    /// Whether the points determine the latency and the fit found its minimum.
+    [[nodiscard]] bool determined() const {
+        return (status == FitStatus::converged || status == FitStatus::stalled) &&
+               latency_error < 1.0;
+    }
 
     [[nodiscard]] Bytes bytes_in_flight() const { return latency * bandwidth; }
     [[nodiscard]] Time time_of(Bytes bytes) const;

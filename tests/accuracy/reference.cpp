@@ -1,8 +1,6 @@
 #include "tests/accuracy/reference.h"
 
 #include <toml++/toml.h>
-#include <algorithm>
-#include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <iostream>
@@ -41,40 +39,33 @@ const model::Machine& machine_of(const std::string& gpu) {
     return machines.emplace(gpu, model::make_machine(catalogue.at(gpu))).first->second;
 }
 
-Accuracy accuracy_of(const std::vector<measure::MeasuredRow>& rows,
-                     const std::function<const model::Machine&(const std::string&)>& machine) {
-    std::vector<double> errors;
-    std::size_t inside = 0;
+measure::ErrorSummary accuracy_of(
+    const std::vector<measure::MeasuredRow>& rows,
+    const std::function<const model::Machine&(const std::string&)>& machine) {
+    std::vector<measure::TimeError> errors;
     for (const measure::MeasuredRow& row : rows) {
         const model::Outcome outcome =
             model::predict(row.operation, row.execution, machine(row.gpu));
         const auto* const p = std::get_if<model::Prediction>(&outcome);
         INFO(row.file << ":" << row.line);
         REQUIRE(p != nullptr);
-        errors.push_back(100.0 * std::fabs(p->time / row.measured - 1.0));
-        if (p->low <= row.measured && row.measured <= p->high) ++inside;
+        errors.push_back({.ratio = p->time / row.measured,
+                          .inside = p->low <= row.measured && row.measured <= p->high});
     }
-    REQUIRE(!errors.empty());
-    std::sort(errors.begin(), errors.end());
-    Accuracy accuracy;
-    accuracy.rows = errors.size();
-    for (const double error : errors) accuracy.mean += error / static_cast<double>(errors.size());
-    accuracy.p90 = errors[errors.size() * 9 / 10];
-    accuracy.coverage = 100.0 * static_cast<double>(inside) / static_cast<double>(errors.size());
-    return accuracy;
+    return measure::summarise_errors(errors);
 }
 
-void check_errors(const Accuracy& accuracy, const std::string& name) {
-    INFO(name << ", " << accuracy.rows << " rows");
-    CHECK(accuracy.mean <= bound(name + ".mean"));
-    CHECK(accuracy.p90 <= bound(name + ".p90"));
+void check_errors(const measure::ErrorSummary& accuracy, const std::string& name) {
+    INFO(name << ", " << accuracy.count << " rows");
+    CHECK(100.0 * accuracy.mean <= bound(name + ".mean"));
+    CHECK(100.0 * accuracy.p90 <= bound(name + ".p90"));
 }
 
-void check_bounds(const Accuracy& accuracy, const std::string& name) {
+void check_bounds(const measure::ErrorSummary& accuracy, const std::string& name) {
     check_errors(accuracy, name);
-    INFO(name << ", " << accuracy.rows << " rows");
-    CHECK(accuracy.coverage >= bound("coverage.least"));
-    CHECK(accuracy.coverage <= bound("coverage.most"));
+    INFO(name << ", " << accuracy.count << " rows");
+    CHECK(100.0 * accuracy.coverage >= bound("coverage.least"));
+    CHECK(100.0 * accuracy.coverage <= bound("coverage.most"));
 }
 
 }  // namespace ridge::test

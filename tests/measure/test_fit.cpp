@@ -9,12 +9,12 @@
 #include "hardware/catalogue.h"
 #include "hardware/error.h"
 #include "measure/fit/fit.h"
-#include "measure/fit/least_squares.h"
 #include "measure/fit/residuals.h"
 #include "measure/fit/rows.h"
 #include "measure/record/record.h"
 #include "measure/run/measure.h"
 #include "measure/run/suite.h"
+#include "measure/statistics/least_squares.h"
 #include "model/predict.h"
 #include "tests/catch.h"
 #include "tests/measure/fakes.h"
@@ -53,36 +53,110 @@ TEST_CASE("least squares finds the parameters and ignores an outlier", "[fit]") 
         return logs;
     };
     const std::vector<double> start{1.5, 1.0};
-    const std::vector<double> fitted =
-        least_squares(residuals, start, {.scale = 0.01, .pull = 1e-4});
-    CHECK(fitted[0] == Approx(3.0).epsilon(0.01));
-    CHECK(fitted[1] == Approx(0.5).epsilon(0.02));
+    const LeastSquaresSummary fit = least_squares(residuals, start, {.scale = 0.01, .pull = 1e-4});
+    CHECK(fit.status == FitStatus::converged);
+    CHECK(fit.cost < fit.cost_at_start);
+    CHECK(fit.iterations > 0);
+    CHECK(fit.values[0] == Approx(3.0).epsilon(0.01));
+    CHECK(fit.values[1] == Approx(0.5).epsilon(0.02));
 }
 
 TEST_CASE("an undetermined parameter stays where it was", "[fit]") {
     const Residuals residuals = [](std::span<const double> p) {
         return std::vector<double>{std::log(p[0] / 2.0)};
     };
-    const std::vector<double> fitted = least_squares(residuals, std::vector<double>{1.0, 7.0}, {});
-    CHECK(fitted[0] == Approx(2.0).epsilon(0.1));
-    CHECK(fitted[1] == Approx(7.0).epsilon(1e-9));
+    const LeastSquaresSummary fit = least_squares(residuals, std::vector<double>{1.0, 7.0}, {});
+    CHECK(fit.values[0] == Approx(2.0).epsilon(0.1));
+    CHECK(fit.values[1] == Approx(7.0).epsilon(1e-9));
+    CHECK(std::isfinite(fit.standard_errors[0]));
+    CHECK(std::isinf(fit.standard_errors[1]));
+    CHECK(strongest_correlation(fit, 1).value == 0.0);
 }
 
-TEST_CASE("residuals by class", "[fit]") {
+TEST_CASE("standard errors and correlations are those of linear regression", "[fit]") {
+    // ln p0 + x ln p1 to known ordinates at x = 0 .. 3: ordinary least squares of a straight line.
+    const std::vector<double> y{0.10, 0.12, 0.20, 0.18};
+    const Residuals residuals = [&](std::span<const double> p) {
+        std::vector<double> r;
+        for (std::size_t i = 0; i < y.size(); ++i) {
+            r.push_back(std::log(p[0]) + static_cast<double>(i) * std::log(p[1]) - y[i]);
+        }
+        return r;
+    };
+    const LeastSquaresSummary fit =
+        least_squares(residuals, std::vector<double>{1.0, 1.0},
+                      {.scale = std::numeric_limits<double>::infinity(), .pull = 0.0});
+    CHECK(fit.status == FitStatus::converged);
+    // Slope S_xy / S_xx = 0.16 / 5; intercept 0.15 - 1.5 x 0.032.
+    CHECK(std::log(fit.values[1]) == Approx(0.032).epsilon(1e-6));
+    CHECK(std::log(fit.values[0]) == Approx(0.102).epsilon(1e-6));
+    // Residuals -0.002, -0.014, 0.034, -0.018 leave a variance of 0.00168 / 2.
+    CHECK(fit.cost == Approx(0.00168).epsilon(1e-6));
+    const double variance = 0.00084;
+    CHECK(fit.standard_errors[1] == Approx(std::sqrt(variance / 5.0)).epsilon(1e-6));
+    CHECK(fit.standard_errors[0] ==
+          Approx(std::sqrt(variance * (1.0 / 4.0 + 1.5 * 1.5 / 5.0))).epsilon(1e-6));
+    // -mean(x) / sqrt(mean(x^2)) = -1.5 / sqrt(3.5)
+    CHECK(fit.correlations[0][1] == Approx(-1.5 / std::sqrt(3.5)).epsilon(1e-6));
+    CHECK(strongest_correlation(fit, 0).with == 1);
+}
+
+TEST_CASE("two parameters of which only the product matters are not determined", "[fit]") {
+    const Residuals residuals = [](std::span<const double> p) {
+        std::vector<double> r;
+        for (const double y : {0.9, 1.0, 1.1, 1.0}) r.push_back(std::log(p[0] * p[1] / y));
+        return r;
+    };
+    const LeastSquaresSummary fit = least_squares(residuals, std::vector<double>{2.0, 2.0}, {});
+    CHECK(fit.standard_errors[0] > 1.0);
+    CHECK(fit.standard_errors[1] > 1.0);
+    CHECK(fit.correlations[0][1] == Approx(-1.0).epsilon(1e-6));
+}
+
+TEST_CASE("a start without a number is said", "[fit]") {
+    const Residuals residuals = [](std::span<const double>) {
+        return std::vector<double>{std::nan("")};
+    };
+    const LeastSquaresSummary fit = least_squares(residuals, std::vector<double>{3.0}, {});
+    CHECK(fit.status == FitStatus::not_finite);
+    CHECK(fit.values == std::vector<double>{3.0});
+}
+
+TEST_CASE("a fit that may not go on says so", "[fit]") {
+    const Residuals residuals = [](std::span<const double> p) {
+        return std::vector<double>{std::log(p[0] / 4.0), std::log(p[0] * p[1])};
+    };
+    const LeastSquaresSummary fit =
+        least_squares(residuals, std::vector<double>{1.0, 1.0}, {.steps = 1});
+    CHECK(fit.status == FitStatus::step_limit);
+    CHECK(fit.iterations == 1);
+}
+
+TEST_CASE("errors by class", "[fit]") {
     // Errors 0, 10, 20 % above and 10 % below in one class, 50 % above in the other.
-    const std::vector<Residual> residuals{
-        {"a", 1.0, true}, {"a", 1.1, true}, {"a", 1.2, false}, {"a", 0.9, true}, {"b", 1.5, false}};
+    const std::vector<Residual> residuals{{"a", {1.0, true}},
+                                          {"a", {1.1, true}},
+                                          {"a", {1.2, false}},
+                                          {"a", {0.9, true}},
+                                          {"b", {1.5, false}}};
     const std::vector<ResidualSummary> summaries = summarise(residuals);
     REQUIRE(summaries.size() == 3);
     CHECK(summaries[0].group == "a");
-    CHECK(summaries[0].mean == Approx(0.10));
-    CHECK(summaries[0].median == Approx(0.10));
-    CHECK(summaries[0].bias == Approx(0.05));
-    CHECK(summaries[0].worst == Approx(0.20));
-    CHECK(summaries[0].coverage == Approx(0.75));
+    const ErrorSummary& a = summaries[0].errors;
+    CHECK(a.mean == Approx(0.10));
+    CHECK(a.median == Approx(0.10));
+    // Absolute errors 0, 0.1, 0.1, 0.2: 0.7 of the way from the third to the fourth.
+    CHECK(a.p90 == Approx(0.17));
+    CHECK(a.bias == Approx(0.05));  // the median of -0.1, 0, 0.1, 0.2
+    CHECK(a.worst == Approx(0.20));
+    CHECK(a.coverage == Approx(0.75));
+    // ln(measured / predicted) 10 % of the way into the 3 intervals between -ln 1.2 and -ln 0.9.
+    CHECK(a.log_low == Approx(-std::log(1.2) + 0.3 * std::log(1.2 / 1.1)));
+    CHECK(a.log_high == Approx(0.7 * -std::log(0.9)));
     CHECK(summaries[2].group == "all");
-    CHECK(summaries[2].count == 5);
-    CHECK(summaries[2].worst == Approx(0.50));
+    CHECK(summaries[2].errors.count == 5);
+    CHECK(summaries[2].errors.bias == Approx(0.1));  // a mean would be 0.14
+    CHECK(summaries[2].errors.worst == Approx(0.50));
 }
 
 TEST_CASE("rows of a table", "[fit]") {
@@ -138,22 +212,37 @@ TEST_CASE("a fit finds the parameters that made its rows", "[fit]") {
             std::get<model::Prediction>(model::predict(row.operation, row.execution, truth)).time;
         problem.rows.push_back(row);
     }
+    problem.machines.begin()->second.memory->eager.drain_rows = 0.0;
     problem.parameters = {
         free_parameter("model.memory.read_efficiency",
                        [](model::Machine& m) -> double& { return m.memory->read_efficiency; }),
         free_parameter("model.eager.launch",
-                       [](model::Machine& m) -> Time& { return m.memory->eager.launch; })};
+                       [](model::Machine& m) -> Time& { return m.memory->eager.launch; }),
+        free_parameter("model.eager.norm_trips",
+                       [](model::Machine& m) -> double& { return m.memory->eager.norm_trips; }),
+        free_parameter("model.eager.drain_rows",
+                       [](model::Machine& m) -> double& { return m.memory->eager.drain_rows; })};
     problem.group = [](const MeasuredRow&, const model::Prediction&) { return "copy"; };
     problem.fold_key = [](const MeasuredRow& row) {
         return std::to_string(std::get<model::Copy>(row.operation).elements);
     };
     const FitReport report = run_fit(problem);
+    CHECK(report.usable());
+    // Copies do not determine a cost of norms, and a fit of logarithms cannot leave zero.
+    REQUIRE(report.held.size() == 2);
+    CHECK(report.held[0].field == "model.eager.drain_rows");
+    CHECK(report.held[0].reason.find("zero") != std::string::npos);
+    CHECK(report.held[1].field == "model.eager.norm_trips");
+    CHECK(report.held[1].reason == "no row depends on it");
     REQUIRE(report.parameters.size() == 2);
+    CHECK(report.parameters[0].standard_error < 0.01);
+    CHECK(report.parameters[0].correlated_with == "model.eager.launch");
     CHECK(std::stod(report.parameters[0].value) == Approx(0.75).epsilon(0.001));
     CHECK(report.parameters[1].value.starts_with("\"30"));
-    CHECK(report.fitted.back().mean < 1e-3);
-    CHECK(report.cross_validated.back().count == problem.rows.size());
-    CHECK(report.cross_validated.back().mean < 5e-3);
+    CHECK(report.fitted.back().errors.mean < 1e-3);
+    CHECK(report.cross_validated.back().errors.count ==
+          static_cast<std::int64_t>(problem.rows.size()));
+    CHECK(report.cross_validated.back().errors.mean < 5e-3);
 }
 
 TEST_CASE("bundled attention is fitted from records", "[fit]") {
@@ -185,9 +274,9 @@ TEST_CASE("bundled attention is fitted from records", "[fit]") {
     const std::vector<FitReport> reports = fit_attention(request);
     REQUIRE(reports.size() == 1);
     CHECK(reports[0].name == "h200-sxm mma");
-    CHECK(reports[0].fitted.back().count == questions.size() - 1);
-    CHECK(reports[0].fitted.back().mean < 0.01);
-    CHECK(reports[0].cross_validated.back().mean < 0.02);
+    CHECK(reports[0].fitted.back().errors.count == static_cast<std::int64_t>(questions.size()) - 1);
+    CHECK(reports[0].fitted.back().errors.mean < 0.01);
+    CHECK(reports[0].cross_validated.back().errors.mean < 0.02);
     for (const FittedParameter& parameter : reports[0].parameters) {
         if (parameter.field != "model.attention.mma.tensor_fraction") continue;
         CHECK(std::stod(parameter.value) == Approx(0.8 * before.tensor_fraction).epsilon(0.03));
@@ -222,7 +311,7 @@ TEST_CASE("records of a slower kernel give its parameters", "[fit]") {
     std::filesystem::remove(path);
     REQUIRE(reports.size() == 1);
     CHECK(reports[0].name == "h200-sxm mma");
-    CHECK(reports[0].fitted.back().mean < 5e-3);
+    CHECK(reports[0].fitted.back().errors.mean < 5e-3);
     bool found = false;
     for (const FittedParameter& parameter : reports[0].parameters) {
         if (parameter.field != "model.matmul.mma.issue_fraction") continue;
@@ -271,8 +360,8 @@ TEST_CASE("streaming kernels are fitted from records", "[fit]") {
     CHECK(std::stod(fitted("model.memory.read_efficiency")) == Approx(0.8).epsilon(0.03));
     CHECK(std::stod(fitted("model.bundled.first_l2").substr(1)) == Approx(500.0).epsilon(0.05));
     CHECK(std::stod(fitted("model.bundled.reduction").substr(1)) == Approx(400.0).epsilon(0.1));
-    CHECK(reports[0].fitted.back().mean < 0.01);
-    CHECK(reports[0].cross_validated.back().mean < 0.03);
+    CHECK(reports[0].fitted.back().errors.mean < 0.01);
+    CHECK(reports[0].cross_validated.back().errors.mean < 0.03);
 }
 
 }  // namespace

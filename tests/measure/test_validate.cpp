@@ -36,14 +36,14 @@ TEST_CASE("a known bias is found") {
     REQUIRE(v.groups.size() == 2);
     CHECK(v.groups[0].operation == "copy");
     CHECK(v.groups[1].operation == "matmul");
-    CHECK(v.groups[1].count == 2);
-    for (const ErrorSummary& group : v.groups) {
+    CHECK(v.groups[1].errors.count == 2);
+    for (const GroupSummary& group : v.groups) {
         // predicted / (1.25 predicted) - 1
-        CHECK(group.bias == Approx(-0.2).epsilon(1e-3));
-        CHECK(group.median_error == Approx(0.2).epsilon(1e-3));
-        CHECK(group.p90_error == Approx(0.2).epsilon(1e-3));
+        CHECK(group.errors.bias == Approx(-0.2).epsilon(1e-3));
+        CHECK(group.errors.median == Approx(0.2).epsilon(1e-3));
+        CHECK(group.errors.p90 == Approx(0.2).epsilon(1e-3));
     }
-    CHECK(v.overall->count == 3);
+    CHECK(v.overall->errors.count == 3);
     CHECK(exceeding(v, 0.25).empty());
     CHECK(exceeding(v, 0.15).size() == 2);
 }
@@ -143,5 +143,5 @@ TEST_CASE("the worst cases come worst first") {
     }
     const Validation v = validate(records, catalogue(), hardware::View::calibrated);
     CHECK(v.groups.front().worst == std::vector<std::size_t>{1, 4, 2});
-    CHECK(v.groups.front().median_error == Approx(1.0 / 3.0).epsilon(1e-3));
+    CHECK(v.groups.front().errors.median == Approx(1.0 / 3.0).epsilon(1e-3));
 }
