@@ -1,18 +1,23 @@
 #!/usr/bin/env python3
 """Writes docs/accuracy.md and its pictures: how far predictions are from measured times.
 
-Usage: scripts/accuracy.py RIDGE [REFERENCE]
-RIDGE is the program. REFERENCE is a folder of public measurements as CSV tables (columns as in
+Usage: scripts/accuracy.py RIDGE [--reference TABLES] [--judge RECORDS]
+RIDGE is the program. TABLES is a folder of public measurements as CSV tables (columns as in
 `ridge predict --from`, with `measured_us`); its rows are not part of the project: errors, shapes
-and pictures are written, times are not. Without it that part of the page is kept as it stands.
-The second part comes from the records in measure/records/.
+and pictures are written, times are not. RECORDS is a folder of `ridge measure --random N --seed S`,
+drawn after everything was fitted; it is refused when a record has no seed, has a seed that a
+training folder has, or is older than a training record. Without TABLES or RECORDS that part of the
+page is kept as it stands. The other parts come from the records in measure/records/.
 """
+import argparse
 import collections
 import csv
 import io
 import math
 import pathlib
+import json
 import re
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -21,6 +26,9 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "accuracy.md"
 START = "<!-- public: from here -->\n"
 END = "<!-- public: to here -->\n"
+JUDGED = "<!-- judged: from here -->\n"
+JUDGED_END = "<!-- judged: to here -->\n"
+TRAINING = ("h200-sxm", "h200-sxm-fit", "h200-sxm-random")
 NEIGHBOURS = 8
 SIZES = {"half": 2, "int8": 1}
 CHARTS = {"matmul": "Matrix products", "prefill": "Attention, prefill", "decode": "Attention, decode",
@@ -74,7 +82,12 @@ class Row:
 
 
 def median(values):
-    return sorted(values)[len(values) // 2]
+    return statistics.median(values)
+
+
+def quantile(values, tenths):
+    """As in measure/statistics/quantile.h."""
+    return statistics.quantiles(values, n=10, method="inclusive")[tenths - 1] if len(values) > 1 else values[0]
 
 
 def percent(value):
@@ -104,8 +117,8 @@ def worst_of(groups):
 
 
 def summary(rows):
-    ordered = sorted(abs(row.error) for row in rows)
-    figures = (sum(ordered) / len(ordered), median(ordered), ordered[len(ordered) * 9 // 10])
+    errors = [abs(row.error) for row in rows]
+    figures = (sum(errors) / len(errors), median(errors), quantile(errors, 9))
     return (" | ".join(f"{100 * figure:.1f} %" for figure in figures) +
             f" | {percent(median([row.error for row in rows]))} | "
             f"{100 * sum(row.inside for row in rows) / len(rows):.0f} %")
@@ -193,17 +206,68 @@ def record_part(ridge, records):
     return table + worst_of(sorted(record_rows(ridge, records).items()))
 
 
+def records_in(folder):
+    """(file, line, record) of every record of a folder."""
+    for path in sorted(pathlib.Path(folder).glob("*.jsonl")):
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+            yield path, number, json.loads(line)
+
+
+def judging_seeds(folder, training):
+    """The seeds of a judging folder; SystemExit when it cannot judge what was fitted on `training`."""
+    seen, newest = collections.defaultdict(set), ""
+    for known in training:
+        for _, _, record in records_in(known):
+            newest = max(newest, record["date"])
+            if "seed" in record:
+                seen[record["seed"]].add(pathlib.Path(known).name)
+    seeds = set()
+    for path, number, record in records_in(folder):
+        place = f"accuracy.py: {path}:{number}: "
+        if "seed" not in record:
+            sys.exit(place + "the record has no seed; measure with ridge measure --random N --seed S")
+        if record["seed"] in seen:
+            names = ", ".join(sorted(seen[record["seed"]]))
+            sys.exit(place + f"seed {record['seed']} cannot judge: the fits have seen it ({names})")
+        if record["date"] <= newest:
+            sys.exit(place + f"measured {record['date']}, before the last training record ({newest}); "
+                     "draw a seed after the fits")
+        seeds.add(record["seed"])
+    if not seeds:
+        sys.exit(f"accuracy.py: {folder}: no records")
+    return sorted(seeds)
+
+
+def judged_part(ridge, folder):
+    seeds = judging_seeds(folder, [ROOT / "measure" / "records" / name for name in TRAINING])
+    rows = [record for _, _, record in records_in(folder)]
+    days = sorted({record["date"][:10] for record in rows})
+    devices = sorted({f"{record['device']['name']}, driver {record['device']['driver']}" for record in rows})
+    named = "seed " + ", ".join(map(str, seeds)) if len(seeds) == 1 else "seeds " + ", ".join(map(str, seeds))
+    when = days[0] if len(days) == 1 else f"{days[0]} to {days[-1]}"
+    return (f"{len(rows)} shapes of {named}, measured {when} ({'; '.join(devices)}) after every parameter and band was "
+            "fixed; no fit has seen them.\n\n" + record_part(ridge, folder))
+
+
+def kept(page, start, end):
+    return page[page.index(start) + len(start):page.index(end)] if start in page else NOT_JUDGED
+
+
 def main():
-    ridge, *reference = sys.argv[1:]
-    if reference:
-        public = public_part(ridge, reference[0])
-    else:
-        old = PAGE.read_text(encoding="utf-8")
-        public = old[old.index(START) + len(START):old.index(END)]
-    PAGE.write_text(HEAD + START + public + END + """
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("ridge")
+    parser.add_argument("--reference", help="folder of public measurements")
+    parser.add_argument("--judge", help="folder of records of a seed that no fit has seen")
+    arguments = parser.parse_args()
+    ridge = arguments.ridge
+    old = PAGE.read_text(encoding="utf-8")
+    judged = judged_part(ridge, arguments.judge) if arguments.judge else kept(old, JUDGED, JUDGED_END)
+    public = public_part(ridge, arguments.reference) if arguments.reference else kept(old, START, END)
+    PAGE.write_text(HEAD + SEEDS + JUDGED + judged + JUDGED_END + START + public + END + """
 ## Against an NVIDIA H200, the full suite
 
 `measure/records/h200-sxm/`: bundled kernels, cuBLASLt and access patterns, timed and counted by `ridge measure --suite full`.
+Training data.
 
 ![Predicted against measured times of the full suite](images/scatter-h200.svg)
 
@@ -213,10 +277,19 @@ def main():
 """ + RANDOM + record_part(ridge, "measure/records/h200-sxm-random"), encoding="utf-8")
 
 
-RANDOM = """`measure/records/h200-sxm-random/`: `ridge measure --random 300` with seeds 9 and 10, every bundled kernel, cuBLASLt and access patterns. No band and no
-parameter was chosen with these records, but one constant of the access patterns, lowered from 0.4 to 0.3 after a look at them; those come
-from the full suite and from other random shapes, `measure/records/h200-sxm-fit/`, to which 265 ragged rows and odd products were added for
-the classes that were worst here
+NOT_JUDGED = "No seed has been drawn since the last fit.\n\n"
+
+SEEDS = """## Judged blind: an NVIDIA H200, shapes that no fit has seen
+
+Fits and bands see the records in `measure/records/` (`h200-sxm`, `h200-sxm-fit`, `h200-sxm-random`). Every record of a random shape carries
+its seed; the fits have seen seeds 7 and 8 (2026-11-21; beside them 726 shapes that an earlier generator drew), and seeds 9 and 10 (2026-11-21 and 22).
+Seeds 9 and 10 once judged; their worst classes then chose 265 more training shapes, so they are training data now. `scripts/accuracy.py --judge FOLDER`
+refuses records without a seed, of a seen seed, or measured before the last training record.
+
+"""
+
+RANDOM = """`measure/records/h200-sxm-random/`: `ridge measure --random 300` with seeds 9 and 10, every bundled kernel, cuBLASLt and access patterns.
+Training data for fits from now on: 265 shapes of `measure/records/h200-sxm-fit/` were chosen for the classes that were worst here
 (`ridge fit memory|matmul|attention --records measure/records/h200-sxm measure/records/h200-sxm-fit`).
 
 """

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <CLI/CLI.hpp>
 
 #include <memory>
@@ -71,8 +72,12 @@ void write_parameters(const Context& context, const measure::FitReport& report) 
 }
 
 void write_report(const Context& context, const measure::FitReport& report) {
-    context.out << "# fitted on " << report.name << '\n'
-                << fmt::format("# {} after {} steps, cost {:.4g} (start {:.4g})\n",
+    context.out << "# fitted on " << report.name << '\n';
+    if (!report.seeds.empty()) {
+        context.out << fmt::format("# seeds of random shapes seen: {}\n",
+                                   fmt::join(report.seeds, ", "));
+    }
+    context.out << fmt::format("# {} after {} steps, cost {:.4g} (start {:.4g})\n",
                                name_of(report.status), report.iterations, report.cost,
                                report.cost_at_start);
     write_parameters(context, report);

@@ -205,7 +205,9 @@ Action build_measure(CLI::App& app, std::span<const std::string> arguments) {
     app.add_option("--random", options->random, "shapes drawn at random")
         ->type_name("COUNT")
         ->check(CLI::Range(1, 100000));
-    app.add_option("--seed", options->seed, "of the random shapes")->type_name("COUNT");
+    app.add_option("--seed", options->seed, "of the random shapes")
+        ->type_name("COUNT")
+        ->check(CLI::Range(std::uint64_t{0}, std::uint64_t{1} << 53U));
     app.add_option("-o,--output", options->output,
                    "folder for records; questions answered there are skipped")
         ->type_name("FOLDER");

@@ -216,6 +216,9 @@ FitReport run_fit(const FitProblem& problem) {
     for (const auto& [gpu, machine] : problem.machines) {
         report.name += (report.name.empty() ? "" : ", ") + gpu;
     }
+    for (const MeasuredRow& row : problem.rows) {
+        if (row.seed) report.seeds.insert(*row.seed);
+    }
     std::vector<Slot> slots = slots_of(problem);
     report.held = without_zeros(problem, slots);
     const LeastSquaresSummary fit = fitted_determined(problem, slots, rows, report.held);

@@ -19,6 +19,7 @@
 
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -98,6 +99,7 @@ struct FitReport {
     double cost = 0.0;
     std::vector<FittedParameter> parameters;
     std::vector<HeldParameter> held;
+    std::set<std::uint64_t> seeds;  ///< of random shapes among the rows: they cannot judge the fit
     std::vector<ResidualSummary> fitted;
     std::vector<ResidualSummary> cross_validated;
 

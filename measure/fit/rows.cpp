@@ -128,6 +128,7 @@ std::vector<MeasuredRow> read_record_rows(const std::vector<std::string>& paths,
         row.kind = model::parse_operation_kind(name_of(row.operation));
         row.execution = record.question.execution;
         row.measured = record.time();
+        row.seed = record.question.seed;
         row.file = paths.front();
         row.line = number;
         rows.push_back(std::move(row));

@@ -12,6 +12,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,6 +30,7 @@ struct MeasuredRow {
     model::Operation operation;
     model::Execution execution;
     Time measured{};
+    std::optional<std::uint64_t> seed{};  ///< of the random shapes that a record was drawn among
     std::string file;
     std::int64_t line = 0;
 };

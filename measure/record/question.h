@@ -4,6 +4,8 @@
 //   // "matmul dtype=bf16 m=64 n=64 k=64 impl=auto l2=warm launch=kernel"
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 
 #include "measure/record/observation.h"
@@ -16,6 +18,8 @@ struct Question {
     model::Operation operation;
     model::Execution execution{};
     DataPattern pattern = DataPattern::normal;
+    /// Of the random shapes that it was drawn among; not part of its identity.
+    std::optional<std::uint64_t> seed{};
 };
 
 /// The operation in words with every field that is not a default, in the order of the field table:

@@ -143,6 +143,7 @@ Json to_json(const Record& record) {
               {"launch", name_of(execution.launch)}};
     if (execution.tile) json["tile"] = {execution.tile->m, execution.tile->n, execution.tile->k};
     json["pattern"] = name_of(record.question.pattern);
+    if (record.question.seed) json["seed"] = *record.question.seed;
     json["date"] = record.date;
     json["tool"] = record.tool;
     json["device"] = to_json(record.device);
@@ -252,6 +253,13 @@ std::optional<model::Tile> tile_if(const Reader& reader) {
     return model::Tile{.m = edge(0), .n = edge(1), .k = edge(2)};
 }
 
+std::optional<std::uint64_t> seed_if(const Reader& reader) {
+    if (!reader.has("seed")) return std::nullopt;
+    const std::int64_t seed = reader.count("seed");
+    if (seed < 0) reader.fail("seed", "must not be negative");
+    return static_cast<std::uint64_t>(seed);
+}
+
 Question read_question(const Reader& reader) {
     const model::OperationText parsed = model::parse_operation(reader.text("op"));
     return {
@@ -260,7 +268,8 @@ Question read_question(const Reader& reader) {
                       .l2 = model::parse_l2_state(reader.text("l2")),
                       .launch = model::parse_launch_mode(reader.text("launch")),
                       .tile = tile_if(reader)},
-        .pattern = parse_data_pattern(reader.text("pattern"))};
+        .pattern = parse_data_pattern(reader.text("pattern")),
+        .seed = seed_if(reader)};
 }
 
 RecordDevice read_device(const Reader& reader) {

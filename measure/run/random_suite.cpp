@@ -369,6 +369,7 @@ std::vector<Question> random_questions(std::uint64_t seed, std::int64_t count,
         if (!text) continue;
         Question question = parse_question(*text);
         if (!fits(question)) continue;
+        question.seed = seed;
         if (seen.insert(canonical_text(question)).second) questions.push_back(std::move(question));
     }
     return questions;

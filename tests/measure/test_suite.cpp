@@ -80,6 +80,7 @@ TEST_CASE("random shapes repeat for a seed and differ between seeds") {
     CHECK(texts(7) != texts(8));
     CHECK(texts(7).size() == 50);
     CHECK(texts(7).front() == canonical_text(random_questions(7, 1, 90).front()));
+    for (const Question& q : random_questions(7, 20, 90)) CHECK(q.seed == 7U);
 }
 
 TEST_CASE("random shapes reach every bundled kernel, pattern and launch, within bounds") {
