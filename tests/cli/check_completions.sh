@@ -22,8 +22,8 @@ complete_words() {
   _ridge
   printf '%s\n' "${COMPREPLY[@]}"
 }
-complete_words ridge pre | grep -qx predict
-complete_words ridge predict att | grep -qx attention
-complete_words ridge predict --gpu h200-s | grep -qx h200-sxm
-complete_words ridge predict attention --kv | grep -qx -- --kv-heads
+complete_words ridge pre | grep -x predict >/dev/null
+complete_words ridge predict att | grep -x attention >/dev/null
+complete_words ridge predict --gpu h200-s | grep -x h200-sxm >/dev/null
+complete_words ridge predict attention --kv | grep -x -- --kv-heads >/dev/null
 echo "bash: completes"
