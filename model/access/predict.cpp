@@ -7,6 +7,7 @@
 
 #include "hardware/checked.h"
 #include "model/access/work.h"
+#include "model/bundled/access.h"
 #include "model/roof/band.h"
 #include "model/roof/block_time.h"
 #include "model/roof/overlap.h"
@@ -15,16 +16,11 @@
 namespace ridge::model {
 namespace {
 
-// The bundled kernels (measure/cuda/kernels/access.h): threads of a block, loads of a thread in
-// flight, and warp instructions: of a read fitted to records, the others counted in machine code.
-constexpr double read_threads = 256.0;
-constexpr double loads_in_flight = 8.0;
+// Warp instructions of the bundled kernels: of a read fitted to records, the others counted in
+// machine code.
 constexpr double slots_per_read = 14.0;
 constexpr double slots_per_reader = 90.0;  ///< of a thread beside its reads: mostly the block's sum
 constexpr double read_one_by_one = 0.3;    ///< of a first load from L2, where a block's words end
-constexpr double chip_threads = 512.0;
-constexpr double chip_blocks = 4.0;         ///< of a multiprocessor
-constexpr std::int64_t shared_tile = 4096;  ///< words that a block reads at once
 constexpr double slots_per_filler = 125.0;  ///< of a thread that fills shared memory, and the sum
 constexpr double slots_per_step = 1.26;     ///< of a divergent path: the FMA, its loop and call
 constexpr double slots_per_branch = 60.0;   ///< of a thread of a divergent kernel beside its paths
@@ -60,12 +56,11 @@ AccessTime read_time(const Access& op, const AccessWork& access, L2State l2,
     moved.dram_read = moved.missing * access.work.dram_read;
     moved.l2_read = access.work.l2;
     const double readers =
-        std::min(elements / loads_in_flight, memory.sm_count * memory.threads_per_sm);
-    const double blocks = elements / (read_threads * loads_in_flight);
-    const double resident = memory.threads_per_sm / read_threads;
+        std::min(elements / bundled::access_unroll, memory.sm_count * memory.threads_per_sm);
+    const double blocks = elements / bundled::read_tile;
+    const double resident = memory.threads_per_sm / bundled::read_threads;
     // The last block reads one by one what is no whole tile.
-    const double rest =
-        std::ceil(std::fmod(elements, read_threads * loads_in_flight) / read_threads);
+    const double rest = std::ceil(std::fmod(elements, bundled::read_tile) / bundled::read_threads);
     const Time ends = std::max(0.0, rest - 1.0) * read_one_by_one * memory.bundled.first_l2;
     AccessTime time{.kernel = block_time(
                         memory, {.traffic = moved,
@@ -80,9 +75,9 @@ AccessTime read_time(const Access& op, const AccessWork& access, L2State l2,
 AccessTime divergent_time(const Access& op, const AccessWork& access, L2State l2,
                           const MemoryParameters& memory) {
     const auto elements = static_cast<double>(op.elements);
-    const double steps = static_cast<double>(divergent_steps) * access.passes;
-    const double blocks = elements / chip_threads;
-    const double resident = memory.threads_per_sm / chip_threads;
+    const double steps = static_cast<double>(bundled::divergent_steps) * access.passes;
+    const double blocks = elements / bundled::chip_threads;
+    const double resident = memory.threads_per_sm / bundled::chip_threads;
     BlockTraffic moved = stream_traffic(memory, Bytes{}, access.work.dram_write, l2);
     moved.l2_write = access.work.l2;
     KernelTime time =
@@ -100,10 +95,11 @@ AccessTime divergent_time(const Access& op, const AccessWork& access, L2State l2
 /// The banks deliver a row of words for each way. (eq. P4)
 AccessTime conflict_time(const Access& op, const AccessWork& access, const Machine& machine,
                          const MemoryParameters& memory) {
-    const auto blocks = static_cast<double>(ceil_divide(op.elements, shared_tile));
+    const auto blocks = static_cast<double>(ceil_divide(op.elements, bundled::shared_tile));
     const double busy = std::min(1.0, blocks / memory.sm_count);
-    const double resident = std::min(std::ceil(blocks / memory.sm_count), chip_blocks);
-    const double fill = resident * chip_threads * slots_per_filler / memory.fp32_lanes;
+    const double resident =
+        std::min<double>(std::ceil(blocks / memory.sm_count), bundled::chip_blocks_per_sm);
+    const double fill = resident * bundled::chip_threads * slots_per_filler / memory.fp32_lanes;
     AccessTime time;
     time.shared = access.work.shared * access.passes / (*machine.shared_bandwidth * busy);
     time.kernel.latency = memory.bundled.first_l2 + fill * units::cycle / memory.clock;

@@ -3,11 +3,12 @@
 #include <algorithm>
 
 #include "hardware/checked.h"
+#include "model/bundled/access.h"
 
 namespace ridge::model {
 namespace {
 
-constexpr std::int64_t warp = 32;
+constexpr std::int64_t warp = bundled::warp_threads;
 constexpr double most_skipped = 240.0;  ///< bytes: farther words have a DRAM page each (H200)
 constexpr double l2_line = 128.0;       ///< bytes that share a tag
 
@@ -65,7 +66,7 @@ AccessWork access_work(const Access& op, const Pieces& pieces) {
         case AccessPattern::misaligned:
             return reads(op, pieces);
         case AccessPattern::divergent:
-            access.work.fma = 2.0 * real(divergent_steps) * elements * units::FLOP;
+            access.work.fma = 2.0 * real(bundled::divergent_steps) * elements * units::FLOP;
             access.work.compulsory_write = words;
             access.work.dram_write = words;
             access.work.l2 = words;

@@ -17,9 +17,6 @@
 
 namespace ridge::model {
 
-/// FMA that each thread of a divergent branch does on its path.
-inline constexpr std::int64_t divergent_steps = 512;
-
 struct AccessWork {
     Work work;
     Bytes skipped;         ///< between the pieces that DRAM delivers (strided)

@@ -1,82 +1,71 @@
 #include "model/attention/bundled.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include "hardware/checked.h"
+#include "model/bundled/attention.h"
 #include "model/core/data_type.h"
 
 namespace ridge::model {
 namespace {
 
-constexpr std::int64_t decode_most_rows = 64;
-constexpr AttentionBlocks decode_blocks{.q = 16, .kv = 64};
-constexpr std::int64_t decode_slice = 16;  ///< keys that a warp takes at a time
-constexpr std::int64_t decode_per_sm = 2;
-constexpr std::int64_t decode_most_splits = 256;
-constexpr std::int64_t decode_least_keys = 256;  ///< of a split
-
-constexpr AttentionBlocks mma_blocks{.q = 128, .kv = 64};
-constexpr std::int64_t mma_per_sm = 2;
-
 std::int64_t group_of(const Attention& attention) {
     return attention.heads / attention.kv_heads;
 }
 
-/// The fewest splits whose last wave is at least 95 % as full as the best.
-std::int64_t decode_splits(const Attention& attention, std::int64_t tiles, std::int64_t sm_count) {
-    const std::int64_t slots = decode_per_sm * sm_count;
-    const std::int64_t most =
-        std::clamp<std::int64_t>(attention.seq_kv / decode_least_keys, 1, decode_most_splits);
-    std::array<double, decode_most_splits> fullness{};
-    double best = 0.0;
-    for (std::int64_t splits = 1; splits <= most; ++splits) {
-        const std::int64_t blocks = tiles * splits;
-        const double waves = static_cast<double>(blocks) / static_cast<double>(slots);
-        const double full = waves / static_cast<double>(ceil_divide(blocks, slots));
-        fullness.at(static_cast<std::size_t>(splits - 1)) = full;
-        best = std::max(best, full);
-    }
-    std::int64_t splits = 1;
-    while (fullness.at(static_cast<std::size_t>(splits - 1)) < 0.95 * best) ++splits;
-    return splits;
+bundled::AttentionExtents extents_of(const Attention& attention) {
+    return {.batch = attention.batch,
+            .heads = attention.heads,
+            .kv_heads = attention.kv_heads,
+            .queries = attention.seq_q,
+            .keys = attention.seq_kv,
+            .head_dim = attention.head_dim,
+            .causal = attention.causal};
 }
 
 AttentionGrid decode_grid(const Attention& attention, const AttentionContext& context) {
-    AttentionGrid grid{.blocks = decode_blocks,
-                       .pack = group_of(attention),
-                       .blocks_per_sm = decode_per_sm,
+    const bundled::AttentionExtents extents = extents_of(attention);
+    const bundled::AttentionKernel kernel = bundled::attention_decode(attention.head_dim);
+    AttentionGrid grid{.blocks = {.q = kernel.queries, .kv = kernel.keys},
+                       .pack = extents.group(),
+                       .blocks_per_sm = kernel.blocks_per_sm,
                        .few_rows = true};
-    const std::int64_t tiles = attention.batch * attention.kv_heads *
-                               ceil_divide(attention.seq_q * grid.pack, grid.blocks.q);
-    if (context.sm_count > 0) grid.splits = decode_splits(attention, tiles, context.sm_count);
+    if (context.sm_count > 0) grid.splits = bundled::decode_splits(extents, context.sm_count);
     grid.combines = grid.splits > 1;
-    grid.tiles = tiles * grid.splits;
+    grid.tiles = bundled::decode_grid(extents, grid.splits).blocks();
     return grid;
 }
 
-/// Q and two buffers each of K and V; two thread blocks share a multiprocessor that has the room.
-std::int32_t mma_blocks_per_sm(const Attention& attention, const AttentionContext& context) {
-    constexpr double reserved = 1024.0;
-    const auto elements =
-        static_cast<double>((mma_blocks.q + 4 * mma_blocks.kv) * attention.head_dim);
-    const double block = 2.0 * elements + reserved;
+/// Thread blocks that share a multiprocessor, where it has the room.
+std::int32_t resident_blocks(const bundled::AttentionKernel& kernel,
+                             const AttentionContext& context) {
+    constexpr double reserved = 1024.0;  // bytes of each block
+    const double block = static_cast<double>(kernel.shared_bytes) + reserved;
     const auto resident = static_cast<std::int64_t>(context.sram.in(units::B) / block);
-    return static_cast<std::int32_t>(std::clamp<std::int64_t>(resident, 1, mma_per_sm));
+    return static_cast<std::int32_t>(std::clamp<std::int64_t>(resident, 1, kernel.blocks_per_sm));
+}
+
+AttentionGrid mma_grid(const Attention& attention, const AttentionContext& context) {
+    const bundled::AttentionKernel kernel = bundled::attention_mma_sync(attention.head_dim);
+    return {.blocks = {.q = kernel.queries, .kv = kernel.keys},
+            .tiles = bundled::attention_mma_sync_grid(extents_of(attention)).blocks(),
+            .blocks_per_sm = resident_blocks(kernel, context),
+            .turns = attention.batch * attention.heads};
+}
+
+AttentionGrid wgmma_grid(const Attention& attention, const AttentionContext& context) {
+    const bundled::AttentionExtents extents = extents_of(attention);
+    const bundled::AttentionKernel kernel =
+        bundled::attention_wgmma(attention.head_dim, attention.causal);
+    const auto l2 = static_cast<std::int64_t>(context.l2.in(units::B));
+    return {.blocks = {.q = kernel.queries, .kv = kernel.keys},
+            .tiles = bundled::attention_wgmma_tiles(extents),
+            .turns = bundled::wgmma_head_groups(extents, l2)};
 }
 
 std::int64_t kv_bytes_of_head(const Attention& attention) {
     return 2 * attention.seq_kv * attention.head_dim * size_of(attention.type);
-}
-
-/// Groups of heads whose keys and values fit in two thirds of the L2.
-std::int64_t wgmma_turns(const Attention& attention, const AttentionContext& context) {
-    const auto l2 = static_cast<std::int64_t>(context.l2.in(units::B));
-    const std::int64_t together =
-        std::max<std::int64_t>(1, l2 * 2 / 3 / kv_bytes_of_head(attention));
-    const std::int64_t heads = attention.batch * attention.heads;
-    return ceil_divide(heads, std::min(heads, together * group_of(attention)));
 }
 
 /// Share of keys and values, `set` bytes, that the L2 has lost when the next round of tiles comes
@@ -126,8 +115,7 @@ double wgmma_kv_passes(const Attention& attention, const AttentionGrid& grid, do
 }  // namespace
 
 bool decodes_with_splits(const Attention& attention) {
-    return attention.seq_q * group_of(attention) <= decode_most_rows &&
-           attention.seq_kv > attention.seq_q;
+    return bundled::decodes(extents_of(attention));
 }
 
 std::string bundled_attention_refusal(const Attention& attention) {
@@ -147,23 +135,9 @@ std::string bundled_attention_refusal(const Attention& attention) {
 
 AttentionGrid bundled_attention_grid(const Attention& attention, Implementation implementation,
                                      const AttentionContext& context) {
-    const std::int64_t heads = attention.batch * attention.heads;
-    if (implementation == Implementation::mma) {
-        if (decodes_with_splits(attention)) return decode_grid(attention, context);
-        return {.blocks = mma_blocks,
-                .tiles = heads * ceil_divide(attention.seq_q, mma_blocks.q),
-                .blocks_per_sm = mma_blocks_per_sm(attention, context),
-                .turns = heads};
-    }
-    AttentionGrid grid;
-    grid.turns = wgmma_turns(attention, context);
-    if (attention.head_dim == 64) {
-        grid.blocks = {.q = 192, .kv = 128};
-    } else {
-        grid.blocks = {.q = 128, .kv = attention.causal ? 128 : 176};
-    }
-    grid.tiles = heads * ceil_divide(attention.seq_q, grid.blocks.q);
-    return grid;
+    if (implementation == Implementation::wgmma) return wgmma_grid(attention, context);
+    return decodes_with_splits(attention) ? decode_grid(attention, context)
+                                          : mma_grid(attention, context);
 }
 
 double bundled_kv_passes(const Attention& attention, Implementation implementation,
@@ -207,7 +181,7 @@ Bytes bundled_l2_bytes(const Attention& attention, Implementation implementation
 
 double bundled_executed_special(const AttentionGrid& grid, double executed_scores) {
     constexpr double lanes = 4.0;
-    const auto keys = static_cast<double>(grid.few_rows ? decode_slice : grid.blocks.kv);
+    const auto keys = static_cast<double>(grid.few_rows ? bundled::decode_slice : grid.blocks.kv);
     const auto rows = static_cast<double>(grid.few_rows ? 0 : grid.tiles * grid.blocks.q);
     return executed_scores * (1.0 + lanes / keys) + 2.0 * lanes * rows;
 }
@@ -215,7 +189,7 @@ double bundled_executed_special(const AttentionGrid& grid, double executed_score
 double bundled_executed_scores(const Attention& attention, const AttentionGrid& grid,
                                const ScoreCounts& counts) {
     if (grid.few_rows) {
-        const std::int64_t keys = ceil_divide(attention.seq_kv, decode_slice) * decode_slice;
+        const std::int64_t keys = bundled::rounded_up(attention.seq_kv, bundled::decode_slice);
         const std::int64_t tiles = grid.tiles / grid.splits;
         return static_cast<double>(tiles) * static_cast<double>(grid.blocks.q * keys);
     }

@@ -1,5 +1,5 @@
-// How the bundled attention kernels cut their work: tiles, grids and splits as the kernels in
-// measure/cuda/kernels/attention_*.cu choose them (eq. A13 of docs/model.md).
+// How the bundled attention kernels cut their work: tiles, grids and splits of model/bundled as the
+// model counts them (eq. A13 of docs/model.md).
 //
 //   impl=wgmma   Hopper: persistent, one thread block per multiprocessor takes tile after tile
 //   impl=mma     mma.sync on sm_80 and newer: one thread block per tile, two per multiprocessor;
@@ -20,8 +20,7 @@ namespace ridge::model {
     return implementation == Implementation::mma || implementation == Implementation::wgmma;
 }
 
-/// Whether `mma` runs the decode kernel: at most 64 rows (queries x query heads) share a key-value
-/// head, and there are more keys than queries.
+/// Whether `mma` runs the decode kernel: few rows against more keys (`bundled::decodes`).
 [[nodiscard]] bool decodes_with_splits(const Attention& attention);
 
 /// Why the bundled kernels do not take the operation; empty when they do.

@@ -1,11 +1,11 @@
 // Time of forward attention in three kernels, eq. T16 of docs/model.md: two library products with a
 // softmax between them that works in place on the scores in memory.
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include "hardware/checked.h"
 #include "model/attention/time.h"
+#include "model/bundled/rows.h"
 #include "model/roof/memory_time.h"
 #include "model/roof/overlap.h"
 #include "model/roof/roofline.h"
@@ -49,52 +49,30 @@ Time term_of(const Prediction& prediction, Resource resource) {
     return time;
 }
 
-/// How the softmax kernel holds a row.
-struct SoftmaxBlock {
-    double threads = 256.0;
-    bool held = false;  ///< in registers; else it is read twice, element by element
-};
-
-/// One block per row: whole 16-byte vectors, up to eight per thread, stay in registers.
-SoftmaxBlock softmax_block(std::int64_t keys, std::int64_t element) {
-    struct Step {
-        std::int64_t vectors;
-        std::int64_t threads;  ///< most
-    };
-    constexpr std::array steps{Step{1, 128}, Step{2, 256}, Step{4, 512}, Step{8, 512}};
-    const std::int64_t width = 16 / element;
-    if (keys % width != 0) return {};
-    for (const Step& step : steps) {
-        const std::int64_t threads = ceil_divide(ceil_divide(keys, width * step.vectors), 32) * 32;
-        if (threads > step.threads) continue;
-        return {.threads = static_cast<double>(std::max<std::int64_t>(128, threads)), .held = true};
-    }
-    return {};
-}
-
 /// Waves of blocks of one latency each, the scores' way through L2 and DRAM, and exp2; rows that
 /// are not held wait for their elements as well. Hidden scores are written but not read.
 KernelTime softmax_time(const Attention& op, const AttentionWork& counted,
                         const StandardParameters& fitted, const MemoryParameters& memory) {
     const auto element = static_cast<double>(size_of(op.type));
-    const SoftmaxBlock block = softmax_block(op.seq_kv, size_of(op.type));
+    const bundled::ScoreSoftmaxPlan plan = bundled::score_softmax_plan(op.seq_kv, size_of(op.type));
+    const bool held = plan.vectors > 0;  // in registers; else read twice, element by element
     const Bytes scores = Bytes::from_base(counted.scores.full * element);
     const Bytes visible = Bytes::from_base(counted.scores.exact * element);
     const double kept = retained(scores, memory.l2_size * fitted.l2_fraction, handing_steepness);
     const double rows = counted.scores.full / static_cast<double>(op.seq_kv);
     const double resident =
-        std::min(memory.blocks_per_sm, std::floor(memory.threads_per_sm / block.threads));
+        std::min(memory.blocks_per_sm, std::floor(memory.threads_per_sm / plan.threads));
 
     KernelTime time;
     time.dram_read = (1.0 - kept) * visible;
     time.dram_write = (1.0 - kept) * scores;
     time.dram = dram_time(memory, time.dram_read, time.dram_write);
-    time.l2 = l2_time(memory, (block.held ? 1.0 : 2.0) * visible, scores, rows);
+    time.l2 = l2_time(memory, (held ? 1.0 : 2.0) * visible, scores, rows);
     const Frequency clocks = memory.clock * memory.sm_count;
     time.special = counted.scores.exact / memory.special_lanes * units::cycle / clocks;
     time.rounds = std::ceil(rows / (resident * memory.sm_count));
     time.latency = time.rounds * fitted.softmax_row;
-    if (!block.held) {
+    if (!held) {
         const double keys = (counted.scores.exact + counted.scores.full) / (2.0 * rows);
         const double elements = keys * time.rounds * resident;  // of one SM
         time.latency += elements / fitted.softmax_elements * units::cycle / memory.clock;

@@ -17,26 +17,20 @@ namespace {
 double real(std::int64_t count) {
     return static_cast<double>(count);
 }
-double pieces(std::int64_t extent, std::int64_t size) {
-    return real(ceil_divide(extent, size));
-}
 
 /// The loop and DRAM traffic hide each other but for the ends; so do tags and banks of L1, and the
 /// pipe and the copies that feed it.
 constexpr Overlap loop_and_dram{4.0};
 constexpr Overlap tags_and_banks{4.0};
 constexpr Overlap pipe_and_feed{4.0};
-/// What the wgmma kernel reckons for a 128 x 256 tile against a 128 x 128 one.
-constexpr double large_tile_cost = 1.9;
 /// Columns of C that the `fill` of a wgmma block stands for.
-constexpr double fill_columns = 256.0;
-constexpr std::int64_t warp = 32;
-constexpr std::int64_t vector_elements = 4;  ///< of fp32, in a load of 16 bytes
+constexpr double fill_columns = bundled::matmul_wgmma_large.tile.n;
+constexpr std::int64_t warp = bundled::warp_threads;
 
 /// Clocks of one load of A by a warp on 16 rows: tags pass two per clock, and of the rows that
 /// start in one bank one passes per clock.
 Time naive_load(const MatmulSituation& s) {
-    constexpr double rows = 16.0;
+    constexpr double rows = bundled::matmul_naive.tile.m;
     const double banks = real(warp / std::gcd(s.op.k, warp));
     const Time clock = units::cycle / s.machine.boost_clock;
     return combined({rows / 2.0 * clock, std::max(1.0, rows / banks) * clock}, tags_and_banks);
@@ -48,28 +42,28 @@ struct VectorLoads {
 };
 
 VectorLoads vector_loads(const Matmul& op) {
-    return {op.k % vector_elements == 0, op.n % vector_elements == 0};
+    return {bundled::in_float_vectors(op.k), bundled::in_float_vectors(op.n)};
 }
 
-/// Loads of both operands by elements need more registers than two blocks have.
-double blocks_per_sm(const Matmul& op, Implementation implementation, const BundledKernel& kernel) {
+double blocks_per_sm(const Matmul& op, Implementation implementation,
+                     const bundled::MatmulKernel& layout) {
+    if (implementation != Implementation::register_tiled) return layout.blocks_per_sm;
     const auto [a, b] = vector_loads(op);
-    const bool elementwise = implementation == Implementation::register_tiled && !a && !b;
-    return elementwise ? 1.0 : static_cast<double>(kernel.blocks_per_sm);
+    return bundled::register_tiled_blocks_per_sm(a, b);
 }
 
-double rounds(const MatmulSituation& s, const BundledKernel& kernel, const Tile& tile) {
-    const double units = real(s.op.batch) * pieces(s.op.m, std::int64_t{tile.m} * kernel.cluster) *
-                         pieces(s.op.n, tile.n);
-    return std::ceil(units / std::floor(real(s.machine.sm_count) / kernel.cluster));
+bundled::MatmulExtents extents_of(const Matmul& op) {
+    return {.m = op.m, .n = op.n, .k = op.k, .batch = op.batch};
 }
 
-Tile tile_of(const MatmulSituation& s, const BundledKernel& kernel) {
-    if (s.tile) return *s.tile;
-    if (!kernel.small_tile) return kernel.tile;
-    const bool large =
-        large_tile_cost * rounds(s, kernel, kernel.tile) <= rounds(s, kernel, *kernel.small_tile);
-    return large ? kernel.tile : *kernel.small_tile;
+/// The kernel's own choice, or the tile that the situation names.
+bundled::MatmulKernel layout_of(const MatmulSituation& s, Implementation implementation,
+                                const BundledKernel& kernel) {
+    bundled::MatmulKernel layout = implementation == Implementation::wgmma
+                                       ? bundled::wgmma_for(extents_of(s.op), s.machine.sm_count)
+                                       : kernel.layout;
+    if (s.tile) layout.tile = *s.tile;
+    return layout;
 }
 
 /// What the limiting pipe needs for one step of one block, at full use.
@@ -96,12 +90,12 @@ double repeated(const MatmulSituation& s, const BundledKernel& kernel, const Bun
     const double element = real(size_of(s.op.type));
     const double result = real(size_of(s.op.output));
     const double k = real(s.op.k) * element;
-    const double rows = real(grid.tile.m) * kernel.cluster;
+    const double rows = real(grid.tile.m) * kernel.layout.cluster;
     const double columns = grid.tile.n;
     const double at_once = grid.slots * grid.resident;
     if (grid.down * grid.across <= at_once) return 0.0;
-    const double group =
-        kernel.group_rows > 0 ? std::min<double>(kernel.group_rows, grid.down) : grid.down;
+    const std::int32_t group_rows = kernel.layout.group_rows;
+    const double group = group_rows > 0 ? std::min<double>(group_rows, grid.down) : grid.down;
     const double window = std::clamp(at_once / group, 1.0, grid.across);
     const double groups = std::ceil(grid.down / group);
     const double a = real(s.op.m) * k;
@@ -200,14 +194,15 @@ Loop cluster_loop(const MatmulSituation& s, const BundledMatmul& p, const Bundle
 
 BundledGrid bundled_grid(const MatmulSituation& s, Implementation implementation,
                          const BundledKernel& kernel) {
+    const bundled::MatmulKernel layout = layout_of(s, implementation, kernel);
     BundledGrid grid;
-    grid.tile = tile_of(s, kernel);
-    grid.down = pieces(s.op.m, std::int64_t{grid.tile.m} * kernel.cluster);
-    grid.across = pieces(s.op.n, grid.tile.n);
+    grid.tile = layout.tile;
+    grid.down = real(bundled::units_down(layout, s.op.m));
+    grid.across = real(bundled::units_across(layout, s.op.n));
     grid.units = real(s.op.batch) * grid.down * grid.across;
-    grid.slots = std::max(1.0, std::floor(real(s.machine.sm_count) / kernel.cluster));
-    grid.resident = blocks_per_sm(s.op, implementation, kernel);
-    grid.steps = pieces(s.op.k, std::max(1, grid.tile.k));
+    grid.slots = real(bundled::slots_of(layout, s.machine.sm_count));
+    grid.resident = blocks_per_sm(s.op, implementation, layout);
+    grid.steps = real(bundled::steps_of(layout, s.op.k));
     grid.busiest = std::ceil(grid.units / grid.slots);
     return grid;
 }
@@ -217,8 +212,9 @@ MatmulTime bundled_matmul_time(const MatmulSituation& s, Implementation implemen
     const BundledGrid grid = bundled_grid(s, implementation, kernel);
     const Traffic traffic = traffic_of(s, kernel, grid, p.drift);
     const Bandwidth dram = s.parameters.dram_fraction * s.machine.dram_bandwidth;
-    const Loop loop = kernel.cluster > 1 ? cluster_loop(s, p, grid, traffic, dram)
-                                         : block_loop(s, implementation, p, grid, traffic.miss);
+    const Loop loop = kernel.layout.cluster > 1
+                          ? cluster_loop(s, p, grid, traffic, dram)
+                          : block_loop(s, implementation, p, grid, traffic.miss);
     MatmulTime t;
     t.tile = grid.tile;
     t.launch = p.launch + launch_gaps(s.machine, s.launch, 1.0);
@@ -228,7 +224,7 @@ MatmulTime bundled_matmul_time(const MatmulSituation& s, Implementation implemen
     t.store = loop.store;
     t.loop = loop.steps;
     t.l2 = loop.l2;
-    t.l2_reads = kernel.cluster > 1 ? cluster_line_bytes(s.op, grid) : Bytes{};
+    t.l2_reads = kernel.layout.cluster > 1 ? cluster_line_bytes(s.op, grid) : Bytes{};
     t.power = power_time(s, implementation, kernel);
     t.dram_reads = Bytes::from_base(traffic.read);
     t.dram_writes = Bytes::from_base(traffic.written);
@@ -243,7 +239,7 @@ Flop bundled_executed_flop(const MatmulSituation& s, Implementation implementati
                            const BundledKernel& kernel) {
     const BundledGrid grid = bundled_grid(s, implementation, kernel);
     const bool exact = grid.tile.k <= 1;
-    const double m = exact ? real(s.op.m) : grid.down * grid.tile.m * kernel.cluster;
+    const double m = exact ? real(s.op.m) : grid.down * grid.tile.m * kernel.layout.cluster;
     const double n = exact ? real(s.op.n) : grid.across * grid.tile.n;
     const double k = exact ? real(s.op.k) : grid.steps * grid.tile.k;
     return 2.0 * real(s.op.batch) * m * n * k * units::FLOP;

@@ -175,7 +175,8 @@ void apply_bundled(Prediction& p, const MatmulSituation& s, Implementation imple
     apply_time(p, s, t);
     const BundledGrid grid = bundled_grid(s, implementation, kernel);
     p.work.l2 = bundled_l2_bytes(s.op, implementation, grid, s.machine.sm_count);
-    p.tiling = matmul_tiling(s.op, t.tile, s.machine.sm_count, kernel.blocks_per_sm, t.split);
+    p.tiling =
+        matmul_tiling(s.op, t.tile, s.machine.sm_count, kernel.layout.blocks_per_sm, t.split);
     const Flop executed = bundled_executed_flop(s, implementation, kernel);
     (s.pipe == MatmulPipe::vector ? p.executed_fma : p.executed_tensor) = executed;
     const bool own = parameters.evidence == Evidence::own;

@@ -45,17 +45,17 @@ std::optional<BundledKernel> bundled_kernel(Implementation implementation) {
     constexpr MatmulPipe tensor = MatmulPipe::tensor;
     switch (implementation) {
         case Implementation::naive:
-            return BundledKernel{{16, 16, 1}, 8, 0, vector, &B::naive};
+            return BundledKernel{bundled::matmul_naive, vector, &B::naive};
         case Implementation::coalesced:
-            return BundledKernel{{8, 32, 1}, 8, 0, vector, &B::coalesced};
+            return BundledKernel{bundled::matmul_coalesced, vector, &B::coalesced};
         case Implementation::tiled:
-            return BundledKernel{{32, 32, 32}, 2, 0, vector, &B::tiled};
+            return BundledKernel{bundled::matmul_shared_tiled, vector, &B::tiled};
         case Implementation::register_tiled:
-            return BundledKernel{{128, 128, 8}, 2, 8, vector, &B::register_tiled};
+            return BundledKernel{bundled::matmul_register_tiled, vector, &B::register_tiled};
         case Implementation::mma:
-            return BundledKernel{{128, 128, 32}, 2, 8, tensor, &B::mma};
+            return BundledKernel{bundled::matmul_mma_sync, tensor, &B::mma};
         case Implementation::wgmma:
-            return BundledKernel{{128, 256, 64}, 1, 8, tensor, &B::wgmma, 2, Tile{128, 128, 64}};
+            return BundledKernel{bundled::matmul_wgmma_large, tensor, &B::wgmma};
         default:
             return std::nullopt;
     }

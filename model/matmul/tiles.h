@@ -2,7 +2,7 @@
 // kernels have built in.
 //
 //   for (const Tile tile : library_tiles(MatmulPipe::tensor, 2, machine.compute_capability)) ...
-//   bundled_kernel(Implementation::tiled)->tile      // 32 x 32 x 32
+//   bundled_kernel(Implementation::tiled)->layout.tile      // 32 x 32 x 32
 //
 // Tile sizes are those that the instruction sets and public kernel names allow; libraries have
 // more, but longer lists did not predict better.
@@ -12,6 +12,7 @@
 #include <optional>
 #include <span>
 
+#include "model/bundled/matmul.h"
 #include "model/core/implementation.h"
 #include "model/machine/matmul_parameters.h"
 
@@ -28,17 +29,12 @@ namespace ridge::model {
     return pipe == MatmulPipe::align_4 || pipe == MatmulPipe::align_2;
 }
 
-/// A bundled kernel: the piece of C that one block computes and its depth along k, the blocks that
-/// share a multiprocessor, the rows of tiles that its grid walks together (0: all), and its
-/// parameters.
+/// A bundled kernel: how it lays out its work, the pipe that it multiplies on, and its parameters.
+/// Of wgmma, which has two tiles, the large one.
 struct BundledKernel {
-    Tile tile;
-    std::int32_t blocks_per_sm = 1;
-    std::int32_t group_rows = 0;
+    bundled::MatmulKernel layout;
     MatmulPipe pipe = MatmulPipe::vector;
     std::optional<BundledMatmul> BundledMatmuls::*parameters = nullptr;
-    std::int32_t cluster = 1;                       ///< blocks, along m, that share B
-    std::optional<Tile> small_tile = std::nullopt;  ///< for products of few tiles
 };
 
 /// Empty for an implementation that is not a bundled matmul kernel.

@@ -94,7 +94,8 @@ Operands operands_of(const Matmul& op) {
 }
 
 /// naive and coalesced run eight blocks on a multiprocessor, one below the other.
-constexpr double element_blocks = 8.0;
+constexpr double element_blocks = bundled::matmul_naive.blocks_per_sm;
+static_assert(bundled::matmul_naive.blocks_per_sm == bundled::matmul_coalesced.blocks_per_sm);
 
 /// naive: blocks of one multiprocessor share rows of A and columns of B through L1.
 double naive_bytes(const Matmul& op, const BundledGrid& grid, std::int64_t sm_count) {
@@ -136,11 +137,11 @@ double tiled_bytes(const Matmul& op, const BundledGrid& grid) {
 /// With rows at multiples of 16 bytes two blocks share a multiprocessor, for which each thread puts
 /// away six registers; else C is stored by elements.
 double register_tiled_bytes(const Matmul& op, const BundledGrid& grid) {
-    constexpr double spilled = 256.0 * 6.0 * 4.0;
+    constexpr double spilled = bundled::matmul_register_tiled.threads * 6.0 * 4.0;
     const Operands o = operands_of(op);
-    const bool vector_b = op.n % 4 == 0;
+    const bool vector_b = bundled::in_float_vectors(op.n);
     const double c = in_runs(o.c, grid.tile.n) * (vector_b ? 1.0 : 2.2);
-    const bool spills = vector_b && op.k % 4 == 0;
+    const bool spills = vector_b && bundled::in_float_vectors(op.k);
     return operands_through_l1(o, grid.tile.n, grid.down, grid.across) + c +
            (spills ? spilled * grid.down * grid.across : 0.0);
 }
@@ -171,7 +172,7 @@ BoxedOperands boxed(const Matmul& op, double rows, double columns) {
 
 /// wgmma: both blocks of a cluster receive all of B; boxes are whole in all directions.
 double wgmma_bytes(const Matmul& op, const BundledGrid& grid) {
-    constexpr double blocks = 2.0;  // of a cluster, one below the other
+    constexpr double blocks = bundled::matmul_wgmma_large.cluster;  // one below the other
     const Operands o = operands_of(op);
     const BoxedOperands whole =
         boxed(op, grid.down * blocks * real(grid.tile.m), grid.across * real(grid.tile.n));

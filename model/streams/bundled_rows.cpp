@@ -4,15 +4,14 @@
 #include <array>
 #include <cmath>
 
-#include "model/bundled/row_layout.h"
+#include "model/bundled/rows.h"
 #include "model/streams/bundled_traffic.h"
 
 namespace ridge::model {
 namespace {
 
-constexpr double vector_bytes = 16.0;
-constexpr double warp = 32.0;
-constexpr double warp_block = rows_per_block * warp;
+constexpr double vector_bytes = bundled::vector_bytes;
+constexpr double warp = bundled::warp_threads;
 
 /// Issue slots and dependent clocks of the compiled kernels; equations B20 and B21.
 struct Code {
@@ -81,10 +80,6 @@ constexpr double step_slots_per_place = 1.82;  // of an element that a thread ma
 constexpr double step_slots_per_element = 7.06;
 constexpr double step_element_clocks = 20.9;
 
-double element_bytes(DataType type) {
-    return static_cast<double>(size_of(type));
-}
-
 const Code& code_of(RowKind kind) {
     switch (kind) {
         case RowKind::layernorm:
@@ -100,11 +95,19 @@ const Code& code_of(RowKind kind) {
 struct Matrix {
     double rows;
     double columns;
-    double element;  ///< bytes
-    bool vectors;    ///< rows are whole vectors
+    std::int64_t element;  ///< bytes
+    bool vectors;          ///< rows are whole vectors
 
-    [[nodiscard]] double row() const { return columns * element; }
-    [[nodiscard]] double width() const { return vectors ? vector_bytes / element : 1.0; }
+    [[nodiscard]] double row() const { return columns * static_cast<double>(element); }
+    [[nodiscard]] double width() const {
+        return vectors ? vector_bytes / static_cast<double>(element) : 1.0;
+    }
+    [[nodiscard]] std::int64_t whole_columns() const { return static_cast<std::int64_t>(columns); }
+    /// Blocks of a plan.
+    [[nodiscard]] double blocks(const bundled::RowPlan& plan) const {
+        return static_cast<double>(
+            bundled::row_grid(static_cast<std::int64_t>(rows), plan, 0).blocks());
+    }
     [[nodiscard]] Bytes bytes() const { return rows * row() * units::B; }
 };
 
@@ -113,9 +116,9 @@ Matrix matrix_of(const RowWise& op) {
     const double both = op.direction == Direction::backward ? 2.0 : 1.0;
     Matrix matrix{.rows = static_cast<double>(op.rows),
                   .columns = static_cast<double>(op.cols) * both,
-                  .element = element_bytes(op.type),
+                  .element = size_of(op.type),
                   .vectors = false};
-    matrix.vectors = std::fmod(matrix.row(), vector_bytes) == 0.0;
+    matrix.vectors = bundled::in_vectors(matrix.whole_columns(), matrix.element);
     return matrix;
 }
 
@@ -126,20 +129,20 @@ double lanes_of(const MemoryParameters& memory, DataType type) {
 
 /// A warp or block per row; each thread reads four accesses at once and adds. (eq. B19)
 BlockKernel sum_kernel(const MemoryParameters& memory, const Matrix& m, const BlockTraffic& moved) {
-    constexpr double longest_of_small_block = 65536.0;
-    const bool warps = m.row() <= longest_summed_row;
-    const double threads = warps ? warp : m.row() <= longest_of_small_block ? 256.0 : 1024.0;
-    const double block = warps ? warp_block : threads;
-    const double step = threads * m.width();
-    const double groups = std::floor(m.columns / (4.0 * step));
-    const double rest = std::ceil((m.columns - groups * 4.0 * step) / step);
+    constexpr double unroll = bundled::row_sum_unroll;
+    const bundled::RowPlan plan = bundled::row_sum_plan(m.whole_columns(), m.element);
+    const bool warps = plan.method == bundled::RowMethod::warp;
+    const double block = plan.threads;
+    const double step = (warps ? warp : block) * m.width();
+    const double groups = std::floor(m.columns / (unroll * step));
+    const double rest = std::ceil((m.columns - groups * unroll * step) / step);
     const double registers = m.vectors && warps ? 36.0 : 32.0;
     const Time load = first_load(memory, moved.missing);
-    const double loads = groups * 4.0 + rest;
+    const double loads = groups * unroll + rest;
     const double slots = m.vectors ? sum_slots_per_element * m.width() : sum_slots_per_load;
     BlockKernel kernel;
     kernel.traffic = moved;
-    kernel.blocks = warps ? std::ceil(m.rows / rows_per_block) : m.rows;
+    kernel.blocks = m.blocks(plan);
     kernel.rounds = whole_rounds(memory, kernel.blocks, resident_blocks(memory, block, registers));
     kernel.slots =
         kernel.blocks * block * (sum_slots_per_thread + loads * (slots + sum_slots_per_access));
@@ -151,18 +154,12 @@ BlockKernel sum_kernel(const MemoryParameters& memory, const Matrix& m, const Bl
 
 /// A row in the registers of a warp or a block. (eq. B20)
 BlockKernel held_kernel(const MemoryParameters& memory, const Matrix& m, const Code& code,
-                        const BlockTraffic& moved) {
-    constexpr double threads_of_block = 1024.0;
-    const double vectors = m.row() / vector_bytes;
-    const bool warps = m.row() <= longest_row_of_warp;
-    double held = 4.0;
-    if (warps) held = std::exp2(std::ceil(std::log2(std::max(1.0, vectors / warp))));
-    if (vectors > 4.0 * threads_of_block) held = 8.0;
-    const double threads = warps ? warp_block : std::ceil(std::ceil(vectors / held) / warp) * warp;
-    const double elements = held * m.width();
+                        const bundled::RowPlan& plan, const BlockTraffic& moved) {
+    const double threads = plan.threads;
+    const double elements = plan.vectors * m.width();
     const double registers = std::min(64.0, 24.0 + elements + (code.operands > 1.0 ? 6.0 : 0.0));
     BlockKernel kernel;
-    kernel.blocks = warps ? std::ceil(m.rows / rows_per_block) : m.rows;
+    kernel.blocks = m.blocks(plan);
     kernel.rounds =
         whole_rounds(memory, kernel.blocks, resident_blocks(memory, threads, registers));
     kernel.traffic = moved;
@@ -171,7 +168,8 @@ BlockKernel held_kernel(const MemoryParameters& memory, const Matrix& m, const C
     kernel.life = first_load(memory, moved.missing) +
                   elements * code.element_clocks * units::cycle / memory.clock +
                   code.operands * operand_load * memory.bundled.first_l2;
-    if (!warps) kernel.life += code.statistics * memory.bundled.reduction;
+    if (plan.method == bundled::RowMethod::block)
+        kernel.life += code.statistics * memory.bundled.reduction;
     return kernel;
 }
 
@@ -184,16 +182,16 @@ double twice_slots(const Matrix& m, const Code& code, double threads) {
     }
     const double loads = std::ceil(m.columns / warp) * warp;
     const double active = std::min(threads, loads);
-    const double per_load = m.element == 2.0 ? code.per_narrow_load : code.per_load;
+    const double per_load = m.element == 2 ? code.per_narrow_load : code.per_load;
     return active * code.twice_per_thread + (threads - active) * code.twice_idle +
            2.0 * loads * per_load;
 }
 
 /// A block reads its row twice, load after load. (eq. B21)
 BlockKernel twice_kernel(const MemoryParameters& memory, const Matrix& m, const Code& code,
-                         BlockTraffic moved) {
-    constexpr double unroll = 4.0;
-    const double threads = threads_reading_twice(m.vectors, m.columns);
+                         const bundled::RowPlan& plan, BlockTraffic moved) {
+    constexpr double unroll = bundled::row_pass_unroll;
+    const double threads = plan.threads;
     const double registers = m.vectors ? 32.0 : code.operands > 0.0 ? 29.0 : 18.0;
     const double resident = resident_blocks(memory, threads, registers);
     const double trips = std::ceil(m.columns / (threads * m.width()));
@@ -202,13 +200,13 @@ BlockKernel twice_kernel(const MemoryParameters& memory, const Matrix& m, const 
     const Time first = first_load(memory, moved.missing);
     const Time again =
         lost * memory.bundled.first_dram + (1.0 - lost) * code.near_trip * memory.bundled.first_l2;
-    const bool narrow_elements = !m.vectors && m.element == 2.0;
+    const bool narrow_elements = !m.vectors && m.element == 2;
     const Time chain = (narrow_elements ? code.narrow_clocks : 0.0) * units::cycle / memory.clock;
     moved.dram_read += m.bytes() * lost;
     BlockKernel kernel;
     kernel.traffic = moved;
-    kernel.blocks = m.rows;
-    kernel.rounds = whole_rounds(memory, m.rows, resident);
+    kernel.blocks = m.blocks(plan);
+    kernel.rounds = whole_rounds(memory, kernel.blocks, resident);
     kernel.slots = m.rows * twice_slots(m, code, threads);
     kernel.special = 2.0 * code.special * m.rows * m.columns;
     const double rest = std::fmod(trips, unroll);
@@ -220,9 +218,10 @@ BlockKernel twice_kernel(const MemoryParameters& memory, const Matrix& m, const 
 /// One of the three kernels of the manual softmax that treat elements alike. (eq. B21)
 BlockKernel step_kernel(const MemoryParameters& memory, const Matrix& m, double registers,
                         double special, const BlockTraffic& moved) {
-    constexpr double threads = 256.0;
-    constexpr double unroll = 4.0;
-    const double per_row = std::ceil(m.columns / (threads * unroll * m.width()));
+    constexpr double threads = bundled::softmax_step_threads;
+    constexpr double unroll = bundled::softmax_step_unroll;
+    const auto per_row =
+        static_cast<double>(bundled::softmax_step_blocks_per_row(m.whole_columns(), m.element));
     const double accesses = std::ceil(m.columns / m.width() / per_row);
     const double active = std::min(unroll, std::ceil(accesses / threads));
     BlockKernel kernel;
@@ -252,8 +251,10 @@ KernelTime bundled_row_time(const MemoryParameters& memory, const RowWise& op, L
     BlockKernel kernel;
     if (sums && op.direction == Direction::backward) {  // one value per row becomes a matrix
         const Matrix out{m.rows, m.columns / both, m.element, m.vectors};
-        kernel = sum_kernel(memory, out,
-                            stream_traffic(memory, m.rows * m.element * units::B, out.bytes(), l2));
+        kernel =
+            sum_kernel(memory, out,
+                       stream_traffic(memory, m.rows * static_cast<double>(m.element) * units::B,
+                                      out.bytes(), l2));
     } else {
         BlockTraffic moved = stream_traffic(memory, m.bytes(), result, l2);
         if (op.direction == Direction::forward) {
@@ -263,11 +264,10 @@ KernelTime bundled_row_time(const MemoryParameters& memory, const RowWise& op, L
         }
         if (sums) {
             kernel = sum_kernel(memory, m, moved);
-        } else if (m.vectors &&
-                   m.row() <= static_cast<double>(longest_held_row(size_of(op.type)))) {
-            kernel = held_kernel(memory, m, code, moved);
         } else {
-            kernel = twice_kernel(memory, m, code, moved);
+            const bundled::RowPlan plan = bundled::row_plan(m.whole_columns(), m.element);
+            kernel = plan.held() ? held_kernel(memory, m, code, plan, moved)
+                                 : twice_kernel(memory, m, code, plan, moved);
         }
     }
     kernel.lanes = lanes_of(memory, op.type);
@@ -277,7 +277,7 @@ KernelTime bundled_row_time(const MemoryParameters& memory, const RowWise& op, L
 KernelTime manual_softmax_time(const MemoryParameters& memory, const RowWise& op, L2State l2) {
     constexpr double statistic = 4.0;
     const Matrix m = matrix_of(op);
-    const bool half = m.element < 4.0;
+    const bool half = m.element < 4;
     const Bytes matrix = m.bytes();
     const Bytes column = m.rows * statistic * units::B;
     // Matrices touched since the input of each kernel was last used: x, its differences, their

@@ -6,8 +6,8 @@
 //
 // Method (equations B19 to B21 of docs/model.md). Rows of whole 16-byte vectors up to 2 KiB belong
 // to a warp, longer ones to a block, and stay in registers; what is longer still, or not in whole
-// vectors, is read twice by its block. The division is that of measure/cuda/kernels/row_plan.h;
-// slots and clocks per element are those of its code, fitted to records of an H200.
+// vectors, is read twice by its block (model/bundled/rows.h). Slots and clocks per element are those
+// of the compiled code, fitted to records of an H200.
 // Limits: backward passes have no bundled kernel and take the forward kernel's cost on their bytes.
 #pragma once
 

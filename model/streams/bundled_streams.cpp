@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "model/bundled/streams.h"
 #include "model/roof/overlap.h"
 #include "model/streams/bundled_traffic.h"
 #include "model/streams/row_work.h"
@@ -10,13 +11,12 @@
 namespace ridge::model {
 namespace {
 
-constexpr double vector_bytes = 16.0;
-constexpr double block_threads = 256.0;
-constexpr double warp = 32.0;
+constexpr double vector_bytes = bundled::vector_bytes;
+constexpr double warp = bundled::warp_threads;
 
 // Elementwise code (B22): issue slots per access and per FLOP, the clocks of a FLOP in a thread's
 // chain, and the integer division that finds the column of a broadcast vector.
-constexpr double vectors_per_thread = 2.0;
+constexpr double vectors_per_thread = bundled::elementwise_unroll;
 constexpr double slots_per_access = 2.69;
 constexpr double narrow_factor = 2.6;  // conversion of two-byte elements
 constexpr double slots_per_flop = 1.06;
@@ -52,6 +52,16 @@ struct ElementCode {
     bool vector = false;  ///< with a broadcast operand
 };
 
+/// Blocks of a kernel of `count` elements; a broadcast vector whose end is no whole access makes
+/// them narrow.
+double element_blocks(double count, std::int64_t element, bool vector) {
+    const auto elements = static_cast<std::int64_t>(count);
+    const std::int64_t columns = std::min(bundled::broadcast_elements, elements);
+    const std::int64_t width =
+        vector ? bundled::elementwise_width(element, columns) : bundled::elementwise_width(element);
+    return static_cast<double>(bundled::elementwise_grid(elements, width).blocks());
+}
+
 /// (eq. B22)
 KernelTime element_kernel(const MemoryParameters& memory, const ElementCode& code,
                           const BlockTraffic& moved, double elements, DataType type) {
@@ -62,7 +72,7 @@ KernelTime element_kernel(const MemoryParameters& memory, const ElementCode& cod
     BlockKernel kernel;
     kernel.traffic = moved;
     kernel.lanes = lanes_of(memory, type);
-    kernel.blocks = std::ceil(elements / (block_threads * per_thread));
+    kernel.blocks = element_blocks(elements, size_of(type), code.vector);
     kernel.slots =
         elements * (slots_per_access * code.accesses * narrow + slots_per_flop * code.flop);
     kernel.special = elements * (code.special + (code.vector ? division_specials / width : 0.0));
@@ -132,10 +142,14 @@ double elements_of(const Transpose& op) {
     return static_cast<double>(op.rows) * static_cast<double>(op.cols);
 }
 
+double transpose_blocks(const Transpose& op, bundled::TransposeMethod method) {
+    return static_cast<double>(
+        bundled::transpose_grid(op.rows, op.cols, size_of(op.type), method).blocks());
+}
+
 /// (eq. B24, naive)
 KernelTime scattered_transpose(const MemoryParameters& memory, const Transpose& op,
                                BlockTraffic moved) {
-    constexpr double edge = 32.0;
     const Bytes both = 2.0 * elements_of(op) * static_cast<double>(size_of(op.type)) * units::B;
     const Bytes kept = memory.l2_size * memory.bundled.resident;
     const double again = 1.0 + evicted_sectors * std::max(0.0, 1.0 - kept / both);
@@ -143,8 +157,7 @@ KernelTime scattered_transpose(const MemoryParameters& memory, const Transpose& 
     moved.dram_write = moved.dram_write * again;
     KernelTime time = block_time(
         memory, {.traffic = moved,
-                 .blocks = std::ceil(static_cast<double>(op.rows) / edge) *
-                           std::ceil(static_cast<double>(op.cols) / edge),
+                 .blocks = transpose_blocks(op, bundled::TransposeMethod::naive),
                  .life = first_load(memory, moved.missing) + memory.bundled.scatter_tile});
     time.l2 = moved.l2_write / memory.bundled.scatter;
     time.total = memory.launch.kernel + time.latency + combined({time.dram, time.l2}, pipes);
@@ -154,15 +167,11 @@ KernelTime scattered_transpose(const MemoryParameters& memory, const Transpose& 
 /// (eq. B24, tiled)
 KernelTime tiled_transpose(const MemoryParameters& memory, const Transpose& op,
                            BlockTraffic moved) {
-    constexpr double element_edge = 64.0;
-    constexpr double vector_edge_bytes = 256.0;
     constexpr std::int64_t sector = 32;
     const auto element = static_cast<std::int64_t>(size_of(op.type));
-    const std::int64_t width = static_cast<std::int64_t>(vector_bytes) / element;
-    const bool vectors = op.rows % width == 0 && op.cols % width == 0;
-    const double edge = vectors ? vector_edge_bytes / static_cast<double>(element) : element_edge;
-    const double blocks = std::ceil(static_cast<double>(op.rows) / edge) *
-                          std::ceil(static_cast<double>(op.cols) / edge);
+    const bundled::TransposeMethod method = bundled::tiled_transpose(op.rows, op.cols, element);
+    const bool vectors = method == bundled::TransposeMethod::swizzled;
+    const double blocks = transpose_blocks(op, method);
     const bool partial = vectors && op.rows * element % sector != 0;
     const double resident = vectors && element < 4 ? 4.0 : 8.0;  // by shared memory and registers
     const BundledCosts& bundled = memory.bundled;
@@ -203,13 +212,14 @@ KernelTime bundled_elementwise_time(const MemoryParameters& memory, const Elemen
 }
 
 KernelTime bundled_copy_time(const MemoryParameters& memory, const Copy& op, L2State l2) {
-    const double bytes = static_cast<double>(op.elements) * static_cast<double>(size_of(op.type));
+    const std::int64_t whole_bytes = op.elements * size_of(op.type);
+    const auto bytes = static_cast<double>(whole_bytes);
     const BlockTraffic moved = stream_traffic(memory, bytes * units::B, bytes * units::B, l2);
     const Time load = first_load(memory, moved.missing);
     const bool ragged = std::fmod(bytes, vector_bytes) != 0.0;
     return block_time(memory,
                       {.traffic = moved,
-                       .blocks = std::ceil(bytes / (block_threads * vector_bytes)),
+                       .blocks = static_cast<double>(bundled::copy_grid(whole_bytes).blocks()),
                        .life = ragged ? load + ragged_load * memory.bundled.first_l2 : load});
 }
 
@@ -226,8 +236,8 @@ KernelTime bundled_transpose_time(const MemoryParameters& memory, const Transpos
 
 KernelTime bundled_gather_time(const MemoryParameters& memory, const Gather& op,
                                std::int64_t sector_bytes, L2State l2) {
-    constexpr double rows_per_block = 8.0;
-    constexpr double unroll = 4.0;
+    constexpr double threads = bundled::gather_threads;
+    constexpr double unroll = bundled::gather_unroll;
     const auto rows = static_cast<double>(op.rows);
     const std::int64_t row = op.cols * static_cast<std::int64_t>(size_of(op.type));
     const GatherBytes bytes = gather_bytes(op, sector_bytes);
@@ -237,7 +247,7 @@ KernelTime bundled_gather_time(const MemoryParameters& memory, const Gather& op,
     const double evicted = std::max(0.0, 1.0 - memory.l2_size * memory.bundled.resident / touched);
     const Bytes again = std::max(Bytes{}, bytes.rows - bytes.distinct) * (1.0 - hits) * evicted;
 
-    const std::int64_t access = row % 16 == 0 ? 16 : row % 4 == 0 ? 4 : 2;
+    const std::int64_t access = bundled::gather_access(row);
     const std::int64_t whole_accesses = row / access;
     const auto accesses = static_cast<double>(whole_accesses);
     const double groups = std::floor(accesses / (unroll * warp));
@@ -252,11 +262,13 @@ KernelTime bundled_gather_time(const MemoryParameters& memory, const Gather& op,
                       .l2_read = sectors.read,
                       .l2_write = sectors.write,
                       .missing = row_missing};
-    kernel.blocks = std::ceil(rows / rows_per_block);
+    kernel.blocks = static_cast<double>(bundled::gather_grid(op.rows).blocks());
     kernel.rounds = whole_rounds(
-        memory, kernel.blocks, resident_blocks(memory, block_threads, access == 16 ? 38.0 : 28.0));
-    const double per_access = access == 16 ? gather_slots_per_vector : gather_slots_per_element;
-    kernel.slots = kernel.blocks * block_threads * gather_slots_per_thread +
+        memory, kernel.blocks,
+        resident_blocks(memory, threads, access == bundled::vector_bytes ? 38.0 : 28.0));
+    const double per_access =
+        access == bundled::vector_bytes ? gather_slots_per_vector : gather_slots_per_element;
+    kernel.slots = kernel.blocks * threads * gather_slots_per_thread +
                    rows * warp * (groups * unroll + rest) * per_access;
     kernel.life = gather_load * (first_load(memory, missing) + row_load) +
                   (groups + rest - 1.0) * gather_further_load * row_load;

@@ -4,7 +4,8 @@
 #include <cmath>
 
 #include "hardware/checked.h"
-#include "model/bundled/row_layout.h"
+#include "model/bundled/rows.h"
+#include "model/bundled/streams.h"
 #include "model/roof/memory_time.h"
 #include "model/roof/sector_runs.h"
 #include "model/streams/elementwise_work.h"
@@ -13,8 +14,8 @@
 namespace ridge::model {
 namespace {
 
-constexpr std::int64_t vector_bytes = 16;
-constexpr std::int64_t warp = 32;
+constexpr std::int64_t vector_bytes = bundled::vector_bytes;
+constexpr std::int64_t warp = bundled::warp_threads;
 
 // Shares of what stores that meet inside a sector cost beyond their bytes.
 constexpr double apart = 0.86;           // of different warps, or at different times
@@ -35,7 +36,7 @@ struct Matrix {
     std::int64_t element;  ///< bytes
 
     [[nodiscard]] std::int64_t row() const { return columns * element; }
-    [[nodiscard]] bool vectors() const { return row() % vector_bytes == 0; }
+    [[nodiscard]] bool vectors() const { return bundled::in_vectors(columns, element); }
     /// Of a warp's access.
     [[nodiscard]] std::int64_t run() const { return warp * (vectors() ? vector_bytes : element); }
     [[nodiscard]] double bytes() const { return rows * real(row()); }
@@ -58,25 +59,24 @@ SectorBytes& operator+=(SectorBytes& sum, const SectorBytes& further) {
 
 /// The result of four bytes per row is a sector each.
 SectorBytes sum_sectors(const Matrix& m) {
-    const double rows_of_block = m.row() <= longest_summed_row ? rows_per_block : 1.0;
-    return {.read = read_by_blocks(m, rows_of_block) * units::B,
+    const bundled::RowMethod method = bundled::row_sum_plan(m.columns, m.element).method;
+    return {.read = read_by_blocks(m, real(bundled::rows_of_block(method))) * units::B,
             .write = m.rows * real(sector_size) * units::B};
 }
 
 /// Softmax and norms; `operands` vectors of one element per column. (eq. B27)
 SectorBytes row_kernel_sectors(const MemoryParameters& memory, const Matrix& m, double operands) {
-    const bool warps = m.vectors() && m.row() <= longest_row_of_warp;
-    const double blocks = warps ? std::ceil(m.rows / rows_per_block) : m.rows;
+    const bundled::RowPlan plan = bundled::row_plan(m.columns, m.element);
+    const double blocks = std::ceil(m.rows / real(bundled::rows_of_block(plan.method)));
     const double weights = operands * real(m.row());
     const double once = weights * std::min(blocks, memory.sm_count);
     const Bytes write = m.stored() * units::B;
-    if (m.vectors() && m.row() <= longest_held_row(m.element)) {
+    if (plan.held()) {
         return {.read = (m.rows * bytes_in_runs(m.row(), m.run()) + once) * units::B,
                 .write = write};
     }
-    const double threads = threads_reading_twice(m.vectors(), real(m.columns));
-    const double resident =
-        std::min(std::floor(memory.threads_per_sm / threads), std::ceil(m.rows / memory.sm_count));
+    const double resident = std::min(std::floor(memory.threads_per_sm / plan.threads),
+                                     std::ceil(m.rows / memory.sm_count));
     const double held = resident * real(m.row()) + weights;
     const double lost = 1.0 - retained(held * units::B, memory.l1_size, l1_sharpness);
     const double again = lost * (m.bytes() + weights * m.rows);
@@ -85,8 +85,10 @@ SectorBytes row_kernel_sectors(const MemoryParameters& memory, const Matrix& m, 
 
 /// One of the three kernels of the manual softmax that treat elements alike.
 SectorBytes step_sectors(const Matrix& m, bool row_value) {
-    constexpr std::int64_t accesses = 1024;  // of a block, all in one row
-    const std::int64_t width = m.vectors() ? vector_bytes / m.element : 1;
+    // Of a block, all in one row.
+    constexpr std::int64_t accesses =
+        std::int64_t{bundled::softmax_step_threads} * bundled::softmax_step_unroll;
+    const std::int64_t width = bundled::softmax_step_width(m.columns, m.element);
     const std::int64_t block = accesses * width * m.element;
     const double values =
         row_value ? m.rows * real(ceil_divide(m.row(), block)) * real(sector_size) : 0.0;
@@ -113,7 +115,7 @@ struct GatherRuns {
     std::int64_t single = 0;
 
     explicit GatherRuns(std::int64_t accesses) {
-        constexpr std::int64_t unroll = 4;
+        constexpr std::int64_t unroll = bundled::gather_unroll;
         const std::int64_t rest = accesses % (unroll * warp);
         grouped = accesses / (unroll * warp) * unroll;
         single = ceil_divide(rest, warp);
@@ -139,8 +141,9 @@ SectorBytes bundled_sectors(const MemoryParameters& memory, const RowWise& op,
 
 SectorBytes bundled_sectors(const MemoryParameters& memory, const Elementwise& op,
                             Implementation implementation) {
-    constexpr double longest_vector = 4096.0;  // elements, measure/cuda/elementwise_plan.cpp
-    constexpr double block_bytes = 8192.0;     // 256 threads, two vectors of 16 bytes each
+    constexpr double longest_vector = bundled::broadcast_elements;
+    constexpr double block_bytes =
+        bundled::elementwise_threads * bundled::elementwise_unroll * bundled::vector_bytes;
     const Work tensors = elementwise_work(op, implementation);
     const ExpressionCounts counts =
         implementation == Implementation::unfused ? op.expression.unfused() : op.expression.fused();
@@ -156,7 +159,7 @@ SectorBytes bundled_sectors(const MemoryParameters& memory, const Elementwise& o
 SectorBytes bundled_sectors(const MemoryParameters& memory, const Gather& op) {
     constexpr double index_bytes = 8.0;
     const std::int64_t row = op.cols * size_of(op.type);
-    const std::int64_t access = row % vector_bytes == 0 ? vector_bytes : row % 4 == 0 ? 4 : 2;
+    const std::int64_t access = bundled::gather_access(row);
     const GatherRuns runs(row / access);
     const double grouped = real(runs.grouped);
     const double single = real(runs.single);
@@ -174,8 +177,6 @@ SectorBytes bundled_sectors(const MemoryParameters& memory, const Gather& op) {
 }
 
 SectorBytes bundled_sectors(const Transpose& op, Implementation implementation) {
-    constexpr std::int64_t edge = 64;
-    constexpr std::int64_t tile = 256;  // bytes of a tile's row in vectors
     const std::int64_t element = size_of(op.type);
     const std::int64_t source = op.cols * element;
     const std::int64_t target = op.rows * element;
@@ -188,8 +189,10 @@ SectorBytes bundled_sectors(const Transpose& op, Implementation implementation) 
         return {.read = read_in(warp * element),
                 .write = rows * columns * real(sector_size) * units::B};
     }
-    if (source % vector_bytes != 0 || target % vector_bytes != 0) {
-        return {.read = read_in(edge * element),
+    const bundled::TransposeMethod method = bundled::tiled_transpose(op.rows, op.cols, element);
+    const std::int64_t tile = bundled::transpose_edge(method, element) * element;  // of a row
+    if (method == bundled::TransposeMethod::padded) {
+        return {.read = read_in(tile),
                 .write = columns * bytes_in_runs(target, warp * element, apart) * units::B};
     }
     return {.read = read_in(tile),

@@ -6,7 +6,7 @@
 #include "measure/cuda/kernels/on_chip.h"
 #include "measure/cuda/memory/verify.h"
 #include "measure/cuda/plans/plan.h"
-#include "model/access/work.h"
+#include "model/bundled/access.h"
 
 namespace ridge::measure::cuda {
 namespace {
@@ -147,7 +147,7 @@ Plan plan_divergence(const model::Access& op, const Context& context) {
     const Divergence divergence{.output = plan.buffers.back().as<float>(),
                                 .elements = op.elements,
                                 .paths = static_cast<int>(op.degree),
-                                .steps = static_cast<int>(model::divergent_steps)};
+                                .steps = static_cast<int>(model::bundled::divergent_steps)};
     plan.launch = launch_of(divergence);
     plan.verify = [divergence, launch = plan.launch, stream = context.stream()] {
         poison(divergence.output, StoredType::float32, divergence.elements, stream);
