@@ -1,15 +1,12 @@
 #include "cli/application.h"
 
-#include <CLI/CLI.hpp>
 #include <exception>
-#include <memory>
 #include <ostream>
-#include <sstream>
 #include <string_view>
 
 #include "cli/commands/commands.h"
+#include "cli/options/command_line.h"
 #include "cli/version.h"
-#include "cli/views/table.h"
 #include "hardware/error.h"
 #include "hardware/nearest.h"
 
@@ -23,28 +20,6 @@ constexpr std::string_view program_footer =
     "  ridge roofline --gpu h200-sxm --op \"matmul m=4096 n=4096 k=4096\" -o roofline.html\n"
     "Exit codes: 0 fine, 1 usage, 2 bad input, 3 device, 4 bound exceeded, 70 internal,\n"
     "130 interrupted.";
-
-/// CLI11's help with descriptions broken to fit 80 columns.
-class HelpFormatter : public CLI::Formatter {
-  public:
-    HelpFormatter() { column_width(names_width); }
-
-    std::string make_option_desc(const CLI::Option* option) const override {
-        return broken(CLI::Formatter::make_option_desc(option));
-    }
-    std::string make_subcommand(const CLI::App* subcommand) const override {
-        std::stringstream out;
-        CLI::detail::format_help(out, subcommand->get_name(), broken(subcommand->get_description()),
-                                 names_width);
-        return out.str();
-    }
-
-  private:
-    static constexpr std::size_t names_width = 28;
-
-    /// The formatter indents what follows a line break itself.
-    static std::string broken(const std::string& text) { return wrap(text, 80 - names_width, 0); }
-};
 
 const CommandInfo* find_command(std::string_view name) {
     for (const CommandInfo& command : command_table()) {
@@ -62,30 +37,25 @@ std::string unknown_command(const std::string& name) {
 }
 
 int show_program_help(std::ostream& out) {
-    CLI::App app("Models GPU performance and checks itself against the hardware.", "ridge");
-    app.formatter(std::make_shared<HelpFormatter>());
-    app.footer(std::string(program_footer));
-    app.set_version_flag("--version", std::string(version));
-    for (const CommandInfo& command : command_table()) {
-        app.add_subcommand(std::string(command.name), std::string(command.help));
-    }
-    out << app.help() << '\n';
+    CommandLine line("ridge", "Models GPU performance and checks itself against the hardware.");
+    line.footer(program_footer);
+    line.version(version);
+    for (const CommandInfo& command : command_table()) line.subcommand(command.name, command.help);
+    out << line.help() << '\n';
     return success;
 }
 
 int run_command(const CommandInfo& command, std::span<const std::string> arguments,
                 const Context& context) {
-    CLI::App app(std::string(command.help), "ridge " + std::string(command.name));
-    app.formatter(std::make_shared<HelpFormatter>());
-    const Action action = command.build(app, arguments);
-    std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
-    try {
-        app.parse(std::move(reversed));
-    } catch (const CLI::CallForHelp&) {
-        context.out << app.help() << '\n';
+    CommandLine line("ridge " + std::string(command.name), command.help);
+    const Action action = command.build(line, arguments);
+    const ParseResult parsed = line.parse(arguments);
+    if (parsed.what == Parsed::help) {
+        context.out << parsed.text << '\n';
         return success;
-    } catch (const CLI::ParseError& error) {
-        context.err << "ridge " << command.name << ": " << error.what() << "\n"
+    }
+    if (parsed.what == Parsed::error) {
+        context.err << "ridge " << command.name << ": " << parsed.text << "\n"
                     << "try: ridge " << command.name << " --help\n";
         return usage;
     }

@@ -12,6 +12,17 @@ if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "Build type" FORCE)
 endif()
 
+# Every compilation goes through ccache where that is installed, unless another launcher is asked for.
+option(RIDGE_CCACHE "Compile through ccache when it is installed" ${PROJECT_IS_TOP_LEVEL})
+if(RIDGE_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  find_program(RIDGE_CCACHE_PROGRAM ccache)
+  mark_as_advanced(RIDGE_CCACHE_PROGRAM)
+  if(RIDGE_CCACHE_PROGRAM)
+    set(CMAKE_CXX_COMPILER_LAUNCHER ${RIDGE_CCACHE_PROGRAM})
+    set(CMAKE_CUDA_COMPILER_LAUNCHER ${RIDGE_CCACHE_PROGRAM})
+  endif()
+endif()
+
 # -Wrestrict and -Wmaybe-uninitialized of GCC 12 and 13 misfire on std::string in optimised builds
 # (GCC bugs 105651 and 105562), so they are off.
 add_library(ridge_options INTERFACE)

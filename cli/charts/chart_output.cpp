@@ -1,6 +1,6 @@
 #include "cli/charts/chart_output.h"
+#include "cli/options/command_line.h"
 
-#include <CLI/CLI.hpp>
 #include <ostream>
 
 #include "plot/export.h"
@@ -8,12 +8,11 @@
 
 namespace ridge::cli {
 
-void add_chart_options(CLI::App& app, ChartOutput& output) {
-    app.add_option("-o,--output", output.file, "file: .svg, .html, .png or .pdf (else terminal)")
-        ->type_name("FILE");
-    app.add_option("--height", output.rows, "height of the drawing in the terminal")
-        ->check(CLI::Range(6, 200));
-    app.add_flag("--ascii", output.ascii, "draw with ASCII characters only");
+void add_chart_options(CommandLine& line, ChartOutput& output) {
+    line.option("-o,--output", output.file, "file: .svg, .html, .png or .pdf (else terminal)")
+        .value("FILE");
+    line.option("--height", output.rows, "height of the drawing in the terminal").in_range(6, 200);
+    line.flag("--ascii", output.ascii, "draw with ASCII characters only");
 }
 
 void write_chart_output(const Context& context, const ChartOutput& output,

@@ -6,11 +6,9 @@
 #include "cli/context.h"
 #include "plot/chart.h"
 
-namespace CLI {
-class App;
-}
-
 namespace ridge::cli {
+
+class CommandLine;
 
 struct ChartOutput {
     std::string file;  ///< .svg, .html, .png or .pdf; empty: drawn with characters
@@ -19,7 +17,7 @@ struct ChartOutput {
 };
 
 /// Adds -o, --height and --ascii.
-void add_chart_options(CLI::App& app, ChartOutput& output);
+void add_chart_options(CommandLine& line, ChartOutput& output);
 
 /// Writes the file (and says so on `err`), or draws on `out`. InputError when it cannot be written.
 void write_chart_output(const Context& context, const ChartOutput& output,

@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <CLI/CLI.hpp>
 
 #include <fstream>
 #include <memory>
@@ -7,6 +6,7 @@
 
 #include "cli/commands/commands.h"
 #include "cli/interruption.h"
+#include "cli/options/command_line.h"
 #include "cli/options/device_option.h"
 #include "cli/options/gpu_options.h"
 #include "cli/version.h"
@@ -18,7 +18,7 @@ namespace ridge::cli {
 namespace {
 
 struct CalibrateArguments {
-    explicit CalibrateArguments(CLI::App& app) : device(app), gpu(app) {}
+    explicit CalibrateArguments(CommandLine& line) : device(line), gpu(line) {}
 
     DeviceOption device;
     GpuOptions gpu;
@@ -90,13 +90,12 @@ int calibrate_device(const Context& context, const CalibrateArguments& arguments
 
 }  // namespace
 
-Action build_calibrate(CLI::App& app, std::span<const std::string>) {
-    const auto arguments = std::make_shared<CalibrateArguments>(app);
-    app.add_option("-o,--output", arguments->output, "overlay description to write (TOML)")
-        ->type_name("FILE");
-    app.add_option("--samples", arguments->samples, "samples of each ceiling")
-        ->check(CLI::Range(5, 1000));
-    app.footer(
+Action build_calibrate(CommandLine& line, std::span<const std::string>) {
+    const auto arguments = std::make_shared<CalibrateArguments>(line);
+    line.option("-o,--output", arguments->output, "overlay description to write (TOML)")
+        .value("FILE");
+    line.option("--samples", arguments->samples, "samples of each ceiling").in_range(5, 1000);
+    line.footer(
         "Examples:\n"
         "  ridge calibrate -o my-gpu.toml\n"
         "  ridge predict matmul --m 64 --n 64 --k 64 --gpu-file my-gpu.toml");

@@ -12,18 +12,16 @@
 
 #include "cli/context.h"
 
-namespace CLI {
-class App;
-}
-
 namespace ridge::cli {
+
+class CommandLine;
 
 /// Runs a parsed command and returns the exit code.
 using Action = std::function<int(const Context&)>;
 
 /// `arguments` are those after the command's own name: a command that takes an operation looks at
 /// the first of them to offer that operation's options.
-using Builder = Action (*)(CLI::App& app, std::span<const std::string> arguments);
+using Builder = Action (*)(CommandLine& line, std::span<const std::string> arguments);
 
 struct CommandInfo {
     std::string_view name;
@@ -33,18 +31,18 @@ struct CommandInfo {
 
 [[nodiscard]] std::span<const CommandInfo> command_table();
 
-Action build_predict(CLI::App& app, std::span<const std::string> arguments);
-Action build_vram(CLI::App& app, std::span<const std::string> arguments);
-Action build_roofline(CLI::App& app, std::span<const std::string> arguments);
-Action build_sweep(CLI::App& app, std::span<const std::string> arguments);
-Action build_compare(CLI::App& app, std::span<const std::string> arguments);
-Action build_fit(CLI::App& app, std::span<const std::string> arguments);
-Action build_gpus(CLI::App& app, std::span<const std::string> arguments);
-Action build_measure(CLI::App& app, std::span<const std::string> arguments);
-Action build_calibrate(CLI::App& app, std::span<const std::string> arguments);
-Action build_validate(CLI::App& app, std::span<const std::string> arguments);
-Action build_plot(CLI::App& app, std::span<const std::string> arguments);
-Action build_doctor(CLI::App& app, std::span<const std::string> arguments);
-Action build_completions(CLI::App& app, std::span<const std::string> arguments);
+Action build_predict(CommandLine& line, std::span<const std::string> arguments);
+Action build_vram(CommandLine& line, std::span<const std::string> arguments);
+Action build_roofline(CommandLine& line, std::span<const std::string> arguments);
+Action build_sweep(CommandLine& line, std::span<const std::string> arguments);
+Action build_compare(CommandLine& line, std::span<const std::string> arguments);
+Action build_fit(CommandLine& line, std::span<const std::string> arguments);
+Action build_gpus(CommandLine& line, std::span<const std::string> arguments);
+Action build_measure(CommandLine& line, std::span<const std::string> arguments);
+Action build_calibrate(CommandLine& line, std::span<const std::string> arguments);
+Action build_validate(CommandLine& line, std::span<const std::string> arguments);
+Action build_plot(CommandLine& line, std::span<const std::string> arguments);
+Action build_doctor(CommandLine& line, std::span<const std::string> arguments);
+Action build_completions(CommandLine& line, std::span<const std::string> arguments);
 
 }  // namespace ridge::cli

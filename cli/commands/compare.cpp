@@ -1,9 +1,9 @@
-#include <CLI/CLI.hpp>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <ostream>
 
 #include "cli/commands/commands.h"
+#include "cli/options/command_line.h"
 #include "cli/options/gpu_options.h"
 #include "cli/options/operation_command.h"
 #include "cli/views/prediction.h"
@@ -15,8 +15,8 @@ namespace ridge::cli {
 namespace {
 
 struct CompareOptions {
-    CompareOptions(CLI::App& app, std::span<const std::string> arguments)
-        : gpu(app), operation(app, arguments) {}
+    CompareOptions(CommandLine& line, std::span<const std::string> arguments)
+        : gpu(line), operation(line, arguments) {}
 
     GpuOptions gpu;
     OperationArgument operation;
@@ -91,10 +91,10 @@ int compare(const Context& context, const CompareOptions& options) {
 
 }  // namespace
 
-Action build_compare(CLI::App& app, std::span<const std::string> arguments) {
-    const auto options = std::make_shared<CompareOptions>(app, arguments);
-    add_format_option(app, options->format, "table|json|csv|md");
-    app.footer(
+Action build_compare(CommandLine& line, std::span<const std::string> arguments) {
+    const auto options = std::make_shared<CompareOptions>(line, arguments);
+    add_format_option(line, options->format, "table|json|csv|md");
+    line.footer(
         "Example:\n"
         "  ridge compare matmul --m 8192 --n 8192 --k 8192 --dtype bf16 \\\n"
         "      --gpu a100-sxm-80gb,h100-sxm,h200-sxm");

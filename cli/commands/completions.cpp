@@ -1,4 +1,3 @@
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <map>
 #include <memory>
@@ -6,6 +5,7 @@
 #include <set>
 
 #include "cli/commands/commands.h"
+#include "cli/options/command_line.h"
 #include "hardware/catalogue.h"
 #include "model/core/fields.h"
 
@@ -18,14 +18,13 @@ struct Words {
     std::set<std::string> words;
 };
 
-void collect(const CLI::App& app, Words& words) {
-    for (const CLI::Option* option : app.get_options()) {
-        for (const std::string& name : option->get_lnames()) words.options.insert("--" + name);
-        for (const std::string& name : option->get_snames()) words.options.insert("-" + name);
+void collect(const CommandLine& line, Words& words) {
+    for (const OptionInfo& option : line.options()) {
+        if (!option.positional) words.options.insert(option.names.begin(), option.names.end());
     }
-    for (const CLI::App* subcommand : app.get_subcommands(nullptr)) {
-        words.words.insert(subcommand->get_name());
-        collect(*subcommand, words);
+    for (const CommandLine& subcommand : line.subcommands()) {
+        words.words.insert(subcommand.name());
+        collect(subcommand, words);
     }
 }
 
@@ -34,20 +33,20 @@ std::map<std::string, Words> all_words() {
     std::map<std::string, Words> commands;
     for (const CommandInfo& command : command_table()) {
         Words& words = commands[std::string(command.name)];
-        CLI::App plain;
+        CommandLine plain(command.name, command.help);
         static_cast<void>(command.build(plain, {}));
         collect(plain, words);
-        const auto& options = plain.get_options();
+        const std::vector<OptionInfo> options = plain.options();
         const bool takes_operation =
-            std::any_of(options.begin(), options.end(), [](const CLI::Option* option) {
-                return option->get_positional() && option->get_name(true) == "op";
+            std::any_of(options.begin(), options.end(), [](const OptionInfo& option) {
+                return option.positional && option.names.front() == "op";
             });
         if (!takes_operation) continue;
         for (const model::OperationInfo& operation : model::operation_table()) {
             const std::vector<std::string> arguments{std::string(operation.name)};
-            CLI::App app;
-            static_cast<void>(command.build(app, arguments));
-            collect(app, words);
+            CommandLine line(command.name, command.help);
+            static_cast<void>(command.build(line, arguments));
+            collect(line, words);
             words.words.insert(arguments.front());
         }
     }
@@ -153,12 +152,12 @@ void write_fish(std::ostream& out, const std::map<std::string, Words>& commands)
 
 }  // namespace
 
-Action build_completions(CLI::App& app, std::span<const std::string>) {
+Action build_completions(CommandLine& line, std::span<const std::string>) {
     const auto shell = std::make_shared<std::string>();
-    app.add_option("shell", *shell, "bash, zsh or fish")
-        ->required()
-        ->check(CLI::IsMember({"bash", "zsh", "fish"}));
-    app.footer("Example:\n  source <(ridge completions bash)");
+    line.positional("shell", *shell, "bash, zsh or fish")
+        .required()
+        .one_of({"bash", "zsh", "fish"});
+    line.footer("Example:\n  source <(ridge completions bash)");
     return [shell](const Context& context) {
         const std::map<std::string, Words> commands = all_words();
         if (*shell == "bash") write_bash(context.out, commands);

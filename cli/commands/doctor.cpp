@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <memory>
@@ -8,6 +7,7 @@
 #include <sstream>
 
 #include "cli/commands/commands.h"
+#include "cli/options/command_line.h"
 #include "cli/options/device_option.h"
 #include "cli/options/gpu_options.h"
 #include "cli/options/operation_command.h"
@@ -22,7 +22,7 @@ using measure::Environment;
 using measure::Feature;
 
 struct DoctorOptions {
-    explicit DoctorOptions(CLI::App& app) : device(app), gpu(app) {}
+    explicit DoctorOptions(CommandLine& line) : device(line), gpu(line) {}
 
     DeviceOption device;
     GpuOptions gpu;
@@ -170,10 +170,10 @@ int diagnose(const Context& context, const DoctorOptions& options) {
 
 }  // namespace
 
-Action build_doctor(CLI::App& app, std::span<const std::string>) {
-    const auto options = std::make_shared<DoctorOptions>(app);
-    add_format_option(app, options->format, "table|json");
-    app.footer("Exit code 3 when there is no device to measure on.");
+Action build_doctor(CommandLine& line, std::span<const std::string>) {
+    const auto options = std::make_shared<DoctorOptions>(line);
+    add_format_option(line, options->format, "table|json");
+    line.footer("Exit code 3 when there is no device to measure on.");
     return [options](const Context& context) { return diagnose(context, *options); };
 }
 

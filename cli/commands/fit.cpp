@@ -1,11 +1,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <CLI/CLI.hpp>
 
 #include <memory>
 #include <ostream>
 
 #include "cli/commands/commands.h"
+#include "cli/options/command_line.h"
 #include "cli/options/gpu_options.h"
 #include "cli/views/table.h"
 #include "hardware/error.h"
@@ -15,7 +15,7 @@ namespace ridge::cli {
 namespace {
 
 struct FitOptions {
-    explicit FitOptions(CLI::App& app) : gpu(app) {}
+    explicit FitOptions(CommandLine& line) : gpu(line) {}
 
     GpuOptions gpu;
     std::string program;
@@ -117,23 +117,24 @@ int run_program(const Context& context, const FitOptions& options) {
 
 }  // namespace
 
-Action build_fit(CLI::App& app, std::span<const std::string>) {
-    const auto options = std::make_shared<FitOptions>(app);
+Action build_fit(CommandLine& line, std::span<const std::string>) {
+    const auto options = std::make_shared<FitOptions>(line);
     std::vector<std::string> names;
+    std::string joined;
     for (const measure::FitProgram& program : measure::fit_programs()) {
         names.push_back(program.name);
+        joined += (joined.empty() ? "" : ", ") + program.name;
     }
-    app.add_option("model", options->program, "what to fit: " + CLI::detail::join(names, ", "))
-        ->check(CLI::IsMember(names))
-        ->type_name("MODEL");
-    auto* const data =
-        app.add_option("--data", options->data, "folder of CSV tables of measured times")
-            ->type_name("DIR");
-    app.add_option("--records", options->records,
-                   "records of bundled kernels (files or folders), in place of tables")
-        ->excludes(data)
-        ->type_name("PATH");
-    app.footer(
+    line.positional("model", options->program, "what to fit: " + joined)
+        .one_of(names)
+        .value("MODEL");
+    const Option data =
+        line.option("--data", options->data, "folder of CSV tables of measured times").value("DIR");
+    line.option("--records", options->records,
+                "records of bundled kernels (files or folders), in place of tables")
+        .excludes(data)
+        .value("PATH");
+    line.footer(
         "GPUs named together (--gpu a,b) are fitted together; without --gpu each GPU of the "
         "tables\n"
         "is fitted by itself. The lines printed are fields of a description file, with the\n"

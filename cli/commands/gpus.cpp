@@ -1,8 +1,8 @@
-#include <CLI/CLI.hpp>
 #include <memory>
 #include <ostream>
 
 #include "cli/commands/commands.h"
+#include "cli/options/command_line.h"
 #include "cli/options/gpu_options.h"
 #include "cli/options/operation_command.h"
 #include "cli/views/table.h"
@@ -15,12 +15,15 @@ namespace ridge::cli {
 namespace {
 
 struct GpusOptions {
-    explicit GpusOptions(CLI::App& app) : gpu(app) {}
+    explicit GpusOptions(CommandLine& line)
+        : gpu(line),
+          show(line.subcommand("show", "every number of one GPU with its source")),
+          check(line.subcommand("check", "all problems of description files")) {}
 
     GpuOptions gpu;
     std::string format;
-    CLI::App* show = nullptr;
-    CLI::App* check = nullptr;
+    CommandLine show;
+    CommandLine check;
     std::string name;
     std::vector<std::string> files;
 };
@@ -119,24 +122,22 @@ int check_files(const Context& context, const GpusOptions& options) {
 
 }  // namespace
 
-Action build_gpus(CLI::App& app, std::span<const std::string>) {
-    const auto options = std::make_shared<GpusOptions>(app);
-    app.require_subcommand(0, 1);
-    add_format_option(app, options->format, "table|csv|md");
-    options->show = app.add_subcommand("show", "every number of one GPU with its source");
-    options->show->add_option("name", options->name, "GPU by name or alias")->required();
-    options->show->fallthrough();
-    add_format_option(*options->show, options->format, "table|json");
-    options->check = app.add_subcommand("check", "all problems of description files");
-    options->check->add_option("file", options->files, "GPU descriptions")->required();
-    app.footer(
+Action build_gpus(CommandLine& line, std::span<const std::string>) {
+    const auto options = std::make_shared<GpusOptions>(line);
+    line.require_subcommands(0, 1);
+    add_format_option(line, options->format, "table|csv|md");
+    options->show.positional("name", options->name, "GPU by name or alias").required();
+    options->show.fall_through();
+    add_format_option(options->show, options->format, "table|json");
+    options->check.positional("file", options->files, "GPU descriptions").required();
+    line.footer(
         "Examples:\n"
         "  ridge gpus\n"
         "  ridge gpus show h100-sxm --format json\n"
         "  ridge gpus check my-gpu.toml");
     return [options](const Context& context) {
-        if (options->show->parsed()) return show_gpu(context, *options);
-        if (options->check->parsed()) return check_files(context, *options);
+        if (options->show.parsed()) return show_gpu(context, *options);
+        if (options->check.parsed()) return check_files(context, *options);
         return list_gpus(context, *options);
     };
 }

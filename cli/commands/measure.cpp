@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -9,6 +8,7 @@
 
 #include "cli/commands/commands.h"
 #include "cli/interruption.h"
+#include "cli/options/command_line.h"
 #include "cli/options/device_option.h"
 #include "cli/options/gpu_options.h"
 #include "cli/options/operation_command.h"
@@ -26,8 +26,8 @@ using measure::Question;
 using measure::Record;
 
 struct MeasureArguments {
-    MeasureArguments(CLI::App& app, std::span<const std::string> arguments)
-        : gpu(app), device(app), operation(app, arguments) {}
+    MeasureArguments(CommandLine& line, std::span<const std::string> arguments)
+        : gpu(line), device(line), operation(line, arguments) {}
 
     GpuOptions gpu;
     DeviceOption device;
@@ -194,34 +194,33 @@ int measure_all(const Context& context, const MeasureArguments& arguments) {
 
 }  // namespace
 
-Action build_measure(CLI::App& app, std::span<const std::string> arguments) {
-    const auto options = std::make_shared<MeasureArguments>(app, arguments);
-    add_format_option(app, options->format, "table|json|csv|md");
-    app.add_option("--op", options->sequence, "operation in words; may be repeated")
-        ->type_name("TEXT");
-    app.add_option("--suite", options->suite, "quick (a minute) or full (8 minutes)")
-        ->type_name("WORD")
-        ->check(CLI::IsMember({"quick", "full"}));
-    app.add_option("--random", options->random, "shapes drawn at random")
-        ->type_name("COUNT")
-        ->check(CLI::Range(1, 100000));
-    app.add_option("--seed", options->seed, "of the random shapes")
-        ->type_name("COUNT")
-        ->check(CLI::Range(std::uint64_t{0}, std::uint64_t{1} << 53U));
-    app.add_option("-o,--output", options->output,
-                   "folder for records; questions answered there are skipped")
-        ->type_name("FOLDER");
-    app.add_option("--data", options->pattern, "input data: normal, uniform or zeros")
-        ->check(CLI::IsMember({"normal", "uniform", "zeros"}));
-    app.add_option("--seconds", options->seconds, "most time to sample one operation")
-        ->type_name("SECONDS")
-        ->check(CLI::Range(0.001, 3600.0));
-    app.add_option("--budget", options->budget, "time for everything (a suite has its own)")
-        ->type_name("SECONDS")
-        ->check(CLI::Range(0.001, 1e6));
-    app.add_flag("--no-counters", options->no_counters, "times only");
-    app.add_flag("--retry", options->retry, "try recorded failures again");
-    app.footer(
+Action build_measure(CommandLine& line, std::span<const std::string> arguments) {
+    const auto options = std::make_shared<MeasureArguments>(line, arguments);
+    add_format_option(line, options->format, "table|json|csv|md");
+    line.option("--op", options->sequence, "operation in words; may be repeated").value("TEXT");
+    line.option("--suite", options->suite, "quick (a minute) or full (8 minutes)")
+        .value("WORD")
+        .one_of({"quick", "full"});
+    line.option("--random", options->random, "shapes drawn at random")
+        .value("COUNT")
+        .in_range(1, 100000);
+    line.option("--seed", options->seed, "of the random shapes")
+        .value("COUNT")
+        .in_range(std::uint64_t{0}, std::uint64_t{1} << 53U);
+    line.option("-o,--output", options->output,
+                "folder for records; questions answered there are skipped")
+        .value("FOLDER");
+    line.option("--data", options->pattern, "input data: normal, uniform or zeros")
+        .one_of({"normal", "uniform", "zeros"});
+    line.option("--seconds", options->seconds, "most time to sample one operation")
+        .value("SECONDS")
+        .in_range(0.001, 3600.0);
+    line.option("--budget", options->budget, "time for everything (a suite has its own)")
+        .value("SECONDS")
+        .in_range(0.001, 1e6);
+    line.flag("--no-counters", options->no_counters, "times only");
+    line.flag("--retry", options->retry, "try recorded failures again");
+    line.footer(
         "Examples:\n"
         "  ridge measure matmul --m 4096 --n 4096 --k 4096 --dtype bf16\n"
         "  ridge measure --suite quick -o records/\n"

@@ -1,10 +1,10 @@
-#include <CLI/CLI.hpp>
 
 #include <memory>
 
 #include "cli/charts/chart_output.h"
 #include "cli/charts/record_charts.h"
 #include "cli/commands/commands.h"
+#include "cli/options/command_line.h"
 #include "cli/options/gpu_options.h"
 #include "cli/views/record.h"
 #include "hardware/error.h"
@@ -16,13 +16,11 @@ namespace {
 
 /// What both charts take; each subcommand has its own.
 struct RecordArguments {
-    explicit RecordArguments(CLI::App& app) : gpu(app) {
-        app.add_option("records", paths, "files or folders of records")
-            ->type_name("PATH")
-            ->required();
-        app.add_option("--where", conditions, "only records with field=value (impl=wgmma, n=@m)")
-            ->type_name("TEXT");
-        add_chart_options(app, output);
+    explicit RecordArguments(CommandLine& line) : gpu(line) {
+        line.positional("records", paths, "files or folders of records").value("PATH").required();
+        line.option("--where", conditions, "only records with field=value (impl=wgmma, n=@m)")
+            .value("TEXT");
+        add_chart_options(line, output);
     }
 
     GpuOptions gpu;
@@ -32,14 +30,14 @@ struct RecordArguments {
 };
 
 struct PlotOptions {
-    explicit PlotOptions(CLI::App& app)
-        : scatter(app.add_subcommand("scatter", "predicted against measured time")),
-          sweep(app.add_subcommand("sweep", "measured and predicted over one field")),
-          scatter_records(*scatter),
-          sweep_records(*sweep) {}
+    explicit PlotOptions(CommandLine& line)
+        : scatter(line.subcommand("scatter", "predicted against measured time")),
+          sweep(line.subcommand("sweep", "measured and predicted over one field")),
+          scatter_records(scatter),
+          sweep_records(sweep) {}
 
-    CLI::App* scatter;
-    CLI::App* sweep;
+    CommandLine scatter;
+    CommandLine sweep;
     RecordArguments scatter_records;
     RecordArguments sweep_records;
     std::string x;
@@ -110,21 +108,21 @@ int draw_sweep(const Context& context, const PlotOptions& options) {
 
 }  // namespace
 
-Action build_plot(CLI::App& app, std::span<const std::string>) {
-    const auto options = std::make_shared<PlotOptions>(app);
-    app.require_subcommand(1);
-    options->sweep->add_option("--x", options->x, "the count on the x axis: m, seq, elements ...")
-        ->type_name("FIELD")
-        ->required();
-    options->sweep->add_option("--y", options->y, "rate, bandwidth or time")
-        ->check(CLI::IsMember({"rate", "bandwidth", "time"}));
-    app.footer(
+Action build_plot(CommandLine& line, std::span<const std::string>) {
+    const auto options = std::make_shared<PlotOptions>(line);
+    line.require_subcommands(1, 1);
+    options->sweep.option("--x", options->x, "the count on the x axis: m, seq, elements ...")
+        .value("FIELD")
+        .required();
+    options->sweep.option("--y", options->y, "rate, bandwidth or time")
+        .one_of({"rate", "bandwidth", "time"});
+    line.footer(
         "Examples:\n"
         "  ridge plot scatter records/ -o scatter.html\n"
         "  ridge plot sweep records/ --x m --where n=@m --where k=@m -o sweep.svg");
     return [options](const Context& context) {
-        return options->scatter->parsed() ? draw_scatter(context, *options)
-                                          : draw_sweep(context, *options);
+        return options->scatter.parsed() ? draw_scatter(context, *options)
+                                         : draw_sweep(context, *options);
     };
 }
 

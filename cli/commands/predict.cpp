@@ -1,10 +1,10 @@
-#include <CLI/CLI.hpp>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <ostream>
 
 #include "cli/commands/commands.h"
 #include "cli/input/batch.h"
+#include "cli/options/command_line.h"
 #include "cli/options/gpu_options.h"
 #include "cli/options/operation_command.h"
 #include "cli/views/prediction.h"
@@ -16,8 +16,8 @@ namespace ridge::cli {
 namespace {
 
 struct PredictOptions {
-    PredictOptions(CLI::App& app, std::span<const std::string> arguments)
-        : gpu(app), operation(app, arguments) {}
+    PredictOptions(CommandLine& line, std::span<const std::string> arguments)
+        : gpu(line), operation(line, arguments) {}
 
     GpuOptions gpu;
     OperationArgument operation;
@@ -108,16 +108,16 @@ int predict_many(const Context& context, const PredictOptions& options) {
 
 }  // namespace
 
-Action build_predict(CLI::App& app, std::span<const std::string> arguments) {
-    const auto options = std::make_shared<PredictOptions>(app, arguments);
-    add_format_option(app, options->format, "table|json|csv|md");
-    app.add_flag("--explain", options->explain, "show every term and say why");
-    app.add_option("--op", options->sequence,
-                   "operation in words, \"softmax rows=4096 cols=4096\"; repeat for a sequence")
-        ->type_name("TEXT");
-    app.add_option("--from", options->from, "CSV of shapes, one prediction per row; - is stdin")
-        ->type_name("FILE");
-    app.footer(
+Action build_predict(CommandLine& line, std::span<const std::string> arguments) {
+    const auto options = std::make_shared<PredictOptions>(line, arguments);
+    add_format_option(line, options->format, "table|json|csv|md");
+    line.flag("--explain", options->explain, "show every term and say why");
+    line.option("--op", options->sequence,
+                "operation in words, \"softmax rows=4096 cols=4096\"; repeat for a sequence")
+        .value("TEXT");
+    line.option("--from", options->from, "CSV of shapes, one prediction per row; - is stdin")
+        .value("FILE");
+    line.footer(
         "Examples:\n"
         "  ridge predict matmul --m 4096 --n 4096 --k 4096 --gpu h100-sxm --explain\n"
         "  ridge predict attention --heads 32 --kv-heads 8 --seq 4096 --head-dim 128 \\\n"

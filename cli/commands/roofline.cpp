@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <CLI/CLI.hpp>
 
 #include <memory>
 #include <ostream>
@@ -7,6 +6,7 @@
 #include "cli/charts/chart_output.h"
 #include "cli/charts/record_charts.h"
 #include "cli/commands/commands.h"
+#include "cli/options/command_line.h"
 #include "cli/options/gpu_options.h"
 #include "cli/views/prediction.h"
 #include "cli/views/record.h"
@@ -20,7 +20,7 @@ namespace ridge::cli {
 namespace {
 
 struct RooflineOptions {
-    explicit RooflineOptions(CLI::App& app) : gpu(app) {}
+    explicit RooflineOptions(CommandLine& line) : gpu(line) {}
 
     GpuOptions gpu;
     std::vector<std::string> operations;
@@ -228,24 +228,23 @@ int draw(const Context& context, const RooflineOptions& options) {
 
 }  // namespace
 
-Action build_roofline(CLI::App& app, std::span<const std::string>) {
-    const auto options = std::make_shared<RooflineOptions>(app);
-    app.add_option("--op", options->operations,
-                   "operation in words, \"matmul m=4096 n=4096 k=4096\"; may be repeated")
-        ->type_name("TEXT");
-    app.add_option("--dtype", options->type, "element type of the roofs and the operations")
-        ->type_name("WORD");
-    app.add_option("--records", options->records,
-                   "files or folders of records: measured points, joined with predicted ones")
-        ->type_name("PATH");
-    app.add_option("--where", options->conditions,
-                   "only records with field=value (impl=wgmma, n=@m)")
-        ->type_name("TEXT");
-    app.add_option("--levels", options->levels,
-                   "memory levels of records with counters: dram or all (default: by their number)")
-        ->check(CLI::IsMember({"dram", "all"}));
-    add_chart_options(app, options->output);
-    app.footer(
+Action build_roofline(CommandLine& line, std::span<const std::string>) {
+    const auto options = std::make_shared<RooflineOptions>(line);
+    line.option("--op", options->operations,
+                "operation in words, \"matmul m=4096 n=4096 k=4096\"; may be repeated")
+        .value("TEXT");
+    line.option("--dtype", options->type, "element type of the roofs and the operations")
+        .value("WORD");
+    line.option("--records", options->records,
+                "files or folders of records: measured points, joined with predicted ones")
+        .value("PATH");
+    line.option("--where", options->conditions, "only records with field=value (impl=wgmma, n=@m)")
+        .value("TEXT");
+    line.option("--levels", options->levels,
+                "memory levels of records with counters: dram or all (default: by their number)")
+        .one_of({"dram", "all"});
+    add_chart_options(line, options->output);
+    line.footer(
         "Examples:\n"
         "  ridge roofline --gpu h100-sxm --op \"matmul m=4096 n=4096 k=4096\" \\\n"
         "      --op \"softmax rows=4096 cols=4096\" -o roofline.svg\n"

@@ -1,4 +1,3 @@
-#include <CLI/CLI.hpp>
 
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -7,6 +6,7 @@
 #include "cli/charts/chart_output.h"
 #include "cli/charts/sweep_chart.h"
 #include "cli/commands/commands.h"
+#include "cli/options/command_line.h"
 #include "cli/options/gpu_options.h"
 #include "cli/options/operation_command.h"
 #include "cli/options/sweep_plan.h"
@@ -22,8 +22,8 @@ namespace {
 using model::Field;
 
 struct SweepOptions {
-    SweepOptions(CLI::App& app, std::span<const std::string> arguments)
-        : gpu(app), operation(app, arguments) {}
+    SweepOptions(CommandLine& line, std::span<const std::string> arguments)
+        : gpu(line), operation(line, arguments) {}
 
     GpuOptions gpu;
     OperationArgument operation;
@@ -147,16 +147,16 @@ int sweep(const Context& context, const SweepOptions& options) {
 
 }  // namespace
 
-Action build_sweep(CLI::App& app, std::span<const std::string> arguments) {
-    const auto options = std::make_shared<SweepOptions>(app, arguments);
-    add_format_option(app, options->format, "chart|csv|json");
-    app.add_option("--y", options->y, "what the chart shows: rate, bandwidth or time")
-        ->check(CLI::IsMember({"rate", "bandwidth", "time"}));
-    app.add_option("--records", options->records,
-                   "files or folders of records, or tables of measured times, to draw over it")
-        ->type_name("PATH");
-    add_chart_options(app, options->output);
-    app.footer(
+Action build_sweep(CommandLine& line, std::span<const std::string> arguments) {
+    const auto options = std::make_shared<SweepOptions>(line, arguments);
+    add_format_option(line, options->format, "chart|csv|json");
+    line.option("--y", options->y, "what the chart shows: rate, bandwidth or time")
+        .one_of({"rate", "bandwidth", "time"});
+    line.option("--records", options->records,
+                "files or folders of records, or tables of measured times, to draw over it")
+        .value("PATH");
+    add_chart_options(line, options->output);
+    line.footer(
         "A count may be a range: first:last:step, first:last:*factor, a,b,c, or @field.\n"
         "Example:\n"
         "  ridge sweep matmul --m 1024:8192:128 --n @m --k @m --gpu a100-sxm-80gb \\\n"

@@ -1,10 +1,10 @@
 #include <fmt/format.h>
-#include <CLI/CLI.hpp>
 
 #include <memory>
 #include <ostream>
 
 #include "cli/commands/commands.h"
+#include "cli/options/command_line.h"
 #include "cli/options/gpu_options.h"
 #include "cli/options/operation_command.h"
 #include "cli/views/record.h"
@@ -16,7 +16,7 @@ namespace ridge::cli {
 namespace {
 
 struct ValidateOptions {
-    explicit ValidateOptions(CLI::App& app) : gpu(app) {}
+    explicit ValidateOptions(CommandLine& line) : gpu(line) {}
 
     GpuOptions gpu;
     std::vector<std::string> records;
@@ -48,18 +48,18 @@ int validate_records(const Context& context, const ValidateOptions& options) {
 
 }  // namespace
 
-Action build_validate(CLI::App& app, std::span<const std::string>) {
-    const auto options = std::make_shared<ValidateOptions>(app);
-    app.add_option("records", options->records, "files or folders of records")
-        ->type_name("PATH")
-        ->required();
-    add_format_option(app, options->format, "table|json|csv|md");
-    app.add_option("--max-error", options->max_error,
-                   "percent: exit code 4 when the median error of an operation and "
-                   "implementation is larger")
-        ->type_name("PERCENT")
-        ->check(CLI::NonNegativeNumber);
-    app.footer(
+Action build_validate(CommandLine& line, std::span<const std::string>) {
+    const auto options = std::make_shared<ValidateOptions>(line);
+    line.positional("records", options->records, "files or folders of records")
+        .value("PATH")
+        .required();
+    add_format_option(line, options->format, "table|json|csv|md");
+    line.option("--max-error", options->max_error,
+                "percent: exit code 4 when the median error of an operation and "
+                "implementation is larger")
+        .value("PERCENT")
+        .not_negative();
+    line.footer(
         "Examples:\n"
         "  ridge validate records/\n"
         "  ridge validate records/ --max-error 20 --format md > accuracy.md");

@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <CLI/CLI.hpp>
 
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -7,6 +6,7 @@
 #include <ostream>
 
 #include "cli/commands/commands.h"
+#include "cli/options/command_line.h"
 #include "cli/options/gpu_options.h"
 #include "cli/options/operation_command.h"
 #include "cli/views/prediction.h"
@@ -20,8 +20,8 @@ namespace ridge::cli {
 namespace {
 
 struct VramOptions {
-    VramOptions(CLI::App& app, std::span<const std::string> arguments)
-        : gpu(app), operation(app, arguments) {}
+    VramOptions(CommandLine& line, std::span<const std::string> arguments)
+        : gpu(line), operation(line, arguments) {}
 
     GpuOptions gpu;
     OperationArgument operation;
@@ -190,15 +190,15 @@ int vram(const Context& context, const VramOptions& options) {
 
 }  // namespace
 
-Action build_vram(CLI::App& app, std::span<const std::string> arguments) {
-    const auto options = std::make_shared<VramOptions>(app, arguments);
-    app.add_option("--pass", options->pass, "inference or training (forward and backward)");
-    app.add_option("--capacity", options->capacity, "device memory, \"80GiB\", instead of --gpu")
-        ->type_name("SIZE");
-    app.add_option("--backend", options->backend,
-                   "also PyTorch's allocations: flash, efficient, cudnn or math");
-    add_format_option(app, options->format, "table|json");
-    app.footer(
+Action build_vram(CommandLine& line, std::span<const std::string> arguments) {
+    const auto options = std::make_shared<VramOptions>(line, arguments);
+    line.option("--pass", options->pass, "inference or training (forward and backward)");
+    line.option("--capacity", options->capacity, "device memory, \"80GiB\", instead of --gpu")
+        .value("SIZE");
+    line.option("--backend", options->backend,
+                "also PyTorch's allocations: flash, efficient, cudnn or math");
+    add_format_option(line, options->format, "table|json");
+    line.footer(
         "Examples:\n"
         "  ridge vram attention --seq 131072 --heads 32 --head-dim 128 --dtype fp16 \\\n"
         "      --impl standard\n"

@@ -1,15 +1,14 @@
 #include "cli/options/device_option.h"
-
-#include <CLI/CLI.hpp>
+#include "cli/options/command_line.h"
 
 #include "hardware/error.h"
 
 namespace ridge::cli {
 
-DeviceOption::DeviceOption(CLI::App& app) {
-    app.add_option("--device", ordinal_, "number of the CUDA device (default 0)")
-        ->type_name("COUNT")
-        ->check(CLI::NonNegativeNumber);
+DeviceOption::DeviceOption(CommandLine& line) {
+    line.option("--device", ordinal_, "number of the CUDA device (default 0)")
+        .value("COUNT")
+        .not_negative();
 }
 
 std::unique_ptr<measure::Device> DeviceOption::open(const Context& context) const {

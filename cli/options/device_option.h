@@ -6,15 +6,13 @@
 
 #include "cli/context.h"
 
-namespace CLI {
-class App;
-}
-
 namespace ridge::cli {
+
+class CommandLine;
 
 class DeviceOption {
   public:
-    explicit DeviceOption(CLI::App& app);
+    explicit DeviceOption(CommandLine& line);
 
     /// DeviceError with the reason and the remedy when there is no such device.
     [[nodiscard]] std::unique_ptr<measure::Device> open(const Context& context) const;

@@ -1,6 +1,5 @@
 #include "cli/options/gpu_options.h"
-
-#include <CLI/CLI.hpp>
+#include "cli/options/command_line.h"
 
 #include "hardware/error.h"
 
@@ -17,15 +16,14 @@ const model::Machine& Machines::at(std::string_view name) {
     return *resolved_.emplace(std::string(name), std::move(machine)).first->second;
 }
 
-GpuOptions::GpuOptions(CLI::App& app) {
-    app.add_option("--gpu", gpu_, "GPU by name or alias (see `ridge gpus`)")
-        ->type_name("NAME")
-        ->group("GPU");
-    app.add_option("--gpu-file", files_, "GPU description or overlay in TOML; may be repeated")
-        ->type_name("FILE")
-        ->group("GPU");
-    app.add_flag("--datasheet", datasheet_, "paper figures: leave out measured overlays")
-        ->group("GPU");
+GpuOptions::GpuOptions(CommandLine& line) {
+    line.option("--gpu", gpu_, "GPU by name or alias (see `ridge gpus`)")
+        .value("NAME")
+        .group("GPU");
+    line.option("--gpu-file", files_, "GPU description or overlay in TOML; may be repeated")
+        .value("FILE")
+        .group("GPU");
+    line.flag("--datasheet", datasheet_, "paper figures: leave out measured overlays").group("GPU");
 }
 
 std::string GpuOptions::name() const {

@@ -10,11 +10,9 @@
 #include "hardware/catalogue.h"
 #include "model/machine/machine.h"
 
-namespace CLI {
-class App;
-}
-
 namespace ridge::cli {
+
+class CommandLine;
 
 /// Machines by name, resolved once each; a name that does not resolve keeps its error.
 class Machines {
@@ -37,7 +35,7 @@ class Machines {
 
 class GpuOptions {
   public:
-    explicit GpuOptions(CLI::App& app);
+    explicit GpuOptions(CommandLine& line);
 
     /// The GPU named by --gpu, else the one described by the last --gpu-file; InputError when
     /// neither was given.

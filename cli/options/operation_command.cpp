@@ -1,21 +1,21 @@
 #include "cli/options/operation_command.h"
+#include "cli/options/command_line.h"
 
-#include <CLI/CLI.hpp>
 #include <sstream>
 
 #include "hardware/error.h"
 
 namespace ridge::cli {
 
-OperationArgument::OperationArgument(CLI::App& app, std::span<const std::string> arguments) {
+OperationArgument::OperationArgument(CommandLine& line, std::span<const std::string> arguments) {
     std::string names;
     for (const model::OperationInfo& info : model::operation_table()) {
         names += (names.empty() ? "" : ", ") + std::string(info.name);
     }
-    app.add_option("op", name_, "operation: " + names)->type_name("OP");
+    line.positional("op", name_, "operation: " + names).value("OP");
     if (arguments.empty() || arguments.front().empty() || arguments.front().front() == '-') return;
     kind_ = model::parse_operation_kind(arguments.front());
-    options_ = std::make_unique<OperationOptions>(app, *kind_);
+    options_ = std::make_unique<OperationOptions>(line, *kind_);
 }
 
 model::OperationKind OperationArgument::kind() const {
@@ -35,13 +35,11 @@ std::map<model::Field, std::string> OperationArgument::texts() const {
     return options_ ? options_->texts() : std::map<model::Field, std::string>{};
 }
 
-void add_format_option(CLI::App& app, std::string& format, const std::string& choices) {
+void add_format_option(CommandLine& line, std::string& format, const std::string& choices) {
     std::vector<std::string> words;
     std::istringstream stream(choices);
     for (std::string word; std::getline(stream, word, '|');) words.push_back(word);
-    app.add_option("--format", format, "output format: " + choices)
-        ->type_name("FORMAT")
-        ->check(CLI::IsMember(words));
+    line.option("--format", format, "output format: " + choices).value("FORMAT").one_of(words);
 }
 
 Format parse_format(const std::string& name) {

@@ -12,11 +12,13 @@
 
 namespace ridge::cli {
 
-/// The operation named by the first argument that is one, with its options added to `app`. The
+class CommandLine;
+
+/// The operation named by the first argument that is one, with its options added to `line`. The
 /// positional argument itself is declared too, so that the parser accepts and documents it.
 class OperationArgument {
   public:
-    OperationArgument(CLI::App& app, std::span<const std::string> arguments);
+    OperationArgument(CommandLine& line, std::span<const std::string> arguments);
 
     [[nodiscard]] bool given() const { return kind_.has_value(); }
     /// InputError when no operation was named.
@@ -32,7 +34,7 @@ class OperationArgument {
 };
 
 /// Adds --format with the named choices; the value is checked by the parser.
-void add_format_option(CLI::App& app, std::string& format, const std::string& choices);
+void add_format_option(CommandLine& line, std::string& format, const std::string& choices);
 
 /// "table", "json", "csv" or "md".
 [[nodiscard]] Format parse_format(const std::string& name);

@@ -1,6 +1,6 @@
 #include "cli/options/operation_options.h"
+#include "cli/options/command_line.h"
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 
 namespace ridge::cli {
@@ -35,24 +35,24 @@ std::string help_of(const model::FieldInfo& info, const model::OperationInfo& op
 
 }  // namespace
 
-OperationOptions::OperationOptions(CLI::App& app, model::OperationKind kind) {
+OperationOptions::OperationOptions(CommandLine& line, model::OperationKind kind) {
     const model::OperationInfo& operation = model::info_of(kind);
     const auto add = [&](model::Field field, bool required) {
         const model::FieldInfo& info = model::info_of(field);
         const std::string help = help_of(info, operation) + (required ? " (required)" : "");
         if (info.kind == model::FieldKind::flag) {
-            app.add_flag(option_name(field), flags_[field], help)->group("Operation");
+            line.flag(option_name(field), flags_[field], help).group("Operation");
             return;
         }
-        app.add_option(option_name(field), texts_[field], help)
-            ->type_name(std::string(value_name(info.kind)))
-            ->group("Operation");
+        line.option(option_name(field), texts_[field], help)
+            .value(std::string(value_name(info.kind)))
+            .group("Operation");
     };
     for (const model::Field field : operation.required) add(field, true);
     for (const model::Field field : operation.optional) add(field, false);
     if (kind == model::OperationKind::elementwise) {
-        app.add_flag("--unfused", unfused_, "one kernel per function: the same as --impl unfused")
-            ->group("Operation");
+        line.flag("--unfused", unfused_, "one kernel per function: the same as --impl unfused")
+            .group("Operation");
     }
 }
 

@@ -1,7 +1,7 @@
 // Command-line options of operations, made from the model's field table.
 //
-//   OperationOptions options(app, OperationKind::matmul);   // adds --m, --n, --k, --dtype, ...
-//   app.parse(...);
+//   OperationOptions options(line, OperationKind::matmul);   // adds --m, --n, --k, --dtype, ...
+//   line.parse(...);
 //   const Operation op = make_operation(OperationKind::matmul, options.parameters());
 #pragma once
 
@@ -10,17 +10,15 @@
 
 #include "model/core/fields.h"
 
-namespace CLI {
-class App;
-}
-
 namespace ridge::cli {
+
+class CommandLine;
 
 /// Texts of the fields given on the command line. The object must outlive the parse.
 class OperationOptions {
   public:
     /// Adds one option per field that applies to the operation; underscores become dashes.
-    OperationOptions(CLI::App& app, model::OperationKind kind);
+    OperationOptions(CommandLine& line, model::OperationKind kind);
 
     /// The fields given, parsed. InputError names the field.
     [[nodiscard]] model::Parameters parameters() const;

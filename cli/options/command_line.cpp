@@ -1,0 +1,214 @@
+#include "cli/options/command_line.h"
+
+#include <CLI/CLI.hpp>
+#include <sstream>
+
+#include "cli/views/table.h"
+
+namespace ridge::cli {
+namespace {
+
+/// CLI11's help with descriptions broken to fit 80 columns.
+class HelpFormatter : public CLI::Formatter {
+  public:
+    HelpFormatter() { column_width(names_width); }
+
+    std::string make_option_desc(const CLI::Option* option) const override {
+        return broken(CLI::Formatter::make_option_desc(option));
+    }
+    std::string make_subcommand(const CLI::App* subcommand) const override {
+        std::stringstream out;
+        CLI::detail::format_help(out, subcommand->get_name(), broken(subcommand->get_description()),
+                                 names_width);
+        return out.str();
+    }
+
+  private:
+    static constexpr std::size_t names_width = 28;
+
+    /// The formatter indents what follows a line break itself.
+    static std::string broken(const std::string& text) { return wrap(text, 80 - names_width, 0); }
+};
+
+template <class T>
+Option bound(CLI::App& app, std::string_view names, T& value, std::string_view help) {
+    return Option(app.add_option(std::string(names), value, std::string(help)));
+}
+
+OptionInfo info_of(const CLI::Option& option) {
+    OptionInfo info{.names = {},
+                    .positional = option.get_positional(),
+                    .value = option.get_type_name(),
+                    .help = option.get_description(),
+                    .group = option.get_group(),
+                    .required = option.get_required()};
+    for (const std::string& name : option.get_snames()) info.names.push_back("-" + name);
+    for (const std::string& name : option.get_lnames()) info.names.push_back("--" + name);
+    if (info.positional) info.names.push_back(option.get_name(true));
+    return info;
+}
+
+}  // namespace
+
+Option& Option::value(std::string_view word) {
+    option_->type_name(std::string(word));
+    return *this;
+}
+
+Option& Option::group(std::string_view heading) {
+    option_->group(std::string(heading));
+    return *this;
+}
+
+Option& Option::required() {
+    option_->required();
+    return *this;
+}
+
+Option& Option::one_of(const std::vector<std::string>& words) {
+    option_->check(CLI::IsMember(words));
+    return *this;
+}
+
+Option& Option::in_range(std::int32_t first, std::int32_t last) {
+    option_->check(CLI::Range(first, last));
+    return *this;
+}
+
+Option& Option::in_range(std::uint64_t first, std::uint64_t last) {
+    option_->check(CLI::Range(first, last));
+    return *this;
+}
+
+Option& Option::in_range(double first, double last) {
+    option_->check(CLI::Range(first, last));
+    return *this;
+}
+
+Option& Option::not_negative() {
+    option_->check(CLI::NonNegativeNumber);
+    return *this;
+}
+
+Option& Option::excludes(const Option& other) {
+    option_->excludes(other.option_);
+    return *this;
+}
+
+CommandLine::CommandLine(std::string_view name, std::string_view description)
+    : app_(std::make_shared<CLI::App>(std::string(description), std::string(name))) {
+    app_->formatter(std::make_shared<HelpFormatter>());
+}
+
+Option CommandLine::option(std::string_view names, std::string& value, std::string_view help) {
+    return bound(*app_, names, value, help);
+}
+
+Option CommandLine::option(std::string_view names, std::vector<std::string>& values,
+                           std::string_view help) {
+    return bound(*app_, names, values, help);
+}
+
+Option CommandLine::option(std::string_view names, std::int32_t& value, std::string_view help) {
+    return bound(*app_, names, value, help);
+}
+
+Option CommandLine::option(std::string_view names, std::int64_t& value, std::string_view help) {
+    return bound(*app_, names, value, help);
+}
+
+Option CommandLine::option(std::string_view names, std::uint64_t& value, std::string_view help) {
+    return bound(*app_, names, value, help);
+}
+
+Option CommandLine::option(std::string_view names, double& value, std::string_view help) {
+    return bound(*app_, names, value, help);
+}
+
+Option CommandLine::option(std::string_view names, std::optional<double>& value,
+                           std::string_view help) {
+    return bound(*app_, names, value, help);
+}
+
+Option CommandLine::positional(std::string_view name, std::string& value, std::string_view help) {
+    return bound(*app_, name, value, help);
+}
+
+Option CommandLine::positional(std::string_view name, std::vector<std::string>& values,
+                               std::string_view help) {
+    return bound(*app_, name, values, help);
+}
+
+Option CommandLine::flag(std::string_view names, bool& set, std::string_view help) {
+    return Option(app_->add_flag(std::string(names), set, std::string(help)));
+}
+
+void CommandLine::version(std::string_view text) {
+    app_->set_version_flag("--version", std::string(text));
+}
+
+CommandLine CommandLine::subcommand(std::string_view name, std::string_view description) {
+    CLI::App* const child = app_->add_subcommand(std::string(name), std::string(description));
+    return CommandLine(std::shared_ptr<CLI::App>(app_, child));
+}
+
+void CommandLine::require_subcommands(std::size_t least, std::size_t most) {
+    app_->require_subcommand(least, most);
+}
+
+void CommandLine::fall_through() {
+    app_->fallthrough();
+}
+
+void CommandLine::footer(std::string_view text) {
+    app_->footer(std::string(text));
+}
+
+ParseResult CommandLine::parse(std::span<const std::string> arguments) {
+    try {
+        app_->parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
+    } catch (const CLI::CallForHelp&) {
+        return {.what = Parsed::help, .text = help()};
+    } catch (const CLI::ParseError& error) {
+        return {.what = Parsed::error, .text = error.what()};
+    }
+    return {};
+}
+
+bool CommandLine::parsed() const {
+    return app_->parsed();
+}
+
+std::string CommandLine::name() const {
+    return app_->get_name();
+}
+
+std::string CommandLine::description() const {
+    return app_->get_description();
+}
+
+std::string CommandLine::footer() const {
+    return app_->get_footer();
+}
+
+std::string CommandLine::help() const {
+    return app_->help();
+}
+
+std::vector<OptionInfo> CommandLine::options() const {
+    std::vector<OptionInfo> infos;
+    for (const CLI::Option* const option : std::as_const(*app_).get_options()) {
+        infos.push_back(info_of(*option));
+    }
+    return infos;
+}
+
+std::vector<CommandLine> CommandLine::subcommands() const {
+    std::vector<CommandLine> children;
+    for (CLI::App* const child : app_->get_subcommands({})) {
+        children.push_back(CommandLine(std::shared_ptr<CLI::App>(app_, child)));
+    }
+    return children;
+}
+
+}  // namespace ridge::cli
