@@ -3,14 +3,13 @@
 #include <cmath>
 #include <variant>
 
-#include <nlohmann/json.hpp>
-
+#include "hardware/json.h"
 #include "hardware/schema.h"
 
 namespace ridge::hardware {
 namespace {
 
-nlohmann::ordered_json json_value(const Datum& datum) {
+Json json_value(const Datum& datum) {
     if (const auto* count = std::get_if<std::int64_t>(&datum.value)) return *count;
     if (const auto* text = std::get_if<std::string>(&datum.value)) return *text;
     const double base = std::get<double>(datum.value);
@@ -45,7 +44,7 @@ std::vector<ListedField> list_fields(const Description& description) {
 }
 
 std::string to_json(const Description& description) {
-    nlohmann::ordered_json root;
+    Json root;
     root["name"] = description.name;
     root["title"] = description.title;
     root["vendor"] = description.vendor;
@@ -56,14 +55,14 @@ std::string to_json(const Description& description) {
     for (const auto& [key, source] : description.sources) {
         root["sources"][key] = {{"kind", to_string(source.provenance)}, {"text", source.text}};
     }
-    root["fields"] = nlohmann::ordered_json::object();
+    root["fields"] = Json::object();
     for (const Field& field : schema()) {
         const Datum* datum = description.find(field.path);
         if (datum == nullptr) continue;
         const std::string_view suffix = unit_suffix(field);
         std::string key(field.path);
         if (!suffix.empty()) key += "_" + std::string(suffix);
-        nlohmann::ordered_json entry;
+        Json entry;
         entry["value"] = json_value(*datum);
         entry["text"] = datum->text;
         entry["provenance"] = to_string(description.provenance(field.path));
@@ -74,7 +73,7 @@ std::string to_json(const Description& description) {
         if (!datum->note.empty()) entry["note"] = datum->note;
         root["fields"][key] = std::move(entry);
     }
-    return root.dump(2, ' ', false, nlohmann::json::error_handler_t::replace);
+    return root.text(2);
 }
 
 }  // namespace ridge::hardware

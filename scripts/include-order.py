@@ -3,7 +3,8 @@
 
 A room is a folder. Its headers and sources may include those of its own room and of the rooms that
 ROOMS lists for it; so the arrows between rooms form no circle, and no operation's room includes
-another's. CUDA and CUPTI headers belong to measure/cuda/. Files end at 500 lines unless they are
+another's. CUDA and CUPTI headers belong to measure/cuda/, and one file each includes the libraries
+that are slow to compile. Files end at 500 lines unless they are
 tables. Usage: include-order.py [ROOT]
 """
 import pathlib
@@ -61,6 +62,9 @@ TABLES = {"hardware/schema.cpp"}  # one row per field
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]')
 CUDA_HEADER = re.compile(r"^(cuda|cupti|cublas|nvrtc|nvml|nvperf|mma\.h|cooperative_groups)")
+# Libraries whose headers take seconds to compile, and the one file that pays for each.
+HEAVY = {"CLI": "cli/options/command_line.cpp", "nlohmann": "hardware/json.cpp",
+         "toml++": "hardware/document.cpp"}
 SOURCES = {".h", ".cpp", ".cu", ".cuh"}
 LAYERS = ("hardware", "model", "measure", "plot", "cli")
 
@@ -81,6 +85,9 @@ def problems_of(root, path):
         target = header.rpartition("/")[0]
         if target.split("/")[0] in LAYERS and target not in ROOMS[room] + [room]:
             yield f"{path}:{number}: {room}/ must not include {header}"
+        payer = HEAVY.get(header.split("/")[0])
+        if payer and path.relative_to(root).as_posix() != payer:
+            yield f"{path}:{number}: only {payer} may include {header}"
         if CUDA_HEADER.match(header) and not room.startswith("measure/cuda"):
             yield f"{path}:{number}: only measure/cuda/ may include {header}"
 

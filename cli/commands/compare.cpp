@@ -1,5 +1,4 @@
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <ostream>
 
 #include "cli/commands/commands.h"
@@ -8,6 +7,7 @@
 #include "cli/options/operation_command.h"
 #include "cli/views/prediction.h"
 #include "cli/views/table.h"
+#include "hardware/json.h"
 #include "hardware/units.h"
 #include "model/predict.h"
 
@@ -72,9 +72,9 @@ int compare(const Context& context, const CompareOptions& options) {
     Machines machines = options.gpu.machines();
     const std::vector<Answer> answers = answers_on_all(machines, options);
     if (options.format == "json") {
-        nlohmann::ordered_json json = nlohmann::ordered_json::array();
+        Json json = Json::array();
         for (const Answer& answer : answers) json.push_back(to_json(answer));
-        context.out << json.dump(2) << '\n';
+        context.out << json.text(2) << '\n';
     } else if (options.format == "csv") {
         write_csv(context.out, comparison_table(answers));
     } else if (options.format == "md") {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <ostream>
 #include <sstream>
 
@@ -12,6 +11,7 @@
 #include "cli/options/gpu_options.h"
 #include "cli/options/operation_command.h"
 #include "cli/views/table.h"
+#include "hardware/json.h"
 #include "hardware/units.h"
 
 namespace ridge::cli {
@@ -132,14 +132,14 @@ std::vector<Finding> examine(const Context& context, const DoctorOptions& option
 }
 
 void write_json(const Context& context, const std::vector<Finding>& findings) {
-    nlohmann::ordered_json list = nlohmann::ordered_json::array();
+    Json list = Json::array();
     for (const Finding& finding : findings) {
         list.push_back({{"subject", finding.subject},
                         {"ok", finding.well},
                         {"found", finding.found},
                         {"remedy", finding.remedy}});
     }
-    context.out << list.dump(2) << '\n';
+    context.out << list.text(2) << '\n';
 }
 
 void write_findings(const Context& context, const std::vector<Finding>& findings) {

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <ostream>
 
 #include "cli/commands/commands.h"
@@ -16,6 +15,7 @@
 #include "cli/views/record.h"
 #include "cli/views/table.h"
 #include "hardware/error.h"
+#include "hardware/json.h"
 #include "measure/run/measure.h"
 #include "measure/run/suite.h"
 
@@ -118,11 +118,11 @@ void write_results(const Context& context, const MeasureArguments& arguments,
     const std::string gpu = arguments.gpu.given() ? arguments.gpu.name() : std::string();
     const Format format = parse_format(arguments.format);
     if (format == Format::json) {
-        nlohmann::ordered_json list = nlohmann::ordered_json::array();
+        Json list = Json::array();
         for (const Record& record : records) {
             list.push_back(to_json(record, answer_of(record, machines, gpu)));
         }
-        context.out << list.dump(2) << '\n';
+        context.out << list.text(2) << '\n';
         return;
     }
     const bool single = arguments.suite.empty() && arguments.random == 0;

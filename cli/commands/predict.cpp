@@ -1,5 +1,4 @@
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <ostream>
 
 #include "cli/commands/commands.h"
@@ -10,6 +9,7 @@
 #include "cli/views/prediction.h"
 #include "cli/views/table.h"
 #include "hardware/error.h"
+#include "hardware/json.h"
 #include "model/predict.h"
 
 namespace ridge::cli {
@@ -30,13 +30,12 @@ struct PredictOptions {
 void write_answers(const Context& context, const std::vector<Answer>& answers, Format format,
                    Detail detail) {
     if (format == Format::json) {
-        const nlohmann::ordered_json json =
-            answers.size() == 1 ? to_json(answers.front()) : [&answers] {
-                nlohmann::ordered_json list = nlohmann::ordered_json::array();
-                for (const Answer& answer : answers) list.push_back(to_json(answer));
-                return list;
-            }();
-        context.out << json.dump(2) << '\n';
+        const Json json = answers.size() == 1 ? to_json(answers.front()) : [&answers] {
+            Json list = Json::array();
+            for (const Answer& answer : answers) list.push_back(to_json(answer));
+            return list;
+        }();
+        context.out << json.text(2) << '\n';
         return;
     }
     if (format == Format::table) {

@@ -1,6 +1,5 @@
 
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <ostream>
 
 #include "cli/charts/chart_output.h"
@@ -14,6 +13,7 @@
 #include "cli/views/progress.h"
 #include "cli/views/record.h"
 #include "hardware/error.h"
+#include "hardware/json.h"
 #include "plot/sweep.h"
 
 namespace ridge::cli {
@@ -72,10 +72,9 @@ void write_points_csv(const Context& context, const SweepPlan& plan,
 }
 
 /// The prediction of a point; an invalid shape has its parameters and the reason.
-nlohmann::ordered_json sweep_json(const SweepPlan& plan, const Answer& answer) {
+Json sweep_json(const SweepPlan& plan, const Answer& answer) {
     if (std::holds_alternative<model::Prediction>(answer.outcome)) return to_json(answer);
-    nlohmann::ordered_json json{{"op", model::info_of(plan.kind).name},
-                                {"gpu", answer.machine->name}};
+    Json json{{"op", model::info_of(plan.kind).name}, {"gpu", answer.machine->name}};
     for (const Field field : plan.varying()) {
         json["parameters"][model::info_of(field).name] = answer.parameters.count(field);
     }
@@ -88,7 +87,7 @@ void write_points_json(const Context& context, const SweepPlan& plan,
     bool first = true;
     context.out << '[';
     visit_points(context, plan, machine, [&](const Answer& answer) {
-        context.out << (first ? "\n" : ",\n") << sweep_json(plan, answer).dump();
+        context.out << (first ? "\n" : ",\n") << sweep_json(plan, answer).text();
         first = false;
     });
     context.out << "\n]\n";

@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <ostream>
 
@@ -12,6 +11,7 @@
 #include "cli/views/prediction.h"
 #include "cli/views/table.h"
 #include "hardware/error.h"
+#include "hardware/json.h"
 #include "hardware/units.h"
 #include "model/footprint/footprint.h"
 #include "model/footprint/sdpa.h"
@@ -145,10 +145,10 @@ void write_fit(const Context& context, const Need& need) {
                    "and an allocator rounds up.");
 }
 
-nlohmann::ordered_json json_of(const Need& need) {
-    nlohmann::ordered_json json{{"op", name_of(need.operation)}, {"pass", name_of(need.pass)}};
+Json json_of(const Need& need) {
+    Json json{{"op", name_of(need.operation)}, {"pass", name_of(need.pass)}};
     json["total_bytes"] = need.footprint.total().base();
-    nlohmann::ordered_json parts = nlohmann::ordered_json::array();
+    Json parts = Json::array();
     for (const model::Allocation& part : need.footprint.parts) {
         parts.push_back(
             {{"name", part.name}, {"phase", name_of(part.phase)}, {"bytes", part.bytes.base()}});
@@ -176,7 +176,7 @@ nlohmann::ordered_json json_of(const Need& need) {
 int vram(const Context& context, const VramOptions& options) {
     const Need need = need_of(options);
     if (options.format == "json") {
-        context.out << json_of(need).dump(2) << '\n';
+        context.out << json_of(need).text(2) << '\n';
         return success;
     }
     const auto width = static_cast<std::size_t>(std::max(40, context.width));

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <fstream>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <ostream>
 #include <vector>
 
@@ -13,6 +12,7 @@
 #include "cli/views/progress.h"
 #include "cli/views/table.h"
 #include "hardware/error.h"
+#include "hardware/json.h"
 #include "model/predict.h"
 
 namespace ridge::cli {
@@ -132,15 +132,14 @@ class RowWriter {
     }
 
     void write_json_row(const CsvReader& reader, const Answer& answer, const std::string& error) {
-        nlohmann::ordered_json json;
+        Json json;
         if (error.empty()) {
             json = to_json(answer);
         } else {
             json["row"] = reader.line();
             json["error"] = error;
         }
-        out_ << (first_ ? "\n" : ",\n")
-             << json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+        out_ << (first_ ? "\n" : ",\n") << json.text();
         first_ = false;
     }
 

@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <nlohmann/json.hpp>
 #include <ostream>
 
 #include "cli/views/table.h"
+#include "hardware/json.h"
 #include "hardware/units.h"
 #include "model/advice.h"
 #include "model/explain.h"
@@ -19,7 +19,6 @@ namespace {
 using model::NotModelled;
 using model::Outcome;
 using model::Prediction;
-using nlohmann::ordered_json;
 
 bool is_pipe(model::Resource resource) {
     return resource == model::Resource::tensor || resource == model::Resource::fma;
@@ -140,11 +139,10 @@ void write_prediction(const Context& context, const Answer& answer, const Predic
     }
 }
 
-ordered_json terms_json(const Prediction& p) {
-    ordered_json terms = ordered_json::array();
+Json terms_json(const Prediction& p) {
+    Json terms = Json::array();
     for (const model::Term& term : p.terms) {
-        ordered_json entry{{"resource", name_of(term.resource)},
-                           {"time_us", term.time.in(units::us)}};
+        Json entry{{"resource", name_of(term.resource)}, {"time_us", term.time.in(units::us)}};
         if (term.rate > 0.0) {
             const bool compute = is_pipe(term.resource);
             const char* unit = term.resource == model::Resource::special ? "op"
@@ -158,7 +156,7 @@ ordered_json terms_json(const Prediction& p) {
     return terms;
 }
 
-void add_prediction(ordered_json& json, const Prediction& p) {
+void add_prediction(Json& json, const Prediction& p) {
     json["impl"] = name_of(p.implementation);
     json["time_us"] = p.time.in(units::us);
     json["time_low_us"] = p.low.in(units::us);
@@ -193,13 +191,13 @@ void add_prediction(ordered_json& json, const Prediction& p) {
                           {"wave_efficiency", p.tiling.wave_efficiency}};
     }
     json["terms"] = terms_json(p);
-    ordered_json notes = ordered_json::array();
+    Json notes = Json::array();
     for (const model::Note& note : p.notes) notes.push_back(describe(note));
     json["notes"] = std::move(notes);
 }
 
-ordered_json advice_json(const Answer& answer, const Prediction& p) {
-    ordered_json list = ordered_json::array();
+Json advice_json(const Answer& answer, const Prediction& p) {
+    Json list = Json::array();
     for (const model::Advice& advice :
          advise(answer.operation, answer.execution, p, *answer.machine)) {
         list.push_back({{"change", advice.change},
@@ -256,12 +254,12 @@ void write_workload(const Context& context, const model::WorkloadPrediction& tot
     }
 }
 
-ordered_json to_json(const Answer& answer) {
-    ordered_json json;
+Json to_json(const Answer& answer) {
+    Json json;
     json["op"] = model::info_of(answer.kind).name;
     json["gpu"] = answer.machine->name;
     json["dtype"] = name_of(type_of(answer.operation));
-    ordered_json parameters = ordered_json::object();
+    Json parameters = Json::object();
     for (const model::FieldInfo& info : model::field_table()) {
         if (!answer.parameters.has(info.field) || !applies(answer.kind, info.field)) continue;
         if (info.kind == model::FieldKind::count) {

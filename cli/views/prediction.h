@@ -1,12 +1,12 @@
 // A prediction as a terminal summary, JSON, CSV and Markdown: views of one value.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "cli/context.h"
+#include "hardware/json.h"
 #include "model/core/fields.h"
 #include "model/machine/machine.h"
 #include "model/predict.h"
@@ -39,7 +39,7 @@ void write_workload(const Context& context, const model::WorkloadPrediction& tot
                     std::size_t operations);
 
 /// The object described by docs/prediction.schema.json.
-[[nodiscard]] nlohmann::ordered_json to_json(const Answer& answer);
+[[nodiscard]] Json to_json(const Answer& answer);
 
 /// Column names and cells of the result part of a CSV or Markdown row.
 [[nodiscard]] const std::vector<std::string>& result_columns();

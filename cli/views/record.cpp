@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
-#include <nlohmann/json.hpp>
 #include <ostream>
 
 #include "cli/input/measured_table.h"
 #include "hardware/error.h"
+#include "hardware/json.h"
 #include "hardware/units.h"
 #include "model/predict.h"
 
@@ -194,9 +194,8 @@ Table record_table(std::span<const Record> records, Machines& machines, const st
     return table;
 }
 
-nlohmann::ordered_json to_json(const Record& record, const RecordAnswer& answer) {
-    nlohmann::ordered_json json{{"op", canonical_text(record.question)},
-                                {"device", record.device.name}};
+Json to_json(const Record& record, const RecordAnswer& answer) {
+    Json json{{"op", canonical_text(record.question)}, {"device", record.device.name}};
     if (record.measured()) {
         const measure::Statistics& s = *record.timing->statistics;
         json["measured_time_us"] = record.time().in(units::us);

@@ -1,7 +1,6 @@
 // Records as text, tables and JSON, beside what the model says.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <span>
 #include <string>
@@ -9,6 +8,7 @@
 #include "cli/context.h"
 #include "cli/options/gpu_options.h"
 #include "cli/views/table.h"
+#include "hardware/json.h"
 #include "measure/record/record.h"
 #include "model/core/prediction.h"
 
@@ -39,8 +39,7 @@ void write_record(const Context& context, const measure::Record& record,
                                  const std::string& gpu);
 
 /// The result of one record: measured, predicted, error; failures have their reason.
-[[nodiscard]] nlohmann::ordered_json to_json(const measure::Record& record,
-                                             const RecordAnswer& answer);
+[[nodiscard]] Json to_json(const measure::Record& record, const RecordAnswer& answer);
 
 /// Reads records by path, reports damaged lines on `err`, keeps those of `gpu` when it is not
 /// empty. InputError when nothing is left.

@@ -4,11 +4,11 @@
 
 #include <algorithm>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <ostream>
 
 #include "cli/views/prediction.h"
 #include "cli/views/table.h"
+#include "hardware/json.h"
 #include "hardware/units.h"
 
 namespace ridge::cli {
@@ -169,11 +169,11 @@ void write_report(const Context& context, const Validation& validation,
     write(context.out, table);
 }
 
-nlohmann::ordered_json optional_json(const std::optional<double>& value) {
-    return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json();
+Json optional_json(const std::optional<double>& value) {
+    return value ? Json(*value) : Json();
 }
 
-nlohmann::ordered_json to_json(const GroupSummary& summary) {
+Json to_json(const GroupSummary& summary) {
     return {{"operation", summary.operation.empty() ? "all" : summary.operation},
             {"implementation", summary.implementation},
             {"n", summary.errors.count},
@@ -191,7 +191,7 @@ nlohmann::ordered_json to_json(const GroupSummary& summary) {
             {"rate_factor", optional_json(summary.rate)}};
 }
 
-nlohmann::ordered_json to_json(const Comparison& comparison, const Record& record) {
+Json to_json(const Comparison& comparison, const Record& record) {
     return {{"op", canonical_text(record.question)},
             {"gpu", comparison.device},
             {"measured_time_us", record.time().in(units::us)},
@@ -208,9 +208,7 @@ nlohmann::ordered_json to_json(const Comparison& comparison, const Record& recor
 
 void write_json(const Context& context, const Validation& validation,
                 std::span<const Record> records) {
-    nlohmann::ordered_json json{{"groups", nlohmann::ordered_json::array()},
-                                {"records", nlohmann::ordered_json::array()},
-                                {"unused", nlohmann::ordered_json::array()}};
+    Json json{{"groups", Json::array()}, {"records", Json::array()}, {"unused", Json::array()}};
     for (const GroupSummary& group : validation.groups) json["groups"].push_back(to_json(group));
     if (validation.overall) json["overall"] = to_json(*validation.overall);
     for (const Comparison& comparison : validation.comparisons) {
@@ -220,7 +218,7 @@ void write_json(const Context& context, const Validation& validation,
         json["unused"].push_back(
             {{"op", canonical_text(records[unused.record].question)}, {"reason", unused.reason}});
     }
-    context.out << json.dump(2) << '\n';
+    context.out << json.text(2) << '\n';
 }
 
 void write_rows(const Context& context, const Validation& validation,

@@ -3,14 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <nlohmann/json.hpp>
 
+#include "hardware/json.h"
 #include "measure/record/record.h"
 
 namespace ridge::measure {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 // JSON has no infinities; a wrong result may well have an infinite error.
 Json number(double value) {
@@ -27,6 +25,10 @@ void put(Json& json, const char* name, const std::optional<double>& value) {
     if (value) json[name] = number(*value);
 }
 
+Json tile_json(const model::Tile& tile) {
+    return Json::array({tile.m, tile.n, tile.k});
+}
+
 Json to_json(const RecordDevice& device) {
     Json json{{"name", device.name},         {"compute_capability", device.compute_capability},
               {"sm_count", device.sm_count}, {"driver", device.driver},
@@ -39,14 +41,14 @@ Json to_json(const Geometry& geometry) {
     Json kernels = Json::array();
     for (const KernelLaunch& kernel : geometry.kernels) {
         kernels.push_back({{"name", kernel.name},
-                           {"grid", {kernel.grid_x, kernel.grid_y, kernel.grid_z}},
+                           {"grid", Json::array({kernel.grid_x, kernel.grid_y, kernel.grid_z})},
                            {"block_threads", kernel.block_threads},
                            {"registers", kernel.registers_per_thread},
                            {"shared_bytes", kernel.shared_bytes},
                            {"repeat", kernel.repeat}});
     }
     Json json{{"kernels", std::move(kernels)}};
-    if (geometry.tile) json["tile"] = {geometry.tile->m, geometry.tile->n, geometry.tile->k};
+    if (geometry.tile) json["tile"] = tile_json(*geometry.tile);
     json["split"] = geometry.split;
     put(json, "device_memory_bytes", geometry.device_memory);
     return json;
@@ -91,7 +93,7 @@ Json to_json(const Timing& timing) {
     }
     json["times_s"] = std::move(times);
     if (any_clock) json["clocks_hz"] = std::move(clocks);
-    if (!throttled.empty()) json["throttled"] = std::move(throttled);
+    if (!throttled.items().empty()) json["throttled"] = std::move(throttled);
     return json;
 }
 
@@ -141,7 +143,7 @@ Json to_json(const Record& record) {
               {"implementation", name_of(execution.implementation)},
               {"l2", name_of(execution.l2)},
               {"launch", name_of(execution.launch)}};
-    if (execution.tile) json["tile"] = {execution.tile->m, execution.tile->n, execution.tile->k};
+    if (execution.tile) json["tile"] = tile_json(*execution.tile);
     json["pattern"] = name_of(record.question.pattern);
     if (record.question.seed) json["seed"] = *record.question.seed;
     json["date"] = record.date;
@@ -171,19 +173,19 @@ class Reader {
         if (!json_.is_object()) fail("", "must be an object");
     }
 
-    [[nodiscard]] bool has(const char* name) const { return json_.contains(name); }
+    [[nodiscard]] bool has(const char* name) const { return json_.find(name) != nullptr; }
     [[nodiscard]] Reader object(const char* name) const { return {at(name), join(name)}; }
 
     [[nodiscard]] std::string text(const char* name) const {
-        const Json& value = at(name);
-        if (!value.is_string()) fail(name, "must be a text");
-        return value.get<std::string>();
+        const std::string* const value = at(name).if_text();
+        if (value == nullptr) fail(name, "must be a text");
+        return *value;
     }
     [[nodiscard]] std::int64_t count(const char* name) const { return whole(at(name), name); }
     [[nodiscard]] bool flag(const char* name) const {
-        const Json& value = at(name);
-        if (!value.is_boolean()) fail(name, "must be true or false");
-        return value.get<bool>();
+        const bool* const value = at(name).if_flag();
+        if (value == nullptr) fail(name, "must be true or false");
+        return *value;
     }
     [[nodiscard]] double real(const char* name) const { return real(at(name), name); }
     [[nodiscard]] std::optional<double> real_if(const char* name) const {
@@ -196,24 +198,23 @@ class Reader {
         if (!value) return std::nullopt;
         return Q::from_base(*value);
     }
-    [[nodiscard]] const Json& array(const char* name) const {
+    [[nodiscard]] const std::vector<Json>& array(const char* name) const {
         const Json& value = at(name);
         if (!value.is_array()) fail(name, "must be an array");
-        return value;
+        return value.items();
     }
     [[nodiscard]] double real(const Json& value, const char* name) const {
-        if (value.is_number()) return value.get<double>();
-        if (value == "nan") return std::numeric_limits<double>::quiet_NaN();
-        if (value == "inf") return std::numeric_limits<double>::infinity();
-        if (value == "-inf") return -std::numeric_limits<double>::infinity();
+        if (const std::optional<double> number = value.if_number()) return *number;
+        const std::string* const word = value.if_text();
+        if (word != nullptr && *word == "nan") return std::numeric_limits<double>::quiet_NaN();
+        if (word != nullptr && *word == "inf") return std::numeric_limits<double>::infinity();
+        if (word != nullptr && *word == "-inf") return -std::numeric_limits<double>::infinity();
         fail(name, "must be a number");
     }
     [[nodiscard]] std::int64_t whole(const Json& value, const char* name) const {
-        const bool fits = value.is_number_unsigned()
-                              ? value.get<std::uint64_t>() <= std::uint64_t{1} << 62
-                              : value.is_number_integer();
-        if (!fits) fail(name, "must be a whole number");
-        return value.get<std::int64_t>();
+        const std::optional<std::int64_t> whole = value.if_whole();
+        if (!whole || *whole > std::int64_t{1} << 62) fail(name, "must be a whole number");
+        return *whole;
     }
     [[noreturn]] void fail(const char* name, const std::string& complaint) const {
         throw InputError(join(name) + " " + complaint);
@@ -222,8 +223,8 @@ class Reader {
 
   private:
     [[nodiscard]] const Json& at(const char* name) const {
-        const auto found = json_.find(name);
-        if (found == json_.end()) fail(name, "is missing");
+        const Json* const found = json_.find(name);
+        if (found == nullptr) fail(name, "is missing");
         return *found;
     }
     [[nodiscard]] std::string join(const char* name) const {
@@ -245,7 +246,7 @@ Integer bounded(const Reader& reader, const char* name, std::int64_t value) {
 
 std::optional<model::Tile> tile_if(const Reader& reader) {
     if (!reader.has("tile")) return std::nullopt;
-    const Json& edges = reader.array("tile");
+    const std::vector<Json>& edges = reader.array("tile");
     if (edges.size() != 3) reader.fail("tile", "must have three edges");
     const auto edge = [&](std::size_t i) {
         return bounded<std::int32_t>(reader, "tile", reader.whole(edges[i], "tile"));
@@ -289,7 +290,7 @@ Geometry read_geometry(const Reader& reader) {
                       .device_memory = reader.quantity_if<Bytes>("device_memory_bytes")};
     for (const Json& item : reader.array("kernels")) {
         const Reader kernel(item, "geometry.kernels");
-        const Json& grid = kernel.array("grid");
+        const std::vector<Json>& grid = kernel.array("grid");
         if (grid.size() != 3) kernel.fail("grid", "must have three edges");
         geometry.kernels.push_back({.name = kernel.text("name"),
                                     .grid_x = kernel.whole(grid[0], "grid"),
@@ -332,7 +333,7 @@ std::vector<Sample> read_samples(const Reader& reader) {
         samples.push_back({.time = Time::from_base(seconds)});
     }
     if (reader.has("clocks_hz")) {
-        const Json& clocks = reader.array("clocks_hz");
+        const std::vector<Json>& clocks = reader.array("clocks_hz");
         if (clocks.size() != samples.size()) {
             reader.fail("clocks_hz", "must be as many as times_s");
         }
@@ -398,7 +399,7 @@ Counters read_counters(const Reader& reader) {
                       .dram_clock = reader.quantity_if<Frequency>("dram_clock_hz")};
     if (reader.has("metrics")) {
         const Reader metrics = reader.object("metrics");
-        for (const auto& [name, value] : metrics.json().items()) {
+        for (const auto& [name, value] : metrics.json().members()) {
             counters.metrics[name] = metrics.real(value, name.c_str());
         }
     }
@@ -414,8 +415,9 @@ Environment read_environment(const Reader& reader) {
                             .energy = reader.quantity_if<Energy>("energy_j")};
     if (reader.has("clock_reasons")) {
         for (const Json& word : reader.array("clock_reasons")) {
-            if (!word.is_string()) reader.fail("clock_reasons", "must hold words");
-            environment.clock_reasons.push_back(word.get<std::string>());
+            const std::string* const text = word.if_text();
+            if (text == nullptr) reader.fail("clock_reasons", "must hold words");
+            environment.clock_reasons.push_back(*text);
         }
     }
     if (reader.has("other_processes"))
@@ -460,13 +462,13 @@ Record read_record(const Reader& reader) {
 }  // namespace
 
 std::string to_json_line(const Record& record) {
-    return to_json(record).dump(-1, ' ', false, Json::error_handler_t::replace);
+    return to_json(record).text();
 }
 
 Record parse_record(std::string_view line) {
-    const Json json = Json::parse(line.begin(), line.end(), nullptr, false);
-    if (json.is_discarded()) throw InputError("not a line of JSON, or cut short");
-    return read_record(Reader(json, ""));
+    const std::optional<Json> json = Json::parse(line);
+    if (!json) throw InputError("not a line of JSON, or cut short");
+    return read_record(Reader(*json, ""));
 }
 
 }  // namespace ridge::measure
