@@ -7,6 +7,7 @@
 #include "cli/commands/commands.h"
 #include "cli/options/command_line.h"
 #include "cli/version.h"
+#include "cli/views/table.h"
 #include "hardware/error.h"
 #include "hardware/nearest.h"
 
@@ -55,7 +56,7 @@ int run_command(const CommandInfo& command, std::span<const std::string> argumen
         return success;
     }
     if (parsed.what == Parsed::error) {
-        context.err << "ridge " << command.name << ": " << parsed.text << "\n"
+        context.err << "ridge " << command.name << ": " << printable(parsed.text) << "\n"
                     << "try: ridge " << command.name << " --help\n";
         return usage;
     }
@@ -77,7 +78,7 @@ int dispatch(std::span<const std::string> arguments, const Context& context) {
     }
     const CommandInfo* command = find_command(first);
     if (command == nullptr) {
-        context.err << "ridge: " << unknown_command(first) << "\ntry: ridge --help\n";
+        context.err << "ridge: " << printable(unknown_command(first)) << "\ntry: ridge --help\n";
         return usage;
     }
     return run_command(*command, arguments.subspan(1), context);
@@ -95,13 +96,13 @@ int run(std::span<const std::string> arguments, const Context& context) {
         }
         return code;
     } catch (const InputError& error) {
-        context.err << "ridge: " << error.what() << '\n';
+        context.err << "ridge: " << printable(error.what()) << '\n';
         return error.location().file.empty() ? usage : bad_data;
     } catch (const DeviceError& error) {
-        context.err << "ridge: " << error.what() << '\n';
+        context.err << "ridge: " << printable(error.what()) << '\n';
         return device_failure;
     } catch (const std::exception& error) {
-        context.err << "ridge: internal error: " << error.what() << '\n';
+        context.err << "ridge: internal error: " << printable(error.what()) << '\n';
         return internal;
     }
 }

@@ -72,7 +72,13 @@ Catalogue Catalogue::with_user_files() {
         if (entry.path().extension() == ".toml") files.insert(entry.path().string());
     }
     if (error) throw InputError("cannot list \"" + folder + "\": " + error.message());
-    for (const std::string& file : files) catalogue.add_file(file);
+    for (const std::string& file : files) {
+        try {
+            catalogue.add_file(file);
+        } catch (const InputError& broken) {
+            catalogue.left_out_.emplace_back(broken.what());
+        }
+    }
     return catalogue;
 }
 
@@ -123,6 +129,15 @@ std::vector<CatalogueEntry> Catalogue::entries() const {
                           .vendor = item.header.vendor,
                           .aliases = item.header.aliases,
                           .origin = item.header.origin});
+    }
+    return result;
+}
+
+std::vector<OverlayEntry> Catalogue::overlays() const {
+    std::vector<OverlayEntry> result;
+    result.reserve(overlays_.size());
+    for (const Item& item : overlays_) {
+        result.push_back({.origin = item.header.origin, .target = item.header.overlay});
     }
     return result;
 }

@@ -31,6 +31,12 @@ namespace ridge::hardware {
 /// Whether measured overlays lie over the datasheet's description.
 enum class View { calibrated, datasheet };
 
+/// A description that lies over a device.
+struct OverlayEntry {
+    std::string origin;  ///< "built in" or the user's file
+    std::string target;  ///< the device it names, known or not
+};
+
 /// One line of a list of devices.
 struct CatalogueEntry {
     std::string name;
@@ -46,8 +52,9 @@ class Catalogue {
     [[nodiscard]] static Catalogue embedded();
 
     /// Those and $XDG_CONFIG_HOME/ridge/gpus/*.toml (by default ~/.config/ridge/gpus/*.toml).
-    /// InputError when one of these files cannot be read.
+    /// Files that cannot be understood are left out, and `left_out` says why.
     [[nodiscard]] static Catalogue with_user_files();
+    [[nodiscard]] const std::vector<std::string>& left_out() const { return left_out_; }
 
     /// Adds a file (device, architecture or overlay) and returns the name of the device it
     /// describes or adds to. InputError when it cannot be read or its header is broken.
@@ -59,12 +66,18 @@ class Catalogue {
     /// Every device, sorted by name.
     [[nodiscard]] std::vector<CatalogueEntry> entries() const;
 
+    /// Every overlay, in the order in which they apply.
+    [[nodiscard]] std::vector<OverlayEntry> overlays() const;
+
     /// The device of this name or alias. InputError: unknown (with near names), or broken (with
     /// all problems of its file).
     [[nodiscard]] const Description& at(std::string_view name, View view = View::calibrated) const;
 
     /// The catalogue's own name for a name, alias or driver's name; "" when there is none.
     [[nodiscard]] std::string canonical_name(std::string_view name) const;
+
+    /// Names near one that is unknown: "did you mean h100-sxm?".
+    [[nodiscard]] std::string suggestion(std::string_view name) const;
 
     /// The device with all problems of its files instead of an exception.
     [[nodiscard]] std::pair<Description, std::vector<Problem>> inspect(std::string_view name,
@@ -79,11 +92,10 @@ class Catalogue {
     using Items = std::map<std::string, Item, std::less<>>;
 
     void add_item(std::string_view toml, const std::string& file, const std::string& origin);
-    [[nodiscard]] std::string suggestion(std::string_view name) const;
-
     Items devices_;
     Items architectures_;
     std::vector<Item> overlays_;
+    std::vector<std::string> left_out_;
     std::map<std::string, std::string, std::less<>> names_;  ///< folded name or alias -> name
 
     struct Cache {

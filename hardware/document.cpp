@@ -45,6 +45,16 @@ std::optional<Location> too_deep(std::string_view text, const std::string& file)
     return std::nullopt;
 }
 
+/// Without the CR of each CRLF, which the TOML library does not take everywhere.
+std::string with_plain_line_ends(std::string_view text) {
+    std::string plain;
+    plain.reserve(text.size());
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        if (text[i] != '\r' || i + 1 == text.size() || text[i + 1] != '\n') plain += text[i];
+    }
+    return plain;
+}
+
 Node convert(const toml::node& source, const std::string& file) {
     Node node;
     node.location = place(file, source.source().begin);
@@ -126,7 +136,7 @@ Document parse_document(std::string_view text, const std::string& file) {
         return document;
     }
     try {
-        const toml::table table = toml::parse(text, file);
+        const toml::table table = toml::parse(with_plain_line_ends(text), file);
         document.root = convert(table, file);
     } catch (const toml::parse_error& error) {
         document.problem = {place(file, error.source().begin), std::string(error.description())};
@@ -136,11 +146,11 @@ Document parse_document(std::string_view text, const std::string& file) {
 
 std::string read_text_file(const std::string& path) {
     std::ifstream stream(path, std::ios::binary);
-    if (!stream) throw InputError("cannot read \"" + path + "\"");
+    if (!stream) throw InputError("cannot read the file", {.file = path});
     std::string text(largest_text + 1, '\0');
     stream.read(text.data(), static_cast<std::streamsize>(text.size()));
     if (stream.bad() || (stream.fail() && !stream.eof())) {
-        throw InputError("cannot read \"" + path + "\"");
+        throw InputError("cannot read the file", {.file = path});
     }
     text.resize(static_cast<std::size_t>(stream.gcount()));
     if (text.size() > largest_text) {

@@ -472,11 +472,9 @@ std::vector<Problem> missing_fields(const Description& description) {
 
 void throw_problems(const std::vector<Problem>& problems) {
     if (problems.empty()) return;
-    std::string message;
-    for (const Problem& problem : problems) {
-        message += (message.empty() ? "" : "\n") + to_string(problem);
-    }
-    throw InputError(message);
+    std::string message = problems.front().message;
+    for (std::size_t i = 1; i < problems.size(); ++i) message += "\n" + to_string(problems[i]);
+    throw InputError(message, problems.front().location);
 }
 
 }  // namespace ridge::hardware

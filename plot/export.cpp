@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cerrno>
+#include <filesystem>
 #include <fstream>
 #include <system_error>
 
@@ -15,6 +16,8 @@
 #include "plot/text.h"
 
 namespace ridge::plot {
+
+namespace fs = std::filesystem;
 
 Format format_of(std::string_view path) {
     const std::size_t slash = path.find_last_of('/');
@@ -64,14 +67,24 @@ std::string render(const Chart& chart, Format format, const RasterOptions& optio
 
 void write_chart(const std::string& path, const Chart& chart, const RasterOptions& options) {
     const std::string bytes = render(chart, format_of(path), options);
+    // Pipes and devices are written as they are; a file is written beside and renamed, so that a
+    // full disk leaves the old one in place.
+    std::error_code ignored;
+    const bool beside = !fs::exists(path, ignored) || fs::is_regular_file(path, ignored);
+    const std::string target = beside ? path + ".part" : path;
+    const auto give_up = [&](const std::string& reason) {
+        if (beside && fs::is_regular_file(target, ignored)) fs::remove(target, ignored);
+        throw InputError(fmt::format("cannot write '{}': {}", clean_text(path), reason));
+    };
     errno = 0;
-    std::ofstream file(path, std::ios::binary);
+    std::ofstream file(target, std::ios::binary);
     file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
     file.close();
-    if (!file) {
-        throw InputError(fmt::format("cannot write '{}': {}", clean_text(path),
-                                     std::generic_category().message(errno)));
-    }
+    if (!file) give_up(std::generic_category().message(errno));
+    if (!beside) return;
+    std::error_code error;
+    fs::rename(target, path, error);
+    if (error) give_up(error.message());
 }
 
 }  // namespace ridge::plot

@@ -74,8 +74,10 @@ void append_utf8(std::string& out, char32_t code) {
     }
 }
 
+/// Control characters, and the marks that turn the direction of the text around them.
 bool is_control(char32_t code) {
-    return code < 0x20 || (code >= 0x7F && code < 0xA0);
+    return code < 0x20 || (code >= 0x7F && code < 0xA0) || code == 0x200E || code == 0x200F ||
+           (code >= 0x202A && code <= 0x202E) || (code >= 0x2066 && code <= 0x2069);
 }
 
 /// Calls `visit(code)` for every cleaned character.

@@ -1,7 +1,7 @@
 // Text as charts need it: safe UTF-8, escaping, widths and truncation.
 //
 // Labels come from users' files, so every string is cleaned before it is drawn: bytes that are not
-// UTF-8 become U+FFFD, control characters become spaces. Widths in pictures are estimated from an
+// UTF-8 become U+FFFD, control characters and direction marks become spaces. Widths in pictures are estimated from an
 // embedded table of Helvetica's metrics (Arial, Liberation Sans and Nimbus Sans share them); widths
 // on a terminal are counted in columns.
 //

@@ -59,7 +59,7 @@ void write_results(const Context& context, const measure::Calibration& calibrati
 
 int calibrate_device(const Context& context, const CalibrateArguments& arguments) {
     const std::unique_ptr<measure::Device> device = arguments.device.open(context);
-    const Machines machines = arguments.gpu.machines();
+    const Machines machines = arguments.gpu.machines(context);
     const hardware::Description& base = base_of(arguments, machines, device->info());
     const Interruption interruption;
     measure::CalibrateOptions options{.samples = arguments.samples,

@@ -127,7 +127,7 @@ std::vector<Finding> examine(const Context& context, const DoctorOptions& option
     measure::Device& device = *std::get<std::unique_ptr<measure::Device>>(opened);
     add_device(device.info(), findings);
     add_environment(device.info(), device.environment(), findings);
-    add_description(device.info(), options.gpu.machines(), findings);
+    add_description(device.info(), options.gpu.machines(context), findings);
     return findings;
 }
 

@@ -94,7 +94,7 @@ int run_program(const Context& context, const FitOptions& options) {
         throw InputError("there is nothing to fit to", {},
                          "name tables by --data DIR, or records by --records DIR");
     }
-    Machines machines = options.gpu.machines();
+    Machines machines = options.gpu.machines(context);
     const measure::FitRequest request{
         .data = options.data,
         .gpus = options.gpu.given() ? options.gpu.names() : std::vector<std::string>{},

@@ -37,7 +37,7 @@ std::string peak_text(const model::Machine& machine) {
 }
 
 int list_gpus(const Context& context, const GpusOptions& options) {
-    Machines machines = options.gpu.machines();
+    Machines machines = options.gpu.machines(context);
     Table table{.columns = {{"name"},
                             {"SMs", Align::right},
                             {"16-bit or fp32", Align::right},
@@ -84,7 +84,7 @@ void write_field(const Context& context, const hardware::ListedField& field) {
 }
 
 int show_gpu(const Context& context, const GpusOptions& options) {
-    const Machines machines = options.gpu.machines();
+    const Machines machines = options.gpu.machines(context);
     const hardware::Description& gpu = machines.description(options.name);
     if (options.format == "json") {
         context.out << hardware::to_json(gpu) << '\n';

@@ -114,7 +114,7 @@ measure::SuiteOptions suite_options(const Context& context, const MeasureArgumen
 
 void write_results(const Context& context, const MeasureArguments& arguments,
                    const std::vector<Record>& records) {
-    Machines machines = arguments.gpu.machines();
+    Machines machines = arguments.gpu.machines(context);
     const std::string gpu = arguments.gpu.given() ? arguments.gpu.name() : std::string();
     const Format format = parse_format(arguments.format);
     if (format == Format::json) {
@@ -156,8 +156,8 @@ int conclude(const Context& context, const measure::SuiteResult& result,
         if (record.verification && !record.verification->ok) ++wrong;
     }
     for (const measure::Damage& damage : result.damaged) {
-        context.err << "ridge: " << to_string(damage.location)
-                    << ": damaged record: " << damage.message << '\n';
+        context.err << "ridge: " << printable(to_string(damage.location))
+                    << ": damaged record: " << printable(damage.message) << '\n';
     }
     const auto failed = static_cast<std::int64_t>(result.records.size()) - measured;
     const bool single = arguments.suite.empty() && arguments.random == 0;

@@ -52,7 +52,7 @@ struct Compared {
 };
 
 Compared compare(const Context& context, const RecordArguments& arguments) {
-    const Machines machines = arguments.gpu.machines();
+    const Machines machines = arguments.gpu.machines(context);
     const std::string gpu = arguments.gpu.given() ? arguments.gpu.name() : std::string();
     Compared compared;
     compared.records =

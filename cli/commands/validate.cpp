@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <cmath>
 #include <memory>
 #include <ostream>
 
@@ -25,7 +26,10 @@ struct ValidateOptions {
 };
 
 int validate_records(const Context& context, const ValidateOptions& options) {
-    const Machines machines = options.gpu.machines();
+    if (options.max_error && !std::isfinite(*options.max_error)) {
+        throw InputError("max-error: must be a percentage");
+    }
+    const Machines machines = options.gpu.machines(context);
     const std::string gpu = options.gpu.given() ? options.gpu.name() : std::string();
     const std::vector<measure::Record> records =
         load_records(context, options.records, gpu, machines.catalogue());

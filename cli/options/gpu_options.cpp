@@ -1,6 +1,11 @@
 #include "cli/options/gpu_options.h"
+
+#include <algorithm>
+#include <ostream>
+
 #include "cli/options/command_line.h"
 
+#include "cli/views/table.h"
 #include "hardware/error.h"
 
 namespace ridge::cli {
@@ -11,9 +16,18 @@ Machines::Machines(hardware::Catalogue catalogue, hardware::View view)
 const model::Machine& Machines::at(std::string_view name) {
     const auto found = resolved_.find(name);
     if (found != resolved_.end()) return *found->second;
-    auto machine =
-        std::make_unique<const model::Machine>(model::make_machine(catalogue_.at(name, view_)));
-    return *resolved_.emplace(std::string(name), std::move(machine)).first->second;
+    const std::string canonical = catalogue_.canonical_name(name);
+    const auto broken = broken_.find(canonical);
+    if (broken != broken_.end())
+        throw broken->second;  // NOLINT(misc-throw-by-value-catch-by-reference)
+    try {
+        auto machine =
+            std::make_unique<const model::Machine>(model::make_machine(catalogue_.at(name, view_)));
+        return *resolved_.emplace(std::string(name), std::move(machine)).first->second;
+    } catch (const InputError& error) {
+        if (!canonical.empty()) broken_.emplace(canonical, error);
+        throw;
+    }
 }
 
 GpuOptions::GpuOptions(CommandLine& line) {
@@ -53,11 +67,30 @@ std::vector<std::string> GpuOptions::names() const {
     return names;
 }
 
-Machines GpuOptions::machines() const {
+Machines GpuOptions::machines(const Context& context) const {
     hardware::Catalogue catalogue = hardware::Catalogue::with_user_files();
+    for (const std::string& broken : catalogue.left_out()) {
+        context.err << "ridge: left out: " << printable(broken) << '\n';
+    }
     for (const std::string& file : files_) catalogue.add_file(file);
+    require_effect(catalogue);
     return {std::move(catalogue),
             datasheet_ ? hardware::View::datasheet : hardware::View::calibrated};
+}
+
+/// An overlay that was asked for and would change nothing is an error.
+void GpuOptions::require_effect(const hardware::Catalogue& catalogue) const {
+    for (const hardware::OverlayEntry& overlay : catalogue.overlays()) {
+        if (std::find(files_.begin(), files_.end(), overlay.origin) == files_.end()) continue;
+        if (datasheet_) {
+            throw InputError("--datasheet leaves overlays out, so this one has no effect",
+                             {.file = overlay.origin}, "give one of the two");
+        }
+        if (catalogue.canonical_name(overlay.target).empty()) {
+            throw InputError("lies over \"" + overlay.target + "\", which is no known GPU",
+                             {.file = overlay.origin}, catalogue.suggestion(overlay.target));
+        }
+    }
 }
 
 }  // namespace ridge::cli

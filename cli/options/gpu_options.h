@@ -7,14 +7,17 @@
 #include <string>
 #include <vector>
 
+#include "cli/context.h"
 #include "hardware/catalogue.h"
+#include "hardware/error.h"
 #include "model/machine/machine.h"
 
 namespace ridge::cli {
 
 class CommandLine;
 
-/// Machines by name, resolved once each; a name that does not resolve keeps its error.
+/// Machines by name, resolved once each. A name that does not resolve keeps its error, so that a
+/// table of a million rows parses a broken description once.
 class Machines {
   public:
     Machines(hardware::Catalogue catalogue, hardware::View view);
@@ -31,6 +34,7 @@ class Machines {
     hardware::Catalogue catalogue_;
     hardware::View view_;
     std::map<std::string, std::unique_ptr<const model::Machine>, std::less<>> resolved_;
+    std::map<std::string, InputError, std::less<>> broken_;
 };
 
 class GpuOptions {
@@ -43,9 +47,14 @@ class GpuOptions {
     /// All GPUs named by --gpu, separated by commas.
     [[nodiscard]] std::vector<std::string> names() const;
     [[nodiscard]] bool given() const { return !gpu_.empty() || !files_.empty(); }
-    [[nodiscard]] Machines machines() const;
+    /// InputError when a file cannot be understood, or is an overlay without effect: over no known
+    /// GPU, or together with --datasheet. Broken files of the user's folder are left out with a
+    /// line on `context.err`.
+    [[nodiscard]] Machines machines(const Context& context) const;
 
   private:
+    void require_effect(const hardware::Catalogue& catalogue) const;
+
     std::string gpu_;
     std::vector<std::string> files_;
     bool datasheet_ = false;

@@ -238,8 +238,8 @@ std::vector<Record> load_records(const Context& context, const std::vector<std::
                                  const std::string& gpu, const hardware::Catalogue& catalogue) {
     measure::RecordFile file = read_files(paths);
     for (const measure::Damage& damage : file.damaged) {
-        context.err << "ridge: " << to_string(damage.location)
-                    << ": damaged record: " << damage.message << '\n';
+        context.err << "ridge: " << printable(to_string(damage.location))
+                    << ": damaged record: " << printable(damage.message) << '\n';
     }
     if (!gpu.empty()) {
         const std::string wanted = catalogue.at(gpu).name;

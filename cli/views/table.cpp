@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <ostream>
 
+#include "plot/text.h"
+
 namespace ridge::cli {
 namespace {
 
@@ -27,11 +29,19 @@ std::string trimmed(std::string line) {
     return line;
 }
 
+Table cleaned(Table table) {
+    for (Column& column : table.columns) column.name = plot::clean_text(column.name);
+    for (std::vector<std::string>& row : table.rows) {
+        for (std::string& cell : row) cell = plot::clean_text(cell);
+    }
+    return table;
+}
+
 std::string markdown_cell(const std::string& cell) {
     std::string escaped;
-    for (const char c : cell) {
+    for (const char c : plot::clean_text(cell)) {
         if (c == '|') escaped += '\\';
-        escaped += c == '\n' ? ' ' : c;
+        escaped += c;
     }
     return escaped;
 }
@@ -44,7 +54,8 @@ std::size_t display_width(std::string_view text) {
     }));
 }
 
-void write_text(std::ostream& out, const Table& table) {
+void write_text(std::ostream& out, const Table& raw) {
+    const Table table = cleaned(raw);
     const std::vector<std::size_t> widths = column_widths(table);
     const auto write_row = [&](const auto& cell_of) {
         std::string line;
@@ -106,7 +117,20 @@ void write_csv(std::ostream& out, const Table& table) {
     }
 }
 
-std::string wrap(std::string_view text, std::size_t width, std::size_t indent) {
+std::string printable(std::string_view text) {
+    std::string clean;
+    while (true) {
+        const std::size_t end = text.find('\n');
+        clean += plot::clean_text(text.substr(0, end));
+        if (end == std::string_view::npos) return clean;
+        clean += '\n';
+        text.remove_prefix(end + 1);
+    }
+}
+
+std::string wrap(std::string_view words, std::size_t width, std::size_t indent) {
+    const std::string clean = printable(words);
+    std::string_view text = clean;
     std::string wrapped;
     std::size_t column = 0;
     while (!text.empty()) {

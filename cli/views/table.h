@@ -34,6 +34,10 @@ void append_csv_cell(std::string& line, std::string_view cell);
 /// Columns that a UTF-8 text takes on a terminal (one per code point).
 [[nodiscard]] std::size_t display_width(std::string_view text);
 
+/// Text of users' files as a terminal may show it: line breaks stay, other control characters and
+/// direction marks become spaces, what is not UTF-8 becomes U+FFFD.
+[[nodiscard]] std::string printable(std::string_view text);
+
 /// `text` broken into lines of at most `width` columns, each but the first indented.
 [[nodiscard]] std::string wrap(std::string_view text, std::size_t width, std::size_t indent);
 

@@ -64,6 +64,28 @@ std::string unfinished_tail(int descriptor, std::int64_t size, const std::string
     return tail;
 }
 
+/// How every line begins that `to_json_line` writes.
+constexpr std::string_view beginning = "{\"schema\":";
+
+/// Whether the text can be a record, whole or cut short.
+bool begins_like_record(std::string_view text) {
+    const std::size_t length = std::min(text.size(), beginning.size());
+    return text.substr(0, length) == beginning.substr(0, length);
+}
+
+/// A file of somebody else is left as it is: one without a record near its beginning, or whose last
+/// line, which would be cut, is none. Damaged lines beside records are no reason to stop.
+void require_records(int descriptor, std::string_view tail, const std::string& path) {
+    std::string head(std::size_t{1} << 16, '\0');
+    const ssize_t got = ::pread(descriptor, head.data(), head.size(), 0);
+    if (got < 0) throw_system(path, "cannot be read", errno);
+    head.resize(static_cast<std::size_t>(got));
+    const bool ours =
+        begins_like_record(head) || head.find("\n" + std::string(beginning)) != std::string::npos;
+    if (ours && begins_like_record(tail)) return;
+    throw InputError("is not a file of records; it is left as it is", {.file = path});
+}
+
 bool is_record(const std::string& line) {
     try {
         static_cast<void>(parse_record(line));
@@ -110,6 +132,7 @@ void append_record(const std::string& path, const Record& record) {
     if (::flock(file.number(), LOCK_EX) != 0) throw_system(path, "cannot be locked", errno);
     std::int64_t size = size_of_file(file.number(), path);
     const std::string tail = unfinished_tail(file.number(), size, path);
+    require_records(file.number(), tail, path);
     const bool finished = !tail.empty() && is_record(tail);
     if (!tail.empty() && !finished) {
         size -= static_cast<std::int64_t>(tail.size());
@@ -146,6 +169,7 @@ RecordFile read_records(const std::string& path) {
     if (!stream || fs::is_directory(path)) {
         throw InputError("cannot be opened", {.file = path});
     }
+    if (fs::is_character_file(path)) throw InputError("is a device", {.file = path});
     const std::string text{std::istreambuf_iterator<char>(stream), {}};
     if (stream.bad()) throw InputError("cannot be read", {.file = path});
     return parse_records(text, path);

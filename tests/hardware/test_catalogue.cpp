@@ -230,6 +230,47 @@ TEST_CASE("a user's file takes the place of the built-in one") {
     CHECK(users.entries().size() == catalogue.entries().size());
 }
 
+TEST_CASE("a broken file of the user's folder is left out and named") {
+    const TemporaryFolder folder;
+    REQUIRE_FALSE(folder.write("ridge/gpus/broken.toml", "name = [\n").empty());
+    REQUIRE_FALSE(folder.write("ridge/gpus/over.toml", overlay_text).empty());
+    setenv("XDG_CONFIG_HOME", folder.string().c_str(), 1);
+    const Catalogue users = Catalogue::with_user_files();
+    unsetenv("XDG_CONFIG_HOME");
+    REQUIRE(users.left_out().size() == 1);
+    CHECK_THAT(users.left_out().front(), contains_text("broken.toml:"));
+    CHECK_THAT(users.at("h100-sxm").origin, contains_text("over.toml"));
+    CHECK(users.overlays().back().target == "h100-sxm");
+}
+
+TEST_CASE("line ends of any system are taken") {
+    for (const EmbeddedFile& file : embedded_files()) {
+        std::string windows;
+        for (const char letter : file.text) {
+            if (letter == '\n') windows += '\r';
+            windows += letter;
+        }
+        CAPTURE(file.path);
+        const Loaded loaded = load_text(windows, "windows.toml");
+        CHECK(loaded.problems.empty());
+        CHECK(loaded.description.data.size() ==
+              load_text(std::string(file.text), "plain.toml").description.data.size());
+    }
+}
+
+TEST_CASE("what is wrong with a file is an error of that file") {
+    const TemporaryFolder folder;
+    Catalogue catalogue = Catalogue::embedded();
+    const std::string path = folder.write("bad.toml", "schema = 1\nname = \"b\n");
+    try {
+        static_cast<void>(catalogue.add_file(path));
+        FAIL("no error");
+    } catch (const InputError& error) {
+        CHECK(error.location().file == path);
+        CHECK_THAT(error.what(), contains_text(path + ":2:"));
+    }
+}
+
 TEST_CASE("checking a file reports everything with its place") {
     const TemporaryFolder folder;
     const std::string path = folder.write("bad.toml",

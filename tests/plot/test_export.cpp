@@ -54,6 +54,16 @@ TEST_CASE("files are written whole or the error says why", "[export]") {
     std::ifstream file(path, std::ios::binary);
     const std::string written((std::istreambuf_iterator<char>(file)), {});
     CHECK(written == render_svg(chart));
+    CHECK_FALSE(std::filesystem::exists(path.string() + ".part"));
+
+    // Where the new chart cannot be written, the old one stays.
+    std::filesystem::create_directory(path.string() + ".part");
+    std::filesystem::create_directory(path.string() + ".part/full");
+    CHECK_THROWS_AS(write_chart(path.string(), roofline_chart(samples::comparison())),
+                    ridge::InputError);
+    std::ifstream again(path, std::ios::binary);
+    CHECK(std::string((std::istreambuf_iterator<char>(again)), {}) == written);
+    std::filesystem::remove_all(path.string() + ".part");
     std::filesystem::remove(path);
     CHECK_THROWS_AS(write_chart("/no/such/folder/a.svg", chart), ridge::InputError);
 }
