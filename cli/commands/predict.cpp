@@ -24,6 +24,7 @@ struct PredictOptions {
     std::string from;
     std::string format;
     bool explain = false;
+    std::string keep;
     std::vector<std::string> sequence;
 };
 
@@ -47,8 +48,7 @@ void write_answers(const Context& context, const std::vector<Answer>& answers, F
         table.columns.push_back({name, Align::right});
     }
     for (const Answer& answer : answers) {
-        std::vector<std::string> row{title_of(answer.kind, answer.parameters),
-                                     answer.machine->name};
+        std::vector<std::string> row{text_of(answer.kind, answer.parameters), answer.machine->name};
         for (std::string& cell : result_cells(answer)) row.push_back(std::move(cell));
         table.rows.push_back(std::move(row));
     }
@@ -63,7 +63,7 @@ void write_workload_total(const Context& context, const std::vector<Answer>& ans
 }
 
 int predict_one(const Context& context, const PredictOptions& options) {
-    Machines machines = options.gpu.machines();
+    Machines machines = options.gpu.machines(context);
     const model::Machine& machine = machines.at(options.gpu.name());
     std::vector<Answer> answers;
     const auto add = [&](model::OperationKind kind, const model::Parameters& parameters) {
@@ -89,13 +89,21 @@ int predict_one(const Context& context, const PredictOptions& options) {
 }
 
 int predict_many(const Context& context, const PredictOptions& options) {
-    Machines machines = options.gpu.machines();
+    if (!options.sequence.empty()) {
+        throw InputError("op: --op and --from exclude each other", {},
+                         "an operation of every row is named without --op: ridge predict matmul");
+    }
+    if (options.explain) {
+        throw InputError("explain: --explain is for single operations, not for --from");
+    }
+    Machines machines = options.gpu.machines(context);
     const BatchOptions batch{
         .file = options.from,
         .gpu = options.gpu.given() ? options.gpu.name() : std::string(),
         .operation = options.operation.optional_kind(),
         .defaults = options.operation.parameters(),
-        .format = options.format.empty() ? Format::csv : parse_format(options.format)};
+        .format = options.format.empty() ? Format::csv : parse_format(options.format),
+        .keep = parse_kept_columns(options.keep)};
     const BatchResult result = predict_batch(context, machines, batch);
     if (result.failed > 0) {
         context.err << "ridge: " << result.failed << " of " << result.rows
@@ -116,6 +124,9 @@ Action build_predict(CommandLine& line, std::span<const std::string> arguments) 
         .value("TEXT");
     line.option("--from", options->from, "CSV of shapes, one prediction per row; - is stdin")
         .value("FILE");
+    line.option("--keep", options->keep,
+                "with --from: columns that pass through, by comma; all for any")
+        .value("NAMES");
     line.footer(
         "Examples:\n"
         "  ridge predict matmul --m 4096 --n 4096 --k 4096 --gpu h100-sxm --explain\n"
@@ -126,6 +137,7 @@ Action build_predict(CommandLine& line, std::span<const std::string> arguments) 
         "  ridge predict --from shapes.csv --format csv --gpu h200-sxm");
     return [options](const Context& context) {
         if (!options->from.empty()) return predict_many(context, *options);
+        if (!options->keep.empty()) throw InputError("keep: --keep goes with --from");
         if (!options->operation.given() && options->sequence.empty()) {
             static_cast<void>(options->operation.kind());
         }

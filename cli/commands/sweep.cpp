@@ -33,30 +33,34 @@ struct SweepOptions {
     ChartOutput output;
 };
 
+/// Returns how many points could not be predicted; ends when the output takes no more.
 template <class Visit>
-void visit_points(const Context& context, const SweepPlan& plan, const model::Machine& machine,
-                  const Visit& visit) {
+std::int64_t visit_points(const Context& context, const SweepPlan& plan,
+                          const model::Machine& machine, const Visit& visit) {
     Answer answer;
     answer.kind = plan.kind;
     answer.parameters = plan.fixed;
     answer.machine = &machine;
     Progress progress(context, "points");
-    for (std::int64_t index = 0; index < plan.size(); ++index) {
+    std::int64_t failed = 0;
+    for (std::int64_t index = 0; index < plan.size() && context.out; ++index) {
         predict_point(plan, index, answer);
+        failed += std::holds_alternative<model::NotModelled>(answer.outcome) ? 1 : 0;
         visit(answer);
         progress.count(index + 1);
     }
+    return failed;
 }
 
-void write_points_csv(const Context& context, const SweepPlan& plan,
-                      const model::Machine& machine) {
+std::int64_t write_points_csv(const Context& context, const SweepPlan& plan,
+                              const model::Machine& machine) {
     std::string line = "op,gpu";
     const std::vector<Field> fields = plan.varying();
     for (const Field field : fields) line += "," + std::string(model::info_of(field).name);
     for (const std::string& name : result_columns()) line += "," + name;
     line += '\n';
     const std::string prefix = std::string(model::info_of(plan.kind).name) + "," + machine.name;
-    visit_points(context, plan, machine, [&](const Answer& answer) {
+    const std::int64_t failed = visit_points(context, plan, machine, [&](const Answer& answer) {
         line += prefix;
         for (const Field field : fields)
             line += "," + std::to_string(answer.parameters.count(field));
@@ -69,6 +73,7 @@ void write_points_csv(const Context& context, const SweepPlan& plan,
         }
     });
     context.out << line;
+    return failed;
 }
 
 /// The prediction of a point; an invalid shape has its parameters and the reason.
@@ -82,15 +87,16 @@ Json sweep_json(const SweepPlan& plan, const Answer& answer) {
     return json;
 }
 
-void write_points_json(const Context& context, const SweepPlan& plan,
-                       const model::Machine& machine) {
+std::int64_t write_points_json(const Context& context, const SweepPlan& plan,
+                               const model::Machine& machine) {
     bool first = true;
     context.out << '[';
-    visit_points(context, plan, machine, [&](const Answer& answer) {
+    const std::int64_t failed = visit_points(context, plan, machine, [&](const Answer& answer) {
         context.out << (first ? "\n" : ",\n") << sweep_json(plan, answer).text();
         first = false;
     });
     context.out << "\n]\n";
+    return failed;
 }
 
 /// Records of the same operation, circumstances and implementation at values that the sweep has.
@@ -126,22 +132,24 @@ void draw_sweep(const Context& context, const SweepOptions& options, const Sweep
                  [&chart](const Answer& answer) { chart.add_predicted(answer); });
     if (!options.records.empty()) overlay_records(context, options, chart, machines);
     plot::Sweep sweep = chart.finish();
-    sweep.title = title_of(plan.kind, plan.fixed) + " on " + machine.title;
+    sweep.title = text_of(plan.kind, plan.fixed) + " on " + machine.title;
     write_chart_output(context, options.output, plot::sweep_chart(sweep));
 }
 
 int sweep(const Context& context, const SweepOptions& options) {
     const SweepPlan plan = make_sweep_plan(options.operation.kind(), options.operation.texts());
-    Machines machines = options.gpu.machines();
+    Machines machines = options.gpu.machines(context);
     const model::Machine& machine = machines.at(options.gpu.name());
-    if (options.format == "csv") {
-        write_points_csv(context, plan, machine);
-    } else if (options.format == "json") {
-        write_points_json(context, plan, machine);
-    } else {
+    if (options.format != "csv" && options.format != "json") {
         draw_sweep(context, options, plan, machines);
+        return success;
     }
-    return success;
+    const std::int64_t failed = options.format == "csv" ? write_points_csv(context, plan, machine)
+                                                        : write_points_json(context, plan, machine);
+    if (failed == 0) return success;
+    context.err << "ridge: " << failed << " of " << plan.size()
+                << " points could not be predicted; see 'error'\n";
+    return bad_data;
 }
 
 }  // namespace

@@ -1,22 +1,24 @@
 #include "cli/input/batch.h"
 
 #include <algorithm>
-#include <fstream>
 #include <memory>
 #include <ostream>
 #include <vector>
 
-#include "cli/input/csv_reader.h"
-#include "cli/input/shape_columns.h"
 #include "cli/views/prediction.h"
 #include "cli/views/progress.h"
 #include "cli/views/table.h"
 #include "hardware/error.h"
 #include "hardware/json.h"
+#include "measure/record/csv_reader.h"
 #include "model/predict.h"
 
 namespace ridge::cli {
 namespace {
+
+using measure::ColumnRole;
+using measure::CsvReader;
+using measure::ShapeColumns;
 
 void require_names(const ShapeColumns& columns, const BatchOptions& options) {
     if (!options.operation) {
@@ -82,21 +84,30 @@ class RowPredictor {
 class RowWriter {
   public:
     RowWriter(std::ostream& out, Format format, const std::vector<std::string>& columns)
-        : out_(out), format_(format), columns_(columns) {
+        : out_(out), format_(format), column_count_(columns.size()) {
+        for (std::size_t i = 0; i < columns.size(); ++i) {
+            const auto& results = result_columns();
+            const bool earlier =
+                std::find(results.begin(), results.end(), columns[i]) != results.end();
+            if (!earlier) passed_.push_back(i);
+        }
         if (format_ == Format::json) {
             out_ << "[";
             return;
         }
-        for (const std::string& column : columns_) {
-            table_.columns.push_back({column});
-            header_ += (header_.empty() ? "" : ",");
-            append_csv_cell(header_, column);
+        for (const std::size_t i : passed_) {
+            table_.columns.push_back({columns[i]});
+            append_csv_cell(line_, columns[i]);
+            line_ += ',';
         }
+        const char* separator = "";
         for (const std::string& name : result_columns()) {
             table_.columns.push_back({name, Align::right});
-            header_ += "," + name;
+            line_ += separator + name;
+            separator = ",";
         }
-        if (format_ == Format::csv) out_ << header_ << '\n';
+        line_ += '\n';
+        if (format_ != Format::csv) line_.clear();
     }
 
     void write(const CsvReader& reader, const Answer& answer, const std::string& error) {
@@ -113,6 +124,9 @@ class RowWriter {
         }
     }
 
+    /// Whether rows still arrive where they should.
+    [[nodiscard]] bool good() const { return static_cast<bool>(out_); }
+
     void finish() {
         if (format_ == Format::json) out_ << "\n]\n";
         if (format_ == Format::table) write_text(out_, table_);
@@ -122,9 +136,17 @@ class RowWriter {
 
   private:
     void write_csv_row(const CsvReader& reader, const Answer& answer, const std::string& error) {
-        line_ += reader.raw();
-        for (std::size_t i = reader.cells().size(); i < columns_.size(); ++i) line_ += ',';
-        line_ += ',';
+        const bool as_it_stands = passed_.size() == column_count_ && reader.problem().empty() &&
+                                  reader.cells().size() == column_count_;
+        if (as_it_stands) {
+            line_ += reader.raw();
+            line_ += ',';
+        } else {
+            for (const std::size_t i : passed_) {
+                if (i < reader.cells().size()) append_csv_cell(line_, reader.cells()[i]);
+                line_ += ',';
+            }
+        }
         append_result_cells(
             line_, error.empty() ? answer.outcome : model::Outcome(model::NotModelled{error}));
         line_ += '\n';
@@ -145,8 +167,9 @@ class RowWriter {
 
     void add_table_row(const CsvReader& reader, const Answer& answer, const std::string& error) {
         std::vector<std::string> row;
-        for (const std::string_view cell : reader.cells()) row.emplace_back(cell);
-        row.resize(columns_.size());
+        for (const std::size_t i : passed_) {
+            row.emplace_back(i < reader.cells().size() ? reader.cells()[i] : std::string_view());
+        }
         Answer shown = answer;
         if (!error.empty()) shown.outcome = model::NotModelled{error};
         for (std::string& cell : result_cells(shown)) row.push_back(std::move(cell));
@@ -160,33 +183,49 @@ class RowWriter {
 
     std::ostream& out_;
     Format format_;
-    const std::vector<std::string>& columns_;
+    std::size_t column_count_;
+    std::vector<std::size_t> passed_;  ///< columns of the input that are in the output
     Table table_;
-    std::string header_;
     std::string line_;
     bool first_ = true;
 };
 
 }  // namespace
 
-BatchResult predict_batch(const Context& context, Machines& machines, const BatchOptions& options) {
-    std::unique_ptr<std::ifstream> opened;
-    if (options.file != "-") {
-        opened = std::make_unique<std::ifstream>(options.file, std::ios::binary);
-        if (!*opened) throw InputError("cannot open the file", {options.file, 0, 0});
+measure::OtherColumns parse_kept_columns(std::string_view text) {
+    if (text == "all") return {.names = {}, .all = true};
+    measure::OtherColumns kept;
+    while (!text.empty()) {
+        const std::size_t comma = text.find(',');
+        kept.names.emplace_back(text.substr(0, comma));
+        text.remove_prefix(comma == std::string_view::npos ? text.size() : comma + 1);
     }
-    std::istream& input = opened ? *opened : context.in;
-    CsvReader reader(input, options.file == "-" ? "<stdin>" : options.file);
-    const ShapeColumns columns(reader);
-    require_names(columns, options);
-    RowPredictor predictor(machines, options, columns);
-    RowWriter writer(context.out, options.format, columns.names());
-    Progress progress(context, "rows");
+    return kept;
+}
 
-    BatchResult result;
+namespace {
+
+ShapeColumns columns_of(CsvReader& reader, const BatchOptions& options) {
+    measure::OtherColumns others = options.keep;
+    const auto& results = result_columns();
+    others.names.insert(others.names.end(), results.begin(), results.end());
+    ShapeColumns columns(reader, others);
+    for (const std::string& name : options.keep.names) {
+        const auto& names = columns.names();
+        if (std::find(names.begin(), names.end(), name) == names.end()) {
+            throw InputError("keep: there is no column '" + name + "'", {reader.file(), 1, 1});
+        }
+    }
+    require_names(columns, options);
+    return columns;
+}
+
+/// Predicts row after row; what the writer holds when reading fails is left to the caller.
+void predict_rows(CsvReader& reader, RowPredictor& predictor, RowWriter& writer, Progress& progress,
+                  BatchResult& result) {
     Answer answer;
     std::string error;
-    while (reader.next()) {
+    while (writer.good() && reader.next()) {
         error = reader.problem();
         if (error.empty()) {
             try {
@@ -200,6 +239,26 @@ BatchResult predict_batch(const Context& context, Machines& machines, const Batc
         result.failed += failed ? 1 : 0;
         writer.write(reader, answer, error);
         progress.count(++result.rows);
+    }
+}
+
+}  // namespace
+
+BatchResult predict_batch(const Context& context, Machines& machines, const BatchOptions& options) {
+    const bool piped = options.file == "-";
+    const auto opened = piped ? nullptr : measure::open_table(options.file);
+    CsvReader reader(opened ? *opened : context.in, piped ? "<stdin>" : options.file);
+    const ShapeColumns columns = columns_of(reader, options);
+    RowPredictor predictor(machines, options, columns);
+    RowWriter writer(context.out, options.format, columns.names());
+    Progress progress(context, "rows");
+    BatchResult result;
+    try {
+        predict_rows(reader, predictor, writer, progress, result);
+    } catch (const std::exception&) {
+        writer.finish();
+        context.out.flush();
+        throw;
     }
     writer.finish();
     return result;

@@ -1,18 +1,21 @@
 // `ridge predict --from shapes.csv`: one prediction per row of a CSV.
 //
-// Columns are the field names of the model plus `op` and `gpu`; a column of another name passes
-// through. An empty cell takes the field's default, and cells of fields that the row's operation
+// Columns are the field names of the model plus `op` and `gpu`. Columns that say nothing to the model
+// pass through when they are known (`measured_us`, `source`, `kernel`, `note`, `comment`) or named by
+// `--keep`; another name is an error. Columns of an earlier result are replaced. An empty cell takes the field's default, and cells of fields that the row's operation
 // does not have are ignored. A row that cannot be predicted gets the reason in `error` and the rest
-// go on.
+// go on. Where reading fails, what was predicted before is written and the failure is an InputError.
 #pragma once
 
 #include <cstdint>
 #include <iosfwd>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "cli/context.h"
 #include "cli/options/gpu_options.h"
+#include "measure/record/shape_columns.h"
 #include "model/core/fields.h"
 
 namespace ridge::cli {
@@ -25,6 +28,7 @@ struct BatchOptions {
     std::optional<model::OperationKind> operation;  ///< for rows without `op`
     model::Parameters defaults;                     ///< fields for rows that leave them empty
     Format format = Format::csv;
+    measure::OtherColumns keep;  ///< columns that pass through
 };
 
 struct BatchResult {
@@ -32,7 +36,10 @@ struct BatchResult {
     std::int64_t failed = 0;
 };
 
-/// Streams the rows to `context.out`. InputError when the file cannot be read, is empty or its
+/// "a,b", or "all" for any column.
+[[nodiscard]] measure::OtherColumns parse_kept_columns(std::string_view text);
+
+/// Streams the rows to `context.out`, until they end or it takes no more. InputError when the file cannot be read, is empty or its
 /// header is broken (a column twice, no `op`, no GPU anywhere).
 BatchResult predict_batch(const Context& context, Machines& machines, const BatchOptions& options);
 

@@ -1,14 +1,18 @@
 #include "cli/input/measured_table.h"
 
 #include <array>
-#include <fstream>
 
-#include "cli/input/shape_columns.h"
+#include "cli/views/prediction.h"
 #include "hardware/error.h"
 #include "hardware/units.h"
+#include "measure/record/shape_columns.h"
 
 namespace ridge::cli {
 namespace {
+
+using measure::ColumnRole;
+using measure::CsvReader;
+using measure::ShapeColumns;
 
 Time time_of(std::string_view cell) {
     const double microseconds = parse_number(cell, "measured_us");
@@ -40,10 +44,9 @@ bool is_measured_table(const std::string& path) {
 }
 
 measure::RecordFile read_measured_table(const std::string& path) {
-    std::ifstream file(path, std::ios::binary);
-    if (!file) throw InputError("cannot open the file", {path, 0, 0});
-    CsvReader reader(file, path);
-    const ShapeColumns columns(reader);
+    const auto file = measure::open_table(path);
+    CsvReader reader(*file, path);
+    const ShapeColumns columns(reader, {.names = result_columns()});
     columns.require(ColumnRole::operation, "op",
                     "a measured table names the operation of each row");
     columns.require(ColumnRole::gpu, "gpu", "a measured table names the GPU of each row");

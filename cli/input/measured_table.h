@@ -2,7 +2,8 @@
 // records of `ridge measure`.
 //
 // Columns are those of `ridge predict --from`, with `op`, `gpu` and the time in `measured_us`
-// (microseconds, above zero). A row becomes a record with that one time: no samples, no counters.
+// (microseconds, above zero). Columns of a result, which `predict --from` adds to its input, may stand
+// there too. A row becomes a record with that one time: no samples, no counters.
 #pragma once
 
 #include <string>

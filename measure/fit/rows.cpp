@@ -3,62 +3,20 @@
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
-#include <fstream>
-#include <optional>
 
 #include "hardware/error.h"
 #include "measure/record/record.h"
+#include "measure/record/shape_columns.h"
 
 namespace ridge::measure {
 namespace {
 
-std::vector<std::string> split_line(std::string_view line) {
-    std::vector<std::string> cells(1);
-    bool quoted = false;
-    for (const char letter : line) {
-        if (letter == '"') {
-            quoted = !quoted;
-        } else if (letter == ',' && !quoted) {
-            cells.emplace_back();
-        } else if (letter != '\r') {
-            cells.back() += letter;
-        }
-    }
-    return cells;
-}
-
-class Header {
-  public:
-    Header(const std::string& line, const std::string& file) : names_(split_line(line)) {
-        for (const std::string_view name : {"gpu", "op", "measured_us"}) {
-            if (!position(name)) {
-                throw InputError("no column '" + std::string(name) + "'", {file, 1, 1});
-            }
-        }
-    }
-
-    [[nodiscard]] std::optional<std::size_t> position(std::string_view name) const {
-        const auto found = std::find(names_.begin(), names_.end(), name);
-        if (found == names_.end()) return std::nullopt;
-        return static_cast<std::size_t>(found - names_.begin());
-    }
-    [[nodiscard]] std::string cell(const std::vector<std::string>& cells,
-                                   std::string_view name) const {
-        const auto at = position(name);
-        return at ? cells[*at] : std::string();
-    }
-    [[nodiscard]] const std::vector<std::string>& names() const { return names_; }
-
-  private:
-    std::vector<std::string> names_;
-};
-
-Time parse_time(const std::string& text) {
+Time parse_time(std::string_view text) {
     double value = 0.0;
     const char* const end = text.data() + text.size();
     const auto [last, error] = std::from_chars(text.data(), end, value);
     if (error != std::errc{} || last != end || !(value > 0.0)) {
-        throw InputError("measured_us: '" + text + "' is not a positive number");
+        throw InputError("measured_us: '" + std::string(text) + "' is not a positive number");
     }
     return value * units::us;
 }
@@ -71,46 +29,40 @@ void count_bytes(model::Operation& operation, std::string_view source) {
     model::validate(operation);
 }
 
-MeasuredRow read_row(const Header& header, const std::vector<std::string>& cells) {
-    if (cells.size() != header.names().size()) {
-        throw InputError("the row has " + std::to_string(cells.size()) + " cells, the header " +
-                         std::to_string(header.names().size()));
-    }
+MeasuredRow read_row(const ShapeColumns& columns, const CsvReader& reader) {
+    if (!reader.problem().empty()) throw InputError(reader.problem());
+    const std::vector<std::string_view>& cells = reader.cells();
+    columns.require_whole(cells);
     MeasuredRow row;
-    row.gpu = header.cell(cells, "gpu");
-    row.kind = model::parse_operation_kind(header.cell(cells, "op"));
-    row.measured = parse_time(header.cell(cells, "measured_us"));
-    model::Parameters parameters;
-    for (std::size_t i = 0; i < cells.size(); ++i) {
-        const auto field = model::find_field(header.names()[i]);
-        if (!field || cells[i].empty() || !model::applies(row.kind, *field)) continue;
-        parameters.set(*field, cells[i]);
-    }
+    row.gpu = columns.cell(cells, ColumnRole::gpu);
+    row.kind = model::parse_operation_kind(columns.cell(cells, ColumnRole::operation));
+    row.measured = parse_time(columns.cell(cells, ColumnRole::measured));
+    const model::Parameters parameters = columns.parameters(row.kind, cells, {});
     row.operation = model::make_operation(row.kind, parameters);
     row.execution = model::make_execution(parameters);
-    count_bytes(row.operation, header.cell(cells, "source"));
+    count_bytes(row.operation, columns.cell(cells, "source"));
+    row.file = reader.file();
+    row.line = reader.line();
     return row;
 }
 
 }  // namespace
 
 std::vector<MeasuredRow> read_rows(const std::string& path) {
-    std::ifstream stream(path, std::ios::binary);
-    std::string line;
-    if (!stream || !std::getline(stream, line)) {
-        throw InputError("cannot read the table", {path, 0, 0});
-    }
-    const Header header(line, path);
+    const auto stream = open_table(path);
+    CsvReader reader(*stream, path);
+    const ShapeColumns columns(reader, {.names = {}, .all = true});
+    columns.require(ColumnRole::gpu, "gpu", {});
+    columns.require(ColumnRole::operation, "op", {});
+    columns.require(ColumnRole::measured, "measured_us", {});
     std::vector<MeasuredRow> rows;
-    for (std::int64_t number = 2; std::getline(stream, line); ++number) {
-        if (line.empty() || line == "\r") continue;
+    while (reader.next()) {
         try {
-            rows.push_back(read_row(header, split_line(line)));
+            rows.push_back(read_row(columns, reader));
         } catch (const InputError& broken) {
-            throw InputError(broken.message(), {path, static_cast<int>(number), 1}, broken.hint());
+            throw InputError(broken.message(), {path, static_cast<int>(reader.line()), 1},
+                             broken.hint());
         }
-        rows.back().file = path;
-        rows.back().line = number;
     }
     return rows;
 }

@@ -42,6 +42,12 @@ def main():
         for error in validator.iter_errors(json.loads(run.stdout)):
             print(f"{question}: {'/'.join(map(str, error.path))}: {error.message}")
             failures += 1
+    rows = "op,elements\ncopy,4096\ncopy,none\n\"copy,1\nmatmul,1\n"
+    run = subprocess.run([ridge, "predict", "--from", "-", "--gpu", "h100-sxm", "--format", "json"],
+                         input=rows, capture_output=True, text=True, check=False)
+    for error in validator.iter_errors(json.loads(run.stdout)):
+        print(f"rows: {'/'.join(map(str, error.path))}: {error.message}")
+        failures += 1
     if not list(validator.iter_errors({"op": "matmul"})):
         print("the schema accepts an object without a result")
         failures += 1

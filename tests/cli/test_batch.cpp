@@ -1,7 +1,10 @@
 // `predict --from`: columns, defaults, broken rows, quoting, order and exit codes.
+#include <algorithm>
 #include <nlohmann/json.hpp>
+#include <stdexcept>
 #include <string>
 
+#include "measure/record/csv_reader.h"
 #include "tests/catch.h"
 #include "tests/cli/run.h"
 
@@ -100,4 +103,156 @@ TEST_CASE("a byte-order mark and empty lines are skipped") {
                                            "\xEF\xBB\xBFop,m,n,k\n\nmatmul,16,16,16\n\n");
     CHECK(transcript.code == 0);
     CHECK(lines_of(transcript.out).size() == 3);
+}
+
+TEST_CASE("a broken row keeps the number of columns and the rows behind it") {
+    const Transcript transcript = run_line("predict --from - --gpu h100-sxm",
+                                           "op,elements,note\n"
+                                           "copy,\"1000,a\n"
+                                           "copy,1000,b\n"
+                                           "copy,1000,b,c,d\n"
+                                           "copy,2000,\"c\"\n");
+    CHECK(transcript.code == 2);
+    CHECK_THAT(transcript.err, contains_text("2 of 4 rows"));
+    std::istringstream stream(transcript.out);
+    ridge::measure::CsvReader reader(stream, "out");
+    std::vector<std::vector<std::string>> rows;
+    while (reader.next()) {
+        CHECK(reader.problem().empty());
+        rows.emplace_back(reader.cells().begin(), reader.cells().end());
+    }
+    REQUIRE(rows.size() == 5);
+    for (const auto& row : rows) CHECK(row.size() == rows.front().size());
+    CHECK(rows[1][1] == "\"1000");
+    CHECK_THAT(rows[1].back(), contains_text("text follows a closing quote"));
+    CHECK(rows[2].back().empty());
+    CHECK_THAT(rows[3].back(), contains_text("5 cells"));
+    CHECK(rows[4][2] == "c");
+}
+
+TEST_CASE("a column that is not known is an error, unless it is kept") {
+    const std::string rows = "op,heads,seq,head_dim,casual,dtipe\nattention,8,1024,64,1,bf16\n";
+    const Transcript refused = run_line("predict --from - --gpu h100-sxm", rows);
+    CHECK(refused.code == 2);
+    CHECK(refused.out.empty());
+    CHECK_THAT(refused.err, contains_text("'casual' is not known"));
+    CHECK_THAT(refused.err, contains_text("did you mean 'causal'?"));
+    CHECK_THAT(run_line("predict --from - --gpu h100-sxm --keep casual", rows).err,
+               contains_text("did you mean 'dtype'?"));
+    const Transcript kept = run_line("predict --from - --gpu h100-sxm --keep casual,dtipe", rows);
+    CHECK(kept.code == 0);
+    CHECK(lines_of(kept.out).at(0).rfind("op,heads,seq,head_dim,casual,dtipe,time_us,", 0) == 0);
+    CHECK(kept.out == run_line("predict --from - --gpu h100-sxm --keep all", rows).out);
+    CHECK_THAT(run_line("predict --from - --gpu h100-sxm --keep nope,casual,dtipe", rows).err,
+               contains_text("no column 'nope'"));
+    CHECK(run_line("predict copy --elements 10 --gpu h100-sxm --keep all").code == 1);
+}
+
+TEST_CASE("a result fed back in is replaced by the new one") {
+    const std::string rows = "op,elements,measured_us,source,note\ncopy,4096,3.5,x,y\n";
+    const Transcript first = run_line("predict --from - --gpu h100-sxm", rows);
+    REQUIRE(first.code == 0);
+    CHECK(run_line("predict --from - --gpu h100-sxm", first.out).out == first.out);
+    const Transcript other = run_line("predict --from - --gpu a100-sxm-80gb", first.out);
+    CHECK(other.code == 0);
+    CHECK(lines_of(other.out).at(0) == lines_of(first.out).at(0));
+    CHECK(other.out != first.out);
+}
+
+TEST_CASE("broken headers and inputs are named") {
+    CHECK_THAT(run_line("predict --from - --gpu h100-sxm", "op,\"elements\ncopy,4\n").err,
+               contains_text("the header: a quoted cell is never closed"));
+    CHECK_THAT(run_line("predict --from /tmp --gpu h100-sxm").err, contains_text("is a folder"));
+    CHECK_THAT(run_line("predict --from - --gpu h100-sxm --explain", "op\n").err,
+               contains_text("--explain"));
+    const Transcript both = ridge::test::run(
+        {"predict", "--from", "-", "--gpu", "h100-sxm", "--op", "copy elements=4"}, "op\n");
+    CHECK(both.code == 1);
+    CHECK_THAT(both.err, contains_text("exclude each other"));
+}
+
+namespace {
+
+/// Gives rows and then an error.
+class FailingInput : public std::streambuf {
+  public:
+    explicit FailingInput(std::string text) : text_(std::move(text)) {
+        setg(text_.data(), text_.data(), text_.data() + text_.size());
+    }
+
+  protected:
+    int_type underflow() override { throw std::runtime_error("input/output error"); }
+
+  private:
+    std::string text_;
+};
+
+/// Takes some bytes and then no more, as a full disk does.
+class FullDisk : public std::streambuf {
+  public:
+    explicit FullDisk(std::size_t space) : space_(space) {}
+
+  protected:
+    int_type overflow(int_type c) override {
+        if (space_ == 0) return traits_type::eof();
+        --space_;
+        return traits_type::not_eof(c);
+    }
+    std::streamsize xsputn(const char*, std::streamsize count) override {
+        const auto taken = std::min(static_cast<std::streamsize>(space_), count);
+        space_ -= static_cast<std::size_t>(taken);
+        return taken;
+    }
+
+  private:
+    std::size_t space_;
+};
+
+/// Endless rows; counts how many bytes were asked for.
+class EndlessRows : public std::streambuf {
+  public:
+    std::size_t given = 0;
+
+  protected:
+    int_type underflow() override {
+        given += row_.size();
+        setg(row_.data(), row_.data(), row_.data() + row_.size());
+        return traits_type::to_int_type(row_.front());
+    }
+
+  private:
+    std::string row_ = "4096\n";
+};
+
+}  // namespace
+
+TEST_CASE("rows before a read error are written, and what was cut is not a row") {
+    std::string text = "elements\n";
+    while (text.size() <= 600000) text += "1000\n";
+    FailingInput failing(text + "1");
+    std::istream in(&failing);
+    std::ostringstream out;
+    std::ostringstream err;
+    const ridge::cli::Context context{.in = in, .out = out, .err = err};
+    const std::vector<std::string> arguments{"predict", "copy", "--from", "-", "--gpu", "h100-sxm"};
+    CHECK(ridge::cli::run(arguments, context) == 2);
+    CHECK_THAT(err.str(), contains_text("cannot read on"));
+    const auto lines = lines_of(out.str());
+    REQUIRE(lines.size() > 1000);
+    for (std::size_t i = 1; i < lines.size(); ++i) REQUIRE(lines[i].rfind("1000,", 0) == 0);
+}
+
+TEST_CASE("a full disk ends the reading") {
+    EndlessRows rows;
+    std::istream in(&rows);
+    FullDisk disk(100000);
+    std::ostream out(&disk);
+    std::ostringstream err;
+    const ridge::cli::Context context{.in = in, .out = out, .err = err};
+    const std::vector<std::string> arguments{"predict", "copy",     "--from", "-",
+                                             "--gpu",   "h100-sxm", "--keep", "all"};
+    // The endless rows have a number for a header, which --keep lets pass: each row lacks a field.
+    CHECK(ridge::cli::run(arguments, context) == 2);
+    CHECK_THAT(err.str(), contains_text("cannot write the output"));
+    CHECK(rows.given < std::size_t{4} << 20U);
 }

@@ -1,15 +1,17 @@
 // The CSV reader on its own: quoting, line breaks, limits, and any bytes.
+#include <algorithm>
 #include <random>
 #include <sstream>
+#include <stdexcept>
 #include <string>
 
-#include "cli/input/csv_reader.h"
 #include "cli/options/sweep_range.h"
 #include "cli/views/table.h"
 #include "hardware/error.h"
+#include "measure/record/csv_reader.h"
 #include "tests/catch.h"
 
-using ridge::cli::CsvReader;
+using ridge::measure::CsvReader;
 
 namespace {
 
@@ -45,11 +47,178 @@ TEST_CASE("lines are counted through quoted line breaks") {
     CHECK(reader.line() == 4);
 }
 
-TEST_CASE("a row over 1 MiB is refused with its line") {
-    std::istringstream stream("a\n\"" + std::string(3U << 20U, 'x'));
-    CsvReader reader(stream, "big.csv");
-    REQUIRE(reader.next());
-    CHECK_THROWS_WITH(static_cast<void>(reader.next()), contains_text("big.csv:2"));
+namespace {
+
+struct Row {
+    std::int64_t line;
+    std::vector<std::string> cells;
+    std::string problem;
+};
+
+std::vector<Row> rows_of(const std::string& text) {
+    std::istringstream stream(text);
+    CsvReader reader(stream, "test");
+    std::vector<Row> rows;
+    while (reader.next()) {
+        rows.push_back(
+            {reader.line(), {reader.cells().begin(), reader.cells().end()}, reader.problem()});
+    }
+    return rows;
+}
+
+/// Fails as a disk does: some bytes, then an error instead of the end.
+class FailingBuffer : public std::streambuf {
+  public:
+    explicit FailingBuffer(std::string text) : text_(std::move(text)) {
+        setg(text_.data(), text_.data(), text_.data() + text_.size());
+    }
+
+  protected:
+    int_type underflow() override { throw std::runtime_error("input/output error"); }
+
+  private:
+    std::string text_;
+};
+
+}  // namespace
+
+TEST_CASE("a broken row takes no other row with it") {
+    for (const char* broken : {"1,\"2", "\"1\"x,2", "1,2\"", "1,a\"b\"c", "\"", "1,\"\"\"",
+                               "\"a\" ,b", "\"a\"\r,b", " \"a\",b"}) {
+        CAPTURE(broken);
+        const auto rows = rows_of("a,b\n" + std::string(broken) + "\n3,4\r\n5,6");
+        REQUIRE(rows.size() == 4);
+        CHECK(rows[1].problem != "");
+        CHECK(rows[1].line == 2);
+        CHECK(rows[2].problem.empty());
+        CHECK(rows[2].line == 3);
+        CHECK(rows[2].cells == std::vector<std::string>{"3", "4"});
+        CHECK(rows[3].line == 4);
+        CHECK(rows[3].cells == std::vector<std::string>{"5", "6"});
+    }
+}
+
+TEST_CASE("a quote that opens before another quoted row is the only broken one") {
+    const auto rows = rows_of("\"1,2\n3,4\n\"5\",6\n\"7\n8\",9\n");
+    REQUIRE(rows.size() == 4);
+    CHECK(rows[0].problem == "text follows a closing quote");
+    CHECK(rows[1].cells == std::vector<std::string>{"3", "4"});
+    CHECK(rows[2].cells == std::vector<std::string>{"5", "6"});
+    CHECK(rows[3].cells == std::vector<std::string>{"7\n8", "9"});
+    CHECK(rows[3].line == 4);
+}
+
+TEST_CASE("quoted cells of every kind") {
+    using Cells = std::vector<std::string>;
+    const std::vector<std::pair<std::string, Cells>> cases{
+        {"\"\"", {""}},
+        {"\"\",\"\"", {"", ""}},
+        {"\"\"\"\"", {"\""}},
+        {"\"a\"\"\",b", {"a\"", "b"}},
+        {"\",\n\r\n\",x", {",\n\r\n", "x"}},
+        {"a,\"b\"\r", {"a", "b"}},
+        {"\"a\"\r\n", {"a"}},
+        {"a,", {"a", ""}},
+        {",", {"", ""}},
+        {"a\rb,c", {"a\rb", "c"}},
+        {std::string("a\0b,\"c\0\"", 8), {std::string("a\0b", 3), std::string("c\0", 2)}},
+        {"\xFF\xFF,\"\xC3\"", {"\xFF\xFF", "\xC3"}}};
+    for (const auto& [text, cells] : cases) {
+        CAPTURE(text);
+        const auto rows = rows_of(text);
+        REQUIRE(rows.size() == 1);
+        CHECK(rows[0].problem.empty());
+        CHECK(rows[0].cells == cells);
+    }
+}
+
+TEST_CASE("a row over 1 MiB is broken and the rows behind it are read") {
+    const std::string filler(3U << 20U, 'x');
+    const auto plain = rows_of("a\n" + filler + "\nb\n");
+    REQUIRE(plain.size() == 3);
+    CHECK_THAT(plain[1].problem, contains_text("1 MiB"));
+    CHECK(plain[1].cells.empty());
+    CHECK(plain[2].cells == std::vector<std::string>{"b"});
+    CHECK(plain[2].line == 3);
+    const auto quoted = rows_of("a\n\"\n" + filler + "\nb\n");
+    REQUIRE(quoted.size() == 4);
+    CHECK_THAT(quoted[1].problem, contains_text("1 MiB"));
+    CHECK(quoted[3].cells == std::vector<std::string>{"b"});
+    CHECK(rows_of(filler).size() == 1);
+}
+
+TEST_CASE("a quoted cell reaches over the chunks in which a file is read") {
+    for (const std::size_t length : {262140U, 262143U, 262144U, 262145U, 600000U}) {
+        CAPTURE(length);
+        const std::string inside(length, 'y');
+        const auto rows = rows_of("1,\"" + inside + "\"\"\n\"\r\n2,3\n");
+        REQUIRE(rows.size() == 2);
+        CHECK(rows[0].cells == std::vector<std::string>{"1", inside + "\"\n"});
+        CHECK(rows[1].cells == std::vector<std::string>{"2", "3"});
+        CHECK(rows[1].line == 3);
+    }
+}
+
+TEST_CASE("a read error is no end of file") {
+    FailingBuffer buffer("op,elements\ncopy,1000\ncopy,1");
+    std::istream stream(&buffer);
+    CHECK_THROWS_WITH(CsvReader(stream, "disk.csv"), contains_text("disk.csv:1: cannot read on"));
+
+    const std::string row = "copy,1000\n";
+    std::string rows;
+    while (rows.size() <= 600000) rows += row;
+    FailingBuffer longer(rows + "copy,1");
+    std::istream later(&longer);
+    CsvReader reader(later, "disk.csv");
+    std::size_t count = 0;
+    const auto read_all_rows = [&] {
+        while (reader.next()) {
+            REQUIRE(reader.raw() == "copy,1000");
+            ++count;
+        }
+    };
+    CHECK_THROWS_WITH(read_all_rows(), contains_text("cannot read on"));
+    CHECK(count >= 26214);
+}
+
+TEST_CASE("a folder, a missing file and UTF-16 are named as what they are") {
+    CHECK_THROWS_WITH(ridge::measure::open_table("/tmp"), contains_text("is a folder"));
+    CHECK_THROWS_WITH(ridge::measure::open_table("/nonexistent/x.csv"),
+                      contains_text("No such file"));
+    std::istringstream wide(
+        std::string("\xFF\xFE"
+                    "o\0p\0",
+                    6));
+    CHECK_THROWS_WITH(CsvReader(wide, "wide.csv"), contains_text("UTF-16"));
+}
+
+TEST_CASE("any bytes: every line is in a row, and each row begins where it says") {
+    std::mt19937 random(11);
+    const std::string alphabet = "a,\"\n\r";
+    for (int round = 0; round < 20000; ++round) {
+        std::string text;
+        for (std::size_t n = random() % 24; n > 0; --n) {
+            text += alphabet[random() % alphabet.size()];
+        }
+        CAPTURE(text);
+        std::vector<std::string> lines;
+        std::istringstream split(text);
+        for (std::string line; std::getline(split, line);) lines.push_back(line);
+        std::int64_t last = 0;
+        for (const Row& row : rows_of(text)) {
+            // Lines between two rows are empty: nothing is passed over.
+            if (row.line <= last) FAIL("rows overlap");
+            REQUIRE(static_cast<std::size_t>(row.line) <= lines.size());
+            for (std::int64_t line = last; line + 1 < row.line; ++line) {
+                const std::string& between = lines[static_cast<std::size_t>(line)];
+                REQUIRE((between.empty() || between == "\r"));
+            }
+            last = row.line;
+            for (const std::string& cell : row.cells) {
+                if (row.problem.empty()) last += std::count(cell.begin(), cell.end(), '\n');
+            }
+        }
+    }
 }
 
 TEST_CASE("what is written is read back, whatever the cells hold") {

@@ -1,28 +1,38 @@
-// The columns of a CSV table of shapes, and what a row says: `predict --from` and measured tables.
+// The columns of a CSV table of shapes, and what a row says: `predict --from`, measured tables and
+// tables that `fit` reads.
 //
 //   CsvReader reader(stream, "shapes.csv");
-//   const ShapeColumns columns(reader);
+//   const ShapeColumns columns(reader, {.names = {"comment"}});
 //   while (reader.next()) columns.parameters(kind, reader.cells(), {})
 //
-// Columns are the field names of the model plus `op`, `gpu` and `measured_us`; a column of another
-// name is passed over.
+// Columns are the field names of the model plus `op`, `gpu` and `measured_us`. A column of another
+// name is refused, since it may be a misspelt field, unless the caller lets it pass.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "cli/input/csv_reader.h"
+#include "measure/record/csv_reader.h"
 #include "model/core/fields.h"
 
-namespace ridge::cli {
+namespace ridge::measure {
 
 enum class ColumnRole { operation, gpu, field, measured, other };
 
+/// Columns that may stand in a table beside those that are understood. `source`, `kernel`, `note`
+/// and `comment` always may.
+struct OtherColumns {
+    std::vector<std::string> names;
+    bool all = false;
+};
+
 class ShapeColumns {
   public:
-    /// Reads the first row. InputError when the table is empty or a column stands twice.
-    explicit ShapeColumns(CsvReader& reader);
+    /// Reads the first row. InputError when the table is empty, its header is broken, a column
+    /// stands twice, or one is neither known nor among `others`; names the nearest.
+    explicit ShapeColumns(CsvReader& reader, const OtherColumns& others = {});
 
     /// InputError when the table lacks a column of this role.
     void require(ColumnRole role, std::string_view name, std::string hint) const;
@@ -33,6 +43,9 @@ class ShapeColumns {
     /// The row's cell of this role (not `field`); empty when there is no such column.
     [[nodiscard]] std::string_view cell(const std::vector<std::string_view>& cells,
                                         ColumnRole role) const;
+    /// The row's cell in the column of this name; empty when there is none.
+    [[nodiscard]] std::string_view cell(const std::vector<std::string_view>& cells,
+                                        std::string_view name) const;
 
     /// Fields of the row over `defaults`; cells that are empty or not of the operation are left
     /// out. InputError when the row has another number of cells than the header.
@@ -49,9 +62,11 @@ class ShapeColumns {
         model::Field field = model::Field::dtype;
     };
 
+    [[nodiscard]] Column column_of(std::string_view name, const OtherColumns& others) const;
+
     std::string file_;
     std::vector<std::string> names_;
     std::vector<Column> columns_;
 };
 
-}  // namespace ridge::cli
+}  // namespace ridge::measure

@@ -1,0 +1,75 @@
+// Reads CSV (RFC 4180) row by row from a stream, fast and safe on any bytes.
+//
+//   const std::unique_ptr<std::istream> stream = open_table("shapes.csv");
+//   CsvReader reader(*stream, "shapes.csv");
+//   while (reader.next()) for (std::string_view cell : reader.cells()) ...
+//
+// Cells may be quoted, quotes inside are doubled, quoted cells may hold line breaks; LF and CRLF
+// end rows; a UTF-8 byte-order mark is skipped; empty lines are skipped. Cells stay valid until the
+// next call of `next`.
+//
+// A broken row never takes others with it: where a quote is not closed, or stands where none may,
+// the row is its first line alone, and reading goes on at the next line. Limits: a row of more than
+// 1 MiB is a broken row without cells.
+#pragma once
+
+#include <cstdint>
+#include <istream>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ridge::measure {
+
+/// The file for reading. InputError names it when it cannot be opened or is a folder.
+[[nodiscard]] std::unique_ptr<std::istream> open_table(const std::string& path);
+
+class CsvReader {
+  public:
+    /// InputError when the stream fails, or begins like UTF-16.
+    CsvReader(std::istream& stream, std::string file);
+
+    /// Reads the next row; false at the end. Where `problem` is not empty the row is broken: its
+    /// cells are those of its first line, split at every comma. InputError when reading fails: what
+    /// was read in part is not taken for a row.
+    [[nodiscard]] bool next();
+
+    [[nodiscard]] const std::vector<std::string_view>& cells() const { return cells_; }
+    /// The row as it stands in the input, without its line break.
+    [[nodiscard]] std::string_view raw() const { return raw_; }
+    [[nodiscard]] const std::string& problem() const { return problem_; }
+    /// Line at which the row begins, from 1.
+    [[nodiscard]] std::int64_t line() const { return row_line_; }
+    [[nodiscard]] const std::string& file() const { return file_; }
+
+  private:
+    static constexpr int end_of_input = -1;
+
+    [[nodiscard]] bool fill();
+    [[nodiscard]] int at(std::size_t offset);
+    [[nodiscard]] std::size_t find_line_end();
+    void skip_long_line();
+    void take(std::size_t length);
+    void split(std::string_view row);
+    void read_quoted(std::size_t line_length);
+    [[nodiscard]] std::string read_cells(std::size_t& offset);
+    [[nodiscard]] std::string read_quoted_cell(std::size_t& offset, std::string& cell);
+    [[nodiscard]] std::string read_plain_cell(std::size_t& offset, std::string& cell);
+    [[nodiscard]] std::string& new_cell();
+
+    std::istream& stream_;
+    std::string file_;
+    std::string buffer_;
+    std::size_t position_ = 0;  ///< start of the unread part of the buffer
+    bool at_end_ = false;
+    std::int64_t line_ = 1;
+    std::int64_t row_line_ = 0;
+    std::string_view raw_;
+    std::vector<std::string_view> cells_;
+    std::vector<std::string> unescaped_;  ///< kept between rows for its memory
+    std::size_t unescaped_count_ = 0;
+    std::string problem_;
+};
+
+}  // namespace ridge::measure

@@ -1,0 +1,111 @@
+#include "measure/record/shape_columns.h"
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+#include "hardware/error.h"
+#include "hardware/nearest.h"
+
+namespace ridge::measure {
+
+namespace {
+
+struct NamedRole {
+    std::string_view name;
+    ColumnRole role;
+};
+constexpr std::array roles{NamedRole{"op", ColumnRole::operation},
+                           NamedRole{"gpu", ColumnRole::gpu},
+                           NamedRole{"measured_us", ColumnRole::measured}};
+constexpr std::array<std::string_view, 4> remarks{"source", "kernel", "note", "comment"};
+
+bool may_stand(std::string_view name, const OtherColumns& others) {
+    return others.all || std::find(remarks.begin(), remarks.end(), name) != remarks.end() ||
+           std::find(others.names.begin(), others.names.end(), name) != others.names.end();
+}
+
+std::string nearest_column(std::string_view name) {
+    std::vector<std::string> known;
+    for (const NamedRole& each : roles) known.emplace_back(each.name);
+    for (const model::FieldInfo& info : model::field_table()) known.emplace_back(info.name);
+    return nearest(name, known);
+}
+
+}  // namespace
+
+ShapeColumns::ShapeColumns(CsvReader& reader, const OtherColumns& others) : file_(reader.file()) {
+    if (!reader.next()) throw InputError("the file is empty", {file_, 1, 1});
+    if (!reader.problem().empty()) {
+        throw InputError("the header: " + reader.problem(), {file_, 1, 1});
+    }
+    std::set<std::string_view> seen;
+    for (const std::string_view name : reader.cells()) {
+        if (!seen.insert(name).second) {
+            throw InputError("column '" + std::string(name) + "' stands twice", {file_, 1, 1});
+        }
+        columns_.push_back(column_of(name, others));
+        names_.emplace_back(name);
+    }
+}
+
+ShapeColumns::Column ShapeColumns::column_of(std::string_view name,
+                                             const OtherColumns& others) const {
+    for (const NamedRole& each : roles) {
+        if (name == each.name) return {.role = each.role};
+    }
+    if (const auto field = model::find_field(name)) {
+        return {.role = ColumnRole::field, .field = *field};
+    }
+    if (may_stand(name, others)) return {};
+    const std::string close = nearest_column(name);
+    throw InputError("column '" + std::string(name) + "' is not known", {file_, 1, 1},
+                     close.empty() ? "rename it or leave it out; `predict --keep` lets it pass"
+                                   : "did you mean '" + close + "'?");
+}
+
+bool ShapeColumns::has(ColumnRole role) const {
+    return std::any_of(columns_.begin(), columns_.end(),
+                       [role](const Column& column) { return column.role == role; });
+}
+
+void ShapeColumns::require(ColumnRole role, std::string_view name, std::string hint) const {
+    if (has(role)) return;
+    throw InputError("no column '" + std::string(name) + "'", {file_, 1, 1}, std::move(hint));
+}
+
+std::string_view ShapeColumns::cell(const std::vector<std::string_view>& cells,
+                                    ColumnRole role) const {
+    for (std::size_t i = 0; i < columns_.size(); ++i) {
+        if (columns_[i].role == role) return cells[i];
+    }
+    return {};
+}
+
+std::string_view ShapeColumns::cell(const std::vector<std::string_view>& cells,
+                                    std::string_view name) const {
+    const auto found = std::find(names_.begin(), names_.end(), name);
+    return found == names_.end() ? std::string_view()
+                                 : cells[static_cast<std::size_t>(found - names_.begin())];
+}
+
+void ShapeColumns::require_whole(const std::vector<std::string_view>& cells) const {
+    if (cells.size() == columns_.size()) return;
+    throw InputError("the row has " + std::to_string(cells.size()) + " cells, the header " +
+                     std::to_string(columns_.size()));
+}
+
+model::Parameters ShapeColumns::parameters(model::OperationKind kind,
+                                           const std::vector<std::string_view>& cells,
+                                           const model::Parameters& defaults) const {
+    model::Parameters parameters = defaults;
+    for (std::size_t i = 0; i < columns_.size(); ++i) {
+        const Column& column = columns_[i];
+        if (column.role == ColumnRole::field && !cells[i].empty() && applies(kind, column.field)) {
+            parameters.set(column.field, cells[i]);
+        }
+    }
+    return parameters;
+}
+
+}  // namespace ridge::measure
