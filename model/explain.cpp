@@ -137,20 +137,9 @@ std::string describe(const Note& note) {
                     : std::string());
         case NoteCode::vector_pipe:
             return "no tensor core for this type; runs on the vector pipe";
-        case NoteCode::one_head_formula:
-            return fmt::format(
-                "seq^2 x element size alone gives {}: that is one head of one sample; the score "
-                "matrix of all heads and samples is {}",
-                bytes_of(note.a), bytes_of(note.b));
-        case NoteCode::does_not_fit:
-            return fmt::format("needs {} but the device holds {}",
-                               format_capacity(Bytes::from_base(note.a)),
-                               format_capacity(Bytes::from_base(note.b)));
         case NoteCode::causal_blocks:
             return fmt::format("whole blocks on the diagonal: {} more scores than the exact mask",
                                percent(note.a - 1.0));
-        case NoteCode::smaller_block:
-            return fmt::format("SRAM limits the block to {} keys", note.a);
         case NoteCode::atomics:
             return "traffic includes atomic accumulation of dQ in L2";
         case NoteCode::split_kv:
@@ -158,8 +147,6 @@ std::string describe(const Note& note) {
         case NoteCode::sparse_gather:
             return fmt::format("rows are not whole sectors: {} of the bytes read are useful",
                                percent(note.a));
-        case NoteCode::assumed_broadcast:
-            return "broadcast inputs are counted as free; their bytes are negligible";
         case NoteCode::host_link:
             return "limited by PCIe, from and to pinned host memory";
         case NoteCode::split_k:

@@ -7,6 +7,7 @@
 #include "model/access/predict.h"
 #include "model/attention/predict.h"
 #include "model/collectives/predict.h"
+#include "model/core/fields.h"
 #include "model/footprint/footprint.h"
 #include "model/matmul/predict.h"
 #include "model/streams/predict.h"
@@ -44,6 +45,10 @@ struct Predictor {
 }  // namespace
 
 Outcome predict(const Operation& operation, const Execution& execution, const Machine& machine) {
+    const OperationKind kind = kind_of(operation);
+    if (!has(kind, execution.implementation)) {
+        return NotModelled{refusal(kind, execution.implementation)};
+    }
     return std::visit(Predictor{execution, machine}, operation);
 }
 

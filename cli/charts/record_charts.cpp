@@ -31,13 +31,12 @@ std::string class_name(const Record& record) {
 /// Short and yet one of its kind among records of one type: "matmul wgmma 4096x4096x4096".
 std::string label_of(const Record& record) {
     const measure::Question& question = record.question;
-    const model::OperationText text =
-        model::parse_operation(measure::canonical_text(question.operation));
+    const model::Parameters parameters = model::parameters_of(question.operation);
     std::string shape;
     std::string rest;
     for (const model::FieldInfo& info : model::field_table()) {
-        if (!text.parameters.has(info.field) || info.field == Field::dtype) continue;
-        const std::string value = text.parameters.text(info.field);
+        if (!parameters.has(info.field) || info.field == Field::dtype) continue;
+        const std::string value = parameters.text(info.field);
         if (info.kind == model::FieldKind::count) {
             shape += (shape.empty() ? " " : "x") + value;
         } else {
@@ -196,12 +195,10 @@ std::vector<Record> RecordFilter::apply(std::vector<Record> records) const {
 }
 
 model::Parameters parameters_of(const measure::Question& question) {
-    model::Parameters parameters =
-        model::parse_operation(measure::canonical_text(question.operation)).parameters;
+    model::Parameters parameters = model::parameters_of(question.operation);
     // Fields that the canonical text leaves out, so that conditions can name them.
     const auto fill = [&parameters, &question](Field field, Field source, std::int64_t otherwise) {
-        const auto kind = model::parse_operation_kind(name_of(question.operation));
-        if (!applies(kind, field) || parameters.has(field)) return;
+        if (!applies(model::kind_of(question.operation), field) || parameters.has(field)) return;
         parameters.set_count(field, parameters.count_or(source, otherwise));
     };
     fill(Field::batch, Field::batch, 1);

@@ -69,7 +69,7 @@ Table comparison_table(const std::vector<Answer>& answers) {
 }
 
 int compare(const Context& context, const CompareOptions& options) {
-    Machines machines = options.gpu.machines();
+    Machines machines = options.gpu.machines(context);
     const std::vector<Answer> answers = answers_on_all(machines, options);
     if (options.format == "json") {
         Json json = Json::array();
@@ -80,7 +80,7 @@ int compare(const Context& context, const CompareOptions& options) {
     } else if (options.format == "md") {
         write_markdown(context.out, comparison_table(answers));
     } else {
-        context.out << title_of(options.operation.kind(), options.operation.parameters()) << '\n';
+        context.out << text_of(options.operation.kind(), options.operation.parameters()) << '\n';
         write_text(context.out, comparison_table(answers));
     }
     for (const Answer& answer : answers) {

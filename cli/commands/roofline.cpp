@@ -85,7 +85,7 @@ std::string label_of(const Answer& answer) {
 
 std::vector<plot::Term> tooltip_of(const Answer& answer, const model::Prediction& p) {
     std::vector<plot::Term> terms{
-        {"question", title_of(answer.kind, answer.parameters)},
+        {"question", text_of(answer.kind, answer.parameters)},
         {"time", format(p.time)},
         {"80 % band", format(p.low) + " to " + format(p.high)},
         {"bound", fmt::format("{} ({})", name_of(p.bound), name_of(p.limiter))},
@@ -198,7 +198,7 @@ std::vector<measure::Record> records_of(const Context& context, const RooflineOp
 }
 
 int draw(const Context& context, const RooflineOptions& options) {
-    Machines machines = options.gpu.machines();
+    Machines machines = options.gpu.machines(context);
     model::Parameters defaults;
     defaults.set(model::Field::dtype, options.type);
     const auto type = static_cast<model::DataType>(defaults.count(model::Field::dtype));

@@ -43,14 +43,17 @@ struct Need {
     std::string device;
 };
 
-Need need_of(const VramOptions& options) {
+Need need_of(const Context& context, const VramOptions& options) {
     const model::Parameters parameters = options.operation.parameters();
     Need need;
     need.operation = model::make_operation(options.operation.kind(), parameters);
     need.pass = model::parse_pass(options.pass);
-    need.title = title_of(options.operation.kind(), parameters) + ", " + options.pass;
-    need.footprint = model::footprint(need.operation,
-                                      model::make_execution(parameters).implementation, need.pass);
+    need.title = text_of(options.operation.kind(), parameters) + ", " + options.pass;
+    const model::Implementation implementation = model::make_execution(parameters).implementation;
+    if (!model::has(options.operation.kind(), implementation)) {
+        throw InputError(model::refusal(options.operation.kind(), implementation));
+    }
+    need.footprint = model::footprint(need.operation, implementation, need.pass);
     if (!options.backend.empty()) {
         const auto* attention = std::get_if<model::Attention>(&need.operation);
         if (attention == nullptr) throw InputError("backend: only attention has backends");
@@ -64,9 +67,12 @@ Need need_of(const VramOptions& options) {
     }
     if (!options.capacity.empty()) {
         need.capacity = parse_quantity<Bytes>(options.capacity);
+        if (*need.capacity <= Bytes{}) {
+            throw InputError("capacity: '" + options.capacity + "' is not above zero");
+        }
         need.device = "the given capacity";
     } else if (options.gpu.given()) {
-        Machines machines = options.gpu.machines();
+        Machines machines = options.gpu.machines(context);
         const model::Machine& machine = machines.at(options.gpu.name());
         need.capacity = machine.dram_capacity;
         need.device = machine.title;
@@ -174,7 +180,7 @@ Json json_of(const Need& need) {
 }
 
 int vram(const Context& context, const VramOptions& options) {
-    const Need need = need_of(options);
+    const Need need = need_of(context, options);
     if (options.format == "json") {
         context.out << json_of(need).text(2) << '\n';
         return success;

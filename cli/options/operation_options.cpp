@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "hardware/error.h"
+
 namespace ridge::cli {
 namespace {
 
@@ -64,7 +66,14 @@ std::map<model::Field, std::string> OperationOptions::texts() const {
     for (const auto& [field, set] : flags_) {
         if (set) given[field] = "1";
     }
-    if (unfused_) given[model::Field::impl] = "unfused";
+    if (unfused_) {
+        const auto other = given.find(model::Field::impl);
+        if (other != given.end() && other->second != "unfused") {
+            throw InputError("impl: --unfused and --impl " + other->second +
+                             " contradict each other");
+        }
+        given[model::Field::impl] = "unfused";
+    }
     return given;
 }
 

@@ -215,20 +215,9 @@ void predict(Answer& answer) {
     answer.outcome = model::predict(answer.operation, answer.execution, *answer.machine);
 }
 
-std::string title_of(model::OperationKind kind, const model::Parameters& parameters) {
-    std::string title(model::info_of(kind).name);
-    for (const model::FieldInfo& info : model::field_table()) {
-        if (!parameters.has(info.field) || !applies(kind, info.field)) continue;
-        const std::string text = parameters.text(info.field);
-        const std::string_view quote = text.find(' ') == std::string::npos ? "" : "\"";
-        title += fmt::format(" {}={}{}{}", info.name, quote, text, quote);
-    }
-    return title;
-}
-
 void write_summary(const Context& context, const Answer& answer, Detail detail) {
     const std::string title =
-        title_of(answer.kind, answer.parameters) + " on " + answer.machine->title;
+        text_of(answer.kind, answer.parameters) + " on " + answer.machine->title;
     const auto width = static_cast<std::size_t>(std::max(40, context.width));
     context.out << (context.colour ? bold : "") << wrap(title, width, 2)
                 << (context.colour ? reset : "") << '\n';

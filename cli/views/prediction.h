@@ -26,9 +26,6 @@ struct Answer {
 /// Fills operation, execution and outcome from the rest. InputError names a broken field.
 void predict(Answer& answer);
 
-/// "matmul m=4096 n=4096 k=4096 dtype=bf16": the fields that were given.
-[[nodiscard]] std::string title_of(model::OperationKind kind, const model::Parameters& parameters);
-
 enum class Detail { summary, explained };
 
 /// The block of text that `ridge predict` prints, at most `context.width` columns wide.

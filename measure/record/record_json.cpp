@@ -261,16 +261,23 @@ std::optional<std::uint64_t> seed_if(const Reader& reader) {
     return static_cast<std::uint64_t>(seed);
 }
 
+/// The usual implementation is first in the operation's list. In early records `library` stood for
+/// it also where no vendor's library is meant.
+model::Implementation read_implementation(const Reader& reader, model::OperationKind kind) {
+    const auto named = model::parse_implementation(reader.text("implementation"));
+    const bool earlier = named == model::Implementation::library && !model::has(kind, named);
+    return earlier ? model::info_of(kind).implementations.front() : named;
+}
+
 Question read_question(const Reader& reader) {
     const model::OperationText parsed = model::parse_operation(reader.text("op"));
-    return {
-        .operation = model::make_operation(parsed.kind, parsed.parameters),
-        .execution = {.implementation = model::parse_implementation(reader.text("implementation")),
-                      .l2 = model::parse_l2_state(reader.text("l2")),
-                      .launch = model::parse_launch_mode(reader.text("launch")),
-                      .tile = tile_if(reader)},
-        .pattern = parse_data_pattern(reader.text("pattern")),
-        .seed = seed_if(reader)};
+    return {.operation = model::make_operation(parsed.kind, parsed.parameters),
+            .execution = {.implementation = read_implementation(reader, parsed.kind),
+                          .l2 = model::parse_l2_state(reader.text("l2")),
+                          .launch = model::parse_launch_mode(reader.text("launch")),
+                          .tile = tile_if(reader)},
+            .pattern = parse_data_pattern(reader.text("pattern")),
+            .seed = seed_if(reader)};
 }
 
 RecordDevice read_device(const Reader& reader) {

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "model/attention/bundled.h"
+#include "model/core/fields.h"
 
 namespace ridge::measure {
 namespace {
@@ -27,9 +28,9 @@ struct Choose {
     Implementation operator()(const model::Elementwise&) const { return Implementation::fused; }
     Implementation operator()(const model::RowWise&) const { return Implementation::fused; }
     Implementation operator()(const model::Transpose&) const { return Implementation::tiled; }
-    Implementation operator()(const model::Copy&) const { return Implementation::library; }
-    Implementation operator()(const model::Gather&) const { return Implementation::library; }
-    Implementation operator()(const model::Access&) const { return Implementation::library; }
+    Implementation operator()(const model::Copy&) const { return Implementation::bundled; }
+    Implementation operator()(const model::Gather&) const { return Implementation::bundled; }
+    Implementation operator()(const model::Access&) const { return Implementation::bundled; }
     Implementation operator()(const model::Collective&) const { return Implementation::library; }
 };
 
@@ -39,8 +40,12 @@ std::string_view name_of(Microbenchmark benchmark) {
     return benchmark_names[static_cast<std::size_t>(benchmark)];
 }
 
-std::optional<Unavailable> library_only(const model::Operation& operation,
+std::optional<Unavailable> not_measured(const model::Operation& operation,
                                         Implementation implementation) {
+    const model::OperationKind kind = model::kind_of(operation);
+    if (!model::has(kind, implementation)) {
+        return Unavailable{.reason = model::refusal(kind, implementation)};
+    }
     const bool flash = implementation == Implementation::flash1 ||
                        implementation == Implementation::flash2 ||
                        implementation == Implementation::flash3;

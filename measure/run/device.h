@@ -133,9 +133,9 @@ class Device {
     [[nodiscard]] virtual bool usable() const = 0;
 };
 
-/// Why an implementation that is modelled has no bundled kernel, and what to ask for instead; empty
-/// where that is left to `Device::prepare`.
-[[nodiscard]] std::optional<Unavailable> library_only(const model::Operation& operation,
+/// Why an implementation cannot be measured, and what to ask for instead: the operation does not have
+/// it, or it is predicted only. Empty where that is left to `Device::prepare`.
+[[nodiscard]] std::optional<Unavailable> not_measured(const model::Operation& operation,
                                                       model::Implementation implementation);
 
 /// The implementation that `automatic` stands for on a device of this compute capability.

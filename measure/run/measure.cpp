@@ -82,7 +82,7 @@ void take_timing(Device& device, Case& unit, const MeasureOptions& options, Reco
 
 void measure_case(Device& device, const MeasureOptions& options, Record& record) {
     const Question& question = record.question;
-    if (auto missing = library_only(question.operation, question.execution.implementation)) {
+    if (auto missing = not_measured(question.operation, question.execution.implementation)) {
         record.failure = sentence(*missing);
         return;
     }

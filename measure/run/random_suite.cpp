@@ -278,13 +278,13 @@ Text movement(Random& random, std::int32_t) {
                 .with(random.l2())
                 .text();
         case 1:
-            return Words("copy impl=library")
+            return Words("copy impl=bundled")
                 .with("dtype", random.pick(row_types))
                 .with("elements", random.size(1 << 12, 1 << 29))
                 .with(random.circumstances())
                 .text();
         default:
-            return Words("gather impl=library")
+            return Words("gather impl=bundled")
                 .with("dtype", random.pick(row_types))
                 .with("rows", random.size(256, 1 << 20))
                 .with("cols", random.size(16, 8192, 16))
@@ -297,7 +297,7 @@ Text movement(Random& random, std::int32_t) {
 Text access(Random& random, std::int32_t) {
     constexpr std::array<std::string_view, 3> types{"fp32", "bf16", "fp64"};
     constexpr std::int64_t warp = 32;
-    Words words("access impl=library");
+    Words words("access impl=bundled");
     switch (random.below(4)) {
         case 0:
             return words.with("pattern", "strided")

@@ -120,12 +120,6 @@ AccessTime time_of(const Access& op, const AccessWork& access, const Execution& 
     }
 }
 
-void add_term(Prediction& prediction, Resource resource, Time time, double amount) {
-    if (time <= Time{}) return;
-    prediction.terms.push_back(
-        {.resource = resource, .time = time, .amount = amount, .rate = amount / time.base()});
-}
-
 /// Replaces the roofline's terms and time.
 void settle(Prediction& prediction, const AccessTime& time, const Execution& execution,
             const MemoryParameters& memory) {
@@ -140,7 +134,7 @@ void settle(Prediction& prediction, const AccessTime& time, const Execution& exe
     add_term(prediction, Resource::l2, kernel.l2, kernel.l2_traffic.base());
     add_term(prediction, Resource::shared, time.shared, work.shared.base());
     add_term(prediction, Resource::latency, kernel.latency, 0.0);
-    add_term(prediction, Resource::launch, launch, 0.0);
+    add_term(prediction, Resource::launch, launch);
     prediction.time = kernel.total - memory.launch.kernel + launch;
     settle_limiter(prediction);
     apply_band(prediction, BandClass::access, memory.streams, Validity::validated);
@@ -201,18 +195,13 @@ void add_notes(Prediction& prediction, const AccessWork& access, const Machine& 
 }  // namespace
 
 Outcome predict(const Access& op, const Execution& execution, const Machine& machine) {
-    const Implementation implementation = execution.implementation;
-    if (implementation != Implementation::automatic && implementation != Implementation::library) {
-        return NotModelled{"impl " + std::string(name_of(implementation)) +
-                           " is not an implementation of access"};
-    }
     if (std::string missing = missing_for(op, machine); !missing.empty()) {
         return NotModelled{std::move(missing)};
     }
     const AccessWork access =
         access_work(op, {.sector = machine.dram_sector, .access = machine.dram_access});
     Prediction prediction = roofline(access.work, roofs_of(machine, op.type), machine);
-    prediction.implementation = Implementation::library;
+    prediction.implementation = Implementation::bundled;
     prediction.lower_bound = least_time(access, machine, execution.l2);
     if (machine.memory) {
         settle(prediction, time_of(op, access, execution, machine), execution, *machine.memory);

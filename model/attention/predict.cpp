@@ -14,12 +14,6 @@
 namespace ridge::model {
 namespace {
 
-bool is_attention_implementation(Implementation implementation) {
-    return is_unfused(implementation) || is_bundled_attention(implementation) ||
-           implementation == Implementation::flash1 || implementation == Implementation::flash2 ||
-           implementation == Implementation::flash3;
-}
-
 /// The library kernels: flash3 where they run (sm_90), flash2 on other tensor cores.
 Implementation usual_implementation(const Machine& machine) {
     return machine.compute_capability == 90 ? Implementation::flash3 : Implementation::flash2;
@@ -88,14 +82,6 @@ std::optional<Modelled> modelled_time(const Attention& op, const AttentionWork& 
     if (!fitted) return std::nullopt;
     return Modelled{attention_time(op, counted, implementation, *fitted, execution, machine),
                     fitted->own};
-}
-
-void add_term(Prediction& prediction, Resource resource, Time time, double amount = 0.0) {
-    if (time <= Time{}) return;
-    prediction.terms.push_back({.resource = resource,
-                                .time = time,
-                                .amount = amount,
-                                .rate = amount > 0.0 ? amount / time.base() : 0.0});
 }
 
 /// The terms as the model combines them: those on chip add up, DRAM overlaps them, the rest is
@@ -184,10 +170,6 @@ std::string bundled_refusal(const Attention& op, Implementation implementation,
 
 /// Why the implementation cannot run on the machine; empty when it can.
 std::string refusal(const Attention& op, Implementation implementation, const Machine& machine) {
-    if (!is_attention_implementation(implementation)) {
-        return "impl " + std::string(name_of(implementation)) +
-               " is not an implementation of attention";
-    }
     if (implementation == Implementation::flash3 && machine.compute_capability != 90) {
         return "flash3 needs compute capability 9.0; " + machine.name + " does not have it";
     }

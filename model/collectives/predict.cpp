@@ -81,11 +81,6 @@ Validity validity_of(const Collective& op) {
 }  // namespace
 
 Outcome predict(const Collective& op, const Execution& execution, const Machine& machine) {
-    if (execution.implementation != Implementation::automatic &&
-        execution.implementation != Implementation::library) {
-        return NotModelled{"impl " + std::string(name_of(execution.implementation)) +
-                           " is not an implementation of " + std::string(name_of(Operation(op)))};
-    }
     const bool host = is_host_copy(op.kind);
     const std::optional<Bandwidth> link = host             ? machine.pcie_per_direction
                                           : machine.fabric ? std::optional(machine.fabric->link)

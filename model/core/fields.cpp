@@ -1,6 +1,7 @@
 #include "model/core/fields.h"
 
 #include <algorithm>
+#include <bitset>
 #include <vector>
 
 #include "hardware/error.h"
@@ -154,10 +155,7 @@ std::string Parameters::text(Field field) const {
         case FieldKind::word:
             break;
     }
-    if (field != tile) return word_text(field, count(field));
-    std::string edges = std::to_string(tile_.m) + "x" + std::to_string(tile_.n);
-    if (tile_.k > 0) edges += "x" + std::to_string(tile_.k);
-    return edges;
+    return field == tile ? to_string(tile_) : word_text(field, count(field));
 }
 
 namespace {
@@ -165,23 +163,6 @@ namespace {
 template <class Enum>
 Enum enumerator_or(const Parameters& parameters, Field field, Enum otherwise) {
     return static_cast<Enum>(parameters.count_or(field, static_cast<std::int64_t>(otherwise)));
-}
-
-DataType default_accumulator(DataType type) {
-    return type == DataType::fp64 ? DataType::fp64 : DataType::fp32;
-}
-
-DataType default_output(DataType type) {
-    switch (type) {
-        case DataType::tf32:
-            return DataType::fp32;
-        case DataType::fp8:
-            return DataType::bf16;
-        case DataType::int8:
-            return DataType::fp32;
-        default:
-            return type;
-    }
 }
 
 Matmul make_matmul(const Parameters& p) {
@@ -332,6 +313,7 @@ OperationText parse_operation(std::string_view text, const Parameters& defaults)
     const std::string_view name = text.substr(0, text.find_first_of(" \t"));
     text.remove_prefix(name.size());
     OperationText operation{.kind = parse_operation_kind(name), .parameters = defaults};
+    std::bitset<field_count> given;
     for (skip_spaces(); !text.empty(); skip_spaces()) {
         const std::size_t equals = text.find('=');
         if (equals == std::string_view::npos) {
@@ -360,6 +342,11 @@ OperationText parse_operation(std::string_view text, const Parameters& defaults)
                 "op: '" + std::string(key) + "' is not a field of " + std::string(name), {},
                 did_you_mean(key, names));
         }
+        const auto position = static_cast<std::size_t>(*field);
+        if (given[position]) {
+            throw InputError("op: '" + std::string(key) + "' is given twice");
+        }
+        given.set(position);
         operation.parameters.set(*field, value);
     }
     return operation;

@@ -8,8 +8,9 @@
 //   const Operation op = make_operation(OperationKind::matmul, parameters);   // validated
 //   const Execution execution = make_execution(parameters);
 //
-// A field that is not set takes its default; a missing required field, a word that is not known and
-// a number that is not one are InputErrors that name the field.
+// `parameters_of` and `text_of` lead back from an operation to its fields and its text. A field
+// that is not set takes its default; a missing required field, a word that is not known and a
+// number that is not one are InputErrors that name the field.
 #pragma once
 
 #include <array>
@@ -49,6 +50,7 @@ enum class OperationKind : std::uint8_t {
 inline constexpr std::size_t operation_kind_count = 19;
 
 enum class Field : std::uint8_t {
+    pattern,
     dtype,
     batch,
     m,
@@ -72,7 +74,6 @@ enum class Field : std::uint8_t {
     cols,
     table_rows,
     elements,
-    pattern,
     stride,
     offset,
     paths,
@@ -109,14 +110,21 @@ struct OperationInfo {
     std::string_view help;
     std::span<const Field> required;
     std::span<const Field> optional;
-    std::span<const Implementation> implementations;  ///< that `impl` may name, beside auto
+    std::span<const Implementation> implementations;  ///< that `impl` may name, beside auto; the
+                                                      ///< usual one first
 };
 
 [[nodiscard]] std::span<const OperationInfo> operation_table();
 [[nodiscard]] const OperationInfo& info_of(OperationKind kind);
 /// InputError suggests the nearest operation name.
 [[nodiscard]] OperationKind parse_operation_kind(std::string_view name);
+[[nodiscard]] OperationKind kind_of(const Operation& operation);
 [[nodiscard]] bool applies(OperationKind kind, Field field);
+
+/// Whether the operation can be carried out so; `automatic` always.
+[[nodiscard]] bool has(OperationKind kind, Implementation implementation);
+/// "impl library is not an implementation of copy; it has bundled, eager".
+[[nodiscard]] std::string refusal(OperationKind kind, Implementation implementation);
 
 class Parameters {
   public:
@@ -150,6 +158,18 @@ class Parameters {
 /// The validated operation. InputError names a missing or wrong field.
 [[nodiscard]] Operation make_operation(OperationKind kind, const Parameters& parameters);
 [[nodiscard]] Execution make_execution(const Parameters& parameters);
+
+/// The types that a product of this element type has where none are given.
+[[nodiscard]] DataType default_accumulator(DataType type);
+[[nodiscard]] DataType default_output(DataType type);
+
+/// The way back: element type, shape and every field of the operation that is not at its default.
+/// make_operation gives the same operation again.
+[[nodiscard]] Parameters parameters_of(const Operation& operation);
+
+/// The fields that are set, in the order of the table: "matmul dtype=bf16 m=4096 n=4096 k=4096".
+/// parse_operation reads it back.
+[[nodiscard]] std::string text_of(OperationKind kind, const Parameters& parameters);
 
 /// An operation written in words: "matmul m=4096 n=4096 k=4096 dtype=bf16".
 struct OperationText {

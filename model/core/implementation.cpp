@@ -21,6 +21,7 @@ Word(Enum, std::string_view) -> Word<Enum>;
 constexpr std::array implementations{
     Word{Implementation::automatic, std::string_view("auto")},
     Word{Implementation::library, std::string_view("library")},
+    Word{Implementation::bundled, std::string_view("bundled")},
     Word{Implementation::eager, std::string_view("eager")},
     Word{Implementation::standard, std::string_view("standard")},
     Word{Implementation::flash1, std::string_view("flash1")},
@@ -102,6 +103,11 @@ Tile parse_tile(std::string_view text) {
                          "write MxN or MxNxK with edges from 1 to 4096, for example 128x256");
     }
     return {.m = edges[0], .n = edges[1], .k = edges[2]};
+}
+
+std::string to_string(const Tile& tile) {
+    const std::string edges = std::to_string(tile.m) + "x" + std::to_string(tile.n);
+    return tile.k > 0 ? edges + "x" + std::to_string(tile.k) : edges;
 }
 
 }  // namespace ridge::model

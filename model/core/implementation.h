@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "model/core/operation.h"
@@ -17,7 +18,8 @@ namespace ridge::model {
 /// since a time of one call in a stream is that of a framework.
 enum class Implementation : std::uint8_t {
     automatic,
-    library,  ///< matmul: the vendor library; others: a well-made fused library kernel
+    library,  ///< the vendor's: cuBLASLt for products, NCCL and the driver's copies for collectives
+    bundled,  ///< the kernel that ridge brings along: copy, gather, access
     eager,    ///< kernels of an eager framework, one per operation
     // attention: three kernels with the scores in memory; the library kernels
     standard,
@@ -28,7 +30,7 @@ enum class Implementation : std::uint8_t {
     fused,
     unfused,
     manual,  ///< softmax from max, subtract, exp, sum, divide
-    // bundled kernels of matmul; mma and wgmma of attention as well
+    // bundled kernels of matmul; mma and wgmma of attention, naive and tiled of transpose as well
     naive,
     coalesced,
     tiled,
@@ -71,5 +73,6 @@ struct Execution {
 [[nodiscard]] LaunchMode parse_launch_mode(std::string_view text);
 /// "128x256" or "128x256x64".
 [[nodiscard]] Tile parse_tile(std::string_view text);
+[[nodiscard]] std::string to_string(const Tile& tile);
 
 }  // namespace ridge::model

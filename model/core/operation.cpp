@@ -150,29 +150,9 @@ void check(const Collective& op) {
     }
 }
 
-constexpr std::array<std::string_view, 4> row_kinds{"softmax", "layernorm", "rmsnorm", "sum"};
 constexpr std::array<std::string_view, 4> access_patterns{"strided", "misaligned", "divergent",
                                                           "bank_conflict"};
 constexpr std::array<std::string_view, 4> access_degrees{"stride", "offset", "paths", "ways"};
-constexpr std::array<std::string_view, 8> collective_kinds{
-    "all_reduce", "all_gather", "reduce_scatter", "all_to_all",
-    "broadcast",  "send",       "host_to_device", "device_to_host"};
-
-struct NameOf {
-    std::string_view operator()(const Matmul&) const { return "matmul"; }
-    std::string_view operator()(const Attention&) const { return "attention"; }
-    std::string_view operator()(const Elementwise&) const { return "elementwise"; }
-    std::string_view operator()(const RowWise& op) const {
-        return row_kinds[static_cast<std::size_t>(op.kind)];
-    }
-    std::string_view operator()(const Transpose&) const { return "transpose"; }
-    std::string_view operator()(const Copy&) const { return "copy"; }
-    std::string_view operator()(const Gather&) const { return "gather"; }
-    std::string_view operator()(const Access&) const { return "access"; }
-    std::string_view operator()(const Collective& op) const {
-        return collective_kinds[static_cast<std::size_t>(op.kind)];
-    }
-};
 
 struct TypeOf {
     template <class Op>
@@ -183,9 +163,6 @@ struct TypeOf {
 
 }  // namespace
 
-std::string_view name_of(const Operation& operation) {
-    return std::visit(NameOf{}, operation);
-}
 DataType type_of(const Operation& operation) {
     return std::visit(TypeOf{}, operation);
 }

@@ -13,6 +13,8 @@ namespace {
 using enum Field;
 
 constexpr std::array<FieldInfo, field_count> fields{{
+    {pattern, "pattern", FieldKind::word,
+     "what goes badly: strided, misaligned, divergent or bank_conflict"},
     {dtype, "dtype", FieldKind::word, "element type: fp64, fp32, tf32, fp16, bf16, fp8, int8"},
     {batch, "batch", FieldKind::count, "independent problems"},
     {m, "m", FieldKind::count, "rows of A and C"},
@@ -36,8 +38,6 @@ constexpr std::array<FieldInfo, field_count> fields{{
     {cols, "cols", FieldKind::count, "columns: elements of one row"},
     {table_rows, "table_rows", FieldKind::count, "rows of the embedding table"},
     {elements, "elements", FieldKind::count, "elements of each tensor"},
-    {pattern, "pattern", FieldKind::word,
-     "what goes badly: strided, misaligned, divergent or bank_conflict"},
     {stride, "stride", FieldKind::count, "strided: elements from one read to the next"},
     {offset, "offset", FieldKind::count, "misaligned: elements before the first read"},
     {paths, "paths", FieldKind::count, "divergent: code paths that each warp takes, 1 to 32"},
@@ -83,12 +83,12 @@ constexpr std::array attention_ways{
 constexpr std::array elementwise_ways{Implementation::fused, Implementation::unfused,
                                       Implementation::eager};
 constexpr std::array softmax_ways{Implementation::fused, Implementation::manual,
-                                  Implementation::library, Implementation::eager};
-constexpr std::array row_ways{Implementation::fused, Implementation::library,
-                              Implementation::eager};
-constexpr std::array transpose_ways{Implementation::library, Implementation::naive,
-                                    Implementation::tiled, Implementation::eager};
-constexpr std::array plain_ways{Implementation::library, Implementation::eager};
+                                  Implementation::eager};
+constexpr std::array row_ways{Implementation::fused, Implementation::eager};
+constexpr std::array transpose_ways{Implementation::tiled, Implementation::naive,
+                                    Implementation::eager};
+constexpr std::array plain_ways{Implementation::bundled, Implementation::eager};
+constexpr std::array bundled_way{Implementation::bundled};
 constexpr std::array library_way{Implementation::library};
 
 using Kind = OperationKind;
@@ -112,7 +112,7 @@ const std::array<OperationInfo, operation_kind_count> operations{{
     {Kind::gather, "gather", "embedding rows by index", gather_required, plain_optional,
      plain_ways},
     {Kind::access, "access", "strided or misaligned reads, divergent branches, bank conflicts",
-     access_required, access_optional, library_way},
+     access_required, access_optional, bundled_way},
     {Kind::all_reduce, "all_reduce", "sum over GPUs, result everywhere", collective_required,
      collective_optional, library_way},
     {Kind::all_gather, "all_gather", "concatenation over GPUs, result everywhere",
@@ -131,7 +131,51 @@ const std::array<OperationInfo, operation_kind_count> operations{{
      collective_optional, library_way},
 }};
 
+constexpr std::array row_kinds{Kind::softmax, Kind::layernorm, Kind::rmsnorm, Kind::sum};
+constexpr std::array collective_kinds{
+    Kind::all_reduce, Kind::all_gather, Kind::reduce_scatter, Kind::all_to_all,
+    Kind::broadcast,  Kind::send,       Kind::host_to_device, Kind::device_to_host};
+
+struct KindOf {
+    Kind operator()(const Matmul&) const { return Kind::matmul; }
+    Kind operator()(const Attention&) const { return Kind::attention; }
+    Kind operator()(const Elementwise&) const { return Kind::elementwise; }
+    Kind operator()(const RowWise& op) const {
+        return row_kinds[static_cast<std::size_t>(op.kind)];
+    }
+    Kind operator()(const Transpose&) const { return Kind::transpose; }
+    Kind operator()(const Copy&) const { return Kind::copy; }
+    Kind operator()(const Gather&) const { return Kind::gather; }
+    Kind operator()(const Access&) const { return Kind::access; }
+    Kind operator()(const Collective& op) const {
+        return collective_kinds[static_cast<std::size_t>(op.kind)];
+    }
+};
+
 }  // namespace
+
+OperationKind kind_of(const Operation& operation) {
+    return std::visit(KindOf{}, operation);
+}
+std::string_view name_of(const Operation& operation) {
+    return info_of(kind_of(operation)).name;
+}
+
+bool has(OperationKind kind, Implementation implementation) {
+    const auto& ways = info_of(kind).implementations;
+    return implementation == Implementation::automatic ||
+           std::find(ways.begin(), ways.end(), implementation) != ways.end();
+}
+
+std::string refusal(OperationKind kind, Implementation implementation) {
+    const OperationInfo& info = info_of(kind);
+    std::string words;
+    for (const Implementation way : info.implementations) {
+        words += (words.empty() ? "" : ", ") + std::string(name_of(way));
+    }
+    return "impl " + std::string(name_of(implementation)) + " is not an implementation of " +
+           std::string(info.name) + "; it has " + words;
+}
 
 std::span<const FieldInfo> field_table() {
     return fields;

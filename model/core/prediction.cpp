@@ -18,6 +18,13 @@ Work& Work::operator+=(const Work& other) {
     return *this;
 }
 
+void add_term(Prediction& prediction, Resource resource, Time time, double amount) {
+    if (time <= Time{}) return;
+    const double rate = amount > 0.0 ? amount / time.base() : 0.0;
+    prediction.terms.push_back(
+        {.resource = resource, .time = time, .amount = amount, .rate = rate});
+}
+
 std::string_view name_of(Resource resource) {
     constexpr std::array<std::string_view, 11> names{"tensor", "fma",    "special", "dram",
                                                      "l2",     "shared", "link",    "latency",

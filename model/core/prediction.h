@@ -1,7 +1,7 @@
 // What the model says about one operation on one GPU: a plain value that explains itself.
 //
 // A `Prediction` holds the time with its band, every candidate term with its amount and rate, the
-// work and traffic, tiles and occupancy, the bound, and notes. It allocates nothing, so that a
+// work and traffic, tiles, the bound, and notes. It allocates nothing, so that a
 // million of them cost seconds; `explain.h` turns it into sentences, and table, JSON, CSV, Markdown
 // and charts are views of the same value.
 #pragma once
@@ -76,28 +76,24 @@ struct Tiling {
 
 /// Remarks that a reader should know, with up to two numbers; `explain.h` words them.
 enum class NoteCode : std::uint8_t {
-    roofline_only,      ///< time is roofline plus launch latency; not calibrated
-    uncalibrated,       ///< efficiencies come from the architecture family
-    extrapolated,       ///< outside the validated range
-    l2_resident,        ///< working set stays in L2; a = bytes, b = L2 bytes
-    alignment_cliff,    ///< a leading dimension is not a multiple of 16 bytes
-    vector_pipe,        ///< no tensor core for the type; runs on the vector pipe
-    one_head_formula,   ///< VRAM: the common formula omits heads and batch
-    does_not_fit,       ///< footprint exceeds the device memory; a = need, b = capacity
-    causal_blocks,      ///< whole blocks are computed; a = executed / exact work
-    smaller_block,      ///< flash1 block limited by SRAM; a = block
-    atomics,            ///< traffic includes atomic accumulation in L2
-    split_kv,           ///< keys are split; a = splits
-    sparse_gather,      ///< rows are read in whole sectors; a = efficiency
-    assumed_broadcast,  ///< an input counted as a broadcast vector; a = elements
-    host_link,          ///< limited by PCIe
-    split_k,            ///< k is split; a = parts
-    power_limited,      ///< the clock falls under the power limit; a = share of the peak left
-    quantised_input,    ///< A is quantised first; a = its time in seconds
-    rotated_weights,    ///< replayed over several weights; a = how many
-    whole_sectors,      ///< of a warp request; a = sectors, b = share of their bytes asked for
-    serialised,         ///< a warp instruction takes a passes
-    estimated_kernel    ///< the kernel's efficiency is an estimate, not a measurement
+    roofline_only,    ///< time is roofline plus launch latency; not calibrated
+    uncalibrated,     ///< efficiencies come from the architecture family
+    extrapolated,     ///< outside the validated range
+    l2_resident,      ///< working set stays in L2; a = bytes, b = L2 bytes
+    alignment_cliff,  ///< a leading dimension is not a multiple of 16 bytes
+    vector_pipe,      ///< no tensor core for the type; runs on the vector pipe
+    causal_blocks,    ///< whole blocks are computed; a = executed / exact work
+    atomics,          ///< traffic includes atomic accumulation in L2
+    split_kv,         ///< keys are split; a = splits
+    sparse_gather,    ///< rows are read in whole sectors; a = efficiency
+    host_link,        ///< limited by PCIe
+    split_k,          ///< k is split; a = parts
+    power_limited,    ///< the clock falls under the power limit; a = share of the peak left
+    quantised_input,  ///< A is quantised first; a = its time in seconds
+    rotated_weights,  ///< replayed over several weights; a = how many
+    whole_sectors,    ///< of a warp request; a = sectors, b = share of their bytes asked for
+    serialised,       ///< a warp instruction takes a passes
+    estimated_kernel  ///< the kernel's efficiency is an estimate, not a measurement
 };
 struct Note {
     NoteCode code = NoteCode::roofline_only;
@@ -128,7 +124,6 @@ struct Prediction {
     Bytes footprint;         ///< device memory of inputs, outputs and scratch
     Confidence confidence = Confidence::roofline;
     Tiling tiling;
-    double occupancy = 0.0;  ///< resident warps / maximum; 0 where not modelled
     StaticVector<Term, 10> terms;
     StaticVector<Note, 8> notes;
 
@@ -136,6 +131,9 @@ struct Prediction {
         if (!notes.full()) notes.push_back({.code = code, .a = a, .b = b});
     }
 };
+
+/// Adds a term of the time, where it takes any; its rate is what the amount and the time make it.
+void add_term(Prediction& prediction, Resource resource, Time time, double amount = 0.0);
 
 /// A fair question without an answer: "fp8 has no tensor-core rate on sm_80".
 struct NotModelled {

@@ -130,7 +130,6 @@ Footprint of_operation(const Attention& op, Implementation implementation, Pass 
     switch (implementation) {
         case Implementation::standard:
         case Implementation::eager:
-        case Implementation::unfused:
             add_standard(parts, sizes, pass);
             break;
         case Implementation::flash1:

@@ -42,8 +42,8 @@ struct Footprint {
     [[nodiscard]] Bytes bytes_of(std::string_view name) const;
 };
 
-/// Tensors alive at the peak of a valid operation. `automatic`, `library` and `fused` mean flash2
-/// for attention and one fused kernel for the others; `eager`, `unfused` and `standard` keep every
+/// Tensors alive at the peak of a valid operation. `automatic` means flash2 for
+/// attention and one fused kernel for the others; `eager`, `unfused` and `standard` keep every
 /// intermediate that an eager framework keeps; `manual` is softmax written out.
 [[nodiscard]] Footprint footprint(const Operation& operation, Implementation implementation,
                                   Pass pass);

@@ -67,27 +67,6 @@ MatmulCaller caller_of(const Execution& execution) {
     return named ? MatmulCaller::code : MatmulCaller::framework;
 }
 
-bool is_matmul_implementation(Implementation implementation) {
-    switch (implementation) {
-        case Implementation::library:
-        case Implementation::naive:
-        case Implementation::coalesced:
-        case Implementation::tiled:
-        case Implementation::register_tiled:
-        case Implementation::mma:
-        case Implementation::wgmma:
-            return true;
-        default:
-            return false;
-    }
-}
-
-void add_term(Prediction& p, Resource resource, Time time, double amount) {
-    if (time <= Time{}) return;
-    const double rate = amount > 0.0 ? amount / time.base() : 0.0;
-    p.terms.push_back({.resource = resource, .time = time, .amount = amount, .rate = rate});
-}
-
 /// Replaces the roofline's terms by those of the model. The pipe's term is what it issues or what
 /// the power limit allows, whichever is longer.
 void set_terms(Prediction& p, const MatmulTime& t, Resource pipe,
@@ -100,9 +79,9 @@ void set_terms(Prediction& p, const MatmulTime& t, Resource pipe,
     add_term(p, Resource::store, t.store, p.work.compulsory_write.base());
     add_term(p, Resource::latency, t.latency + t.fill + t.cold_fill, 0.0);
     if (t.quantise > Time{}) {
-        add_term(p, Resource::quantise, t.quantise - parameters.quantise, 0.0);
+        add_term(p, Resource::quantise, t.quantise - parameters.quantise);
     }
-    add_term(p, Resource::launch, t.launch + t.launches, 0.0);
+    add_term(p, Resource::launch, t.launch + t.launches);
 }
 
 void set_notes(Prediction& p, const Matmul& op, const MatmulSituation& s, const MatmulTime& t) {
@@ -208,10 +187,6 @@ Outcome predict(const Matmul& op, const Execution& execution, const Machine& mac
     const Implementation implementation = execution.implementation == Implementation::automatic
                                               ? Implementation::library
                                               : execution.implementation;
-    if (!is_matmul_implementation(implementation)) {
-        return NotModelled{"impl " + std::string(name_of(implementation)) +
-                           " is not an implementation of matmul"};
-    }
     const Pipe pipe = pipe_of(op, implementation, machine);
     if (pipe == Pipe::none) {
         return NotModelled{"dtype " + std::string(name_of(op.type)) +

@@ -17,15 +17,6 @@
 namespace ridge::model {
 namespace {
 
-NotModelled refuse(const Operation& operation, Implementation implementation) {
-    return {"impl " + std::string(name_of(implementation)) + " is not an implementation of " +
-            std::string(name_of(operation))};
-}
-
-bool is_one_of(Implementation implementation, std::initializer_list<Implementation> known) {
-    return std::find(known.begin(), known.end(), implementation) != known.end();
-}
-
 /// A time of one call in a stream is a framework's; everything else is a well-made kernel's.
 Implementation resolved(const Execution& execution, Implementation usual) {
     if (execution.implementation != Implementation::automatic) return execution.implementation;
@@ -60,12 +51,6 @@ double arrays_of(const Work& work) {
     return std::clamp(passes / work.kernels, 1.0, most);
 }
 
-void add_term(Prediction& prediction, Resource resource, Time time, double amount) {
-    if (time <= Time{}) return;
-    prediction.terms.push_back(
-        {.resource = resource, .time = time, .amount = amount, .rate = amount / time.base()});
-}
-
 /// Replaces the roofline's terms and time. `all` is the time of all kernels, without launches.
 void settle_terms(Prediction& prediction, const KernelTime& all, Time kernels, Time launch) {
     const Bytes dram = all.dram_read + all.dram_write;
@@ -75,7 +60,7 @@ void settle_terms(Prediction& prediction, const KernelTime& all, Time kernels, T
     add_term(prediction, Resource::dram, all.dram, dram.base());
     add_term(prediction, Resource::l2, all.l2, all.l2_traffic.base());
     add_term(prediction, Resource::latency, all.latency, 0.0);
-    add_term(prediction, Resource::launch, launch, 0.0);
+    add_term(prediction, Resource::launch, launch);
     prediction.time = kernels + launch;
     settle_limiter(prediction);
 }
@@ -232,10 +217,6 @@ Validity bundled_validity(Direction direction) {
 
 Outcome predict(const Elementwise& op, const Execution& execution, const Machine& machine) {
     const Implementation implementation = resolved(execution, Implementation::fused);
-    if (!is_one_of(implementation,
-                   {Implementation::fused, Implementation::unfused, Implementation::eager})) {
-        return refuse(op, implementation);
-    }
     Work work = elementwise_work(op, implementation);
     if (runs_bundled(op.direction, implementation, machine)) {
         work.l2 = total(bundled_sectors(*machine.memory, op, implementation));
@@ -254,12 +235,8 @@ Outcome predict(const Elementwise& op, const Execution& execution, const Machine
 Outcome predict(const RowWise& op, const Execution& execution, const Machine& machine) {
     const Implementation implementation = resolved(execution, Implementation::fused);
     const bool manual = implementation == Implementation::manual;
-    if (manual && (op.kind != RowKind::softmax || op.direction != Direction::forward)) {
-        return refuse(op, implementation);
-    }
-    if (!manual && !is_one_of(implementation, {Implementation::fused, Implementation::library,
-                                               Implementation::eager})) {
-        return refuse(op, implementation);
+    if (manual && op.direction == Direction::backward) {
+        return NotModelled{"impl manual is a softmax forward; backward has fused, eager"};
     }
     if (implementation == Implementation::eager) return framework_rows(op, execution, machine);
     Work work = row_work(op, implementation);
@@ -280,11 +257,7 @@ Outcome predict(const RowWise& op, const Execution& execution, const Machine& ma
 }
 
 Outcome predict(const Transpose& op, const Execution& execution, const Machine& machine) {
-    const Implementation implementation = resolved(execution, Implementation::library);
-    if (!is_one_of(implementation, {Implementation::library, Implementation::naive,
-                                    Implementation::tiled, Implementation::eager})) {
-        return refuse(op, implementation);
-    }
+    const Implementation implementation = resolved(execution, Implementation::tiled);
     Work work = transpose_work(op, implementation, machine.dram_sector);
     if (implementation == Implementation::eager) {
         return framework_stream(work, op.type, Direction::forward, execution, machine);
@@ -298,10 +271,7 @@ Outcome predict(const Transpose& op, const Execution& execution, const Machine& 
 }
 
 Outcome predict(const Copy& op, const Execution& execution, const Machine& machine) {
-    const Implementation implementation = resolved(execution, Implementation::library);
-    if (!is_one_of(implementation, {Implementation::library, Implementation::eager})) {
-        return refuse(op, implementation);
-    }
+    const Implementation implementation = resolved(execution, Implementation::bundled);
     if (implementation == Implementation::eager) {
         return framework_stream(copy_work(op), op.type, Direction::forward, execution, machine);
     }
@@ -313,10 +283,7 @@ Outcome predict(const Copy& op, const Execution& execution, const Machine& machi
 }
 
 Outcome predict(const Gather& op, const Execution& execution, const Machine& machine) {
-    const Implementation implementation = resolved(execution, Implementation::library);
-    if (!is_one_of(implementation, {Implementation::library, Implementation::eager})) {
-        return refuse(op, implementation);
-    }
+    const Implementation implementation = resolved(execution, Implementation::bundled);
     Work work = gather_work(op, machine.dram_sector);
     if (runs_bundled(Direction::forward, implementation, machine)) {
         work.l2 = total(bundled_sectors(*machine.memory, op));

@@ -1,4 +1,7 @@
 // Nonsense in: a message that names the field, exit code 1 or 2, and nothing printed as a result.
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <string>
 
 #include "tests/catch.h"
@@ -63,6 +66,12 @@ TEST_CASE("nonsense on the command line names the field") {
         {"predict", "op is missing"},
         {"predict --op \"matmul m=4 n=4 k=4 heads=3\" --gpu h100-sxm", "heads"},
         {"predict --op \"matmul m\" --gpu h100-sxm", "field=value"},
+        {"predict --op \"matmul m=4 n=4 k=4 m=8\" --gpu h100-sxm", "'m' is given twice"},
+        {"predict elementwise --expr x+1 --elements 5 --unfused --impl fused --gpu h100-sxm",
+         "contradict"},
+        {"vram copy --elements 5 --impl library", "it has bundled, eager"},
+        {"vram attention --seq 4 --heads 2 --head-dim 64 --capacity -1GiB", "capacity"},
+        {"vram attention --seq 4 --heads 2 --head-dim 64 --capacity \"0 GiB\"", "capacity"},
         {"vram attention --seq 4 --heads 2 --head-dim 64 --pass both", "pass"},
         {"vram attention --seq 4 --heads 2 --head-dim 64 --capacity 80GB/s", "80GB/s"},
         {"sweep matmul --m 8 --n 8 --k 8 --gpu h100-sxm", "no field is a range"},
@@ -117,4 +126,69 @@ TEST_CASE("every command has help with an example") {
         CHECK(transcript.out.find("ridge " + std::string(command)) != std::string::npos);
     }
     CHECK(run_line("--version").out.rfind("ridge ", 0) == 0);
+}
+
+TEST_CASE("control characters of files and arguments do not reach the terminal") {
+    const std::string bad = "x\x1B[31m\x07\xE2\x80\xAEz";
+    const auto is_plain = [](const std::string& text) {
+        return text.find('\x1B') == std::string::npos && text.find('\x07') == std::string::npos &&
+               text.find("\xE2\x80\xAE") == std::string::npos;
+    };
+    const std::vector<std::vector<std::string>> calls{
+        {"predict", "copy", "--elements", "4", "--gpu", bad},
+        {"predict", "copy", "--elements", bad, "--gpu", "h100-sxm"},
+        {"predict", "--op", "copy elements=4 " + bad + "=1", "--gpu", "h100-sxm"},
+        {"predict", "--from", bad, "--gpu", "h100-sxm"},
+        {bad}};
+    for (const auto& call : calls) {
+        const Transcript transcript = ridge::test::run(call);
+        CAPTURE(transcript.err);
+        CHECK(transcript.code != 0);
+        CHECK(is_plain(transcript.err));
+        CHECK(is_plain(transcript.out));
+    }
+    const Transcript table =
+        ridge::test::run({"predict", "--from", "-", "--gpu", "h100-sxm", "--format", "table"},
+                         "op,elements,note\ncopy,4," + bad + "\ncopy," + bad + ",\n");
+    CHECK_THAT(table.out, contains_text("x "));
+    CHECK(is_plain(table.out));
+}
+
+TEST_CASE("an overlay without effect is refused, a broken file of the user's folder is left out") {
+    const auto folder = std::filesystem::temp_directory_path() / "ridge_test_overlays";
+    std::filesystem::create_directories(folder / "ridge/gpus");
+    const auto write = [&folder](const std::string& name, const std::string& target) {
+        std::ofstream(folder / name)
+            << "schema = 1\nkind = \"overlay\"\nname = \"mine\"\noverlay = \"" << target
+            << "\"\n[sources.own]\nkind = \"estimate\"\ntitle = \"own\"\n";
+        return (folder / name).string();
+    };
+    const std::string call = "predict copy --elements 4096 --gpu h100-sxm --gpu-file ";
+    const Transcript lost = run_line(call + write("lost.toml", "h101-sxm"));
+    CHECK(lost.code == 2);
+    CHECK_THAT(lost.err,
+               contains_text("lies over \"h101-sxm\"") && contains_text("did you mean h100-sxm"));
+    const Transcript unused = run_line(call + write("over.toml", "h100-sxm") + " --datasheet");
+    CHECK(unused.code == 2);
+    CHECK_THAT(unused.err, contains_text("no effect"));
+
+    std::ofstream(folder / "ridge/gpus/broken.toml") << "name = [\n";
+    setenv("XDG_CONFIG_HOME", folder.c_str(), 1);
+    const Transcript warned = run_line("predict copy --elements 4096 --gpu h100-sxm");
+    unsetenv("XDG_CONFIG_HOME");
+    CHECK(warned.code == 0);
+    CHECK_THAT(warned.err, contains_text("left out: ") && contains_text("broken.toml"));
+    std::filesystem::remove_all(folder);
+}
+
+TEST_CASE("a broken GPU is an error of its file, however many rows name it") {
+    const auto path = std::filesystem::temp_directory_path() / "ridge_test_broken_gpu.toml";
+    std::ofstream(path) << "schema = 1\nname = \"mine\"\ntitle = \"M\"\nvendor = \"A\"\n";
+    const Transcript one = run_line("predict copy --elements 4096 --gpu-file " + path.string());
+    CHECK(one.code == 2);
+    const Transcript rows =
+        run_line("predict copy --from - --gpu-file " + path.string(), "elements\n1\n2\n3\n");
+    CHECK(rows.code == 2);
+    CHECK_THAT(rows.err, contains_text("3 of 3 rows"));
+    std::filesystem::remove(path);
 }

@@ -81,7 +81,7 @@ TEST_CASE("Counted tensor FLOP of attention are the model's where tiles divide t
 TEST_CASE("Counted DRAM bytes of streams over 8 x L2 are the model's") {
     Device* device = device_or_skip();
     if (device == nullptr) return;
-    for (const char* text : {"copy dtype=fp32 elements=536870912 impl=library l2=cold",
+    for (const char* text : {"copy dtype=fp32 elements=536870912 impl=bundled l2=cold",
                              "elementwise expr=\"alpha*x + y\" dtype=fp32 elements=536870912 "
                              "impl=fused l2=cold"}) {
         INFO(text);
@@ -127,9 +127,9 @@ TEST_CASE("Counted sectors and shared bytes of access patterns are the model's")
     Device* device = device_or_skip();
     if (device == nullptr) return;
     for (const char* text :
-         {"access pattern=strided elements=67108864 stride=1 impl=library l2=cold",
-          "access pattern=strided elements=67108864 stride=3 impl=library l2=cold",
-          "access pattern=strided elements=67108864 stride=8 impl=library l2=cold"}) {
+         {"access pattern=strided elements=67108864 stride=1 impl=bundled l2=cold",
+          "access pattern=strided elements=67108864 stride=3 impl=bundled l2=cold",
+          "access pattern=strided elements=67108864 stride=8 impl=bundled l2=cold"}) {
         INFO(text);
         const auto seen = counted(*device, text);
         if (!seen) return;
@@ -141,18 +141,18 @@ TEST_CASE("Counted sectors and shared bytes of access patterns are the model's")
     // Blocks that drift apart read the sector they share once more: 0 to 15 % of the bytes were
     // seen.
     const auto shifted = counted(
-        *device, "access pattern=misaligned elements=268435456 offset=1 impl=library l2=cold");
+        *device, "access pattern=misaligned elements=268435456 offset=1 impl=bundled l2=cold");
     REQUIRE(shifted);
     CHECK(shifted->counters.sm_l2->base() == Approx(shifted->work.l2.base()).epsilon(0.01));
     CHECK(shifted->counters.dram_read->base() > 0.99 * shifted->work.dram_read.base());
     CHECK(shifted->counters.dram_read->base() < shifted->work.l2.base());
     const auto banks =
-        counted(*device, "access pattern=bank_conflict elements=67108864 ways=5 impl=library");
+        counted(*device, "access pattern=bank_conflict elements=67108864 ways=5 impl=bundled");
     REQUIRE(banks);
     REQUIRE(banks->counters.shared);
     CHECK(banks->counters.shared->base() == Approx(banks->work.shared.base()).epsilon(0.05));
     const auto branches =
-        counted(*device, "access pattern=divergent elements=1048576 paths=3 impl=library");
+        counted(*device, "access pattern=divergent elements=1048576 paths=3 impl=bundled");
     REQUIRE(branches);
     REQUIRE(branches->counters.fma);
     CHECK(branches->counters.fma->base() == Approx(branches->work.fma.base()).epsilon(0.01));
@@ -170,7 +170,7 @@ TEST_CASE("Access patterns compute right at ragged sizes and every degree") {
               "pattern=bank_conflict ways=1", "pattern=bank_conflict ways=11",
               "pattern=bank_conflict ways=32"}) {
             const std::string text =
-                "access impl=library elements=" + std::to_string(elements) + " " + rest;
+                "access impl=bundled elements=" + std::to_string(elements) + " " + rest;
             INFO(text);
             CHECK(prepared(*device, parse_question(text))->verify().ok);
         }

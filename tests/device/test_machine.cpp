@@ -39,8 +39,8 @@ constexpr std::array everywhere{
     "softmax dtype={fp32,bf16,fp16} rows={1,37} cols={1,100,1024,40000} impl={fused,manual}",
     "{layernorm,rmsnorm,sum} dtype={fp32,bf16} rows={1,37} cols={8,100,4096} impl=fused",
     "transpose dtype={fp32,bf16} rows={1,64,1000} cols={64,129} impl={naive,tiled}",
-    "copy dtype={fp32,bf16} elements={2,1026,1000000} impl=library",
-    "gather dtype=bf16 rows={1,1000} cols={2,100,1024} table_rows=5000 impl=library",
+    "copy dtype={fp32,bf16} elements={2,1026,1000000} impl=bundled",
+    "gather dtype=bf16 rows={1,1000} cols={2,100,1024} table_rows=5000 impl=bundled",
 };
 
 constexpr std::array hopper_only{
@@ -75,7 +75,7 @@ TEST_CASE("The three methods agree on a long kernel, and clocks are those of the
     Device* device = device_or_skip();
     if (device == nullptr) return;
     const auto unit = prepared(
-        *device, parse_question("copy dtype=fp32 elements=134217728 impl=library l2=cold"));
+        *device, parse_question("copy dtype=fp32 elements=134217728 impl=bundled l2=cold"));
     REQUIRE(unit->verify().ok);
     std::vector<double> medians;
     for (const Method method : {Method::events, Method::graph, Method::activity}) {
@@ -102,7 +102,7 @@ TEST_CASE("What the kernels do not cover is refused with a reason") {
                              "attention dtype=bf16 heads=2 seq=64 head_dim=96 impl=mma",
                              "attention dtype=bf16 heads=2 seq=64 head_dim=64 window=8 impl=mma",
                              "softmax dtype=fp64 rows=8 cols=8 impl=fused",
-                             "copy dtype=fp32 elements=1000000000000 impl=library"}) {
+                             "copy dtype=fp32 elements=1000000000000 impl=bundled"}) {
         INFO(text);
         const Question question = parse_question(text);
         const auto outcome =

@@ -91,6 +91,15 @@ TEST_CASE("a library's attention kernel is refused by name of what to ask instea
     }
 }
 
+TEST_CASE("an implementation that the operation does not have is refused with those it has") {
+    FakeDevice device(h200_plan());
+    const auto record = measure_one(device, question("copy elements=4096 impl=library"), {});
+    REQUIRE(record);
+    CHECK_FALSE(record->measured());
+    CHECK(record->failure->find("impl library is not an implementation of copy; it has bundled") ==
+          0);
+}
+
 TEST_CASE("a wrong kernel is never timed") {
     int sampled = 0;
     FakePlan plan = plan_with_fault("copy", Fault::wrong_result);

@@ -36,11 +36,13 @@ TEST_CASE("the canonical text reads back to itself") {
           "access pattern=strided elements=64 stride=8",
           "access pattern=misaligned elements=64 dtype=bf16",
           "access pattern=divergent elements=64 paths=3",
-          "access pattern=bank_conflict elements=64 ways=32", "all_reduce bytes=1024 gpus=8"}) {
+          "access pattern=bank_conflict elements=64 ways=32", "all_reduce bytes=1024 gpus=8",
+          "all_reduce bytes=1024 gpus=4 dtype=int8"}) {
         CAPTURE(text);
         const std::string canonical = canonical_text(question(text).operation);
         CAPTURE(canonical);
         CHECK(canonical_text(question(canonical).operation) == canonical);
+        CHECK(type_of(question(canonical).operation) == type_of(question(text).operation));
     }
 }
 

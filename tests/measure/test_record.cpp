@@ -58,6 +58,23 @@ TEST_CASE("a record reads back exactly") {
     check_same(parse_record(to_json_line(record)), record);
 }
 
+TEST_CASE("early records call the usual kernel of every operation the library's") {
+    const auto read_back = [](const std::string& text, const std::string& now) {
+        const std::string line = to_json_line(example_record(text));
+        const std::string early =
+            replaced(line, "\"implementation\":\"" + now, "\"implementation\":\"library");
+        CHECK(parse_record(early).question.execution.implementation ==
+              model::parse_implementation(now));
+        CHECK(key_of(parse_record(early)) == key_of(parse_record(line)));
+    };
+    read_back("copy elements=4096 impl=bundled", "bundled");
+    read_back("gather rows=4 cols=8 table_rows=16 impl=bundled", "bundled");
+    read_back("access pattern=strided elements=64 stride=2 impl=bundled", "bundled");
+    read_back("softmax rows=4 cols=8 impl=fused", "fused");
+    read_back("transpose rows=4 cols=8 impl=tiled", "tiled");
+    read_back("matmul m=4 n=8 k=16 impl=library", "library");
+}
+
 TEST_CASE("every member survives, also those that are rare") {
     Record record = example_record("matmul m=64 n=64 k=64 dtype=fp16 impl=mma tile=64x64x32");
     record.device.mig = true;
@@ -148,6 +165,20 @@ TEST_CASE("appending cuts off an incomplete line and keeps a complete one") {
     write_text(path, line);
     append_record(path, record);
     CHECK(text_of(path) == line + "\n" + line + "\n");
+}
+
+TEST_CASE("a file of somebody else is refused and left as it is") {
+    const Folder folder;
+    const std::string path = folder.file("matmul.jsonl");
+    const Record record = example_record();
+    for (const std::string& foreign :
+         {std::string("my notes without a line break"), std::string("{\"name\":1}\n"),
+          to_json_line(record) + "\nkeep this"}) {
+        CAPTURE(foreign.substr(0, 40));
+        write_text(path, foreign);
+        CHECK_THROWS_WITH(append_record(path, record), Catch::Contains("not a file of records"));
+        CHECK(text_of(path) == foreign);
+    }
 }
 
 TEST_CASE("a record that cannot be written is an error with the system's reason") {

@@ -227,7 +227,7 @@ TEST_CASE("the degree goes by the name of its pattern", "[access]") {
 
 TEST_CASE("the footprint holds what lies between the words", "[access]") {
     const auto bytes = [](const Access& op) {
-        return footprint(op, Implementation::library, Pass::inference).total().base();
+        return footprint(op, Implementation::bundled, Pass::inference).total().base();
     };
     CHECK(bytes({.pattern = AccessPattern::strided, .elements = 10, .degree = 8}) == 4.0 * 73);
     CHECK(bytes({.pattern = AccessPattern::misaligned, .elements = 10, .degree = 8}) == 4.0 * 18);

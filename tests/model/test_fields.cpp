@@ -140,7 +140,7 @@ TEST_CASE("operations in words", "[fields]") {
     CHECK(matmul.batch == 2);
     CHECK(matmul.type == DataType::fp16);
     CHECK(matmul.output == DataType::fp16);
-    CHECK(make<Matmul>("matmul m=4 n=5 k=6 m=7").m == 7);
+    CHECK_THROWS_WITH(parse_operation("matmul m=4 n=5 k=6 m=7"), "op: 'm' is given twice");
 
     CHECK(make<Elementwise>("elementwise expr=\"x + 1\" elements=8").elements == 8);
     CHECK(make<Elementwise>("elementwise expr='x + 1' elements=8").type == DataType::fp32);
@@ -222,6 +222,21 @@ TEST_CASE("cleared parameters remember nothing", "[fields]") {
     const auto op = std::get<Elementwise>(make_operation(OperationKind::elementwise, parameters));
     CHECK(op.expression.fused().reads == 3);  // b and s are tensors again
     CHECK_FALSE(make_execution(parameters).tile.has_value());
+}
+
+TEST_CASE("library is the vendor's: other operations name what they have") {
+    CHECK(has(OperationKind::matmul, Implementation::library));
+    CHECK(has(OperationKind::all_reduce, Implementation::library));
+    for (const OperationInfo& info : operation_table()) {
+        CAPTURE(info.name);
+        CHECK(has(info.kind, Implementation::automatic));
+        const bool vendor = info.kind == OperationKind::matmul || applies(info.kind, Field::bytes);
+        CHECK(has(info.kind, Implementation::library) == vendor);
+    }
+    CHECK(refusal(OperationKind::copy, Implementation::library) ==
+          "impl library is not an implementation of copy; it has bundled, eager");
+    CHECK(refusal(OperationKind::transpose, Implementation::library) ==
+          "impl library is not an implementation of transpose; it has tiled, naive, eager");
 }
 
 TEST_CASE("the execution takes its words from the parameters", "[fields]") {

@@ -178,17 +178,17 @@ TEST_CASE("other operations hold inputs and outputs, and gradients in training",
     CHECK(total(trigonometry, Implementation::unfused, Pass::training) == (4.0 + 4 + 1) * 4000);
 
     const RowWise softmax{.rows = 10, .cols = 100, .type = DataType::fp16};
-    CHECK(total(softmax, Implementation::library, Pass::inference) == 2.0 * 2000);
+    CHECK(total(softmax, Implementation::fused, Pass::inference) == 2.0 * 2000);
     CHECK(total(softmax, Implementation::manual, Pass::inference) == 4.0 * 2000 + 2 * 20);
     const RowWise layernorm{
         .kind = RowKind::layernorm, .rows = 10, .cols = 100, .type = DataType::fp16};
-    CHECK(total(layernorm, Implementation::library, Pass::inference) == 4000.0 + 400 + 80);
+    CHECK(total(layernorm, Implementation::fused, Pass::inference) == 4000.0 + 400 + 80);
 
     const Gather gather{.rows = 10, .cols = 64, .table_rows = 1000, .type = DataType::fp16};
-    CHECK(total(gather, Implementation::library, Pass::inference) ==
+    CHECK(total(gather, Implementation::bundled, Pass::inference) ==
           1000.0 * 128 + 10 * 8 + 10 * 128);
     const Collective gathered{.kind = CollectiveKind::all_gather, .gpus = 8, .bytes = 8000};
-    CHECK(total(gathered, Implementation::library, Pass::inference) == 9000.0);
+    CHECK(total(gathered, Implementation::bundled, Pass::inference) == 9000.0);
 }
 
 TEST_CASE("footprints grow with every dimension and from inference to training",

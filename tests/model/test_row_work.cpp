@@ -73,7 +73,7 @@ TEST_CASE("a row sum reads the matrix, its gradient is broadcast back", "[rows]"
 
 TEST_CASE("a naive transpose writes one sector per element at L2", "[rows]") {
     const Transpose op{.rows = rows, .cols = cols, .type = DataType::fp16};
-    const Work tiled = transpose_work(op, Implementation::library, sector);
+    const Work tiled = transpose_work(op, Implementation::tiled, sector);
     require_bytes(tiled, 2.0 * matrix, 2.0 * matrix);
     CHECK(tiled.l2.base() == 4.0 * matrix);
     const Work naive = transpose_work(op, Implementation::naive, sector);

@@ -38,19 +38,6 @@ __global__ void stamp_kernel(Stamp* stamps) {
     stamps[multiprocessor] = {.cycle = clock64(), .nanosecond = global_nanosecond()};
 }
 
-__global__ void tick_kernel(std::int64_t* smallest) {
-    std::int64_t best = 1'000'000;
-    std::int64_t before = global_nanosecond();
-    for (int changes = 0; changes < 16;) {
-        const std::int64_t now = global_nanosecond();
-        if (now == before) continue;
-        best = min(best, now - before);
-        before = now;
-        ++changes;
-    }
-    *smallest = best;
-}
-
 }  // namespace
 
 Gate::Gate() {
@@ -114,16 +101,6 @@ std::optional<Frequency> StampPair::clock() const {
     }
     if (nanoseconds <= 0.0) return std::nullopt;
     return Frequency::from_base(cycles / nanoseconds * 1e9);
-}
-
-std::int64_t timer_tick_ns(const Stream& stream) {
-    const Buffer smallest(sizeof(std::int64_t));
-    tick_kernel<<<1, 1, 0, stream.handle()>>>(smallest.as<std::int64_t>());
-    require(cudaGetLastError(), "tick kernel");
-    stream.synchronize();
-    std::int64_t tick = 0;
-    require(cudaMemcpy(&tick, smallest.as(), sizeof tick, cudaMemcpyDeviceToHost), "cudaMemcpy");
-    return tick;
 }
 
 }  // namespace ridge::measure::cuda

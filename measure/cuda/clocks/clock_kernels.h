@@ -60,7 +60,4 @@ class StampPair {
     Buffer stamps_;
 };
 
-/// The smallest step of %globaltimer seen, in ns.
-[[nodiscard]] std::int64_t timer_tick_ns(const Stream& stream);
-
 }  // namespace ridge::measure::cuda

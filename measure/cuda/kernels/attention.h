@@ -8,8 +8,7 @@
 // i sees keys 0 .. i + keys - queries; a query that sees none gets O = 0 and a log-sum-exp of
 // -infinity.
 //
-// Work counted: 4 batch heads queries keys head_dim FLOP, about half of it when causal
-// (attention_flop gives the exact count of visible query-key pairs).
+// Work counted: 4 batch heads queries keys head_dim FLOP, about half of it when causal.
 //
 // | kernel   | for                                  | needs                                     |
 // | wgmma    | long sequences, Hopper               | sm_90a, head_dim 64 or 128                |
@@ -66,14 +65,6 @@ struct AttentionStrides {
     return {.batch = heads * tokens * head_dim, .head = head_dim, .token = heads * head_dim};
 }
 
-// FLOP of the visible query-key pairs: 4 head_dim each (two products of one multiply-add).
-[[nodiscard]] double attention_flop(const AttentionProblem& problem);
-
-// FLOP that a tiled kernel of this geometry executes: whole tiles of queries by whole blocks of
-// keys, up to the last key that the tile's last query sees.
-[[nodiscard]] double attention_executed_flop(const AttentionProblem& problem,
-                                             const KernelGeometry& geometry);
-
 // Throws std::runtime_error unless the problem is one that the tiled kernels take.
 void require_attention(const char* kernel, const AttentionProblem& problem);
 
@@ -112,6 +103,5 @@ struct MaskedSoftmaxProblem {
 };
 
 [[nodiscard]] Launch masked_softmax(const MaskedSoftmaxProblem& problem);
-[[nodiscard]] KernelGeometry masked_softmax_geometry(const MaskedSoftmaxProblem& problem);
 
 }  // namespace ridge::measure::cuda

@@ -1,5 +1,4 @@
-// What all attention kernels share on the host: the checks of a problem and its count of FLOP.
-#include <algorithm>
+// What all attention kernels share on the host: the checks of a problem.
 #include <limits>
 #include <stdexcept>
 #include <string>
@@ -7,30 +6,6 @@
 #include "measure/cuda/kernels/attention.h"
 
 namespace ridge::measure::cuda {
-
-double attention_flop(const AttentionProblem& p) {
-    double pairs = static_cast<double>(p.queries) * static_cast<double>(p.keys);
-    if (p.mask == AttentionMask::causal) {
-        pairs = 0.0;
-        for (std::int64_t query = 0; query < p.queries; ++query)
-            pairs += static_cast<double>(
-                std::clamp<std::int64_t>(query + 1 + p.keys - p.queries, 0, p.keys));
-    }
-    return 4.0 * static_cast<double>(p.batch * p.heads) * pairs * static_cast<double>(p.head_dim);
-}
-
-double attention_executed_flop(const AttentionProblem& p, const KernelGeometry& geometry) {
-    double pairs = 0.0;
-    for (std::int64_t tile = 0; tile < ceil_div(p.queries, geometry.tile_m); ++tile) {
-        std::int64_t visible = p.keys;
-        if (p.mask == AttentionMask::causal)
-            visible = std::min(visible, (tile + 1) * geometry.tile_m + p.keys - p.queries);
-        const std::int64_t blocks = std::max<std::int64_t>(1, ceil_div(visible, geometry.tile_n));
-        pairs +=
-            static_cast<double>(geometry.tile_m) * static_cast<double>(blocks * geometry.tile_n);
-    }
-    return 4.0 * static_cast<double>(p.batch * p.heads) * pairs * static_cast<double>(p.head_dim);
-}
 
 void require_attention(const char* kernel, const AttentionProblem& p) {
     const auto require = [kernel](bool condition, const std::string& reason) {

@@ -15,7 +15,7 @@
 // counter returns to zero at the end of each launch, so a Launch must not overlap itself.
 //
 // Tiles: head_dim 128: 128 queries x 176 keys (128 when causal), 2 consumers; head_dim 64: 192 x
-// 128, 3 consumers. FLOP executed are those of whole key blocks (attention_executed_flop).
+// 128, 3 consumers. FLOP executed are those of whole key blocks.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 

@@ -191,23 +191,7 @@ Launch build(const MaskedSoftmaxProblem& p) {
     };
 }
 
-template <typename Element>
-KernelGeometry geometry_of(const MaskedSoftmaxProblem& p) {
-    const Choice<Element> choice = choose<Element>(p);
-    return {.tile_m = 1,
-            .tile_n = static_cast<int>(p.keys),
-            .tile_k = 1,
-            .threads = choice.threads,
-            .blocks = p.matrices * p.queries,
-            .function = reinterpret_cast<const void*>(choice.kernel)};
-}
-
 }  // namespace
-
-KernelGeometry masked_softmax_geometry(const MaskedSoftmaxProblem& p) {
-    if (p.type == ElementType::bfloat16) return geometry_of<__nv_bfloat16>(p);
-    return p.type == ElementType::float16 ? geometry_of<__half>(p) : geometry_of<float>(p);
-}
 
 Launch masked_softmax(const MaskedSoftmaxProblem& p) {
     if (p.scores == nullptr || p.out == nullptr)

@@ -48,11 +48,6 @@ enum class WgmmaTile { m128n256, m128n128 };
 // above) hold.
 void require_matmul(const char* kernel, const MatmulProblem& problem, bool two_byte_elements);
 
-// FLOP that a tiled kernel of this geometry executes: whole tiles (along m in whole clusters),
-// whole steps of tile_k. Only the register, mma_sync and wgmma kernels multiply the padding.
-[[nodiscard]] double matmul_executed_flop(const MatmulProblem& problem,
-                                          const KernelGeometry& geometry);
-
 [[nodiscard]] Launch matmul_naive(const MatmulProblem& problem);
 [[nodiscard]] Launch matmul_coalesced(const MatmulProblem& problem);
 [[nodiscard]] Launch matmul_shared_tiled(const MatmulProblem& problem);

@@ -20,15 +20,6 @@ void require_extent(const char* kernel, const char* name, std::int64_t value, st
 
 }  // namespace
 
-double matmul_executed_flop(const MatmulProblem& p, const KernelGeometry& geometry) {
-    const std::int64_t tile_rows = static_cast<std::int64_t>(geometry.tile_m) * geometry.cluster;
-    const auto padded = [](std::int64_t extent, std::int64_t tile) {
-        return static_cast<double>(ceil_div(extent, tile) * tile);
-    };
-    return 2.0 * padded(p.m, tile_rows) * padded(p.n, geometry.tile_n) *
-           padded(p.k, geometry.tile_k) * static_cast<double>(p.batch);
-}
-
 void require_matmul(const char* kernel, const MatmulProblem& p, bool two_byte_elements) {
     constexpr std::int64_t extent_limit = std::numeric_limits<std::int32_t>::max() / 2;
     require_extent(kernel, "m", p.m, extent_limit);

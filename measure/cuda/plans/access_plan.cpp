@@ -178,7 +178,7 @@ Plan plan_divergence(const model::Access& op, const Context& context) {
 
 Plan plan_access(const model::Access& op, const model::Execution& execution,
                  const Context& context) {
-    if (execution.implementation != model::Implementation::library) {
+    if (execution.implementation != model::Implementation::bundled) {
         refuse(execution.implementation, "access");
     }
     Plan plan;

@@ -57,8 +57,7 @@ void* keep(Plan& plan, Buffer buffer) {
 }  // namespace
 
 Plan plan_copy(const model::Copy& op, const model::Execution& execution, const Context& context) {
-    if (execution.implementation != Implementation::library &&
-        execution.implementation != Implementation::fused) {
+    if (execution.implementation != Implementation::bundled) {
         refuse(execution.implementation, "copy");
     }
     Plan plan;
@@ -91,8 +90,7 @@ Plan plan_transpose(const model::Transpose& op, const model::Execution& executio
     TransposeMethod method = whole_vectors ? TransposeMethod::swizzled : TransposeMethod::padded;
     if (execution.implementation == Implementation::naive) {
         method = TransposeMethod::naive;
-    } else if (execution.implementation != Implementation::tiled &&
-               execution.implementation != Implementation::library) {
+    } else if (execution.implementation != Implementation::tiled) {
         refuse(execution.implementation, "transpose");
     }
     const Moved moved{.source = keep(plan, context.input(type, elements, 1)),
@@ -126,8 +124,7 @@ Plan plan_transpose(const model::Transpose& op, const model::Execution& executio
 
 Plan plan_gather(const model::Gather& op, const model::Execution& execution,
                  const Context& context) {
-    if (execution.implementation != Implementation::library &&
-        execution.implementation != Implementation::fused) {
+    if (execution.implementation != Implementation::bundled) {
         refuse(execution.implementation, "gather");
     }
     Plan plan;

@@ -186,7 +186,7 @@ Launch build(Builder& builder, RowKind kind, Implementation implementation) {
     const bool manual =
         implementation == Implementation::manual || implementation == Implementation::unfused;
     if (manual && kind == RowKind::softmax) return builder.manual_softmax();
-    if (implementation != Implementation::fused && implementation != Implementation::library) {
+    if (implementation != Implementation::fused) {
         refuse(implementation, "operations along rows");
     }
     switch (kind) {

@@ -1,0 +1,151 @@
+// From an operation back to its fields and its text (fields.h).
+#include <algorithm>
+#include <array>
+
+#include "model/core/fields.h"
+
+namespace ridge::model {
+namespace {
+
+constexpr std::array<std::string_view, 4> default_scalars{"c", "alpha", "beta", "eps"};
+constexpr std::array<std::string_view, 3> default_vectors{"bias", "gamma", "scale"};
+
+/// Names of inputs of one shape that the grammar would not take for it by default.
+std::string declared(const Expression& expression, InputShape shape) {
+    const auto usual = [shape](const std::string& name) {
+        const auto holds = [&name](const auto& names) {
+            return std::find(names.begin(), names.end(), name) != names.end();
+        };
+        return shape == InputShape::scalar ? holds(default_scalars) : holds(default_vectors);
+    };
+    std::string names;
+    for (const Node& node : expression.nodes()) {
+        if (node.function != Function::input || node.shape != shape || usual(node.name)) continue;
+        names += (names.empty() ? "" : ",") + node.name;
+    }
+    return names;
+}
+
+/// Collects the fields of one operation; those at their default are left out.
+class FieldsOf {
+  public:
+    void operator()(const Matmul& op) {
+        type(op.type);
+        unless(Field::batch, op.batch, 1);
+        count(Field::m, op.m);
+        count(Field::n, op.n);
+        count(Field::k, op.k);
+        word_unless(Field::accumulate, op.accumulate, default_accumulator(op.type));
+        word_unless(Field::out_dtype, op.output, default_output(op.type));
+        word_unless(Field::a_layout, op.a_layout, Layout::row_major);
+        word_unless(Field::b_layout, op.b_layout, Layout::row_major);
+        word_unless(Field::epilogue, op.epilogue, Epilogue::none);
+    }
+    void operator()(const Attention& op) {
+        type(op.type);
+        unless(Field::batch, op.batch, 1);
+        count(Field::heads, op.heads);
+        unless(Field::kv_heads, op.kv_heads, op.heads);
+        count(Field::seq_q, op.seq_q);
+        unless(Field::seq_kv, op.seq_kv, op.seq_q);
+        count(Field::head_dim, op.head_dim);
+        unless(Field::causal, op.causal ? 1 : 0, 0);
+        unless(Field::window, op.window, 0);
+        unless(Field::kv_write, op.kv_write ? 1 : 0, 0);
+        word_unless(Field::direction, op.direction, Direction::forward);
+    }
+    void operator()(const Elementwise& op) {
+        type(op.type);
+        count(Field::elements, op.elements);
+        parameters_.set(Field::expr, to_string(op.expression));
+        text_if(Field::vectors, declared(op.expression, InputShape::vector));
+        text_if(Field::scalars, declared(op.expression, InputShape::scalar));
+        word_unless(Field::direction, op.direction, Direction::forward);
+    }
+    void operator()(const RowWise& op) {
+        matrix(op);
+        word_unless(Field::direction, op.direction, Direction::forward);
+    }
+    void operator()(const Transpose& op) { matrix(op); }
+    void operator()(const Copy& op) {
+        type(op.type);
+        count(Field::elements, op.elements);
+    }
+    void operator()(const Gather& op) {
+        matrix(op);
+        count(Field::table_rows, op.table_rows);
+    }
+    void operator()(const Access& op) {
+        parameters_.set(Field::pattern, name_of(op.pattern));
+        type(op.type);
+        count(Field::elements, op.elements);
+        count(*find_field(degree_name(op.pattern)), op.degree);
+    }
+    void operator()(const Collective& op) {
+        word_unless(Field::dtype, op.type, DataType::bf16);
+        unless(Field::gpus, op.gpus, 2);
+        count(Field::bytes, op.bytes);
+    }
+
+    [[nodiscard]] Parameters parameters() && { return std::move(parameters_); }
+
+  private:
+    void type(DataType value) { parameters_.set(Field::dtype, name_of(value)); }
+    void count(Field field, std::int64_t value) { parameters_.set_count(field, value); }
+    void unless(Field field, std::int64_t value, std::int64_t usual) {
+        if (value != usual) count(field, value);
+    }
+    template <class Enum>
+    void word_unless(Field field, Enum value, Enum usual) {
+        if (value != usual) count(field, static_cast<std::int64_t>(value));
+    }
+    void text_if(Field field, const std::string& text) {
+        if (!text.empty()) parameters_.set(field, text);
+    }
+    template <class Op>
+    void matrix(const Op& op) {
+        type(op.type);
+        count(Field::rows, op.rows);
+        count(Field::cols, op.cols);
+    }
+
+    Parameters parameters_;
+};
+
+}  // namespace
+
+DataType default_accumulator(DataType type) {
+    return type == DataType::fp64 ? DataType::fp64 : DataType::fp32;
+}
+
+DataType default_output(DataType type) {
+    switch (type) {
+        case DataType::tf32:
+            return DataType::fp32;
+        case DataType::fp8:
+            return DataType::bf16;
+        case DataType::int8:
+            return DataType::fp32;
+        default:
+            return type;
+    }
+}
+
+Parameters parameters_of(const Operation& operation) {
+    FieldsOf fields;
+    std::visit(fields, operation);
+    return std::move(fields).parameters();
+}
+
+std::string text_of(OperationKind kind, const Parameters& parameters) {
+    std::string text(info_of(kind).name);
+    for (const FieldInfo& info : field_table()) {
+        if (!parameters.has(info.field) || !applies(kind, info.field)) continue;
+        const std::string value = parameters.text(info.field);
+        const char* const quote = value.find(' ') == std::string::npos ? "" : "\"";
+        text += " " + std::string(info.name) + "=" + quote + value + quote;
+    }
+    return text;
+}
+
+}  // namespace ridge::model
