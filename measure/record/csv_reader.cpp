@@ -160,12 +160,18 @@ std::string CsvReader::read_cells(std::size_t& offset) {
 }
 
 std::string CsvReader::read_quoted_cell(std::size_t& offset, std::string& cell) {
-    for (++offset;; ++offset) {
-        const int letter = at(offset);
-        if (letter == end_of_input) return "a quoted cell is never closed";
+    ++offset;
+    while (true) {
+        if (at(offset) == end_of_input) return "a quoted cell is never closed";
         if (offset > longest_row) return "a quoted cell is not closed within 1 MiB";
-        if (letter == '"' && at(++offset) != '"') break;
-        cell += static_cast<char>(letter);
+        const std::size_t begin = position_ + offset;
+        const std::size_t quote = std::min(buffer_.find('"', begin), buffer_.size());
+        cell.append(buffer_, begin, quote - begin);
+        offset += quote - begin;
+        if (quote == buffer_.size()) continue;
+        if (at(++offset) != '"') break;
+        cell += '"';
+        ++offset;
     }
     if (at(offset) == '\r' && (at(offset + 1) == '\n' || at(offset + 1) == end_of_input)) ++offset;
     const int behind = at(offset);
@@ -174,13 +180,17 @@ std::string CsvReader::read_quoted_cell(std::size_t& offset, std::string& cell) 
 }
 
 std::string CsvReader::read_plain_cell(std::size_t& offset, std::string& cell) {
-    for (;; ++offset) {
-        const int letter = at(offset);
-        if (letter == '"') return "a quote stands inside a cell that does not begin with one";
+    constexpr std::string_view ends = ",\n\"";
+    while (at(offset) != end_of_input) {
         if (offset > longest_row) return std::string(too_long);
-        if (letter == ',') return {};
-        if (letter == '\n' || letter == end_of_input) break;
-        cell += static_cast<char>(letter);
+        const auto begin = buffer_.begin() + static_cast<std::ptrdiff_t>(position_ + offset);
+        const auto end = std::find_first_of(begin, buffer_.end(), ends.begin(), ends.end());
+        cell.append(begin, end);
+        offset += static_cast<std::size_t>(end - begin);
+        if (end == buffer_.end()) continue;
+        if (*end == '"') return "a quote stands inside a cell that does not begin with one";
+        if (*end == ',') return {};
+        break;
     }
     if (!cell.empty() && cell.back() == '\r') cell.pop_back();
     return {};

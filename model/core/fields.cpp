@@ -226,8 +226,7 @@ Access make_access(const Parameters& p) {
 }
 
 Operation make_collective(OperationKind kind, const Parameters& p) {
-    const auto first = static_cast<std::uint8_t>(Kind::all_reduce);
-    return Collective{.kind = static_cast<CollectiveKind>(static_cast<std::uint8_t>(kind) - first),
+    return Collective{.kind = collective_kind(kind),
                       .gpus = p.count_or(gpus, 2),
                       .bytes = p.count(bytes),
                       .type = enumerator_or(p, dtype, DataType::bf16)};

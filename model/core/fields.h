@@ -119,6 +119,8 @@ struct OperationInfo {
 /// InputError suggests the nearest operation name.
 [[nodiscard]] OperationKind parse_operation_kind(std::string_view name);
 [[nodiscard]] OperationKind kind_of(const Operation& operation);
+/// The collective of that name; the operation must be one.
+[[nodiscard]] CollectiveKind collective_kind(OperationKind kind);
 [[nodiscard]] bool applies(OperationKind kind, Field field);
 
 /// Whether the operation can be carried out so; `automatic` always.

@@ -161,6 +161,12 @@ std::string_view name_of(const Operation& operation) {
     return info_of(kind_of(operation)).name;
 }
 
+CollectiveKind collective_kind(OperationKind kind) {
+    const auto found = std::find(collective_kinds.begin(), collective_kinds.end(), kind);
+    RIDGE_CONTRACT(found != collective_kinds.end());
+    return static_cast<CollectiveKind>(found - collective_kinds.begin());
+}
+
 bool has(OperationKind kind, Implementation implementation) {
     const auto& ways = info_of(kind).implementations;
     return implementation == Implementation::automatic ||

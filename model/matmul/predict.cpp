@@ -44,7 +44,7 @@ Roofs matmul_roofs(const Matmul& op, Pipe pipe, const Machine& machine) {
 
 /// What the library takes for 16-bit operands whose rows are not multiples of 16 bytes.
 MatmulPipe kernels_by_rows(const Matmul& op) {
-    const std::int64_t bytes = op.n == 1 ? 16 : matmul_alignment(op);
+    const std::int64_t bytes = row_alignment(op);
     if (bytes >= 16) return MatmulPipe::tensor;
     return bytes >= 4 ? MatmulPipe::align_4 : MatmulPipe::align_2;
 }
@@ -87,8 +87,8 @@ void set_terms(Prediction& p, const MatmulTime& t, Resource pipe,
 void set_notes(Prediction& p, const Matmul& op, const MatmulSituation& s, const MatmulTime& t) {
     const double once = p.work.compulsory().base();
     const bool library = p.implementation == Implementation::library;
-    if (library && matmul_alignment(op) < 16 && s.pipe != MatmulPipe::vector && op.n > 1) {
-        p.note(NoteCode::alignment_cliff, static_cast<double>(matmul_alignment(op)), t.alignment);
+    if (library && row_alignment(op) < 16 && s.pipe != MatmulPipe::vector) {
+        p.note(NoteCode::alignment_cliff, static_cast<double>(row_alignment(op)), t.alignment);
     }
     if (t.split > 1) p.note(NoteCode::split_k, t.split);
     if (t.power >= std::max(t.loop + t.store, t.dram)) {

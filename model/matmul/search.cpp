@@ -27,9 +27,9 @@ constexpr double shared_fraction = 0.55;
 /// Operands that a library's blocks read again because they drift apart; likewise.
 constexpr double library_drift = 0.35;
 
-/// Position in `MatmulParameters::aligned`: rows at 16, 8, 4, 2 bytes. A single column has no rows.
+/// Position in `MatmulParameters::aligned`: rows at 16, 8, 4, 2 bytes.
 std::size_t alignment_class(const Matmul& op) {
-    const std::int64_t bytes = op.n == 1 ? 16 : matmul_alignment(op);
+    const std::int64_t bytes = row_alignment(op);
     if (bytes >= 16) return 0;
     if (bytes >= 8) return 1;
     return bytes >= 4 ? 2 : 3;

@@ -103,4 +103,8 @@ std::int64_t matmul_alignment(const Matmul& op) {
     return std::min({power_of_two_divisor(a), power_of_two_divisor(b), power_of_two_divisor(c)});
 }
 
+std::int64_t row_alignment(const Matmul& op) {
+    return op.n == 1 ? 16 : matmul_alignment(op);
+}
+
 }  // namespace ridge::model

@@ -34,5 +34,7 @@ namespace ridge::model {
 
 /// Largest alignment in bytes (1 to 16) that the leading dimensions of A, B and C share (M6).
 [[nodiscard]] std::int64_t matmul_alignment(const Matmul& op);
+/// The same as the choice of kernels sees it: a single column has no rows, so it counts as 16.
+[[nodiscard]] std::int64_t row_alignment(const Matmul& op);
 
 }  // namespace ridge::model

@@ -5,7 +5,7 @@
 //   kernel.read_passes   // 3: the eager softmax by blocks reads its row three times
 //
 // Method: the rules of PyTorch 2.x (which kernel it takes, its block and vector sizes). Equation
-// B9 of docs/model.md. The bundled kernels are in native_streams.h and native_rows.h.
+// B9 of docs/model.md. The bundled kernels are in bundled_streams.h and bundled_rows.h.
 // Limits: contiguous, aligned tensors.
 #pragma once
 
