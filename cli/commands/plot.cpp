@@ -57,7 +57,7 @@ Compared compare(const Context& context, const RecordArguments& arguments) {
     Compared compared;
     compared.records =
         RecordFilter(arguments.conditions)
-            .apply(load_records(context, arguments.paths, gpu, machines.catalogue()));
+            .apply(load_records(context, arguments.paths, gpu, machines.catalogue()).records);
     compared.validation =
         measure::validate(compared.records, machines.catalogue(), machines.view());
     if (compared.validation.comparisons.empty()) {

@@ -186,7 +186,7 @@ std::vector<measure::Record> records_of(const Context& context, const RooflineOp
     const std::string gpu = options.gpu.given() ? options.gpu.name() : std::string();
     std::vector<measure::Record> records =
         RecordFilter(options.conditions)
-            .apply(load_records(context, options.records, gpu, machines.catalogue()));
+            .apply(load_records(context, options.records, gpu, machines.catalogue()).records);
     std::erase_if(records, [type](const measure::Record& record) {
         return type_of(record.question.operation) != type;
     });

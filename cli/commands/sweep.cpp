@@ -104,7 +104,7 @@ void overlay_records(const Context& context, const SweepOptions& options, SweepC
                      Machines& machines) {
     const std::string name = machines.catalogue().canonical_name(options.gpu.name());
     const std::vector<measure::Record> records =
-        load_records(context, options.records, name, machines.catalogue());
+        load_records(context, options.records, name, machines.catalogue()).records;
     const model::Machine& machine = machines.at(name);
     std::int64_t shown = 0;
     for (const measure::Record& record : records) {

@@ -31,8 +31,8 @@ int validate_records(const Context& context, const ValidateOptions& options) {
     }
     const Machines machines = options.gpu.machines(context);
     const std::string gpu = options.gpu.given() ? options.gpu.name() : std::string();
-    const std::vector<measure::Record> records =
-        load_records(context, options.records, gpu, machines.catalogue());
+    const LoadedRecords loaded = load_records(context, options.records, gpu, machines.catalogue());
+    const std::vector<measure::Record>& records = loaded.records;
     const measure::Validation validation =
         measure::validate(records, machines.catalogue(), machines.view());
     write_validation(context, validation, records, parse_format(options.format));
@@ -40,14 +40,15 @@ int validate_records(const Context& context, const ValidateOptions& options) {
         context.err << "ridge: no record could be compared with a prediction\n";
         return bad_data;
     }
-    if (!options.max_error) return success;
+    const int read = loaded.damaged > 0 ? bad_data : success;
+    if (!options.max_error) return read;
     const auto beyond = measure::exceeding(validation, *options.max_error / 100.0);
     for (const measure::GroupSummary* group : beyond) {
         context.err << fmt::format("ridge: {} {}: median error {:.1f} % exceeds {:g} %\n",
                                    group->operation, group->implementation,
                                    100.0 * group->errors.median, *options.max_error);
     }
-    return beyond.empty() ? success : bound_exceeded;
+    return beyond.empty() ? read : bound_exceeded;
 }
 
 }  // namespace

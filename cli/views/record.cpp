@@ -234,8 +234,8 @@ measure::RecordFile read_files(const std::vector<std::string>& paths) {
 
 }  // namespace
 
-std::vector<Record> load_records(const Context& context, const std::vector<std::string>& paths,
-                                 const std::string& gpu, const hardware::Catalogue& catalogue) {
+LoadedRecords load_records(const Context& context, const std::vector<std::string>& paths,
+                           const std::string& gpu, const hardware::Catalogue& catalogue) {
     measure::RecordFile file = read_files(paths);
     for (const measure::Damage& damage : file.damaged) {
         context.err << "ridge: " << printable(to_string(damage.location))
@@ -251,7 +251,7 @@ std::vector<Record> load_records(const Context& context, const std::vector<std::
         throw InputError(gpu.empty() ? "there is no record" : "there is no record of " + gpu,
                          {.file = paths.front()});
     }
-    return std::move(file.records);
+    return {.records = std::move(file.records), .damaged = file.damaged.size()};
 }
 
 }  // namespace ridge::cli

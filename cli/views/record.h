@@ -41,11 +41,17 @@ void write_record(const Context& context, const measure::Record& record,
 /// The result of one record: measured, predicted, error; failures have their reason.
 [[nodiscard]] Json to_json(const measure::Record& record, const RecordAnswer& answer);
 
+/// Records of files, and how many of their lines could not be read.
+struct LoadedRecords {
+    std::vector<measure::Record> records;
+    std::size_t damaged = 0;
+};
+
 /// Reads records by path, reports damaged lines on `err`, keeps those of `gpu` when it is not
 /// empty. InputError when nothing is left.
-[[nodiscard]] std::vector<measure::Record> load_records(const Context& context,
-                                                        const std::vector<std::string>& paths,
-                                                        const std::string& gpu,
-                                                        const hardware::Catalogue& catalogue);
+[[nodiscard]] LoadedRecords load_records(const Context& context,
+                                         const std::vector<std::string>& paths,
+                                         const std::string& gpu,
+                                         const hardware::Catalogue& catalogue);
 
 }  // namespace ridge::cli

@@ -161,8 +161,9 @@ TEST_CASE("validate names damaged lines and reads the rest") {
     const std::string path = folder.file("matmul.jsonl");
     test::write_text(path, test::text_of(path) + "nonsense\n");
     const Transcript t = run_fake("validate " + folder.path());
-    CHECK(t.code == 0);
+    CHECK(t.code == 2);
     CHECK(holds(t.err, "matmul.jsonl:3: damaged record"));
+    CHECK(holds(t.out, "matmul"));
     test::write_text(path, "nonsense\n");
     CHECK(run_fake("validate " + path).code == 2);
     CHECK(run_fake("validate " + folder.file("none")).code == 2);
