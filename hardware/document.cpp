@@ -45,12 +45,14 @@ std::optional<Location> too_deep(std::string_view text, const std::string& file)
     return std::nullopt;
 }
 
-/// Without the CR of each CRLF, which the TOML library does not take everywhere.
+/// Without the CR of each CRLF, which the TOML library does not take everywhere, nor one at the end,
+/// where a header was cut before its LF.
 std::string with_plain_line_ends(std::string_view text) {
     std::string plain;
     plain.reserve(text.size());
     for (std::size_t i = 0; i < text.size(); ++i) {
-        if (text[i] != '\r' || i + 1 == text.size() || text[i + 1] != '\n') plain += text[i];
+        const bool ends_line = i + 1 == text.size() || text[i + 1] == '\n';
+        if (text[i] != '\r' || !ends_line) plain += text[i];
     }
     return plain;
 }

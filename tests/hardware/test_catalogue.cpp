@@ -251,6 +251,8 @@ TEST_CASE("line ends of any system are taken") {
             windows += letter;
         }
         CAPTURE(file.path);
+        Catalogue catalogue = Catalogue::embedded();
+        CHECK_FALSE(catalogue.add_text(windows, "windows.toml").empty());
         const Loaded loaded = load_text(windows, "windows.toml");
         CHECK(loaded.problems.empty());
         CHECK(loaded.description.data.size() ==
