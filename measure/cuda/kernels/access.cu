@@ -1,7 +1,6 @@
 // What access patterns cost; see access.h.
 #include "measure/cuda/kernels/access.h"
 
-#include <algorithm>
 #include <stdexcept>
 
 #include "measure/cuda/kernels/on_chip.h"
@@ -10,13 +9,14 @@
 namespace ridge::measure::cuda {
 namespace {
 
-constexpr int unroll = 8;
-constexpr int read_threads = read_tile / unroll;
-constexpr int chip_threads = shared_tile / unroll;
-constexpr int read_blocks_per_multiprocessor = 8;
-constexpr int chip_blocks_per_multiprocessor = 4;
+constexpr int unroll = bundled::access_unroll;
+constexpr int read_tile = bundled::read_tile;
+constexpr int read_threads = bundled::read_threads;
+constexpr int read_blocks_per_multiprocessor = bundled::read_blocks_per_sm;
+constexpr int shared_tile = bundled::shared_tile;
+constexpr int chip_threads = bundled::chip_threads;
+constexpr int conflict_rows = bundled::conflict_rows;
 constexpr int most_paths = 32;
-constexpr int conflict_rows = 8 + 32 + unroll;  // of 32 words: by warp, way and load
 
 __device__ __forceinline__ void store_block_sum(std::uint32_t sum, std::uint32_t* partial_sums) {
     __shared__ std::uint32_t scratch[32];
@@ -122,14 +122,11 @@ __global__ void divergence_kernel(float* output, std::int64_t elements, int path
     if (i < elements) output[i] = x;
 }
 
-unsigned grid_of(const KernelGeometry& geometry) {
-    return static_cast<unsigned>(geometry.blocks);
-}
-
 template <class Word>
 Launch word_read(const WordRead& read) {
     return [read](cudaStream_t stream) {
-        word_read_kernel<<<grid_of(geometry_of(read)), read_threads, 0, stream>>>(
+        const LaunchShape shape = shape_of(grid_of(read));
+        word_read_kernel<<<shape.grid, shape.block, 0, stream>>>(
             static_cast<const Word*>(read.source) + read.offset, read.partial_sums, read.words,
             read.stride);
         check(cudaGetLastError(), "word read");
@@ -142,23 +139,6 @@ void require_degree(const char* what, int degree) {
 }
 
 }  // namespace
-
-KernelGeometry geometry_of(const WordRead& read) {
-    const std::int64_t resident =
-        std::int64_t{read.multiprocessors} * read_blocks_per_multiprocessor;
-    return {.threads = read_threads,
-            .blocks = std::min(ceil_div(read.words, read_tile), resident),
-            .bytes_in_flight_per_thread = read.word_bytes * unroll};
-}
-KernelGeometry geometry_of(const BankConflict& conflict) {
-    const std::int64_t resident =
-        std::int64_t{conflict.multiprocessors} * chip_blocks_per_multiprocessor;
-    return {.threads = chip_threads,
-            .blocks = std::min(ceil_div(conflict.words, shared_tile), resident)};
-}
-KernelGeometry geometry_of(const Divergence& divergence) {
-    return {.threads = chip_threads, .blocks = ceil_div(divergence.elements, chip_threads)};
-}
 
 Launch launch_of(const WordRead& read) {
     if (read.words < 1 || read.stride < 1 || read.offset < 0) {
@@ -182,8 +162,9 @@ Launch launch_of(const WordRead& read) {
 Launch launch_of(const BankConflict& conflict) {
     require_degree("bank conflict: ways", conflict.ways);
     return [conflict](cudaStream_t stream) {
-        bank_conflict_kernel<<<grid_of(geometry_of(conflict)), chip_threads, 0, stream>>>(
-            conflict.partial_sums, conflict.words, conflict.ways);
+        const LaunchShape shape = shape_of(grid_of(conflict));
+        bank_conflict_kernel<<<shape.grid, shape.block, 0, stream>>>(conflict.partial_sums,
+                                                                     conflict.words, conflict.ways);
         check(cudaGetLastError(), "bank conflict");
     };
 }
@@ -191,7 +172,8 @@ Launch launch_of(const BankConflict& conflict) {
 Launch launch_of(const Divergence& divergence) {
     require_degree("divergence: paths", divergence.paths);
     return [divergence](cudaStream_t stream) {
-        divergence_kernel<<<grid_of(geometry_of(divergence)), chip_threads, 0, stream>>>(
+        const LaunchShape shape = shape_of(grid_of(divergence));
+        divergence_kernel<<<shape.grid, shape.block, 0, stream>>>(
             divergence.output, divergence.elements, divergence.paths, divergence.steps);
         check(cudaGetLastError(), "divergence");
     };

@@ -16,7 +16,8 @@
 
 #include <cstdint>
 
-#include "measure/cuda/kernels/work.h"
+#include "measure/cuda/kernels/launch.h"
+#include "model/bundled/access.h"
 
 namespace ridge::measure::cuda {
 
@@ -41,11 +42,8 @@ struct Divergence {
     float* output = nullptr;  // one per thread
     std::int64_t elements = 0;
     int paths = 1;
-    int steps = 512;  // FMA per path and thread
+    int steps = bundled::divergent_steps;  // FMA per path and thread
 };
-
-inline constexpr int read_tile = 2048;    // words that a block of a WordRead reads at once
-inline constexpr int shared_tile = 4096;  // the same of a BankConflict
 
 // Factor and term of the FMA that path `path` iterates from x = 1.
 [[nodiscard]] __host__ __device__ constexpr float path_factor(int path) {
@@ -70,8 +68,14 @@ inline constexpr int shared_tile = 4096;  // the same of a BankConflict
 [[nodiscard]] Launch launch_of(const WordRead& read);
 [[nodiscard]] Launch launch_of(const BankConflict& conflict);
 [[nodiscard]] Launch launch_of(const Divergence& divergence);
-[[nodiscard]] KernelGeometry geometry_of(const WordRead& read);
-[[nodiscard]] KernelGeometry geometry_of(const BankConflict& conflict);
-[[nodiscard]] KernelGeometry geometry_of(const Divergence& divergence);
+[[nodiscard]] constexpr bundled::LaunchGrid grid_of(const WordRead& read) {
+    return bundled::word_read_grid(read.words, read.multiprocessors);
+}
+[[nodiscard]] constexpr bundled::LaunchGrid grid_of(const BankConflict& conflict) {
+    return bundled::bank_conflict_grid(conflict.words, conflict.multiprocessors);
+}
+[[nodiscard]] constexpr bundled::LaunchGrid grid_of(const Divergence& divergence) {
+    return bundled::divergence_grid(divergence.elements);
+}
 
 }  // namespace ridge::measure::cuda

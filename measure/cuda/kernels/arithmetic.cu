@@ -103,21 +103,21 @@ void check(const ArithmeticPlan& plan) {
     }
 }
 
-KernelGeometry geometry(const ArithmeticPlan& plan) {
-    return {.threads = plan.threads,
-            .blocks = std::int64_t{plan.multiprocessors} * plan.blocks_per_multiprocessor};
+bundled::LaunchGrid geometry(const ArithmeticPlan& plan) {
+    return {.x = std::int64_t{plan.multiprocessors} * plan.blocks_per_multiprocessor,
+            .threads = plan.threads};
 }
 
 std::int64_t steps(const ArithmeticPlan& plan) {
-    return geometry(plan).blocks * plan.threads * plan.iterations * chains * unroll;
+    return geometry(plan).blocks() * plan.threads * plan.iterations * chains * unroll;
 }
 
 }  // namespace
 
-KernelGeometry geometry_of(const FmaPeak& peak) {
+bundled::LaunchGrid geometry_of(const FmaPeak& peak) {
     return geometry(peak.plan);
 }
-KernelGeometry geometry_of(const Exp2Peak& peak) {
+bundled::LaunchGrid geometry_of(const Exp2Peak& peak) {
     return geometry(peak.plan);
 }
 
@@ -130,10 +130,10 @@ KernelWork work_of(const Exp2Peak& peak) {
 
 Launch launch_of(const FmaPeak& peak) {
     check(peak.plan);
-    const KernelGeometry shape = geometry_of(peak);
+    const bundled::LaunchGrid shape = geometry_of(peak);
     const auto with_kernel = [&](auto kernel, auto* output, auto factor, auto term) -> Launch {
         return [=](cudaStream_t stream) {
-            kernel<<<static_cast<unsigned>(shape.blocks), shape.threads, 0, stream>>>(
+            kernel<<<static_cast<unsigned>(shape.blocks()), shape.threads, 0, stream>>>(
                 output, peak.spans, peak.plan.iterations, factor, term);
             check(cudaGetLastError(), "FMA peak");
         };
@@ -155,9 +155,9 @@ Launch launch_of(const FmaPeak& peak) {
 
 Launch launch_of(const Exp2Peak& peak) {
     check(peak.plan);
-    const KernelGeometry shape = geometry_of(peak);
+    const bundled::LaunchGrid shape = geometry_of(peak);
     return [=](cudaStream_t stream) {
-        exp2_kernel<<<static_cast<unsigned>(shape.blocks), shape.threads, 0, stream>>>(
+        exp2_kernel<<<static_cast<unsigned>(shape.blocks()), shape.threads, 0, stream>>>(
             peak.output, peak.spans, peak.plan.iterations);
         check(cudaGetLastError(), "exp2 peak");
     };

@@ -50,8 +50,8 @@ struct Exp2Peak {
 
 [[nodiscard]] Launch launch_of(const FmaPeak& peak);
 [[nodiscard]] Launch launch_of(const Exp2Peak& peak);
-[[nodiscard]] KernelGeometry geometry_of(const FmaPeak& peak);
-[[nodiscard]] KernelGeometry geometry_of(const Exp2Peak& peak);
+[[nodiscard]] bundled::LaunchGrid geometry_of(const FmaPeak& peak);
+[[nodiscard]] bundled::LaunchGrid geometry_of(const Exp2Peak& peak);
 [[nodiscard]] KernelWork work_of(const FmaPeak& peak);
 [[nodiscard]] KernelWork work_of(const Exp2Peak& peak);
 

@@ -26,6 +26,7 @@
 #pragma once
 
 #include "measure/cuda/kernels/launch.h"
+#include "model/bundled/attention.h"
 
 namespace ridge::measure::cuda {
 
@@ -50,6 +51,16 @@ struct AttentionProblem {
     ElementType type = ElementType::bfloat16;
 };
 
+[[nodiscard]] constexpr bundled::AttentionExtents extents_of(const AttentionProblem& problem) {
+    return {.batch = problem.batch,
+            .heads = problem.heads,
+            .kv_heads = problem.kv_heads,
+            .queries = problem.queries,
+            .keys = problem.keys,
+            .head_dim = problem.head_dim,
+            .causal = problem.mask == AttentionMask::causal};
+}
+
 // Element strides of one operand: from head to head, token to token, batch entry to batch entry.
 struct AttentionStrides {
     std::int64_t batch = 0;
@@ -72,21 +83,14 @@ void require_attention(const char* kernel, const AttentionProblem& problem);
 // concurrently with itself.
 [[nodiscard]] Launch attention_wgmma(const AttentionProblem& problem);
 [[nodiscard]] Launch attention_mma_sync(const AttentionProblem& problem);
-[[nodiscard]] KernelGeometry attention_wgmma_geometry(const AttentionProblem& problem,
-                                                      int multiprocessors);
-[[nodiscard]] KernelGeometry attention_mma_sync_geometry(const AttentionProblem& problem);
 
 // Decode: the keys are cut into `splits` ranges whose partial results a second kernel combines.
 // `workspace` holds attention_decode_workspace_bytes(problem, splits) bytes; it may be null for one
-// split.
-[[nodiscard]] std::int64_t attention_decode_splits(const AttentionProblem& problem,
-                                                   int multiprocessors);
+// split. bundled::decode_splits chooses the number.
 [[nodiscard]] std::size_t attention_decode_workspace_bytes(const AttentionProblem& problem,
                                                            std::int64_t splits);
 [[nodiscard]] Launch attention_decode(const AttentionProblem& problem, void* workspace,
                                       std::int64_t splits);
-[[nodiscard]] KernelGeometry attention_decode_geometry(const AttentionProblem& problem,
-                                                       std::int64_t splits);
 
 // The softmax of standard attention, over scores in memory: out[r][j] = softmax_j(scale *
 // scores[r][j]) where query r sees key j, else 0; a row that sees nothing becomes zeros. `scores`

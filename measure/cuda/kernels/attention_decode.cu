@@ -11,8 +11,6 @@
 // Traffic: 2 * batch * kv_heads * keys * head_dim elements of K and V, once per 16 rows; queries,
 // outputs and partial results are small. A causal mask only hides keys among the last `queries`; no
 // block is skipped.
-#include <algorithm>
-
 #include "measure/cuda/kernels/attention.h"
 #include "measure/cuda/kernels/mma_sync.cuh"
 #include "measure/cuda/kernels/row_math.cuh"
@@ -20,20 +18,23 @@
 namespace ridge::measure::cuda {
 namespace {
 
-constexpr int rows_per_tile = 16;
-constexpr int slice = 16;  // tokens that a warp takes at a time
-constexpr int warps = 4;
-constexpr int threads = warps * 32;
-constexpr int block_tokens = warps * slice;
-constexpr int blocks_per_multiprocessor = 2;
-constexpr int max_splits = 256;
+template <int HeadDim>
+constexpr bundled::AttentionKernel layout_of = bundled::attention_decode(HeadDim);
+constexpr int rows_per_tile = layout_of<128>.queries;
+constexpr int slice = bundled::decode_slice;  // tokens that a warp takes at a time
+constexpr int warps = bundled::decode_warps;
+constexpr int threads = layout_of<128>.threads;
+constexpr int block_tokens = layout_of<128>.keys;
+constexpr int blocks_per_multiprocessor = layout_of<128>.blocks_per_sm;
+constexpr int max_splits = bundled::decode_most_splits;
+static_assert(rows_per_tile == 16 && block_tokens == warps * slice && threads == warps * 32);
 
 template <int HeadDim>
-constexpr int stages_of = HeadDim == 128 ? 3 : 6;  // 96 KiB per block either way
+constexpr int stages_of = layout_of<HeadDim>.stages;
 template <int HeadDim>
 constexpr int slice_bytes = slice* HeadDim * 2;
-template <int HeadDim>
-constexpr int shared_bytes_of = warps* stages_of<HeadDim> * 2 * slice_bytes<HeadDim>;
+static_assert(layout_of<64>.shared_bytes == warps * stages_of<64> * 2 * slice_bytes<64>);
+static_assert(layout_of<128>.shared_bytes == warps * stages_of<128> * 2 * slice_bytes<128>);
 
 struct Extents {
     int queries;
@@ -257,6 +258,12 @@ __device__ __forceinline__ void store_merged(const Exchange<HeadDim>& exchange,
     }
 }
 
+// One past the last key that the query of `row` sees of a split up to `end`.
+__device__ __forceinline__ int visible_end(int row, int end, const Extents& extents) {
+    if (extents.mask == AttentionMask::none) return end;
+    return min(end, row % extents.queries + 1 + extents.keys - extents.queries);
+}
+
 template <typename Element, int HeadDim>
 __global__ void __launch_bounds__(threads, blocks_per_multiprocessor)
     attention_decode_kernel(const Element* __restrict__ q, const Element* __restrict__ k,
@@ -264,7 +271,7 @@ __global__ void __launch_bounds__(threads, blocks_per_multiprocessor)
                             const Extents extents) {
     extern __shared__ __align__(128) unsigned char stages_bytes[];
     constexpr int stages = stages_of<HeadDim>;
-    static_assert(sizeof(Exchange<HeadDim>) <= shared_bytes_of<HeadDim>);
+    static_assert(sizeof(Exchange<HeadDim>) <= layout_of<HeadDim>.shared_bytes);
     const BlockPlace place{.split = static_cast<int>(blockIdx.x),
                            .first_row = static_cast<int>(blockIdx.y) * rows_per_tile,
                            .batch = static_cast<int>(blockIdx.z) / extents.kv_heads,
@@ -292,14 +299,8 @@ __global__ void __launch_bounds__(threads, blocks_per_multiprocessor)
     std::uint32_t queries[HeadDim / 16][4];
     load_queries<Element, HeadDim>(queries, q + place.batch * extents.q.batch, place.first_row,
                                    place.kv_head, extents);
-    int limits[2] = {end, end};
-    if (extents.mask == AttentionMask::causal) {
-#pragma unroll
-        for (int half = 0; half < 2; ++half) {
-            const int query = (place.first_row + lane / 4 + half * 8) % extents.queries;
-            limits[half] = min(end, query + 1 + extents.keys - extents.queries);
-        }
-    }
+    const int row = place.first_row + lane / 4;
+    const int limits[2] = {visible_end(row, end, extents), visible_end(row + 8, end, extents)};
 
     Partial<HeadDim> partial{};
     partial.maximum[0] = partial.maximum[1] = -INFINITY;
@@ -372,13 +373,9 @@ __global__ void __launch_bounds__(HeadDim)
     if (thread == 0) lse[line] = sum > 0.0F ? maximum + logf(sum) : -INFINITY;
 }
 
-std::int64_t row_tiles_of(const AttentionProblem& p) {
-    return ceil_div(p.heads / p.kv_heads * p.queries, rows_per_tile);
-}
-
-Extents extents_of(const AttentionProblem& p, std::int64_t splits) {
+Extents split_extents(const AttentionProblem& p, std::int64_t splits) {
     constexpr float log2_e = 1.4426950408889634F;
-    const std::int64_t tokens = ceil_div(ceil_div(p.keys, splits), block_tokens) * block_tokens;
+    const std::int64_t tokens = bundled::decode_keys_per_split(extents_of(p), splits);
     return {.queries = static_cast<int>(p.queries),
             .keys = static_cast<int>(p.keys),
             .heads = static_cast<int>(p.heads),
@@ -395,7 +392,7 @@ Extents extents_of(const AttentionProblem& p, std::int64_t splits) {
 
 template <typename Element, int HeadDim>
 Launch build(const AttentionProblem& p, void* workspace, std::int64_t splits) {
-    const Extents extents = extents_of(p, splits);
+    const Extents extents = split_extents(p, splits);
     auto* const kernel = attention_decode_kernel<Element, HeadDim>;
     const std::int64_t lines = p.batch * p.heads * p.queries;
     auto* const partial_outputs = static_cast<float*>(workspace);
@@ -405,12 +402,9 @@ Launch build(const AttentionProblem& p, void* workspace, std::int64_t splits) {
                                    .lse = p.lse,
                                    .partial_outputs = partial_outputs,
                                    .partial_lse = partial_lse};
-    const LaunchShape shape{
-        .grid = dim3(static_cast<unsigned>(splits), static_cast<unsigned>(row_tiles_of(p)),
-                     static_cast<unsigned>(p.batch * p.kv_heads)),
-        .block = dim3(threads),
-        .dynamic_shared_bytes = shared_bytes_of<HeadDim>};
-    const LaunchShape combine{.grid = dim3(static_cast<unsigned>(lines)), .block = dim3(HeadDim)};
+    const LaunchShape shape =
+        shape_of(bundled::decode_grid(extents_of(p), splits), SharedMemory::dynamic);
+    const LaunchShape combine = shape_of(bundled::decode_combine_grid(extents_of(p)));
     allow_shared_bytes("attention_decode", kernel, shape.dynamic_shared_bytes);
     return [=](cudaStream_t stream) {
         launch_kernel("attention_decode", kernel, shape, stream, static_cast<const Element*>(p.q),
@@ -424,48 +418,11 @@ Launch build(const AttentionProblem& p, void* workspace, std::int64_t splits) {
     };
 }
 
-template <typename Element>
-const void* function_of(const AttentionProblem& p) {
-    return p.head_dim == 128 ? reinterpret_cast<const void*>(attention_decode_kernel<Element, 128>)
-                             : reinterpret_cast<const void*>(attention_decode_kernel<Element, 64>);
-}
-
 }  // namespace
-
-// The smallest number of splits, up to one per 256 keys, whose last wave of blocks is at least 95 %
-// as full as the best one found.
-std::int64_t attention_decode_splits(const AttentionProblem& p, int multiprocessors) {
-    const std::int64_t slots =
-        static_cast<std::int64_t>(multiprocessors) * blocks_per_multiprocessor;
-    const std::int64_t tiles = row_tiles_of(p) * p.batch * p.kv_heads;
-    const std::int64_t most = std::clamp<std::int64_t>(p.keys / 256, 1, max_splits);
-    const auto fullness = [&](std::int64_t splits) {
-        const double waves = static_cast<double>(tiles * splits) / static_cast<double>(slots);
-        return waves / static_cast<double>(ceil_div(tiles * splits, slots));
-    };
-    double best = 0.0;
-    for (std::int64_t splits = 1; splits <= most; ++splits) best = std::max(best, fullness(splits));
-    std::int64_t splits = 1;
-    while (fullness(splits) < 0.95 * best) ++splits;
-    return splits;
-}
 
 std::size_t attention_decode_workspace_bytes(const AttentionProblem& p, std::int64_t splits) {
     return static_cast<std::size_t>(p.batch * p.heads * p.queries * splits * (p.head_dim + 1)) *
            sizeof(float);
-}
-
-KernelGeometry attention_decode_geometry(const AttentionProblem& p, std::int64_t splits) {
-    return {.tile_m = rows_per_tile,
-            .tile_n = block_tokens,
-            .tile_k = static_cast<int>(p.head_dim),
-            .threads = threads,
-            .stages = p.head_dim == 128 ? stages_of<128> : stages_of<64>,
-            .dynamic_shared_bytes = static_cast<std::size_t>(
-                p.head_dim == 128 ? shared_bytes_of<128> : shared_bytes_of<64>),
-            .blocks = splits * row_tiles_of(p) * p.batch * p.kv_heads,
-            .function = p.type == ElementType::bfloat16 ? function_of<__nv_bfloat16>(p)
-                                                        : function_of<__half>(p)};
 }
 
 Launch attention_decode(const AttentionProblem& p, void* workspace, std::int64_t splits) {
@@ -475,7 +432,7 @@ Launch attention_decode(const AttentionProblem& p, void* workspace, std::int64_t
                                  std::to_string(max_splits));
     if (splits > 1 && workspace == nullptr)
         throw std::runtime_error("attention_decode: more than one split needs a workspace");
-    if (p.batch * p.kv_heads > 65535 || row_tiles_of(p) > 65535)
+    if (p.batch * p.kv_heads > 65535 || bundled::decode_row_tiles(extents_of(p)) > 65535)
         throw std::runtime_error(
             "attention_decode: batch * kv_heads and the row tiles must each be at most 65535");
     if (p.type == ElementType::bfloat16)

@@ -14,12 +14,16 @@
 namespace ridge::measure::cuda {
 namespace {
 
-constexpr int block_m = 128;
-constexpr int block_n = 64;
-constexpr int warps = 4;
-constexpr int threads = warps * 32;
+template <int HeadDim>
+constexpr bundled::AttentionKernel layout_of = bundled::attention_mma_sync(HeadDim);
+constexpr int block_m = layout_of<128>.queries;
+constexpr int block_n = layout_of<128>.keys;
+constexpr int threads = layout_of<128>.threads;
+constexpr int blocks_per_multiprocessor = layout_of<128>.blocks_per_sm;
 constexpr int row_tiles = 2;  // 16-row tiles per warp
 constexpr int warp_rows = row_tiles * 16;
+static_assert(block_m == threads / 32 * warp_rows && layout_of<128>.stages == 2);
+static_assert(layout_of<64>.queries == block_m && layout_of<64>.keys == block_n);
 
 struct Extents {
     int queries;
@@ -31,8 +35,8 @@ struct Extents {
     float scale_log2;
 };
 
-template <int HeadDim>
-constexpr int shared_bytes_of = (block_m + 4 * block_n) * HeadDim * 2;
+static_assert(layout_of<64>.shared_bytes == (block_m + 4 * block_n) * 64 * 2);
+static_assert(layout_of<128>.shared_bytes == (block_m + 4 * block_n) * 128 * 2);
 
 // Starts the copy of `Rows` tokens of one head, zeros beyond `tokens`.
 template <int HeadDim, int Rows, typename Element>
@@ -218,7 +222,7 @@ __device__ __forceinline__ void store(const float (&output)[row_tiles][HeadDim /
 }
 
 template <typename Element, int HeadDim, AttentionMask Mask>
-__global__ void __launch_bounds__(threads, 2)
+__global__ void __launch_bounds__(threads, blocks_per_multiprocessor)
     attention_mma_sync_kernel(const Element* __restrict__ q, const Element* __restrict__ k,
                               const Element* __restrict__ v, Element* __restrict__ o,
                               float* __restrict__ lse, const Extents extents) {
@@ -295,19 +299,6 @@ auto with_kernel(const AttentionProblem& p, Use use) {
 
 }  // namespace
 
-KernelGeometry attention_mma_sync_geometry(const AttentionProblem& p) {
-    return {.tile_m = block_m,
-            .tile_n = block_n,
-            .tile_k = static_cast<int>(p.head_dim),
-            .threads = threads,
-            .stages = 2,
-            .dynamic_shared_bytes = static_cast<std::size_t>(
-                p.head_dim == 64 ? shared_bytes_of<64> : shared_bytes_of<128>),
-            .blocks = ceil_div(p.queries, block_m) * p.heads * p.batch,
-            .function = with_kernel(
-                p, [](auto, auto* kernel) { return reinterpret_cast<const void*>(kernel); })};
-}
-
 Launch attention_mma_sync(const AttentionProblem& p) {
     require_attention("attention_mma_sync", p);
     constexpr float log2_e = 1.4426950408889634F;
@@ -318,11 +309,8 @@ Launch attention_mma_sync(const AttentionProblem& p) {
                           .kv = attention_strides(p.layout, p.kv_heads, p.keys, p.head_dim),
                           .scale = p.scale,
                           .scale_log2 = p.scale * log2_e};
-    const LaunchShape shape{
-        .grid = dim3(static_cast<unsigned>(ceil_div(p.queries, block_m)),
-                     static_cast<unsigned>(p.heads), static_cast<unsigned>(p.batch)),
-        .block = dim3(threads),
-        .dynamic_shared_bytes = attention_mma_sync_geometry(p).dynamic_shared_bytes};
+    const LaunchShape shape =
+        shape_of(bundled::attention_mma_sync_grid(extents_of(p)), SharedMemory::dynamic);
     return with_kernel(p, [&]<typename Element>(Element, auto* kernel) -> Launch {
         allow_shared_bytes("attention_mma_sync", kernel, shape.dynamic_shared_bytes);
         return [=](cudaStream_t stream) {

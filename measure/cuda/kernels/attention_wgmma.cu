@@ -15,11 +15,10 @@
 // counter returns to zero at the end of each launch, so a Launch must not overlap itself.
 //
 // Tiles: head_dim 128: 128 queries x 176 keys (128 when causal), 2 consumers; head_dim 64: 192 x
-// 128, 3 consumers. FLOP executed are those of whole key blocks.
+// 128, 3 consumers (bundled::attention_wgmma). FLOP executed are those of whole key blocks.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
-#include <algorithm>
 #include <memory>
 
 #include "measure/cuda/kernels/attention.h"
@@ -31,8 +30,9 @@ namespace {
 
 using namespace hopper;
 
-constexpr int kv_stages = 2;
-constexpr int rows_per_warpgroup = 64;
+constexpr int kv_stages = bundled::attention_wgmma(128, false).stages;
+constexpr int rows_per_warpgroup = bundled::attention_warpgroup_rows;
+static_assert(bundled::attention_warpgroup == warpgroup_threads);
 constexpr int warps_per_warpgroup = 4;
 // Named barriers: turn_barrier + w lets warpgroup w use the tensor cores, epilogue_barrier + w is
 // for the threads of warpgroup w alone.
@@ -382,10 +382,25 @@ __global__ void __launch_bounds__(T::threads, 1)
     }
 }
 
-template <AttentionMask Mask>
-using Tile128 = Tile<128, Mask == AttentionMask::causal ? 128 : 176, 2, Mask>;
-template <AttentionMask Mask>
-using Tile64 = Tile<64, 128, 3, Mask>;
+template <int HeadDim, AttentionMask Mask>
+constexpr bundled::AttentionKernel layout_of = bundled::attention_wgmma(HeadDim,
+                                                                        Mask ==
+                                                                            AttentionMask::causal);
+
+template <int HeadDim, AttentionMask Mask>
+using TileOf = Tile<HeadDim, layout_of<HeadDim, Mask>.keys,
+                    layout_of<HeadDim, Mask>.queries / rows_per_warpgroup, Mask>;
+
+template <int HeadDim, AttentionMask Mask>
+constexpr bool tile_has_its_layout =
+    TileOf<HeadDim, Mask>::threads ==
+        layout_of<HeadDim, Mask>.threads&& TileOf<HeadDim, Mask>::block_m ==
+        layout_of<HeadDim, Mask>.queries &&
+    sizeof(SharedStorage<TileOf<HeadDim, Mask>>) == layout_of<HeadDim, Mask>.shared_bytes;
+static_assert(tile_has_its_layout<64, AttentionMask::none>);
+static_assert(tile_has_its_layout<64, AttentionMask::causal>);
+static_assert(tile_has_its_layout<128, AttentionMask::none>);
+static_assert(tile_has_its_layout<128, AttentionMask::causal>);
 
 // Calls `use` with the element type and tile that the problem needs.
 template <typename Use>
@@ -393,32 +408,26 @@ auto with_tile(const AttentionProblem& problem, Use use) {
     const auto with_element = [&]<typename Element>(Element element) {
         const bool causal = problem.mask == AttentionMask::causal;
         if (problem.head_dim == 128)
-            return causal ? use(element, Tile128<AttentionMask::causal>{})
-                          : use(element, Tile128<AttentionMask::none>{});
-        return causal ? use(element, Tile64<AttentionMask::causal>{})
-                      : use(element, Tile64<AttentionMask::none>{});
+            return causal ? use(element, TileOf<128, AttentionMask::causal>{})
+                          : use(element, TileOf<128, AttentionMask::none>{});
+        return causal ? use(element, TileOf<64, AttentionMask::causal>{})
+                      : use(element, TileOf<64, AttentionMask::none>{});
     };
     return problem.type == ElementType::bfloat16 ? with_element(__nv_bfloat16{})
                                                  : with_element(__half{});
 }
 
 Walk make_walk(const AttentionProblem& p, int block_m, std::int64_t l2_bytes) {
-    const std::int64_t heads_per_kv = p.heads / p.kv_heads;
-    const std::int64_t kv_bytes = 2 * p.keys * p.head_dim * 2;
-    const std::int64_t kv_heads_grouped = std::max<std::int64_t>(1, l2_bytes * 2 / 3 / kv_bytes);
-    const std::int64_t batch_heads = p.batch * p.heads;
-    const std::int64_t groups =
-        ceil_div(batch_heads, std::min(batch_heads, kv_heads_grouped * heads_per_kv));
-    const std::int64_t heads_grouped =
-        ceil_div(ceil_div(batch_heads, groups), heads_per_kv) * heads_per_kv;  // of even size
+    const bundled::AttentionExtents extents = extents_of(p);
+    const std::int64_t groups = bundled::wgmma_head_groups(extents, l2_bytes);
     constexpr float log2_e = 1.4426950408889634F;
     return {.queries = static_cast<int>(p.queries),
             .keys = static_cast<int>(p.keys),
             .heads = static_cast<int>(p.heads),
-            .heads_per_kv = static_cast<int>(heads_per_kv),
-            .batch_heads = static_cast<int>(batch_heads),
+            .heads_per_kv = static_cast<int>(extents.group()),
+            .batch_heads = static_cast<int>(p.batch * p.heads),
             .query_tiles = static_cast<int>(ceil_div(p.queries, block_m)),
-            .heads_grouped = static_cast<int>(heads_grouped),
+            .heads_grouped = static_cast<int>(bundled::wgmma_heads_per_group(extents, groups)),
             .scale_log2 = p.scale * log2_e,
             .scale = p.scale};
 }
@@ -447,27 +456,13 @@ std::shared_ptr<unsigned> make_counter() {
 
 }  // namespace
 
-KernelGeometry attention_wgmma_geometry(const AttentionProblem& problem, int multiprocessors) {
-    return with_tile(problem, [&]<typename Element, typename T>(Element, T) {
-        const std::int64_t tiles =
-            ceil_div(problem.queries, T::block_m) * problem.batch * problem.heads;
-        return KernelGeometry{
-            .tile_m = T::block_m,
-            .tile_n = T::block_n,
-            .tile_k = T::head_dim,
-            .threads = T::threads,
-            .stages = kv_stages,
-            .dynamic_shared_bytes = sizeof(SharedStorage<T>),
-            .blocks = std::min<std::int64_t>(tiles, multiprocessors),
-            .function = reinterpret_cast<const void*>(attention_wgmma_kernel<Element, T>)};
-    });
-}
-
 Launch attention_wgmma(const AttentionProblem& problem) {
     require_attention("attention_wgmma", problem);
     require_hopper("attention_wgmma");
     const auto limits = device_limits();
-    const auto geometry = attention_wgmma_geometry(problem, limits.multiprocessors);
+    const LaunchShape shape =
+        shape_of(bundled::attention_wgmma_grid(extents_of(problem), limits.multiprocessors),
+                 SharedMemory::dynamic);
     return with_tile(problem, [&]<typename Element, typename T>(Element, T) -> Launch {
         const auto q_map =
             encode(problem, problem.q, problem.heads, problem.queries, rows_per_warpgroup, "Q");
@@ -479,10 +474,7 @@ Launch attention_wgmma(const AttentionProblem& problem) {
             encode(problem, problem.o, problem.heads, problem.queries, rows_per_warpgroup, "O");
         const Walk walk = make_walk(problem, T::block_m, limits.l2_bytes);
         auto* const kernel = attention_wgmma_kernel<Element, T>;
-        allow_shared_bytes("attention_wgmma", kernel, geometry.dynamic_shared_bytes);
-        const LaunchShape shape{.grid = dim3(static_cast<unsigned>(geometry.blocks)),
-                                .block = dim3(T::threads),
-                                .dynamic_shared_bytes = geometry.dynamic_shared_bytes};
+        allow_shared_bytes("attention_wgmma", kernel, shape.dynamic_shared_bytes);
         float* const lse = problem.lse;
         const std::shared_ptr<unsigned> counter = make_counter();
         return [=](cudaStream_t stream) {

@@ -156,58 +156,45 @@ void check(std::int64_t bytes, const BulkPlan& plan) {
     require_bulk_copy_engine("bulk stream");
 }
 
-KernelGeometry geometry(std::int64_t bytes, const BulkPlan& plan, int threads, int stages_loading) {
+bundled::LaunchGrid geometry(std::int64_t bytes, const BulkPlan& plan, int threads) {
     const std::int64_t chunks = std::max<std::int64_t>(1, ceil_div(bytes, plan.stage_bytes));
-    return {.threads = threads,
-            .stages = plan.stages,
-            .dynamic_shared_bytes =
-                static_cast<std::size_t>(barrier_bytes + plan.stages * plan.stage_bytes),
-            .blocks = std::min(chunks,
-                               std::int64_t{plan.multiprocessors} * plan.blocks_per_multiprocessor),
-            .bytes_in_flight_per_thread = plan.stage_bytes * stages_loading / threads};
+    return {
+        .x = std::min(chunks, std::int64_t{plan.multiprocessors} * plan.blocks_per_multiprocessor),
+        .threads = threads,
+        .shared_bytes = barrier_bytes + plan.stages * plan.stage_bytes};
 }
 
 }  // namespace
 
-KernelGeometry geometry_of(const BulkRead& read) {
-    return geometry(read.bytes, read.plan, read_threads, read.plan.stages);
+bundled::LaunchGrid geometry_of(const BulkRead& read) {
+    return geometry(read.bytes, read.plan, read_threads);
 }
-KernelGeometry geometry_of(const BulkCopy& copy) {
-    return geometry(copy.bytes, copy.plan, copy_threads, copy.plan.stages - copy.plan.stages / 2);
-}
-
-KernelWork work_of(const BulkRead& read) {
-    return {.dram_bytes_read = read.bytes,
-            .dram_bytes_written = 4 * geometry_of(read).blocks,
-            .shared_bytes_read = read.bytes};
-}
-KernelWork work_of(const BulkCopy& copy) {
-    return {.dram_bytes_read = copy.bytes, .dram_bytes_written = copy.bytes};
+bundled::LaunchGrid geometry_of(const BulkCopy& copy) {
+    return geometry(copy.bytes, copy.plan, copy_threads);
 }
 
 Launch launch_of(const BulkRead& read) {
     check(read.bytes, read.plan);
-    const KernelGeometry shape = geometry_of(read);
-    allow_shared_bytes("bulk read", bulk_read_kernel, shape.dynamic_shared_bytes);
+    const bundled::LaunchGrid shape = geometry_of(read);
+    allow_shared_bytes("bulk read", bulk_read_kernel, shape.shared_bytes);
     return [=](cudaStream_t stream) {
-        bulk_read_kernel<<<static_cast<unsigned>(shape.blocks), shape.threads,
-                           shape.dynamic_shared_bytes, stream>>>(
-            static_cast<const unsigned char*>(read.source), read.partial_sums, read.bytes,
-            read.plan.stages, read.plan.stage_bytes);
+        bulk_read_kernel<<<static_cast<unsigned>(shape.blocks()), shape.threads, shape.shared_bytes,
+                           stream>>>(static_cast<const unsigned char*>(read.source),
+                                     read.partial_sums, read.bytes, read.plan.stages,
+                                     read.plan.stage_bytes);
         check(cudaGetLastError(), "bulk read");
     };
 }
 
 Launch launch_of(const BulkCopy& copy) {
     check(copy.bytes, copy.plan);
-    const KernelGeometry shape = geometry_of(copy);
-    allow_shared_bytes("bulk copy", bulk_copy_kernel, shape.dynamic_shared_bytes);
+    const bundled::LaunchGrid shape = geometry_of(copy);
+    allow_shared_bytes("bulk copy", bulk_copy_kernel, shape.shared_bytes);
     return [=](cudaStream_t stream) {
-        bulk_copy_kernel<<<static_cast<unsigned>(shape.blocks), shape.threads,
-                           shape.dynamic_shared_bytes, stream>>>(
-            static_cast<const unsigned char*>(copy.source),
-            static_cast<unsigned char*>(copy.destination), copy.bytes, copy.plan.stages,
-            copy.plan.stage_bytes);
+        bulk_copy_kernel<<<static_cast<unsigned>(shape.blocks()), shape.threads, shape.shared_bytes,
+                           stream>>>(static_cast<const unsigned char*>(copy.source),
+                                     static_cast<unsigned char*>(copy.destination), copy.bytes,
+                                     copy.plan.stages, copy.plan.stage_bytes);
         check(cudaGetLastError(), "bulk copy");
     };
 }

@@ -16,7 +16,7 @@
 
 #include <cstdint>
 
-#include "measure/cuda/kernels/work.h"
+#include "measure/cuda/kernels/launch.h"
 
 namespace ridge::measure::cuda {
 
@@ -43,7 +43,7 @@ struct BulkPlan {
 
 struct BulkRead {
     const void* source = nullptr;
-    std::uint32_t* partial_sums = nullptr;  // geometry_of(...).blocks words
+    std::uint32_t* partial_sums = nullptr;  // geometry_of(...).blocks() words
     std::int64_t bytes = 0;
     BulkPlan plan;
 };
@@ -57,9 +57,7 @@ struct BulkCopy {
 
 [[nodiscard]] Launch launch_of(const BulkRead& read);
 [[nodiscard]] Launch launch_of(const BulkCopy& copy);
-[[nodiscard]] KernelGeometry geometry_of(const BulkRead& read);
-[[nodiscard]] KernelGeometry geometry_of(const BulkCopy& copy);
-[[nodiscard]] KernelWork work_of(const BulkRead& read);
-[[nodiscard]] KernelWork work_of(const BulkCopy& copy);
+[[nodiscard]] bundled::LaunchGrid geometry_of(const BulkRead& read);
+[[nodiscard]] bundled::LaunchGrid geometry_of(const BulkCopy& copy);
 
 }  // namespace ridge::measure::cuda

@@ -32,6 +32,7 @@
 #include <vector>
 
 #include "measure/cuda/kernels/launch.h"
+#include "model/bundled/streams.h"
 
 namespace ridge::measure::cuda {
 
@@ -53,9 +54,9 @@ struct ElementwiseSource {
     std::vector<ElementwiseOperand> operands;
     ElementType result = ElementType::bfloat16;
     std::string expression;
-    int width = 8;   // elements per access: elementwise_width(...)
-    int unroll = 2;  // vectors of each operand in flight per thread
-    int threads = 256;
+    int width = 8;                             // elements per access: elementwise_width(...)
+    int unroll = bundled::elementwise_unroll;  // vectors of each operand in flight per thread
+    int threads = bundled::elementwise_threads;
     bool wide_index = false;  // true from 2^31 elements on
 };
 
@@ -235,13 +236,13 @@ extern "C" __global__ void __launch_bounds__({{THREADS}}) {{NAME}}({{PARAMETERS}
         broadcasts |= operand.broadcast == Broadcast::along_rows ||
                       operand.broadcast == Broadcast::along_columns;
     }
-    const int width = 16 / narrowest;
-    return broadcasts && columns % width != 0 ? 1 : width;
+    return static_cast<int>(broadcasts ? bundled::elementwise_width(narrowest, columns)
+                                       : bundled::elementwise_width(narrowest));
 }
 
 [[nodiscard]] inline std::int64_t elementwise_blocks(const ElementwiseSource& source,
                                                      std::int64_t elements) {
-    return ceil_div(elements, std::int64_t{source.threads} * source.width * source.unroll);
+    return bundled::elementwise_grid(elements, source.width).blocks();
 }
 
 namespace elementwise_text {

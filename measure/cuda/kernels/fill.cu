@@ -84,7 +84,9 @@ Launch with_type(const Fill& fill) {
                         : fill.pattern == FillPattern::uniform
                             ? fill_kernel<T, FillPattern::uniform>
                             : fill_kernel<T, FillPattern::constant>;
-    const auto blocks = static_cast<unsigned>(geometry_of(fill).blocks);
+    constexpr std::int64_t most_blocks = 4096;
+    const auto blocks =
+        static_cast<unsigned>(std::min(ceil_div(fill.elements, 4 * threads), most_blocks));
     return [=](cudaStream_t stream) {
         kernel<<<blocks, threads, 0, stream>>>(static_cast<T*>(fill.destination), fill.elements,
                                                fill.scale, fill.seed);
@@ -93,16 +95,6 @@ Launch with_type(const Fill& fill) {
 }
 
 }  // namespace
-
-KernelGeometry geometry_of(const Fill& fill) {
-    return {.threads = threads,
-            .blocks = std::min<std::int64_t>(ceil_div(fill.elements, 4 * threads), 4096),
-            .bytes_in_flight_per_thread = 4 * bytes_per_element(fill.type)};
-}
-
-KernelWork work_of(const Fill& fill) {
-    return {.dram_bytes_written = fill.elements * bytes_per_element(fill.type)};
-}
 
 Launch launch_of(const Fill& fill) {
     if (fill.elements <= 0) throw std::invalid_argument("fill: elements must be positive");

@@ -13,7 +13,7 @@
 
 #include <cstdint>
 
-#include "measure/cuda/kernels/work.h"
+#include "measure/cuda/kernels/launch.h"
 
 namespace ridge::measure::cuda {
 
@@ -58,7 +58,5 @@ struct Fill {
 };
 
 [[nodiscard]] Launch launch_of(const Fill& fill);
-[[nodiscard]] KernelGeometry geometry_of(const Fill& fill);
-[[nodiscard]] KernelWork work_of(const Fill& fill);
 
 }  // namespace ridge::measure::cuda

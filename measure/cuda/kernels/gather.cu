@@ -3,11 +3,12 @@
 
 #include <stdexcept>
 
+#include "model/bundled/streams.h"
+
 namespace ridge::measure::cuda {
 namespace {
 
-constexpr int threads = 256;
-constexpr int unroll = 4;
+constexpr int unroll = bundled::gather_unroll;
 
 template <typename Access>
 __global__ void gather_kernel(const Access* __restrict__ table,
@@ -15,7 +16,7 @@ __global__ void gather_kernel(const Access* __restrict__ table,
                               Access* __restrict__ destination, std::int64_t rows,
                               std::int64_t accesses) {
     const std::int64_t row =
-        blockIdx.x * static_cast<std::int64_t>(threads / 32) + threadIdx.x / 32;
+        blockIdx.x * static_cast<std::int64_t>(bundled::gather_rows_per_block) + threadIdx.x / 32;
     if (row >= rows) return;
     const Access* source = table + indices[row] * accesses;
     Access* target = destination + row * accesses;
@@ -30,41 +31,25 @@ __global__ void gather_kernel(const Access* __restrict__ table,
     for (; i < accesses; i += 32) target[i] = source[i];
 }
 
-int access_bytes(const EmbeddingGather& gather) {
-    return gather.row_bytes % 16 == 0 ? 16 : gather.row_bytes % 4 == 0 ? 4 : 2;
-}
-
 }  // namespace
-
-KernelGeometry geometry_of(const EmbeddingGather& gather) {
-    return {.tile_m = threads / 32,
-            .threads = threads,
-            .blocks = ceil_div(gather.rows, threads / 32),
-            .bytes_in_flight_per_thread = unroll * access_bytes(gather)};
-}
-
-KernelWork work_of(const EmbeddingGather& gather) {
-    const std::int64_t bytes = gather.rows * gather.row_bytes;
-    return {.dram_bytes_read = bytes + 8 * gather.rows, .dram_bytes_written = bytes};
-}
 
 Launch launch_of(const EmbeddingGather& gather) {
     if (gather.rows <= 0 || gather.row_bytes <= 0 || gather.row_bytes % 2 != 0) {
         throw std::invalid_argument(
             "embedding gather: rows and row_bytes must be positive, row_bytes even");
     }
-    const auto blocks = static_cast<unsigned>(geometry_of(gather).blocks);
+    const LaunchShape shape = shape_of(bundled::gather_grid(gather.rows));
     const auto with_access = [&](auto access) -> Launch {
         using Access = decltype(access);
         return [=](cudaStream_t stream) {
-            gather_kernel<Access><<<blocks, threads, 0, stream>>>(
+            gather_kernel<Access><<<shape.grid, shape.block, 0, stream>>>(
                 static_cast<const Access*>(gather.table), gather.indices,
                 static_cast<Access*>(gather.destination), gather.rows,
                 gather.row_bytes / static_cast<std::int64_t>(sizeof(Access)));
             check(cudaGetLastError(), "embedding gather");
         };
     };
-    switch (access_bytes(gather)) {
+    switch (bundled::gather_access(gather.row_bytes)) {
         case 16:
             return with_access(uint4{});
         case 4:

@@ -9,7 +9,7 @@
 
 #include <cstdint>
 
-#include "measure/cuda/kernels/work.h"
+#include "measure/cuda/kernels/launch.h"
 
 namespace ridge::measure::cuda {
 
@@ -22,9 +22,4 @@ struct EmbeddingGather {
 };
 
 [[nodiscard]] Launch launch_of(const EmbeddingGather& gather);
-[[nodiscard]] KernelGeometry geometry_of(const EmbeddingGather& gather);
-// Counts every gathered row as read from DRAM: right while indices do not repeat within reach of
-// L2.
-[[nodiscard]] KernelWork work_of(const EmbeddingGather& gather);
-
 }  // namespace ridge::measure::cuda

@@ -82,20 +82,6 @@ void check(std::int64_t slots, int stride_bytes) {
 
 }  // namespace
 
-KernelGeometry geometry_of(const Chase&) {
-    return {.threads = 1, .blocks = 1, .bytes_in_flight_per_thread = 8};
-}
-KernelGeometry geometry_of(const EmptyKernel&) {
-    return {.threads = 1, .blocks = 1};
-}
-
-KernelWork work_of(const Chase& chase) {
-    return {.dram_bytes_read = 32 * std::min(chase.slots, chase.warm_steps + chase.steps)};
-}
-KernelWork work_of(const EmptyKernel&) {
-    return {};
-}
-
 Launch launch_of(const ChaseBuild& build) {
     check(build.slots, build.stride_bytes);
     return [=](cudaStream_t stream) {

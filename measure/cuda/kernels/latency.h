@@ -18,7 +18,7 @@
 #include <cstdint>
 
 #include "measure/cuda/kernels/clock_span.h"
-#include "measure/cuda/kernels/work.h"
+#include "measure/cuda/kernels/launch.h"
 
 namespace ridge::measure::cuda {
 
@@ -69,9 +69,5 @@ struct EmptyKernel {};
 [[nodiscard]] Launch launch_of(const Chase& chase);
 [[nodiscard]] Launch launch_of(const SharedChase& chase);
 [[nodiscard]] Launch launch_of(const EmptyKernel& empty);
-[[nodiscard]] KernelGeometry geometry_of(const Chase& chase);
-[[nodiscard]] KernelGeometry geometry_of(const EmptyKernel& empty);
-[[nodiscard]] KernelWork work_of(const Chase& chase);
-[[nodiscard]] KernelWork work_of(const EmptyKernel& empty);
 
 }  // namespace ridge::measure::cuda

@@ -1,11 +1,11 @@
-// What every bundled kernel shares: element types, a launcher as a value, and the geometry a model
-// needs to predict it.
+// What every bundled kernel shares: element types, a launcher as a value, and its shape from the
+// geometry that the model predicts with (model/bundled).
 //
-// Method: a factory such as matmul_wgmma(problem) checks the problem, builds tensor maps and launch
-// configuration once, and returns a Launch: a closure that enqueues the kernel on a stream and
-// nothing else, cheap enough to be timed.
+// Method: a factory such as matmul_mma_sync(problem) checks the problem, builds tensor maps and
+// launch configuration once, and returns a Launch: a closure that enqueues the kernel on a stream
+// and nothing else, cheap enough to be timed.
 //
-//     const Launch run = matmul_wgmma(problem);
+//     const Launch run = matmul_mma_sync(problem);
 //     run(stream);
 //
 // Limits: a Launch captures device pointers, so the buffers must outlive it. It reports launch
@@ -21,7 +21,11 @@
 #include <string>
 #include <utility>
 
+#include "model/bundled/launch_grid.h"
+
 namespace ridge::measure::cuda {
+
+namespace bundled = model::bundled;  // geometry that the model predicts with
 
 enum class ElementType { float64, float32, tfloat32, bfloat16, float16, float8_e4m3, int8 };
 
@@ -46,24 +50,6 @@ enum class ElementType { float64, float32, tfloat32, bfloat16, float16, float8_e
 // launch is refused.
 using Launch = std::function<void(cudaStream_t)>;
 
-// The facts about a kernel that decide its traffic and occupancy. `tile_*` are what one block
-// computes at a time (elements), `stages` the depth of its shared-memory pipeline, `blocks` the
-// grid, `cluster` the blocks that share loads by multicast.
-struct KernelGeometry {
-    int tile_m = 0;
-    int tile_n = 0;
-    int tile_k = 0;
-    int threads = 0;
-    int stages = 1;
-    int cluster = 1;
-    std::size_t dynamic_shared_bytes = 0;
-    std::int64_t blocks = 0;
-    int bytes_in_flight_per_thread =
-        0;  // of loads not yet used: vector bytes x unroll; bulk copies: ring bytes / threads
-    const void* function =
-        nullptr;  // for cudaFuncGetAttributes: registers, static shared memory, binary version
-};
-
 // Throws std::runtime_error naming the call, the code and its text unless `status` is cudaSuccess.
 inline void check(cudaError_t status, const char* call) {
     if (status == cudaSuccess) return;
@@ -81,6 +67,19 @@ struct LaunchShape {
     std::size_t dynamic_shared_bytes = 0;
     unsigned cluster = 1;  // blocks per cluster along x
 };
+
+// The launch of a bundled kernel whose shared memory is static, or all of it dynamic.
+enum class SharedMemory { fixed, dynamic };
+[[nodiscard]] inline LaunchShape shape_of(const bundled::LaunchGrid& grid,
+                                          SharedMemory shared = SharedMemory::fixed,
+                                          unsigned cluster = 1) {
+    return {.grid = dim3(static_cast<unsigned>(grid.x), static_cast<unsigned>(grid.y),
+                         static_cast<unsigned>(grid.z)),
+            .block = dim3(static_cast<unsigned>(grid.threads)),
+            .dynamic_shared_bytes =
+                shared == SharedMemory::dynamic ? static_cast<std::size_t>(grid.shared_bytes) : 0,
+            .cluster = cluster};
+}
 
 // Enqueues `kernel`. Above 48 KiB of dynamic shared memory, allow_shared_bytes must have been
 // called for it once.

@@ -10,15 +10,14 @@
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
-#include <algorithm>
-
 #include "measure/cuda/kernels/attention.h"
+#include "model/bundled/rows.h"
 
 namespace ridge::measure::cuda {
 namespace {
 
-constexpr int max_threads = 512;
-constexpr int max_vectors = 8;  // per thread, held in registers
+constexpr int max_threads = bundled::most_score_threads;
+constexpr int max_vectors = bundled::most_score_vectors;  // per thread, held in registers
 
 struct Extents {
     int queries;
@@ -149,30 +148,29 @@ __global__ void __launch_bounds__(max_threads)
 template <typename Element>
 struct Choice {
     void (*kernel)(const Element*, Element*, Extents);
-    int threads;
+    bundled::ScoreSoftmaxPlan plan;
 };
 
-// The fewest threads, in warps and at least four of them, that hold the row with `max_vectors`
-// vectors or fewer each.
 template <typename Element>
 Choice<Element> choose(const MaskedSoftmaxProblem& p) {
-    constexpr int width = 16 / static_cast<int>(sizeof(Element));
+    constexpr int width = bundled::vector_bytes / static_cast<int>(sizeof(Element));
     const auto aligned = [](const void* pointer) {
-        return reinterpret_cast<std::uintptr_t>(pointer) % 16 == 0;
+        return reinterpret_cast<std::uintptr_t>(pointer) % bundled::vector_bytes == 0;
     };
-    const bool vectors = p.keys % width == 0 && aligned(p.scores) && aligned(p.out);
-    if (!vectors || p.keys > std::int64_t{max_threads} * max_vectors * width)
-        return {softmax_reread_kernel<Element>, 256};
-    const auto threads_for = [&](int count) {
-        return ceil_div(ceil_div(p.keys, width * count), 32) * 32;
-    };
-    const auto threads = [&](int count) {
-        return static_cast<int>(std::max<std::int64_t>(128, threads_for(count)));
-    };
-    if (threads_for(1) <= 128) return {softmax_held_kernel<Element, width, 1>, threads(1)};
-    if (threads_for(2) <= 256) return {softmax_held_kernel<Element, width, 2>, threads(2)};
-    if (threads_for(4) <= 512) return {softmax_held_kernel<Element, width, 4>, threads(4)};
-    return {softmax_held_kernel<Element, width, max_vectors>, threads(max_vectors)};
+    const auto plan = bundled::score_softmax_plan(p.keys, sizeof(Element));
+    if (!aligned(p.scores) || !aligned(p.out)) return {softmax_reread_kernel<Element>, {}};
+    switch (plan.vectors) {
+        case 1:
+            return {softmax_held_kernel<Element, width, 1>, plan};
+        case 2:
+            return {softmax_held_kernel<Element, width, 2>, plan};
+        case 4:
+            return {softmax_held_kernel<Element, width, 4>, plan};
+        case max_vectors:
+            return {softmax_held_kernel<Element, width, max_vectors>, plan};
+        default:
+            return {softmax_reread_kernel<Element>, plan};
+    }
 }
 
 template <typename Element>
@@ -183,8 +181,8 @@ Launch build(const MaskedSoftmaxProblem& p) {
                           .scale_log2 = p.scale * log2_e,
                           .mask = p.mask};
     const Choice<Element> choice = choose<Element>(p);
-    const LaunchShape shape{.grid = dim3(static_cast<unsigned>(p.matrices * p.queries)),
-                            .block = dim3(static_cast<unsigned>(choice.threads))};
+    const LaunchShape shape =
+        shape_of(bundled::score_softmax_grid(p.matrices * p.queries, choice.plan));
     return [=](cudaStream_t stream) {
         launch_kernel("masked_softmax", choice.kernel, shape, stream,
                       static_cast<const Element*>(p.scores), static_cast<Element*>(p.out), extents);

@@ -18,11 +18,12 @@
 //
 //     const MatmulProblem problem{.a = a, .b = b, .c = c, .m = 4096, .n = 4096, .k = 4096,
 //                                 .type = ElementType::bfloat16};
-//     const Launch run = matmul_wgmma(problem);
+//     const Launch run = matmul_wgmma(problem, bundled::wgmma_for(extents_of(problem), 132));
 //     run(stream);
 #pragma once
 
 #include "measure/cuda/kernels/launch.h"
+#include "model/bundled/matmul.h"
 
 namespace ridge::measure::cuda {
 
@@ -40,9 +41,9 @@ struct MatmulProblem {
     BLayout b_layout = BLayout::n_by_k;
 };
 
-// The output tile of the wgmma kernel: the large one for big products, the small one where few
-// tiles would leave multiprocessors idle.
-enum class WgmmaTile { m128n256, m128n128 };
+[[nodiscard]] constexpr bundled::MatmulExtents extents_of(const MatmulProblem& problem) {
+    return {.m = problem.m, .n = problem.n, .k = problem.k, .batch = problem.batch};
+}
 
 // Throws std::runtime_error unless sizes are positive, pointers set and the kernel's limits (table
 // above) hold.
@@ -53,18 +54,8 @@ void require_matmul(const char* kernel, const MatmulProblem& problem, bool two_b
 [[nodiscard]] Launch matmul_shared_tiled(const MatmulProblem& problem);
 [[nodiscard]] Launch matmul_register_tiled(const MatmulProblem& problem);
 [[nodiscard]] Launch matmul_mma_sync(const MatmulProblem& problem);
-[[nodiscard]] Launch matmul_wgmma(const MatmulProblem& problem, WgmmaTile tile);
-
-// With the tile that choose_wgmma_tile picks.
-[[nodiscard]] Launch matmul_wgmma(const MatmulProblem& problem);
-[[nodiscard]] WgmmaTile choose_wgmma_tile(const MatmulProblem& problem, int multiprocessors);
-
-[[nodiscard]] KernelGeometry matmul_naive_geometry(const MatmulProblem& problem);
-[[nodiscard]] KernelGeometry matmul_coalesced_geometry(const MatmulProblem& problem);
-[[nodiscard]] KernelGeometry matmul_shared_tiled_geometry(const MatmulProblem& problem);
-[[nodiscard]] KernelGeometry matmul_register_tiled_geometry(const MatmulProblem& problem);
-[[nodiscard]] KernelGeometry matmul_mma_sync_geometry(const MatmulProblem& problem);
-[[nodiscard]] KernelGeometry matmul_wgmma_geometry(const MatmulProblem& problem, WgmmaTile tile,
-                                                   int multiprocessors);
+// `kernel` is bundled::matmul_wgmma_large or matmul_wgmma_small; bundled::wgmma_for chooses.
+[[nodiscard]] Launch matmul_wgmma(const MatmulProblem& problem,
+                                  const bundled::MatmulKernel& kernel);
 
 }  // namespace ridge::measure::cuda

@@ -9,8 +9,9 @@
 namespace ridge::measure::cuda {
 namespace {
 
-constexpr int tile_n = 32;
-constexpr int tile_m = 8;
+constexpr int tile_n = bundled::matmul_coalesced.tile.n;
+constexpr int tile_m = bundled::matmul_coalesced.tile.m;
+static_assert(bundled::matmul_coalesced.threads == tile_m * tile_n);
 
 __global__ void matmul_coalesced_kernel(const float* __restrict__ a, const float* __restrict__ b,
                                         float* __restrict__ c, int m, int n, int k) {
@@ -19,14 +20,10 @@ __global__ void matmul_coalesced_kernel(const float* __restrict__ a, const float
     multiply_element(a, b, c, row, column, m, n, k);
 }
 
-constexpr ElementKernel kernel{
-    "matmul_coalesced", matmul_coalesced_kernel, tile_m, tile_n, 1, tile_n, tile_m};
+constexpr ElementKernel kernel{"matmul_coalesced", matmul_coalesced_kernel,
+                               bundled::matmul_coalesced, tile_n};
 
 }  // namespace
-
-KernelGeometry matmul_coalesced_geometry(const MatmulProblem& p) {
-    return geometry_of(kernel, p);
-}
 
 Launch matmul_coalesced(const MatmulProblem& p) {
     return launch_of(kernel, p);

@@ -1,10 +1,10 @@
 // The fp32 matrix products that give each thread one element of C: their launch, and the sum of one
 // element straight from global memory.
 //
-// Method: a kernel is described by its name, its function and the edges of its tile; grid x runs
-// along m, y along n, z along the batch.
+// Method: a kernel is described by its name, its function and its layout; grid x runs along m, y
+// along n, z along the batch.
 //
-//   constexpr ElementKernel kernel{"matmul_naive", matmul_naive_kernel, 16, 16, 1, 16, 16};
+//   constexpr ElementKernel kernel{"matmul_naive", matmul_naive_kernel, bundled::matmul_naive, 16};
 //   const Launch run = launch_of(kernel, problem);
 //
 // Limits: n up to 65535 tiles.
@@ -19,37 +19,21 @@ namespace ridge::measure::cuda {
 struct ElementKernel {
     const char* name;
     void (*function)(const float* a, const float* b, float* c, int m, int n, int k);
-    int tile_m;
-    int tile_n;
-    int tile_k;
-    unsigned threads_x;
-    unsigned threads_y;
+    bundled::MatmulKernel layout;
+    std::int32_t threads_x;
 };
-
-inline dim3 grid_of(const ElementKernel& kernel, const MatmulProblem& p) {
-    return {static_cast<unsigned>(ceil_div(p.m, kernel.tile_m)),
-            static_cast<unsigned>(ceil_div(p.n, kernel.tile_n)), static_cast<unsigned>(p.batch)};
-}
-
-inline KernelGeometry geometry_of(const ElementKernel& kernel, const MatmulProblem& p) {
-    const dim3 grid = grid_of(kernel, p);
-    return {.tile_m = kernel.tile_m,
-            .tile_n = kernel.tile_n,
-            .tile_k = kernel.tile_k,
-            .threads = static_cast<int>(kernel.threads_x * kernel.threads_y),
-            .blocks = static_cast<std::int64_t>(grid.x) * grid.y * grid.z,
-            .function = reinterpret_cast<const void*>(kernel.function)};
-}
 
 inline Launch launch_of(const ElementKernel& kernel, const MatmulProblem& p) {
     constexpr std::int64_t most_tiles = 65535;
     require_matmul(kernel.name, p, false);
-    if (ceil_div(p.n, kernel.tile_n) > most_tiles) {
+    const bundled::LaunchGrid grid = bundled::matmul_grid(kernel.layout, extents_of(p), 0);
+    if (grid.y > most_tiles) {
         throw std::runtime_error(std::string(kernel.name) + ": n must be at most " +
-                                 std::to_string(most_tiles * kernel.tile_n));
+                                 std::to_string(most_tiles * kernel.layout.tile.n));
     }
-    const LaunchShape shape{.grid = grid_of(kernel, p),
-                            .block = dim3(kernel.threads_x, kernel.threads_y)};
+    LaunchShape shape = shape_of(grid);
+    shape.block = dim3(static_cast<unsigned>(kernel.threads_x),
+                       static_cast<unsigned>(grid.threads / kernel.threads_x));
     return [=](cudaStream_t stream) {
         launch_kernel(kernel.name, kernel.function, shape, stream, static_cast<const float*>(p.a),
                       static_cast<const float*>(p.b), static_cast<float*>(p.c),

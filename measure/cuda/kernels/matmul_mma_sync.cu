@@ -12,19 +12,22 @@
 namespace ridge::measure::cuda {
 namespace {
 
-constexpr int tile_m = 128;
-constexpr int tile_n = 128;
-constexpr int tile_k = 32;
-constexpr int stages = 4;
-constexpr int threads = 128;
+constexpr bundled::MatmulKernel layout = bundled::matmul_mma_sync;
+constexpr int tile_m = layout.tile.m;
+constexpr int tile_n = layout.tile.n;
+constexpr int tile_k = layout.tile.k;
+constexpr int stages = layout.stages;
+constexpr int threads = layout.threads;
 constexpr int warp_m = 64;
 constexpr int warp_n = 64;
 constexpr int row_fragments = warp_m / 16;
 constexpr int column_fragments = warp_n / 8;
-constexpr int group_rows = 8;
+constexpr int group_rows = layout.group_rows;
 constexpr int a_bytes = tile_m * tile_k * 2;
 constexpr int b_bytes = tile_n * tile_k * 2;
 constexpr int stage_bytes = a_bytes + b_bytes;
+static_assert(layout.shared_bytes == stages * stage_bytes);
+static_assert(tile_m / warp_m * (tile_n / warp_n) * 32 == threads);
 
 struct Extents {
     int m;
@@ -158,7 +161,7 @@ __device__ __forceinline__ void store(const Accumulators& acc, Element* c, int r
 }
 
 template <typename Element, BLayout Layout>
-__global__ void __launch_bounds__(threads, 2)
+__global__ void __launch_bounds__(threads, layout.blocks_per_sm)
     matmul_mma_sync_kernel(const Element* __restrict__ a, const Element* __restrict__ b,
                            Element* __restrict__ c, const Extents extents) {
     extern __shared__ __align__(256) unsigned char tiles[];
@@ -218,30 +221,15 @@ auto with_kernel(const MatmulProblem& p, Use use) {
 
 }  // namespace
 
-KernelGeometry matmul_mma_sync_geometry(const MatmulProblem& p) {
-    return {.tile_m = tile_m,
-            .tile_n = tile_n,
-            .tile_k = tile_k,
-            .threads = threads,
-            .stages = stages,
-            .dynamic_shared_bytes = stages * stage_bytes,
-            .blocks = ceil_div(p.m, tile_m) * ceil_div(p.n, tile_n) * p.batch,
-            .function = with_kernel(
-                p, [](auto, auto* kernel) { return reinterpret_cast<const void*>(kernel); })};
-}
-
 Launch matmul_mma_sync(const MatmulProblem& p) {
     require_matmul("matmul_mma_sync", p, true);
     const Extents extents{.m = static_cast<int>(p.m),
                           .n = static_cast<int>(p.n),
                           .k = static_cast<int>(p.k),
-                          .tile_rows = static_cast<int>(ceil_div(p.m, tile_m)),
-                          .tile_columns = static_cast<int>(ceil_div(p.n, tile_n))};
-    const LaunchShape shape{
-        .grid = dim3(static_cast<unsigned>(extents.tile_rows * extents.tile_columns),
-                     static_cast<unsigned>(p.batch)),
-        .block = dim3(threads),
-        .dynamic_shared_bytes = stages * stage_bytes};
+                          .tile_rows = static_cast<int>(bundled::units_down(layout, p.m)),
+                          .tile_columns = static_cast<int>(bundled::units_across(layout, p.n))};
+    const LaunchShape shape =
+        shape_of(bundled::matmul_grid(layout, extents_of(p), 0), SharedMemory::dynamic);
     return with_kernel(p, [&]<typename Element>(Element, auto* kernel) -> Launch {
         allow_shared_bytes("matmul_mma_sync", kernel, shape.dynamic_shared_bytes);
         return [=](cudaStream_t stream) {

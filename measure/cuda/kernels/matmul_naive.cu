@@ -9,7 +9,9 @@
 namespace ridge::measure::cuda {
 namespace {
 
-constexpr int side = 16;
+constexpr int side = bundled::matmul_naive.tile.m;
+static_assert(bundled::matmul_naive.tile.n == side);
+static_assert(bundled::matmul_naive.threads == side * side);
 
 __global__ void matmul_naive_kernel(const float* __restrict__ a, const float* __restrict__ b,
                                     float* __restrict__ c, int m, int n, int k) {
@@ -18,13 +20,9 @@ __global__ void matmul_naive_kernel(const float* __restrict__ a, const float* __
     multiply_element(a, b, c, row, column, m, n, k);
 }
 
-constexpr ElementKernel kernel{"matmul_naive", matmul_naive_kernel, side, side, 1, side, side};
+constexpr ElementKernel kernel{"matmul_naive", matmul_naive_kernel, bundled::matmul_naive, side};
 
 }  // namespace
-
-KernelGeometry matmul_naive_geometry(const MatmulProblem& p) {
-    return geometry_of(kernel, p);
-}
 
 Launch matmul_naive(const MatmulProblem& p) {
     return launch_of(kernel, p);

@@ -1,4 +1,4 @@
-// What all matmul kernels share on the host: the checks of a problem and the FLOP they execute.
+// What all matmul kernels share on the host: the checks of a problem.
 #include <limits>
 #include <stdexcept>
 #include <string>

@@ -11,12 +11,15 @@
 namespace ridge::measure::cuda {
 namespace {
 
-constexpr int tile_mn = 128;
-constexpr int tile_k = 8;
-constexpr int threads = 256;
+constexpr bundled::MatmulKernel layout = bundled::matmul_register_tiled;
+constexpr int tile_mn = layout.tile.m;
+constexpr int tile_k = layout.tile.k;
+constexpr int threads = layout.threads;
+static_assert(layout.tile.n == tile_mn);
 constexpr int quarter = 64;  // distance between the two 4-wide parts of a thread's rows and columns
-constexpr int padding = 4;   // keeps the transposing stores of A off one another's banks
-constexpr int group_rows = 8;
+// Keeps the transposing stores of A off one another's banks.
+constexpr int padding = bundled::register_tiled_padding;
+constexpr int group_rows = layout.group_rows;
 
 enum class Access { vector, element };
 
@@ -31,9 +34,10 @@ __device__ __forceinline__ float4 load_four(const float* row, int first, int ext
 }
 
 struct Slices {
-    float a[2][tile_k][tile_mn + padding];
-    float b[2][tile_k][tile_mn];
+    float a[layout.stages][tile_k][tile_mn + padding];
+    float b[layout.stages][tile_k][tile_mn];
 };
+static_assert(sizeof(Slices) == layout.shared_bytes && layout.stages == 2);
 
 __device__ __forceinline__ void put(Slices& shared, int buffer, const float4& a, const float4& b) {
     const int thread = static_cast<int>(threadIdx.x);
@@ -68,7 +72,7 @@ __device__ __forceinline__ void multiply_slice(float (&sum)[8][8], const Slices&
 }
 
 template <Access AMode, Access BMode>
-__global__ void __launch_bounds__(threads, BMode == Access::vector ? 2 : 1)
+__global__ void __launch_bounds__(threads, BMode == Access::vector ? layout.blocks_per_sm : 1)
     matmul_register_tiled_kernel(const float* __restrict__ a, const float* __restrict__ b,
                                  float* __restrict__ c, int m, int n, int k, int tile_rows,
                                  int tile_columns) {
@@ -137,8 +141,8 @@ bool aligned(const void* pointer) {
 }
 
 Kernel choose(const MatmulProblem& p) {
-    const bool a_vector = p.k % 4 == 0 && aligned(p.a);
-    const bool b_vector = p.n % 4 == 0 && aligned(p.b) && aligned(p.c);
+    const bool a_vector = bundled::in_float_vectors(p.k) && aligned(p.a);
+    const bool b_vector = bundled::in_float_vectors(p.n) && aligned(p.b) && aligned(p.c);
     if (a_vector)
         return b_vector ? matmul_register_tiled_kernel<Access::vector, Access::vector>
                         : matmul_register_tiled_kernel<Access::vector, Access::element>;
@@ -148,24 +152,12 @@ Kernel choose(const MatmulProblem& p) {
 
 }  // namespace
 
-KernelGeometry matmul_register_tiled_geometry(const MatmulProblem& p) {
-    return {.tile_m = tile_mn,
-            .tile_n = tile_mn,
-            .tile_k = tile_k,
-            .threads = threads,
-            .stages = 2,
-            .blocks = ceil_div(p.m, tile_mn) * ceil_div(p.n, tile_mn) * p.batch,
-            .function = reinterpret_cast<const void*>(choose(p))};
-}
-
 Launch matmul_register_tiled(const MatmulProblem& p) {
     require_matmul("matmul_register_tiled", p, false);
-    const auto rows = static_cast<int>(ceil_div(p.m, tile_mn));
-    const auto columns = static_cast<int>(ceil_div(p.n, tile_mn));
+    const auto rows = static_cast<int>(bundled::units_down(layout, p.m));
+    const auto columns = static_cast<int>(bundled::units_across(layout, p.n));
     const Kernel kernel = choose(p);
-    const LaunchShape shape{
-        .grid = dim3(static_cast<unsigned>(rows * columns), static_cast<unsigned>(p.batch)),
-        .block = dim3(threads)};
+    const LaunchShape shape = shape_of(bundled::matmul_grid(layout, extents_of(p), 0));
     return [=](cudaStream_t stream) {
         launch_kernel("matmul_register_tiled", kernel, shape, stream,
                       static_cast<const float*>(p.a), static_cast<const float*>(p.b),

@@ -9,7 +9,11 @@
 namespace ridge::measure::cuda {
 namespace {
 
-constexpr int tile = 32;
+constexpr bundled::MatmulKernel layout = bundled::matmul_shared_tiled;
+constexpr int tile = layout.tile.m;
+static_assert(layout.tile.n == tile && layout.tile.k == tile);
+static_assert(layout.threads == tile * tile);
+static_assert(layout.shared_bytes == 2 * tile * tile * sizeof(float));
 
 __global__ void __launch_bounds__(tile* tile)
     matmul_shared_tiled_kernel(const float* __restrict__ a, const float* __restrict__ b,
@@ -37,14 +41,9 @@ __global__ void __launch_bounds__(tile* tile)
     if (row < m && column < n) c[(batch * m + row) * n + column] = sum;
 }
 
-constexpr ElementKernel kernel{
-    "matmul_shared_tiled", matmul_shared_tiled_kernel, tile, tile, tile, tile, tile};
+constexpr ElementKernel kernel{"matmul_shared_tiled", matmul_shared_tiled_kernel, layout, tile};
 
 }  // namespace
-
-KernelGeometry matmul_shared_tiled_geometry(const MatmulProblem& p) {
-    return geometry_of(kernel, p);
-}
 
 Launch matmul_shared_tiled(const MatmulProblem& p) {
     return launch_of(kernel, p);

@@ -16,8 +16,6 @@
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
-#include <algorithm>
-
 #include "measure/cuda/kernels/matmul.h"
 #include "measure/cuda/kernels/tensor_map.h"
 #include "measure/cuda/kernels/wgmma.cuh"
@@ -27,21 +25,30 @@ namespace {
 
 using namespace hopper;
 
-constexpr int tile_m = 128;
-constexpr int tile_k = 64;
-constexpr int cluster_blocks = 2;
-constexpr int consumer_warpgroups = 2;
+// What both tiles share.
+constexpr bundled::MatmulKernel large = bundled::matmul_wgmma_large;
+constexpr bundled::MatmulKernel small = bundled::matmul_wgmma_small;
+constexpr int tile_m = large.tile.m;
+constexpr int tile_k = large.tile.k;
+constexpr int cluster_blocks = large.cluster;
+constexpr int threads = large.threads;
+constexpr int group_rows = large.group_rows;  // cluster rows that are walked together
+constexpr int consumer_warpgroups = tile_m / bundled::wgmma_warpgroup_rows;
 constexpr int warps_per_warpgroup = 4;
-constexpr int threads = (1 + consumer_warpgroups) * warpgroup_threads;
-constexpr int group_rows = 8;  // cluster rows that are walked together
+static_assert(small.tile.m == tile_m && small.tile.k == tile_k && small.threads == threads);
+static_assert(small.cluster == cluster_blocks && small.group_rows == group_rows);
+static_assert(bundled::wgmma_warpgroup == warpgroup_threads);
 constexpr int producer_registers = 40;
 constexpr int consumer_registers =
     232;  // 128 x 40 + 256 x 232 fits the 384 x 168 registers of the launch
-constexpr int output_columns = 128;  // columns of C that a warpgroup stages at a time
+constexpr int output_columns = bundled::wgmma_output_columns;
+
+template <int TileN>
+constexpr bundled::MatmulKernel layout_of = TileN == large.tile.n ? large : small;
 
 template <int TileN>
 struct SharedStorage {
-    static constexpr int stages = TileN == 256 ? 4 : 6;
+    static constexpr int stages = layout_of<TileN>.stages;
     static constexpr int a_bytes = tile_m * tile_k * 2;
     static constexpr int b_bytes = TileN * tile_k * 2;
 
@@ -51,6 +58,8 @@ struct SharedStorage {
     Barrier full[stages];
     Barrier empty[stages];
 };
+static_assert(sizeof(SharedStorage<large.tile.n>) == large.shared_bytes);
+static_assert(sizeof(SharedStorage<small.tile.n>) == small.shared_bytes);
 
 struct TileWalk {
     int rows;     // cluster tiles along m
@@ -251,19 +260,16 @@ Launch build(const MatmulProblem& p) {
                                           .strides = {p.n, p.m * p.n, 0},
                                           .box_rows = 64,
                                           .name = "C"});
-    const TileWalk walk{.rows = static_cast<int>(ceil_div(p.m, tile_m * cluster_blocks)),
-                        .columns = static_cast<int>(ceil_div(p.n, TileN)),
+    constexpr bundled::MatmulKernel layout = layout_of<TileN>;
+    const TileWalk walk{.rows = static_cast<int>(bundled::units_down(layout, p.m)),
+                        .columns = static_cast<int>(bundled::units_across(layout, p.n)),
                         .batch = static_cast<int>(p.batch),
-                        .k_steps = static_cast<int>(ceil_div(p.k, tile_k))};
+                        .k_steps = static_cast<int>(bundled::steps_of(layout, p.k))};
     auto* const kernel = matmul_wgmma_kernel<Element, TileN, BMajor>;
-    constexpr std::size_t shared_bytes = sizeof(SharedStorage<TileN>);
-    allow_shared_bytes("matmul_wgmma", kernel, shared_bytes);
-    const auto tile = TileN == 256 ? WgmmaTile::m128n256 : WgmmaTile::m128n128;
-    const auto geometry = matmul_wgmma_geometry(p, tile, device_limits().multiprocessors);
-    const LaunchShape shape{.grid = dim3(static_cast<unsigned>(geometry.blocks)),
-                            .block = dim3(threads),
-                            .dynamic_shared_bytes = shared_bytes,
-                            .cluster = cluster_blocks};
+    const LaunchShape shape =
+        shape_of(bundled::matmul_grid(layout, extents_of(p), device_limits().multiprocessors),
+                 SharedMemory::dynamic, cluster_blocks);
+    allow_shared_bytes("matmul_wgmma", kernel, shape.dynamic_shared_bytes);
     return [=](cudaStream_t stream) {
         launch_kernel("matmul_wgmma", kernel, shape, stream, a_map, b_map, c_map, walk);
     };
@@ -276,62 +282,18 @@ Launch build_layout(const MatmulProblem& problem) {
 }
 
 template <typename Element>
-Launch build_tile(const MatmulProblem& problem, WgmmaTile tile) {
-    return tile == WgmmaTile::m128n256 ? build_layout<Element, 256>(problem)
-                                       : build_layout<Element, 128>(problem);
-}
-
-template <int TileN>
-const void* kernel_function(const MatmulProblem& problem) {
-    const auto pick = [&]<typename Element>(Element) {
-        return problem.b_layout == BLayout::n_by_k
-                   ? reinterpret_cast<const void*>(matmul_wgmma_kernel<Element, TileN, Major::k>)
-                   : reinterpret_cast<const void*>(matmul_wgmma_kernel<Element, TileN, Major::n>);
-    };
-    return problem.type == ElementType::bfloat16 ? pick(__nv_bfloat16{}) : pick(__half{});
+Launch build_tile(const MatmulProblem& problem, const bundled::MatmulKernel& kernel) {
+    return kernel.tile.n == large.tile.n ? build_layout<Element, large.tile.n>(problem)
+                                         : build_layout<Element, small.tile.n>(problem);
 }
 
 }  // namespace
 
-KernelGeometry matmul_wgmma_geometry(const MatmulProblem& problem, WgmmaTile tile,
-                                     int multiprocessors) {
-    const bool large = tile == WgmmaTile::m128n256;
-    const int tile_n = large ? 256 : 128;
-    const std::int64_t cluster_tiles =
-        ceil_div(problem.m, tile_m * cluster_blocks) * ceil_div(problem.n, tile_n) * problem.batch;
-    const std::int64_t clusters =
-        std::min<std::int64_t>(cluster_tiles, multiprocessors / cluster_blocks);
-    return {.tile_m = tile_m,
-            .tile_n = tile_n,
-            .tile_k = tile_k,
-            .threads = threads,
-            .stages = large ? SharedStorage<256>::stages : SharedStorage<128>::stages,
-            .cluster = cluster_blocks,
-            .dynamic_shared_bytes = large ? sizeof(SharedStorage<256>) : sizeof(SharedStorage<128>),
-            .blocks = clusters * cluster_blocks,
-            .function = large ? kernel_function<256>(problem) : kernel_function<128>(problem)};
-}
-
-// Time in units of one 128 x 128 tile: a block needs one unit per round for the small tile and 1.9
-// for the large one, whose operand traffic per FLOP is a quarter lower.
-WgmmaTile choose_wgmma_tile(const MatmulProblem& problem, int multiprocessors) {
-    const auto rounds = [&](int tile_n) {
-        const std::int64_t tiles = ceil_div(problem.m, tile_m * cluster_blocks) *
-                                   ceil_div(problem.n, tile_n) * problem.batch;
-        return static_cast<double>(ceil_div(tiles, multiprocessors / cluster_blocks));
-    };
-    return 1.9 * rounds(256) <= rounds(128) ? WgmmaTile::m128n256 : WgmmaTile::m128n128;
-}
-
-Launch matmul_wgmma(const MatmulProblem& problem, WgmmaTile tile) {
+Launch matmul_wgmma(const MatmulProblem& problem, const bundled::MatmulKernel& kernel) {
     require_matmul("matmul_wgmma", problem, true);
     require_hopper("matmul_wgmma");
-    return problem.type == ElementType::bfloat16 ? build_tile<__nv_bfloat16>(problem, tile)
-                                                 : build_tile<__half>(problem, tile);
-}
-
-Launch matmul_wgmma(const MatmulProblem& problem) {
-    return matmul_wgmma(problem, choose_wgmma_tile(problem, device_limits().multiprocessors));
+    return problem.type == ElementType::bfloat16 ? build_tile<__nv_bfloat16>(problem, kernel)
+                                                 : build_tile<__half>(problem, kernel);
 }
 
 }  // namespace ridge::measure::cuda

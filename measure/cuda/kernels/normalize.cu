@@ -23,7 +23,7 @@ __device__ __forceinline__ void scale_elements(float (&x)[width], const T* gamma
 }
 
 template <typename T, Norm norm, int vectors, RowMethod method>
-__global__ void __launch_bounds__(held_row_threads(method))
+__global__ void __launch_bounds__(bundled::held_row_threads(method))
     held_row_kernel(const T* __restrict__ source, T* __restrict__ destination,
                     const T* __restrict__ gamma, const T* __restrict__ beta, std::int64_t rows,
                     int columns, float epsilon) {
@@ -68,6 +68,8 @@ struct Sums {
     float second;
 };
 
+static_assert(sizeof(Sums) == bundled::norm_reduced);
+
 struct AddSums {
     __device__ __forceinline__ Sums operator()(Sums left, Sums right) const {
         return {left.first + right.first, left.second + right.second};
@@ -75,7 +77,7 @@ struct AddSums {
 };
 
 template <typename T, Norm norm, int width>
-__global__ void __launch_bounds__(1024)
+__global__ void __launch_bounds__(bundled::most_row_threads)
     two_pass_kernel(const T* __restrict__ source, T* __restrict__ destination,
                     const T* __restrict__ gamma, const T* __restrict__ beta, int columns,
                     float epsilon) {
@@ -110,17 +112,14 @@ __global__ void __launch_bounds__(1024)
     }
 }
 
-RowPlan plan_of(const Normalize& normalize) {
-    return normalize.plan.value_or(row_plan(normalize.columns, normalize.type));
-}
-
 template <typename T, Norm norm>
 Launch with_norm(const Normalize& normalize) {
-    const RowPlan plan = plan_of(normalize);
-    const auto blocks = static_cast<unsigned>(geometry_of(normalize).blocks);
+    const RowPlan plan = bundled::row_plan(normalize.columns, bytes_per_element(normalize.type));
+    const LaunchShape shape =
+        shape_of(bundled::row_grid(normalize.rows, plan, bundled::norm_reduced));
     const auto held = [&](auto kernel) -> Launch {
         return [=](cudaStream_t stream) {
-            kernel<<<blocks, plan.threads, 0, stream>>>(
+            kernel<<<shape.grid, shape.block, 0, stream>>>(
                 static_cast<const T*>(normalize.source), static_cast<T*>(normalize.destination),
                 static_cast<const T*>(normalize.gamma), static_cast<const T*>(normalize.beta),
                 normalize.rows, static_cast<int>(normalize.columns), normalize.epsilon);
@@ -129,7 +128,7 @@ Launch with_norm(const Normalize& normalize) {
     };
     const auto two_pass = [&](auto kernel) -> Launch {
         return [=](cudaStream_t stream) {
-            kernel<<<blocks, plan.threads, 0, stream>>>(
+            kernel<<<shape.grid, shape.block, 0, stream>>>(
                 static_cast<const T*>(normalize.source), static_cast<T*>(normalize.destination),
                 static_cast<const T*>(normalize.gamma), static_cast<const T*>(normalize.beta),
                 static_cast<int>(normalize.columns), normalize.epsilon);
@@ -154,23 +153,6 @@ Launch with_norm(const Normalize& normalize) {
 }
 
 }  // namespace
-
-KernelGeometry geometry_of(const Normalize& normalize) {
-    return row_geometry(normalize.rows, plan_of(normalize), normalize.type);
-}
-
-KernelWork work_of(const Normalize& normalize) {
-    const std::int64_t elements = normalize.rows * normalize.columns;
-    const std::int64_t size = bytes_per_element(normalize.type);
-    const RowMethod method = plan_of(normalize).method;
-    const bool twice = method == RowMethod::two_pass || method == RowMethod::element_pass;
-    const bool layer = normalize.norm == Norm::layer;
-    return {.dram_bytes_read = elements * size + normalize.columns * size * (layer ? 2 : 1),
-            .dram_bytes_written = elements * size,
-            .l2_bytes_read = twice ? elements * size : 0,
-            .flop = elements * (layer ? 7 : 4),
-            .special_operations = normalize.rows};
-}
 
 Launch launch_of(const Normalize& normalize) {
     check_rows("normalize", normalize.rows, normalize.columns);

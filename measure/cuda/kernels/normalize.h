@@ -2,7 +2,7 @@
 //
 // Method: y = (x - mean) / sqrt(variance + epsilon) * gamma + beta (Ba, Kiros, Hinton, arXiv
 // 1607.06450, population variance), and y = x / sqrt(mean of x^2 + epsilon) * gamma (Zhang,
-// Sennrich, arXiv 1910.07467). The row stays in registers (row_plan.h), so the variance is summed
+// Sennrich, arXiv 1910.07467). The row stays in registers (model/bundled/rows.h), so the variance is summed
 // around the true mean. Longer rows are read twice; their sums are taken around the row's first
 // element. gamma and beta have the element type of x, are read through L1 while x streams past it.
 // Arithmetic is float.
@@ -13,10 +13,8 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 
-#include "measure/cuda/kernels/row_plan.h"
-#include "measure/cuda/kernels/work.h"
+#include "measure/cuda/kernels/launch.h"
 
 namespace ridge::measure::cuda {
 
@@ -32,13 +30,7 @@ struct Normalize {
     ElementType type = ElementType::float32;
     Norm norm = Norm::layer;
     float epsilon = 1e-5F;
-    std::optional<RowPlan> plan;  // row_plan(columns, type) when absent
 };
 
 [[nodiscard]] Launch launch_of(const Normalize& normalize);
-[[nodiscard]] KernelGeometry geometry_of(const Normalize& normalize);
-// FLOP per element: layer 7 (sum, difference, square and add, scale, gamma, beta), rms 4 (square
-// and add, scale, gamma).
-[[nodiscard]] KernelWork work_of(const Normalize& normalize);
-
 }  // namespace ridge::measure::cuda

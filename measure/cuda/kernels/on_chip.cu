@@ -123,35 +123,33 @@ void check(std::int64_t bytes, const OnChipPlan& plan) {
     }
 }
 
-KernelGeometry geometry(const OnChipPlan& plan, int shared_bytes) {
-    return {.threads = plan.threads,
-            .dynamic_shared_bytes = static_cast<std::size_t>(shared_bytes),
-            .blocks = std::int64_t{plan.multiprocessors} * plan.blocks_per_multiprocessor,
-            .bytes_in_flight_per_thread = unroll * 16};
+bundled::LaunchGrid geometry(const OnChipPlan& plan, int shared_bytes) {
+    return {.x = std::int64_t{plan.multiprocessors} * plan.blocks_per_multiprocessor,
+            .threads = plan.threads,
+            .shared_bytes = shared_bytes};
 }
 
 std::int64_t bytes_moved(const OnChipPlan& plan) {
-    return geometry(plan, 0).blocks * plan.iterations * tile_bytes(plan);
+    return geometry(plan, 0).blocks() * plan.iterations * tile_bytes(plan);
 }
 
 }  // namespace
 
-KernelGeometry geometry_of(const L2Read& read) {
+bundled::LaunchGrid geometry_of(const L2Read& read) {
     return geometry(read.plan, 0);
 }
-KernelGeometry geometry_of(const L1Read& read) {
+bundled::LaunchGrid geometry_of(const L1Read& read) {
     return geometry(read.plan, 0);
 }
-KernelGeometry geometry_of(const SharedRead& read) {
+bundled::LaunchGrid geometry_of(const SharedRead& read) {
     return geometry(read.plan, read.buffer_bytes);
 }
 
 KernelWork work_of(const L2Read& read) {
-    return {.dram_bytes_read = read.bytes, .l2_bytes_read = bytes_moved(read.plan)};
+    return {.l2_bytes_read = bytes_moved(read.plan)};
 }
 KernelWork work_of(const L1Read& read) {
-    return {.dram_bytes_read = read.bytes_per_block * geometry_of(read).blocks,
-            .l1_bytes_read = bytes_moved(read.plan)};
+    return {.l1_bytes_read = bytes_moved(read.plan)};
 }
 KernelWork work_of(const SharedRead& read) {
     return {.shared_bytes_read = bytes_moved(read.plan)};
@@ -159,10 +157,10 @@ KernelWork work_of(const SharedRead& read) {
 
 Launch launch_of(const L2Read& read) {
     check(read.bytes, read.plan);
-    const KernelGeometry shape = geometry_of(read);
+    const bundled::LaunchGrid shape = geometry_of(read);
     const int vectors = static_cast<int>(read.bytes / 16);
     return [=](cudaStream_t stream) {
-        l2_read_kernel<<<static_cast<unsigned>(shape.blocks), shape.threads, 0, stream>>>(
+        l2_read_kernel<<<static_cast<unsigned>(shape.blocks()), shape.threads, 0, stream>>>(
             static_cast<const uint4*>(read.source), read.partial_sums, read.spans, vectors,
             read.plan.iterations);
         check(cudaGetLastError(), "L2 read");
@@ -171,10 +169,10 @@ Launch launch_of(const L2Read& read) {
 
 Launch launch_of(const L1Read& read) {
     check(read.bytes_per_block, read.plan);
-    const KernelGeometry shape = geometry_of(read);
+    const bundled::LaunchGrid shape = geometry_of(read);
     const int tiles = static_cast<int>(read.bytes_per_block / tile_bytes(read.plan));
     return [=](cudaStream_t stream) {
-        l1_read_kernel<<<static_cast<unsigned>(shape.blocks), shape.threads, 0, stream>>>(
+        l1_read_kernel<<<static_cast<unsigned>(shape.blocks()), shape.threads, 0, stream>>>(
             static_cast<const uint4*>(read.source), read.partial_sums, read.spans, tiles,
             read.plan.iterations);
         check(cudaGetLastError(), "L1 read");
@@ -186,11 +184,11 @@ Launch launch_of(const SharedRead& read) {
     if ((read.buffer_bytes & (read.buffer_bytes - 1)) != 0) {
         throw std::invalid_argument("shared read: buffer_bytes must be a power of two");
     }
-    const KernelGeometry shape = geometry_of(read);
+    const bundled::LaunchGrid shape = geometry_of(read);
     const auto with_threads = [&](auto kernel) -> Launch {
-        allow_shared_bytes("shared read", kernel, shape.dynamic_shared_bytes);
+        allow_shared_bytes("shared read", kernel, shape.shared_bytes);
         return [=](cudaStream_t stream) {
-            kernel<<<static_cast<unsigned>(shape.blocks), shape.threads, shape.dynamic_shared_bytes,
+            kernel<<<static_cast<unsigned>(shape.blocks()), shape.threads, shape.shared_bytes,
                      stream>>>(read.partial_sums, read.spans, read.buffer_bytes,
                                read.plan.iterations);
             check(cudaGetLastError(), "shared read");

@@ -64,9 +64,9 @@ struct SharedRead {
 [[nodiscard]] Launch launch_of(const L2Read& read);
 [[nodiscard]] Launch launch_of(const L1Read& read);
 [[nodiscard]] Launch launch_of(const SharedRead& read);
-[[nodiscard]] KernelGeometry geometry_of(const L2Read& read);
-[[nodiscard]] KernelGeometry geometry_of(const L1Read& read);
-[[nodiscard]] KernelGeometry geometry_of(const SharedRead& read);
+[[nodiscard]] bundled::LaunchGrid geometry_of(const L2Read& read);
+[[nodiscard]] bundled::LaunchGrid geometry_of(const L1Read& read);
+[[nodiscard]] bundled::LaunchGrid geometry_of(const SharedRead& read);
 [[nodiscard]] KernelWork work_of(const L2Read& read);
 [[nodiscard]] KernelWork work_of(const L1Read& read);
 [[nodiscard]] KernelWork work_of(const SharedRead& read);

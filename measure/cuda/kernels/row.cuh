@@ -1,7 +1,7 @@
 // Device-side parts of the kernels over rows, and the dispatch from element type and vectors to a
 // kernel instance.
 //
-// Method: see row_plan.h. A thread's share of a row is vectors j = thread + i x threads of the row;
+// Method: see model/bundled/rows.h. A thread's share of a row is vectors j = thread + i x threads of the row;
 // shares past its end hold a filler that does not change the result. Width is the elements per
 // access: 16 bytes' worth, or 1.
 #pragma once
@@ -10,21 +10,20 @@
 #include <stdexcept>
 #include <type_traits>
 
+#include "measure/cuda/kernels/launch.h"
 #include "measure/cuda/kernels/reduce.cuh"
-#include "measure/cuda/kernels/row_plan.h"
 #include "measure/cuda/kernels/vector.cuh"
+#include "model/bundled/rows.h"
 
 namespace ridge::measure::cuda {
+
+using bundled::RowMethod;
+using bundled::RowPlan;
 
 // Fastest of those tried on an H200 (softmax, 8192 columns): evict-first loads or 256-byte prefetch
 // cost 4 to 5 %, evict-first loads and stores together as much.
 inline constexpr CacheHint row_load_hint = CacheHint::l2_only;
 inline constexpr CacheHint row_store_hint = CacheHint::cached;
-
-// Largest block of a kernel that holds its row in registers.
-[[nodiscard]] constexpr int held_row_threads(RowMethod method) {
-    return method == RowMethod::warp ? 32 * warp_rows_per_block : 1024;
-}
 
 struct RowShare {
     std::int64_t row;

@@ -15,6 +15,7 @@ struct Partial {
     float maximum;
     float sum;
 };
+static_assert(sizeof(Partial) == bundled::softmax_reduced);
 
 __device__ __forceinline__ Partial nothing() {
     return {-FLT_MAX, 0.0F};
@@ -29,7 +30,7 @@ struct MergePartials {
 };
 
 template <typename T, int vectors, RowMethod method>
-__global__ void __launch_bounds__(held_row_threads(method))
+__global__ void __launch_bounds__(bundled::held_row_threads(method))
     held_row_kernel(const T* __restrict__ source, T* __restrict__ destination, std::int64_t rows,
                     int columns) {
     constexpr int count = Packed<T>::count;
@@ -65,7 +66,7 @@ __global__ void __launch_bounds__(held_row_threads(method))
 }
 
 template <typename T, int width>
-__global__ void __launch_bounds__(1024)
+__global__ void __launch_bounds__(bundled::most_row_threads)
     two_pass_kernel(const T* __restrict__ source, T* __restrict__ destination, int columns) {
     __shared__ Partial scratch[32];
     const T* row_source = source + static_cast<std::int64_t>(blockIdx.x) * columns;
@@ -99,32 +100,13 @@ __global__ void __launch_bounds__(1024)
     }
 }
 
-RowPlan plan_of(const Softmax& softmax) {
-    return softmax.plan.value_or(row_plan(softmax.columns, softmax.type));
-}
-
 }  // namespace
-
-KernelGeometry geometry_of(const Softmax& softmax) {
-    return row_geometry(softmax.rows, plan_of(softmax), softmax.type);
-}
-
-KernelWork work_of(const Softmax& softmax) {
-    const std::int64_t elements = softmax.rows * softmax.columns;
-    const std::int64_t bytes = elements * bytes_per_element(softmax.type);
-    const RowMethod method = plan_of(softmax).method;
-    const bool twice = method == RowMethod::two_pass || method == RowMethod::element_pass;
-    return {.dram_bytes_read = bytes,
-            .dram_bytes_written = bytes,
-            .l2_bytes_read = twice ? bytes : 0,
-            .flop = 4 * elements,
-            .special_operations = twice ? 2 * elements : elements};
-}
 
 Launch launch_of(const Softmax& softmax) {
     check_rows("softmax", softmax.rows, softmax.columns);
-    const RowPlan plan = plan_of(softmax);
-    const auto blocks = static_cast<unsigned>(geometry_of(softmax).blocks);
+    const RowPlan plan = bundled::row_plan(softmax.columns, bytes_per_element(softmax.type));
+    const LaunchShape shape =
+        shape_of(bundled::row_grid(softmax.rows, plan, bundled::softmax_reduced));
     const int columns = static_cast<int>(softmax.columns);
     return with_element(softmax.type, [&](auto element) -> Launch {
         using T = decltype(element);
@@ -132,13 +114,13 @@ Launch launch_of(const Softmax& softmax) {
         auto* destination = static_cast<T*>(softmax.destination);
         const auto held = [&](auto kernel) -> Launch {
             return [=, rows = softmax.rows](cudaStream_t stream) {
-                kernel<<<blocks, plan.threads, 0, stream>>>(source, destination, rows, columns);
+                kernel<<<shape.grid, shape.block, 0, stream>>>(source, destination, rows, columns);
                 check(cudaGetLastError(), "softmax");
             };
         };
         const auto two_pass = [&](auto kernel) -> Launch {
             return [=](cudaStream_t stream) {
-                kernel<<<blocks, plan.threads, 0, stream>>>(source, destination, columns);
+                kernel<<<shape.grid, shape.block, 0, stream>>>(source, destination, columns);
                 check(cudaGetLastError(), "softmax");
             };
         };

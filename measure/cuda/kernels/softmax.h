@@ -1,7 +1,7 @@
 // Softmax over the rows of a matrix: fused into one kernel, and as five kernels the way eager
 // frameworks run it by hand.
 //
-// Method: fused keeps each row in registers (row_plan.h): every thread finds the maximum and the
+// Method: fused keeps each row in registers (model/bundled/rows.h): every thread finds the maximum and the
 // sum of exponentials of its share, one merge over the row combines (maximum, sum) pairs (online
 // softmax, Milakov and Gimelshein, arXiv 1805.02867), so a row costs one read, one write and one
 // barrier. Long rows are read twice. Exponentials are ex2.approx of x log2(e), in float whatever
@@ -13,12 +13,9 @@
 // matrices; std::invalid_argument otherwise.
 #pragma once
 
-#include <array>
 #include <cstdint>
-#include <optional>
 
-#include "measure/cuda/kernels/row_plan.h"
-#include "measure/cuda/kernels/work.h"
+#include "measure/cuda/kernels/launch.h"
 
 namespace ridge::measure::cuda {
 
@@ -28,7 +25,6 @@ struct Softmax {
     std::int64_t rows = 0;
     std::int64_t columns = 0;
     ElementType type = ElementType::float32;
-    std::optional<RowPlan> plan;  // row_plan(columns, type) when absent
 };
 
 struct UnfusedSoftmax {
@@ -45,14 +41,4 @@ struct UnfusedSoftmax {
 
 [[nodiscard]] Launch launch_of(const Softmax& softmax);
 [[nodiscard]] Launch launch_of(const UnfusedSoftmax& softmax);
-// The five kernels by themselves: maximum, subtract, exp, sum, divide.
-[[nodiscard]] std::array<Launch, 5> steps_of(const UnfusedSoftmax& softmax);
-
-[[nodiscard]] KernelGeometry geometry_of(const Softmax& softmax);
-[[nodiscard]] std::array<KernelGeometry, 5> geometries_of(const UnfusedSoftmax& softmax);
-// FLOP: a maximum, a subtraction, an addition and a division per element each 1; exponentials are
-// special operations.
-[[nodiscard]] KernelWork work_of(const Softmax& softmax);
-[[nodiscard]] KernelWork work_of(const UnfusedSoftmax& softmax);
-
 }  // namespace ridge::measure::cuda

@@ -1,4 +1,5 @@
 // Softmax as five kernels; see softmax.h.
+#include <array>
 #include <cfloat>
 
 #include "measure/cuda/kernels/exponential.cuh"
@@ -11,8 +12,8 @@ namespace {
 
 enum class Step { subtract, exponential, divide };
 
-constexpr int threads = 256;
-constexpr int unroll = 4;
+constexpr int threads = bundled::softmax_step_threads;
+constexpr int unroll = bundled::softmax_step_unroll;
 
 // One block does threads x unroll accesses of one row.
 template <typename T, int width, Step step>
@@ -45,14 +46,8 @@ __global__ void element_kernel(const T* __restrict__ source, const float* __rest
     }
 }
 
-int width_of(const UnfusedSoftmax& softmax) {
-    const int bytes = bytes_per_element(softmax.type);
-    return softmax.columns * bytes % 16 == 0 ? 16 / bytes : 1;
-}
-
-int blocks_per_row(const UnfusedSoftmax& softmax) {
-    return static_cast<int>(
-        ceil_div(softmax.columns, std::int64_t{threads} * unroll * width_of(softmax)));
+std::int64_t blocks_per_row(const UnfusedSoftmax& softmax) {
+    return bundled::softmax_step_blocks_per_row(softmax.columns, bytes_per_element(softmax.type));
 }
 
 template <Step step>
@@ -60,14 +55,16 @@ Launch element_step(const UnfusedSoftmax& softmax, const void* source, const flo
                     void* destination) {
     return with_element(softmax.type, [&](auto element) -> Launch {
         using T = decltype(element);
-        const auto kernel = width_of(softmax) == 1 ? element_kernel<T, 1, step>
-                                                   : element_kernel<T, Packed<T>::count, step>;
-        const int per_row = blocks_per_row(softmax);
-        return [=, rows = softmax.rows,
-                columns = static_cast<int>(softmax.columns)](cudaStream_t stream) {
-            kernel<<<static_cast<unsigned>(rows * per_row), threads, 0, stream>>>(
-                static_cast<const T*>(source), row_value, static_cast<T*>(destination), columns,
-                per_row);
+        const std::int64_t width = bundled::softmax_step_width(softmax.columns, sizeof(T));
+        const auto kernel =
+            width == 1 ? element_kernel<T, 1, step> : element_kernel<T, Packed<T>::count, step>;
+        const int per_row = static_cast<int>(blocks_per_row(softmax));
+        const LaunchShape shape =
+            shape_of(bundled::softmax_step_grid(softmax.rows, softmax.columns, sizeof(T)));
+        return [=, columns = static_cast<int>(softmax.columns)](cudaStream_t stream) {
+            kernel<<<shape.grid, shape.block, 0, stream>>>(static_cast<const T*>(source), row_value,
+                                                           static_cast<T*>(destination), columns,
+                                                           per_row);
             check(cudaGetLastError(), "softmax step");
         };
     });
@@ -91,8 +88,7 @@ RowReduction sum_of(const UnfusedSoftmax& softmax) {
             .reduction = Reduction::sum};
 }
 
-}  // namespace
-
+// Maximum, subtract, exp, sum, divide.
 std::array<Launch, 5> steps_of(const UnfusedSoftmax& softmax) {
     check_rows("unfused softmax", softmax.rows, softmax.columns);
     if (softmax.rows * blocks_per_row(softmax) > 2147483647)
@@ -106,30 +102,12 @@ std::array<Launch, 5> steps_of(const UnfusedSoftmax& softmax) {
                                    softmax.destination)};
 }
 
+}  // namespace
+
 Launch launch_of(const UnfusedSoftmax& softmax) {
     return [steps = steps_of(softmax)](cudaStream_t stream) {
         for (const Launch& step : steps) step(stream);
     };
-}
-
-std::array<KernelGeometry, 5> geometries_of(const UnfusedSoftmax& softmax) {
-    const int width = width_of(softmax);
-    const KernelGeometry element{
-        .threads = threads,
-        .blocks = softmax.rows * blocks_per_row(softmax),
-        .bytes_in_flight_per_thread = unroll * width * bytes_per_element(softmax.type)};
-    return {geometry_of(maximum_of(softmax)), element, element, geometry_of(sum_of(softmax)),
-            element};
-}
-
-KernelWork work_of(const UnfusedSoftmax& softmax) {
-    const std::int64_t elements = softmax.rows * softmax.columns;
-    const std::int64_t matrix = elements * bytes_per_element(softmax.type);
-    const std::int64_t column = 4 * softmax.rows;
-    return {.dram_bytes_read = 5 * matrix + 2 * column,
-            .dram_bytes_written = 3 * matrix + 2 * column,
-            .flop = 4 * elements,
-            .special_operations = elements};
 }
 
 }  // namespace ridge::measure::cuda

@@ -199,52 +199,33 @@ void check(std::int64_t bytes, const StreamPlan& plan, std::int64_t multiple = 4
     }
 }
 
-KernelGeometry geometry(std::int64_t bytes, const StreamPlan& plan, int arrays_read) {
-    const std::int64_t tiles =
-        std::max<std::int64_t>(1, ceil_div(bytes / 16, std::int64_t{plan.threads} * plan.unroll));
+bundled::LaunchGrid geometry(std::int64_t bytes, const StreamPlan& plan) {
+    const std::int64_t tiles = bundled::stream_blocks(bytes, plan.threads, plan.unroll);
     const std::int64_t persistent =
         std::int64_t{plan.multiprocessors} * plan.blocks_per_multiprocessor;
-    return {.threads = plan.threads,
-            .blocks = persistent == 0 ? tiles : std::min(tiles, persistent),
-            .bytes_in_flight_per_thread = 16 * plan.unroll * arrays_read};
+    return {.x = persistent == 0 ? tiles : std::min(tiles, persistent), .threads = plan.threads};
 }
 
 template <typename... Parameters, typename... Arguments>
-Launch enqueue(const char* name, void (*kernel)(Parameters...), const KernelGeometry& geometry,
+Launch enqueue(const char* name, void (*kernel)(Parameters...), const bundled::LaunchGrid& geometry,
                Arguments... arguments) {
-    const LaunchShape shape{.grid = static_cast<unsigned>(geometry.blocks),
-                            .block = static_cast<unsigned>(geometry.threads)};
+    const LaunchShape shape = shape_of(geometry);
     return [=](cudaStream_t stream) { launch_kernel(name, kernel, shape, stream, arguments...); };
 }
 
 }  // namespace
 
-KernelGeometry geometry_of(const StreamRead& read) {
-    return geometry(read.bytes, read.plan, 1);
+bundled::LaunchGrid geometry_of(const StreamRead& read) {
+    return geometry(read.bytes, read.plan);
 }
-KernelGeometry geometry_of(const StreamWrite& write) {
-    return geometry(write.bytes, write.plan, 1);
+bundled::LaunchGrid geometry_of(const StreamWrite& write) {
+    return geometry(write.bytes, write.plan);
 }
-KernelGeometry geometry_of(const StreamCopy& copy) {
-    return geometry(copy.bytes, copy.plan, 1);
+bundled::LaunchGrid geometry_of(const StreamCopy& copy) {
+    return geometry(copy.bytes, copy.plan);
 }
-KernelGeometry geometry_of(const StreamTriad& triad) {
-    return geometry(triad.bytes, triad.plan, 2);
-}
-
-KernelWork work_of(const StreamRead& read) {
-    return {.dram_bytes_read = read.bytes, .dram_bytes_written = 4 * geometry_of(read).blocks};
-}
-KernelWork work_of(const StreamWrite& write) {
-    return {.dram_bytes_written = write.bytes};
-}
-KernelWork work_of(const StreamCopy& copy) {
-    return {.dram_bytes_read = copy.bytes, .dram_bytes_written = copy.bytes};
-}
-KernelWork work_of(const StreamTriad& triad) {
-    return {.dram_bytes_read = 2 * triad.bytes,
-            .dram_bytes_written = triad.bytes,
-            .flop = 2 * (triad.bytes / 4)};
+bundled::LaunchGrid geometry_of(const StreamTriad& triad) {
+    return geometry(triad.bytes, triad.plan);
 }
 
 Launch launch_of(const StreamRead& read) {

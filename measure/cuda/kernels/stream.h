@@ -8,7 +8,7 @@
 //
 // Example:
 //   const StreamRead read{.source = d, .partial_sums = p, .bytes = n, .plan = read_plan(132)};
-//   // p holds geometry_of(read).blocks words; their sum modulo 2^32 is the sum of all words of d
+//   // p holds geometry_of(read).blocks() words; their sum modulo 2^32 is the sum of all words of d
 //
 // Units: bytes per array, a multiple of 4 except in a copy. Arrays 16-byte aligned.
 // std::invalid_argument otherwise. Limits: counts compulsory bytes; a write allocates nothing in
@@ -18,7 +18,8 @@
 #include <cstdint>
 
 #include "measure/cuda/kernels/cache_hint.h"
-#include "measure/cuda/kernels/work.h"
+#include "measure/cuda/kernels/launch.h"
+#include "model/bundled/streams.h"
 
 namespace ridge::measure::cuda {
 
@@ -43,8 +44,8 @@ struct StreamPlan {
     return {.threads = 256, .unroll = 1, .multiprocessors = multiprocessors};
 }
 [[nodiscard]] constexpr StreamPlan copy_plan(int multiprocessors) {
-    return {.threads = 256,
-            .unroll = 1,
+    return {.threads = bundled::copy_threads,
+            .unroll = bundled::copy_unroll,
             .multiprocessors = multiprocessors,
             .load_hint = CacheHint::l2_only};
 }
@@ -57,7 +58,7 @@ struct StreamPlan {
 
 struct StreamRead {
     const void* source = nullptr;
-    std::uint32_t* partial_sums = nullptr;  // geometry_of(...).blocks words
+    std::uint32_t* partial_sums = nullptr;  // geometry_of(...).blocks() words
     std::int64_t bytes = 0;
     StreamPlan plan;
 };
@@ -90,14 +91,9 @@ struct StreamTriad {
 [[nodiscard]] Launch launch_of(const StreamCopy& copy);
 [[nodiscard]] Launch launch_of(const StreamTriad& triad);
 
-[[nodiscard]] KernelGeometry geometry_of(const StreamRead& read);
-[[nodiscard]] KernelGeometry geometry_of(const StreamWrite& write);
-[[nodiscard]] KernelGeometry geometry_of(const StreamCopy& copy);
-[[nodiscard]] KernelGeometry geometry_of(const StreamTriad& triad);
-
-[[nodiscard]] KernelWork work_of(const StreamRead& read);
-[[nodiscard]] KernelWork work_of(const StreamWrite& write);
-[[nodiscard]] KernelWork work_of(const StreamCopy& copy);
-[[nodiscard]] KernelWork work_of(const StreamTriad& triad);
+[[nodiscard]] bundled::LaunchGrid geometry_of(const StreamRead& read);
+[[nodiscard]] bundled::LaunchGrid geometry_of(const StreamWrite& write);
+[[nodiscard]] bundled::LaunchGrid geometry_of(const StreamCopy& copy);
+[[nodiscard]] bundled::LaunchGrid geometry_of(const StreamTriad& triad);
 
 }  // namespace ridge::measure::cuda

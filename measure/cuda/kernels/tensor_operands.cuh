@@ -59,6 +59,22 @@ __device__ __forceinline__ std::uint32_t operand_word(std::uint32_t index, Opera
     return word;
 }
 
+// A launch of `kernel`, whose whole grid does `flop` in each iteration.
+using TensorPeakKernel = void (*)(int iterations, OperandPattern pattern, float* sink,
+                                  long long* cycles);
+inline TensorPeak peak_of(const char* name, TensorPeakKernel kernel, const LaunchShape& shape,
+                          double flop, const TensorPeakProblem& problem) {
+    if (shape.dynamic_shared_bytes > 0) {
+        allow_shared_bytes(name, kernel, shape.dynamic_shared_bytes);
+    }
+    return {.launch =
+                [=](cudaStream_t stream) {
+                    launch_kernel(name, kernel, shape, stream, static_cast<int>(problem.iterations),
+                                  problem.pattern, problem.sink, problem.cycles);
+                },
+            .flop = flop * static_cast<double>(problem.iterations)};
+}
+
 // Calls `build` with the element type as a constant, for the types that the tensor cores take here.
 template <typename Build>
 TensorPeak for_tensor_type(ElementType type, Build build) {

@@ -34,7 +34,7 @@ struct TensorPeakProblem {
     OperandPattern pattern = OperandPattern::random_normal;
     float* sink = nullptr;        // device memory, tensor_peak_sink_elements() floats; receives
                                   // accumulators so that the work is kept
-    long long* cycles = nullptr;  // device memory, geometry.blocks values, or null; receives the SM
+    long long* cycles = nullptr;  // device memory, a value per block, or null; receives the SM
                                   // cycles that each block's loop took; of blocks that share a
                                   // multiprocessor the longest counts
 };
@@ -42,7 +42,6 @@ struct TensorPeakProblem {
 struct TensorPeak {
     Launch launch;
     double flop = 0.0;  // of one launch
-    KernelGeometry geometry;
 };
 
 [[nodiscard]] std::int64_t tensor_peak_sink_elements(int multiprocessors);

@@ -73,23 +73,12 @@ __global__ void __launch_bounds__(threads, blocks_per_multiprocessor)
 
 template <ElementType Type>
 TensorPeak build(const TensorPeakProblem& p, int multiprocessors) {
-    auto* const kernel = tensor_peak_mma_sync_kernel<Type>;
     const int blocks = multiprocessors * blocks_per_multiprocessor;
     const LaunchShape shape{.grid = dim3(static_cast<unsigned>(blocks)), .block = dim3(threads)};
     const double per_instruction = 2.0 * 16 * 8 * k_of<Type>;
-    return {.launch =
-                [=](cudaStream_t stream) {
-                    launch_kernel("tensor_peak_mma_sync", kernel, shape, stream,
-                                  static_cast<int>(p.iterations), p.pattern, p.sink, p.cycles);
-                },
-            .flop = per_instruction * row_fragments * column_fragments * (threads / 32.0) * blocks *
-                    static_cast<double>(p.iterations),
-            .geometry = {.tile_m = 16,
-                         .tile_n = 8,
-                         .tile_k = k_of<Type>,
-                         .threads = threads,
-                         .blocks = blocks,
-                         .function = reinterpret_cast<const void*>(kernel)}};
+    return peak_of("tensor_peak_mma_sync", tensor_peak_mma_sync_kernel<Type>, shape,
+                   per_instruction * row_fragments * column_fragments * (threads / 32.0) * blocks,
+                   p);
 }
 
 }  // namespace

@@ -87,26 +87,12 @@ __global__ void __launch_bounds__(threads, 1)
 
 template <ElementType Type>
 TensorPeak build(const TensorPeakProblem& p, int multiprocessors) {
-    auto* const kernel = tensor_peak_wgmma_kernel<Type>;
     constexpr int k = row_bytes / bytes_per_element(Type);
     const LaunchShape shape{.grid = dim3(static_cast<unsigned>(multiprocessors)),
                             .block = dim3(threads),
                             .dynamic_shared_bytes = a_bytes + b_bytes};
-    allow_shared_bytes("tensor_peak_wgmma", kernel, shape.dynamic_shared_bytes);
-    return {.launch =
-                [=](cudaStream_t stream) {
-                    launch_kernel("tensor_peak_wgmma", kernel, shape, stream,
-                                  static_cast<int>(p.iterations), p.pattern, p.sink, p.cycles);
-                },
-            .flop = 2.0 * tile_m * tile_n * k * warpgroups * multiprocessors *
-                    static_cast<double>(p.iterations),
-            .geometry = {.tile_m = tile_m,
-                         .tile_n = tile_n,
-                         .tile_k = k,
-                         .threads = threads,
-                         .dynamic_shared_bytes = shape.dynamic_shared_bytes,
-                         .blocks = multiprocessors,
-                         .function = reinterpret_cast<const void*>(kernel)}};
+    return peak_of("tensor_peak_wgmma", tensor_peak_wgmma_kernel<Type>, shape,
+                   2.0 * tile_m * tile_n * k * warpgroups * multiprocessors, p);
 }
 
 }  // namespace

@@ -6,21 +6,25 @@
 namespace ridge::measure::cuda {
 namespace {
 
-constexpr int tile = 64;
-constexpr int threads = 256;
+constexpr int threads = bundled::transpose_threads;
 
-[[nodiscard]] __host__ __device__ constexpr int swizzled_tile(int element_bytes) {
-    return 256 / element_bytes;
-}
+// Rows and columns of a tile of T.
+template <TransposeMethod method, typename T>
+constexpr int edge_of = bundled::transpose_edge(method, sizeof(T));
+
+template <TransposeMethod method, typename T>
+constexpr std::int64_t shared_bytes_of =
+    bundled::transpose_grid(1, 1, sizeof(T), method).shared_bytes;
 
 template <typename T>
 __global__ void naive_kernel(const T* __restrict__ source, T* __restrict__ destination,
                              std::int64_t rows, std::int64_t columns) {
-    const std::int64_t column = blockIdx.x * std::int64_t{32} + threadIdx.x % 32;
-    const std::int64_t first_row = blockIdx.y * std::int64_t{32} + threadIdx.x / 32;
+    constexpr int tile = edge_of<TransposeMethod::naive, T>;
+    const std::int64_t column = blockIdx.x * std::int64_t{tile} + threadIdx.x % tile;
+    const std::int64_t first_row = blockIdx.y * std::int64_t{tile} + threadIdx.x / tile;
     if (column >= columns) return;
 #pragma unroll
-    for (int i = 0; i < 32; i += threads / 32) {
+    for (int i = 0; i < tile; i += threads / tile) {
         const std::int64_t row = first_row + i;
         if (row < rows) destination[column * rows + row] = source[row * columns + column];
     }
@@ -29,7 +33,9 @@ __global__ void naive_kernel(const T* __restrict__ source, T* __restrict__ desti
 template <typename T>
 __global__ void padded_kernel(const T* __restrict__ source, T* __restrict__ destination,
                               std::int64_t rows, std::int64_t columns) {
-    __shared__ T held[tile][tile + 4 / sizeof(T)];
+    constexpr int tile = edge_of<TransposeMethod::padded, T>;
+    __shared__ T held[tile][tile + bundled::transpose_padding / sizeof(T)];
+    static_assert(sizeof(held) == shared_bytes_of<TransposeMethod::padded, T>);
     const std::int64_t top = blockIdx.y * std::int64_t{tile};
     const std::int64_t left = blockIdx.x * std::int64_t{tile};
     const int across = threadIdx.x % tile;
@@ -50,11 +56,12 @@ __global__ void padded_kernel(const T* __restrict__ source, T* __restrict__ dest
 template <typename T>
 __global__ void swizzled_kernel(const T* __restrict__ source, T* __restrict__ destination,
                                 std::int64_t rows, std::int64_t columns) {
-    constexpr int tile = swizzled_tile(sizeof(T));
+    constexpr int tile = edge_of<TransposeMethod::swizzled, T>;
     constexpr int vector = 16 / sizeof(T);
     constexpr int groups = tile / vector;
     constexpr int passes = tile * groups / threads;
     __shared__ __align__(16) T held[tile][tile];
+    static_assert(sizeof(held) == shared_bytes_of<TransposeMethod::swizzled, T>);
     const std::int64_t top = blockIdx.y * std::int64_t{tile};
     const std::int64_t left = blockIdx.x * std::int64_t{tile};
     uint4 incoming[passes];
@@ -99,49 +106,22 @@ __global__ void swizzled_kernel(const T* __restrict__ source, T* __restrict__ de
     }
 }
 
-int tile_edge(const Transpose& transpose) {
-    switch (transpose.method) {
-        case TransposeMethod::naive:
-            return 32;
-        case TransposeMethod::padded:
-            return tile;
-        case TransposeMethod::swizzled:
-            return swizzled_tile(transpose.element_bytes);
-    }
-    throw std::invalid_argument("transpose: unknown method");
-}
-
 template <typename T>
 Launch with_type(const Transpose& transpose) {
-    const int edge = tile_edge(transpose);
-    const dim3 grid(static_cast<unsigned>(ceil_div(transpose.columns, edge)),
-                    static_cast<unsigned>(ceil_div(transpose.rows, edge)));
+    const LaunchShape shape = shape_of(
+        bundled::transpose_grid(transpose.rows, transpose.columns, sizeof(T), transpose.method));
     const auto kernel = transpose.method == TransposeMethod::naive    ? naive_kernel<T>
                         : transpose.method == TransposeMethod::padded ? padded_kernel<T>
                                                                       : swizzled_kernel<T>;
     return [=](cudaStream_t stream) {
-        kernel<<<grid, threads, 0, stream>>>(static_cast<const T*>(transpose.source),
-                                             static_cast<T*>(transpose.destination), transpose.rows,
-                                             transpose.columns);
+        kernel<<<shape.grid, shape.block, 0, stream>>>(static_cast<const T*>(transpose.source),
+                                                       static_cast<T*>(transpose.destination),
+                                                       transpose.rows, transpose.columns);
         check(cudaGetLastError(), "transpose");
     };
 }
 
 }  // namespace
-
-KernelGeometry geometry_of(const Transpose& transpose) {
-    const int edge = tile_edge(transpose);
-    return {.tile_m = edge,
-            .tile_n = edge,
-            .threads = threads,
-            .blocks = ceil_div(transpose.rows, edge) * ceil_div(transpose.columns, edge),
-            .bytes_in_flight_per_thread = edge * edge * transpose.element_bytes / threads};
-}
-
-KernelWork work_of(const Transpose& transpose) {
-    const std::int64_t bytes = transpose.rows * transpose.columns * transpose.element_bytes;
-    return {.dram_bytes_read = bytes, .dram_bytes_written = bytes};
-}
 
 Launch launch_of(const Transpose& transpose) {
     if (transpose.rows <= 0 || transpose.columns <= 0 || transpose.rows > 65535LL * 32) {

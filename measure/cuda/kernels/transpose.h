@@ -17,11 +17,12 @@
 
 #include <cstdint>
 
-#include "measure/cuda/kernels/work.h"
+#include "measure/cuda/kernels/launch.h"
+#include "model/bundled/streams.h"
 
 namespace ridge::measure::cuda {
 
-enum class TransposeMethod { naive, padded, swizzled };
+using bundled::TransposeMethod;
 
 struct Transpose {
     const void* source = nullptr;
@@ -33,7 +34,5 @@ struct Transpose {
 };
 
 [[nodiscard]] Launch launch_of(const Transpose& transpose);
-[[nodiscard]] KernelGeometry geometry_of(const Transpose& transpose);
-[[nodiscard]] KernelWork work_of(const Transpose& transpose);
 
 }  // namespace ridge::measure::cuda

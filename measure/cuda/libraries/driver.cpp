@@ -121,6 +121,7 @@ std::string readable_name(const std::string& mangled) {
     if (status != 0 || text == nullptr) return mangled;
     std::string name = text.get();
     erase_all(name, "ridge::measure::cuda::");
+    erase_all(name, "ridge::model::bundled::");
     erase_all(name, "(anonymous namespace)::");
     if (name.rfind("void ", 0) == 0) name.erase(0, 5);
     // The parameter list is the last parenthesis that opens outside template arguments.

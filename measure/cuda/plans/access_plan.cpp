@@ -6,7 +6,6 @@
 #include "measure/cuda/kernels/on_chip.h"
 #include "measure/cuda/memory/verify.h"
 #include "measure/cuda/plans/plan.h"
-#include "model/bundled/access.h"
 
 namespace ridge::measure::cuda {
 namespace {
@@ -49,8 +48,8 @@ std::uint32_t* sums_of(Plan& plan, std::int64_t blocks) {
 
 /// The sum of one tile from the bytes of the source.
 std::uint32_t tile_sum(const WordRead& read, std::int64_t tile) {
-    const std::int64_t first = tile * read_tile;
-    const std::int64_t count = std::min<std::int64_t>(read_tile, read.words - first);
+    const std::int64_t first = tile * bundled::read_tile;
+    const std::int64_t count = std::min<std::int64_t>(bundled::read_tile, read.words - first);
     const auto word = static_cast<std::size_t>(read.word_bytes);
     std::vector<unsigned char> bytes(static_cast<std::size_t>((count - 1) * read.stride + 1) *
                                      word);
@@ -69,8 +68,8 @@ std::uint32_t tile_sum(const WordRead& read, std::int64_t tile) {
 /// The sum of one block, whose tiles follow each other by the number of blocks.
 std::uint32_t block_sum(const WordRead& read, std::int64_t block) {
     std::uint32_t sum = 0;
-    for (std::int64_t tile = block; tile * read_tile < read.words;
-         tile += geometry_of(read).blocks) {
+    for (std::int64_t tile = block; tile * bundled::read_tile < read.words;
+         tile += grid_of(read).blocks()) {
         sum += tile_sum(read, tile);
     }
     return sum;
@@ -88,7 +87,7 @@ Plan plan_read(const model::Access& op, const Context& context) {
     plan.buffers.push_back(
         context.input(type, read.offset + (read.words - 1) * read.stride + 1, 1));
     read.source = plan.buffers.back().as();
-    const std::int64_t blocks = geometry_of(read).blocks;
+    const std::int64_t blocks = grid_of(read).blocks();
     read.partial_sums = sums_of(plan, blocks);
     plan.launch = launch_of(read);
     plan.verify = sum_check(read.partial_sums, blocks, plan.launch, context.stream(),
@@ -98,7 +97,7 @@ Plan plan_read(const model::Access& op, const Context& context) {
 
 /// The sum of one block: the same words for every whole tile, a part of them for the last.
 std::uint32_t conflict_sum(const BankConflict& conflict, std::int64_t block) {
-    constexpr int threads = shared_tile / 8;
+    constexpr int threads = bundled::chip_threads;
     const auto sum_of = [&](std::int64_t words) {
         std::uint32_t sum = 0;
         for (int i = 0; i < words; ++i) {
@@ -107,11 +106,11 @@ std::uint32_t conflict_sum(const BankConflict& conflict, std::int64_t block) {
         }
         return sum;
     };
-    const std::int64_t blocks = geometry_of(conflict).blocks;
-    const std::int64_t tiles = conflict.words / shared_tile;
+    const std::int64_t blocks = grid_of(conflict).blocks();
+    const std::int64_t tiles = conflict.words / bundled::shared_tile;
     const std::int64_t own = tiles / blocks + (block < tiles % blocks ? 1 : 0);
-    const std::int64_t rest = block == tiles % blocks ? conflict.words % shared_tile : 0;
-    return static_cast<std::uint32_t>(own) * sum_of(shared_tile) + sum_of(rest);
+    const std::int64_t rest = block == tiles % blocks ? conflict.words % bundled::shared_tile : 0;
+    return static_cast<std::uint32_t>(own) * sum_of(bundled::shared_tile) + sum_of(rest);
 }
 
 Plan plan_conflict(const model::Access& op, const Context& context) {
@@ -119,7 +118,7 @@ Plan plan_conflict(const model::Access& op, const Context& context) {
                           .ways = static_cast<int>(op.degree),
                           .multiprocessors = context.limits().multiprocessors};
     Plan plan;
-    const std::int64_t blocks = geometry_of(conflict).blocks;
+    const std::int64_t blocks = grid_of(conflict).blocks();
     conflict.partial_sums = sums_of(plan, blocks);
     plan.launch = launch_of(conflict);
     plan.verify =
@@ -147,14 +146,14 @@ Plan plan_divergence(const model::Access& op, const Context& context) {
     const Divergence divergence{.output = plan.buffers.back().as<float>(),
                                 .elements = op.elements,
                                 .paths = static_cast<int>(op.degree),
-                                .steps = static_cast<int>(model::bundled::divergent_steps)};
+                                .steps = static_cast<int>(bundled::divergent_steps)};
     plan.launch = launch_of(divergence);
     plan.verify = [divergence, launch = plan.launch, stream = context.stream()] {
         poison(divergence.output, StoredType::float32, divergence.elements, stream);
         launch(stream);
         require(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
         const std::vector<double> wanted = path_results(divergence);
-        const auto threads = geometry_of(divergence).threads;
+        const auto threads = grid_of(divergence).threads;
         Comparison comparison;
         for (const std::int64_t at :
              sampled(ceil_div(divergence.elements, window), checked_blocks, seed)) {

@@ -9,7 +9,6 @@
 #include "measure/cuda/libraries/cublas.h"
 #include "measure/cuda/memory/verify.h"
 #include "measure/cuda/plans/plan.h"
-#include "model/attention/bundled.h"
 
 namespace ridge::measure::cuda {
 namespace {
@@ -135,22 +134,25 @@ Launch standard_attention(const AttentionProblem& p, model::DataType type, Plan&
     };
 }
 
-void plan_decode(const AttentionProblem& p, const Context& context, Plan& plan) {
-    plan.split = attention_decode_splits(p, context.limits().multiprocessors);
-    plan.buffers.emplace_back(attention_decode_workspace_bytes(p, plan.split));
-    plan.launch = attention_decode(p, plan.buffers.back().as(), plan.split);
-    const KernelGeometry geometry = attention_decode_geometry(p, plan.split);
-    plan.tile = {.m = geometry.tile_m, .n = geometry.tile_n, .k = geometry.tile_k};
+/// Queries and keys of a tile, and the depth of its first product.
+model::Tile tile_of(const bundled::AttentionKernel& kernel, const AttentionProblem& p) {
+    return {.m = kernel.queries, .n = kernel.keys, .k = static_cast<std::int32_t>(p.head_dim)};
 }
 
-void plan_tiled(const AttentionProblem& p, Implementation implementation, const Context& context,
-                Plan& plan) {
+void plan_decode(const AttentionProblem& p, const Context& context, Plan& plan) {
+    plan.split = bundled::decode_splits(extents_of(p), context.limits().multiprocessors);
+    plan.buffers.emplace_back(attention_decode_workspace_bytes(p, plan.split));
+    plan.launch = attention_decode(p, plan.buffers.back().as(), plan.split);
+    plan.tile = tile_of(bundled::attention_decode(p.head_dim), p);
+}
+
+void plan_tiled(const AttentionProblem& p, Implementation implementation, Plan& plan) {
     const bool wgmma = implementation == Implementation::wgmma;
     plan.launch = wgmma ? attention_wgmma(p) : attention_mma_sync(p);
-    const KernelGeometry geometry =
-        wgmma ? attention_wgmma_geometry(p, context.limits().multiprocessors)
-              : attention_mma_sync_geometry(p);
-    plan.tile = {.m = geometry.tile_m, .n = geometry.tile_n, .k = geometry.tile_k};
+    const bool causal = p.mask == AttentionMask::causal;
+    plan.tile = tile_of(wgmma ? bundled::attention_wgmma(p.head_dim, causal)
+                              : bundled::attention_mma_sync(p.head_dim),
+                        p);
 }
 
 void require_covered(const model::Attention& op, const model::Execution& execution) {
@@ -196,13 +198,13 @@ Plan plan_attention(const model::Attention& op, const model::Execution& executio
             plan.launch = standard_attention(problem, op.type, plan);
             break;
         case Implementation::mma:
-            if (model::decodes_with_splits(op)) {
+            if (bundled::decodes(extents_of(problem))) {
                 plan_decode(problem, context, plan);
                 break;
             }
             [[fallthrough]];
         case Implementation::wgmma:
-            plan_tiled(problem, execution.implementation, context, plan);
+            plan_tiled(problem, execution.implementation, plan);
             break;
         default:
             refuse(execution.implementation, "attention");

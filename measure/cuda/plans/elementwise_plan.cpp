@@ -29,7 +29,6 @@ using model::Function;
 using model::InputShape;
 using model::Node;
 
-constexpr std::int64_t vector_elements = 4096;
 constexpr std::int64_t window = 256;  // elements that are checked together
 constexpr std::int64_t windows = 16;
 
@@ -202,7 +201,7 @@ class ExpressionPlan {
     ExpressionPlan(const model::Elementwise& op, const Context& context)
         : op_(op), context_(context), type_(element_of(op.type)) {
         if (type_ == ElementType::tfloat32) type_ = ElementType::float32;
-        columns_ = std::min(vector_elements, op.elements);
+        columns_ = std::min(bundled::broadcast_elements, op.elements);
         place_inputs();
     }
 

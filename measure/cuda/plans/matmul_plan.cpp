@@ -9,6 +9,7 @@
 #include "measure/cuda/libraries/cublas.h"
 #include "measure/cuda/memory/verify.h"
 #include "measure/cuda/plans/plan.h"
+#include "model/matmul/tiles.h"
 
 namespace ridge::measure::cuda {
 namespace {
@@ -201,51 +202,45 @@ MatmulProblem bundled_problem(const model::Matmul& op, const Operands& at) {
             .b_layout = op.b_layout == Layout::row_major ? BLayout::k_by_n : BLayout::n_by_k};
 }
 
-model::Tile tile_of(const KernelGeometry& geometry) {
-    return {.m = geometry.tile_m, .n = geometry.tile_n, .k = geometry.tile_k};
-}
-
-void bundle_wgmma(const MatmulProblem& problem, const model::Execution& execution,
-                  const Context& context, Plan& plan) {
-    const int multiprocessors = context.limits().multiprocessors;
-    WgmmaTile tile = choose_wgmma_tile(problem, multiprocessors);
-    if (execution.tile) {
-        const model::Tile& asked = *execution.tile;
-        if (asked.m != 128 || (asked.n != 256 && asked.n != 128)) {
-            throw Refusal("the wgmma kernel has tiles of 128x256 and 128x128");
-        }
-        tile = asked.n == 256 ? WgmmaTile::m128n256 : WgmmaTile::m128n128;
+/// The tile of its own choice, or the one asked for.
+bundled::MatmulKernel wgmma_kernel(const MatmulProblem& problem, const model::Execution& execution,
+                                   const Context& context) {
+    if (!execution.tile) {
+        return bundled::wgmma_for(extents_of(problem), context.limits().multiprocessors);
     }
-    plan.launch = matmul_wgmma(problem, tile);
-    plan.tile = tile_of(matmul_wgmma_geometry(problem, tile, multiprocessors));
+    for (const auto& kernel : {bundled::matmul_wgmma_large, bundled::matmul_wgmma_small}) {
+        if (execution.tile->m == kernel.tile.m && execution.tile->n == kernel.tile.n) return kernel;
+    }
+    throw Refusal("the wgmma kernel has tiles of 128x256 and 128x128");
 }
 
 void bundle(const MatmulProblem& problem, const model::Execution& execution, const Context& context,
             Plan& plan) {
+    const auto kernel = model::bundled_kernel(execution.implementation);
+    if (!kernel) refuse(execution.implementation, "matmul");
+    plan.tile = kernel->layout.tile;
     switch (execution.implementation) {
         case Implementation::naive:
             plan.launch = matmul_naive(problem);
-            plan.tile = tile_of(matmul_naive_geometry(problem));
             return;
         case Implementation::coalesced:
             plan.launch = matmul_coalesced(problem);
-            plan.tile = tile_of(matmul_coalesced_geometry(problem));
             return;
         case Implementation::tiled:
             plan.launch = matmul_shared_tiled(problem);
-            plan.tile = tile_of(matmul_shared_tiled_geometry(problem));
             return;
         case Implementation::register_tiled:
             plan.launch = matmul_register_tiled(problem);
-            plan.tile = tile_of(matmul_register_tiled_geometry(problem));
             return;
         case Implementation::mma:
             plan.launch = matmul_mma_sync(problem);
-            plan.tile = tile_of(matmul_mma_sync_geometry(problem));
             return;
-        case Implementation::wgmma:
-            bundle_wgmma(problem, execution, context, plan);
+        case Implementation::wgmma: {
+            const bundled::MatmulKernel wgmma = wgmma_kernel(problem, execution, context);
+            plan.launch = matmul_wgmma(problem, wgmma);
+            plan.tile = wgmma.tile;
             return;
+        }
         default:
             refuse(execution.implementation, "matmul");
     }

@@ -42,11 +42,11 @@ Bench dram_read(std::int64_t bytes, const Context& context) {
     Bench bench{.amount = static_cast<double>(bytes), .l2 = model::L2State::cold};
     const void* const source = array(bench, context, bytes, 1);
     StreamRead read{.source = source, .bytes = bytes, .plan = read_plan(multiprocessors)};
-    read.partial_sums = partial_sums(bench, geometry_of(read).blocks);
+    read.partial_sums = partial_sums(bench, geometry_of(read).blocks());
     bench.candidates.push_back(launch_of(read));
     if (context.limits().compute_major >= 9) {
         BulkRead bulk{.source = source, .bytes = bytes, .plan = bulk_read_plan(multiprocessors)};
-        bulk.partial_sums = partial_sums(bench, geometry_of(bulk).blocks);
+        bulk.partial_sums = partial_sums(bench, geometry_of(bulk).blocks());
         bench.candidates.push_back(launch_of(bulk));
     }
     return bench;

@@ -40,7 +40,7 @@ Bench l2_read(const MicrobenchmarkRequest& request, const Context& context) {
     Bench bench;
     bench.buffers.push_back(context.input(ElementType::float32, read.bytes / 4, 1));
     read.source = bench.buffers.back().as();
-    read.partial_sums = scratch<std::uint32_t>(bench, geometry_of(read).blocks);
+    read.partial_sums = scratch<std::uint32_t>(bench, geometry_of(read).blocks());
     bench.amount = static_cast<double>(work_of(read).l2_bytes_read);
     bench.candidates.push_back(launch_of(read));
     return bench;
@@ -53,7 +53,7 @@ Bench l1_read(const Context& context) {
                          .blocks_per_multiprocessor = 3,
                          .iterations = 4096}};
     read.bytes_per_block = tile_bytes(read.plan);
-    const std::int64_t blocks = geometry_of(read).blocks;
+    const std::int64_t blocks = geometry_of(read).blocks();
     Bench bench;
     bench.buffers.push_back(
         context.input(ElementType::float32, blocks * read.bytes_per_block / 4, 1));
@@ -71,7 +71,7 @@ Bench shared_read(const Context& context) {
                              .iterations = 4096}};
     read.buffer_bytes = tile_bytes(read.plan);
     Bench bench;
-    read.partial_sums = scratch<std::uint32_t>(bench, geometry_of(read).blocks);
+    read.partial_sums = scratch<std::uint32_t>(bench, geometry_of(read).blocks());
     bench.amount = static_cast<double>(work_of(read).shared_bytes_read);
     bench.candidates.push_back(launch_of(read));
     return bench;
@@ -90,8 +90,8 @@ Bench fma(const MicrobenchmarkRequest& request, const Context& context) {
     FmaPeak peak{.element = element_of(request.type),
                  .plan = arithmetic_plan(context, request.regime)};
     Bench bench;
-    const KernelGeometry geometry = geometry_of(peak);
-    peak.output = scratch<double>(bench, geometry.blocks * geometry.threads);
+    const bundled::LaunchGrid geometry = geometry_of(peak);
+    peak.output = scratch<double>(bench, geometry.blocks() * geometry.threads);
     bench.amount = static_cast<double>(work_of(peak).flop);
     bench.candidates.push_back(launch_of(peak));
     return bench;
@@ -100,8 +100,8 @@ Bench fma(const MicrobenchmarkRequest& request, const Context& context) {
 Bench exp2(const MicrobenchmarkRequest& request, const Context& context) {
     Exp2Peak peak{.plan = arithmetic_plan(context, request.regime)};
     Bench bench;
-    const KernelGeometry geometry = geometry_of(peak);
-    peak.output = scratch<float>(bench, geometry.blocks * geometry.threads);
+    const bundled::LaunchGrid geometry = geometry_of(peak);
+    peak.output = scratch<float>(bench, geometry.blocks() * geometry.threads);
     bench.amount = static_cast<double>(work_of(peak).special_operations);
     bench.candidates.push_back(launch_of(peak));
     return bench;

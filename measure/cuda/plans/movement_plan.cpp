@@ -85,9 +85,7 @@ Plan plan_transpose(const model::Transpose& op, const model::Execution& executio
     plan.implementation = execution.implementation;
     const ElementType type = element_of(op.type);
     const std::int64_t elements = op.rows * op.cols;
-    const int vector = 16 / bytes_per_element(type);
-    const bool whole_vectors = op.rows % vector == 0 && op.cols % vector == 0;
-    TransposeMethod method = whole_vectors ? TransposeMethod::swizzled : TransposeMethod::padded;
+    TransposeMethod method = bundled::tiled_transpose(op.rows, op.cols, bytes_per_element(type));
     if (execution.implementation == Implementation::naive) {
         method = TransposeMethod::naive;
     } else if (execution.implementation != Implementation::tiled) {

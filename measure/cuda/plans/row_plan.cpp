@@ -120,8 +120,7 @@ class Builder {
                                  .destination = at_.y,
                                  .rows = op_.rows,
                                  .columns = op_.cols,
-                                 .type = type_,
-                                 .plan = {}});
+                                 .type = type_});
     }
 
     [[nodiscard]] Launch manual_softmax() {
@@ -155,8 +154,7 @@ class Builder {
                                    .columns = op_.cols,
                                    .type = type_,
                                    .norm = norm,
-                                   .epsilon = epsilon,
-                                   .plan = {}});
+                                   .epsilon = epsilon});
     }
 
     [[nodiscard]] Launch sum() {
