@@ -95,6 +95,13 @@ bool is_record(const std::string& line) {
     }
 }
 
+/// Waits for other writers, also through a Ctrl-C: the record that was taken is written first.
+void lock(int descriptor, const std::string& path) {
+    while (::flock(descriptor, LOCK_EX) != 0) {
+        if (errno != EINTR) throw_system(path, "cannot be locked", errno);
+    }
+}
+
 /// 0, or the error that stopped the write.
 int write_all(int descriptor, std::string_view text) {
     while (!text.empty()) {
@@ -129,7 +136,7 @@ void append_record(const std::string& path, const Record& record) {
     const bool created = !fs::exists(path);
     const Descriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
     if (file.number() < 0) throw_system(path, "cannot be opened", errno);
-    if (::flock(file.number(), LOCK_EX) != 0) throw_system(path, "cannot be locked", errno);
+    lock(file.number(), path);
     std::int64_t size = size_of_file(file.number(), path);
     const std::string tail = unfinished_tail(file.number(), size, path);
     require_records(file.number(), tail, path);

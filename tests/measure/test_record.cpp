@@ -1,9 +1,15 @@
 // Records: what is written is what is read, damage is named and does not spread.
 #include <fcntl.h>
+#include <pthread.h>
+#include <sys/file.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cmath>
+#include <csignal>
+#include <exception>
 #include <limits>
+#include <thread>
 
 #include "hardware/error.h"
 #include "measure/record/record.h"
@@ -179,6 +185,38 @@ TEST_CASE("a file of somebody else is refused and left as it is") {
         CHECK_THROWS_WITH(append_record(path, record), Catch::Contains("not a file of records"));
         CHECK(text_of(path) == foreign);
     }
+}
+
+TEST_CASE("a signal while another program holds the file loses no record") {
+    const Folder folder;
+    const std::string path = folder.file("records.jsonl");
+    const Record record = example_record();
+    append_record(path, record);
+    const int other = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
+    REQUIRE(other >= 0);
+    REQUIRE(::flock(other, LOCK_EX) == 0);
+
+    struct sigaction quiet {};  // without SA_RESTART: system calls return EINTR
+    quiet.sa_handler = [](int) {};
+    struct sigaction before {};
+    REQUIRE(::sigaction(SIGUSR1, &quiet, &before) == 0);
+    std::string failure;
+    std::thread writer([&] {
+        try {
+            append_record(path, record);
+        } catch (const std::exception& error) {
+            failure = error.what();
+        }
+    });
+    for (int i = 0; i < 10; ++i) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(10));
+        ::pthread_kill(writer.native_handle(), SIGUSR1);
+    }
+    ::close(other);
+    writer.join();
+    ::sigaction(SIGUSR1, &before, nullptr);
+    CHECK(failure.empty());
+    CHECK(read_records(path).records.size() == 2);
 }
 
 TEST_CASE("a record that cannot be written is an error with the system's reason") {
