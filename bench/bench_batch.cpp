@@ -11,7 +11,7 @@
 #include <string>
 
 #include "cli/input/batch.h"
-#include "hardware/catalogue.h"
+#include "model/machine/catalogue.h"
 
 namespace {
 
@@ -55,7 +55,7 @@ void predict_rows(benchmark::State& state, const std::string& csv) {
         std::ostream out(&nothing);
         std::ostream err(&nothing);
         const cli::Context context{.in = in, .out = out, .err = err};
-        cli::Machines machines(hardware::Catalogue::embedded(), hardware::View::calibrated);
+        cli::Machines machines(model::catalogue(), hardware::View::calibrated);
         const cli::BatchOptions options{
             .file = "-", .gpu = "h100-sxm", .operation = {}, .defaults = {}};
         const cli::BatchResult result = cli::predict_batch(context, machines, options);

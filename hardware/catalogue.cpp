@@ -54,16 +54,18 @@ void append(std::vector<Problem>& to, const std::vector<Problem>& from) {
 
 }  // namespace
 
-Catalogue Catalogue::embedded() {
-    Catalogue catalogue;
+Catalogue::Catalogue(const Schema& schema) : schema_(std::make_shared<const Schema>(schema)) {}
+
+Catalogue Catalogue::embedded(const Schema& schema) {
+    Catalogue catalogue(schema);
     for (const EmbeddedFile& file : embedded_files()) {
         catalogue.add_item(file.text, std::string(file.path), "built in");
     }
     return catalogue;
 }
 
-Catalogue Catalogue::with_user_files() {
-    Catalogue catalogue = embedded();
+Catalogue Catalogue::with_user_files(const Schema& schema) {
+    Catalogue catalogue = embedded(schema);
     const std::string folder = user_folder();
     std::error_code error;
     if (folder.empty() || !std::filesystem::is_directory(folder, error)) return catalogue;
@@ -168,7 +170,7 @@ std::pair<Description, std::vector<Problem>> Catalogue::inspect(std::string_view
                          suggestion(name));
     }
     const Item& item = devices_.find(canonical)->second;
-    auto [device, problems] = load_text(item.text, item.header.location.file);
+    auto [device, problems] = load_text(item.text, item.header.location.file, *schema_);
     device.origin = item.header.origin;
     if (!item.replaced.empty()) device.origin += ", in place of " + canonical + " " + item.replaced;
     if (!device.inherits.empty()) {
@@ -178,7 +180,7 @@ std::pair<Description, std::vector<Problem>> Catalogue::inspect(std::string_view
                                                      "\", which is no known architecture"});
         } else {
             const Loaded loaded =
-                load_text(parent->second.text, parent->second.header.location.file);
+                load_text(parent->second.text, parent->second.header.location.file, *schema_);
             append(problems, loaded.problems);
             device = inherit(std::move(device), loaded.description);
         }
@@ -186,7 +188,7 @@ std::pair<Description, std::vector<Problem>> Catalogue::inspect(std::string_view
     for (const Item& overlay : overlays_) {
         if (view == View::datasheet || canonical_name(overlay.header.overlay) != canonical)
             continue;
-        const Loaded loaded = load_text(overlay.text, overlay.header.location.file);
+        const Loaded loaded = load_text(overlay.text, overlay.header.location.file, *schema_);
         append(problems, loaded.problems);
         device = apply_overlay(std::move(device), loaded.description);
         device.origin += ", with " + (overlay.header.origin == "built in"
@@ -208,13 +210,13 @@ const Description& Catalogue::at(std::string_view name, View view) const {
     return cache_->loaded.emplace(std::move(key), std::move(device)).first->second;
 }
 
-std::vector<Problem> check_file(const std::string& path) {
+std::vector<Problem> check_file(const std::string& path, const Schema& schema) {
     const std::string text = read_text_file(path);
-    Loaded loaded = load_text(text, path);
+    Loaded loaded = load_text(text, path, schema);
     if (!loaded.problems.empty()) return loaded.problems;
     const DescriptionKind kind = loaded.description.kind;
     if (kind == DescriptionKind::architecture) return check_consistency(loaded.description);
-    Catalogue catalogue = Catalogue::embedded();
+    Catalogue catalogue = Catalogue::embedded(schema);
     const std::string name = catalogue.add_text(text, path);
     if (catalogue.canonical_name(name).empty()) {
         return {{loaded.description.location, "lies over \"" + name + "\", which is no known GPU"}};

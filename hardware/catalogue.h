@@ -1,6 +1,6 @@
 // All GPUs that ridge knows, found by name: embedded in the binary, or the user's own.
 //
-//   const Catalogue catalogue = Catalogue::with_user_files();
+//   const Catalogue catalogue = Catalogue::with_user_files(device_schema());
 //   const Description& gpu = catalogue.at("h100-sxm");
 //   catalogue.at("NVIDIA H100 80GB HBM3");                    // the same: what the driver calls it
 //   catalogue.at("h200-sxm", View::datasheet);                // without measured overlays
@@ -9,6 +9,9 @@
 // punctuation do not count, nor does a leading maker's name. A file with kind = "overlay" adds its
 // fields to the device it names. A user's file takes the place of the built-in one of its name, and
 // a user's overlay lies over the built-in overlay; `Description::origin` says so.
+//
+// The schema says which fields the files may have; `model/machine/catalogue.h` makes the catalogue
+// that predictions need.
 //
 // Method: reading the catalogue only reads the first lines of each file, and `at` loads, inherits,
 // overlays and checks the one that is asked for, once. Descriptions stay valid as long as the
@@ -25,6 +28,7 @@
 
 #include "hardware/description.h"
 #include "hardware/document.h"
+#include "hardware/schema.h"
 
 namespace ridge::hardware {
 
@@ -48,13 +52,15 @@ struct CatalogueEntry {
 
 class Catalogue {
   public:
-    /// The devices in the binary.
-    [[nodiscard]] static Catalogue embedded();
+    /// The devices in the binary, whose fields are those of `schema`.
+    [[nodiscard]] static Catalogue embedded(const Schema& schema);
 
     /// Those and $XDG_CONFIG_HOME/ridge/gpus/*.toml (by default ~/.config/ridge/gpus/*.toml).
     /// Files that cannot be understood are left out, and `left_out` says why.
-    [[nodiscard]] static Catalogue with_user_files();
+    [[nodiscard]] static Catalogue with_user_files(const Schema& schema);
     [[nodiscard]] const std::vector<std::string>& left_out() const { return left_out_; }
+
+    [[nodiscard]] const Schema& schema() const { return *schema_; }
 
     /// Adds a file (device, architecture or overlay) and returns the name of the device it
     /// describes or adds to. InputError when it cannot be read or its header is broken.
@@ -84,6 +90,8 @@ class Catalogue {
                                                                        View view) const;
 
   private:
+    explicit Catalogue(const Schema& schema);
+
     struct Item {
         Description header;
         std::string text;
@@ -92,6 +100,8 @@ class Catalogue {
     using Items = std::map<std::string, Item, std::less<>>;
 
     void add_item(std::string_view toml, const std::string& file, const std::string& origin);
+
+    std::shared_ptr<const Schema> schema_;
     Items devices_;
     Items architectures_;
     std::vector<Item> overlays_;
@@ -107,6 +117,6 @@ class Catalogue {
 
 /// All problems of a file: syntax, fields, units, sources, cross-checks with what it inherits.
 /// InputError when it cannot be read.
-[[nodiscard]] std::vector<Problem> check_file(const std::string& path);
+[[nodiscard]] std::vector<Problem> check_file(const std::string& path, const Schema& schema);
 
 }  // namespace ridge::hardware

@@ -50,7 +50,7 @@ class Checker {
         const double percent = tolerance(path, usual_percent);
         const double off = 100.0 * std::fabs(stated - *derived) / *derived;
         if (off <= percent) return;
-        const Dimension dimension = find_field(path)->dimension;
+        const Dimension dimension = device_schema().find(path)->dimension;
         report(path, format_base(stated, dimension) + " differs by " + format_number(off, 2) +
                          " % from " + formula + " = " + format_base(*derived, dimension) +
                          "; the tolerance is " + format_number(percent, 3) + " %");
@@ -66,13 +66,13 @@ class Checker {
         const auto boost = get<Frequency>("clock.boost");
         const auto tensor =
             description_.find("clock.tensor") != nullptr ? get<Frequency>("clock.tensor") : boost;
-        for (const Field& field : schema()) {
+        for (const Field& field : device_schema().fields()) {
             if (!field.path.starts_with("peak.")) continue;
-            const std::string rate_path = "rate." + std::string(field.path.substr(5));
+            const std::string rate_path = "rate." + field.path.substr(5);
             const bool at_boost =
                 field.path.starts_with("peak.fma.") || field.path == "peak.tensor.fp64";
             const auto clock = at_boost ? boost : tensor;
-            if (find_field(rate_path) == nullptr || !multiprocessors || !clock) continue;
+            if (device_schema().find(rate_path) == nullptr || !multiprocessors || !clock) continue;
             const auto rate = get<FlopPerCycle>(rate_path);
             if (!rate) continue;
             const FlopRate peak = static_cast<double>(*multiprocessors) * *rate * *clock;

@@ -39,34 +39,44 @@ const Datum* Description::find(std::string_view path) const {
     return found == data.end() ? nullptr : &found->second;
 }
 
+const Datum* Description::find_kind(std::string_view path, ValueKind wanted,
+                                    const Dimension& dimension) const {
+    if (!path.starts_with("model.")) {  // whose fields are their owner's
+        const Field* const field = device_schema().find(path);
+        RIDGE_CONTRACT(field != nullptr);
+        RIDGE_CONTRACT(field->kind == wanted && field->dimension == dimension);
+    }
+    return find(path);
+}
+
 std::optional<double> Description::base_value(std::string_view path,
                                               const Dimension& dimension) const {
-    const Field* field = find_field(path);
-    RIDGE_CONTRACT(field != nullptr);
-    RIDGE_CONTRACT(field->kind == ValueKind::quantity && field->dimension == dimension);
-    const Datum* datum = find(path);
+    const Datum* datum = find_kind(path, ValueKind::quantity, dimension);
     return datum == nullptr ? std::nullopt : std::optional(std::get<double>(datum->value));
 }
 
 std::optional<std::int64_t> Description::count(std::string_view path) const {
-    const Field* field = find_field(path);
-    RIDGE_CONTRACT(field != nullptr && field->kind == ValueKind::count);
-    const Datum* datum = find(path);
+    const Datum* datum = find_kind(path, ValueKind::count, dimensionless);
     return datum == nullptr ? std::nullopt : std::optional(std::get<std::int64_t>(datum->value));
 }
 
 std::optional<double> Description::number(std::string_view path) const {
-    const Field* field = find_field(path);
-    RIDGE_CONTRACT(field != nullptr && field->kind == ValueKind::number);
-    const Datum* datum = find(path);
+    const Datum* datum = find_kind(path, ValueKind::number, dimensionless);
     return datum == nullptr ? std::nullopt : std::optional(std::get<double>(datum->value));
 }
 
 std::optional<std::string> Description::text(std::string_view path) const {
-    const Field* field = find_field(path);
-    RIDGE_CONTRACT(field != nullptr && field->kind == ValueKind::text);
-    const Datum* datum = find(path);
+    const Datum* datum = find_kind(path, ValueKind::text, dimensionless);
     return datum == nullptr ? std::nullopt : std::optional(std::get<std::string>(datum->value));
+}
+
+std::optional<double> Description::value(std::string_view path) const {
+    const Datum* datum = find(path);
+    if (datum == nullptr) return std::nullopt;
+    if (const auto* count = std::get_if<std::int64_t>(&datum->value)) {
+        return static_cast<double>(*count);
+    }
+    return std::get<double>(datum->value);
 }
 
 std::int64_t Description::require_count(std::string_view path) const {

@@ -21,6 +21,7 @@
 
 #include "hardware/error.h"
 #include "hardware/quantity.h"
+#include "hardware/schema.h"
 
 namespace ridge::hardware {
 
@@ -103,6 +104,8 @@ class Description {
     [[nodiscard]] std::optional<std::int64_t> count(std::string_view path) const;
     [[nodiscard]] std::optional<double> number(std::string_view path) const;
     [[nodiscard]] std::optional<std::string> text(std::string_view path) const;
+    /// A quantity in base units, a count or a number, whichever the field is.
+    [[nodiscard]] std::optional<double> value(std::string_view path) const;
     [[nodiscard]] std::int64_t require_count(std::string_view path) const;
 
     /// Whether the device's own files give the field (false: absent, or its family's value).
@@ -112,6 +115,8 @@ class Description {
     [[nodiscard]] Provenance provenance(std::string_view path) const;
 
   private:
+    [[nodiscard]] const Datum* find_kind(std::string_view path, ValueKind wanted,
+                                         const Dimension& dimension) const;
     [[nodiscard]] std::optional<double> base_value(std::string_view path,
                                                    const Dimension& dimension) const;
     [[noreturn]] void throw_missing(std::string_view path) const;

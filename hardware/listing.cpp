@@ -21,13 +21,13 @@ Json json_value(const Datum& datum) {
 
 }  // namespace
 
-std::vector<ListedField> list_fields(const Description& description) {
+std::vector<ListedField> list_fields(const Description& description, const Schema& schema) {
     std::vector<ListedField> rows;
-    for (const Field& field : schema()) {
+    for (const Field& field : schema.fields()) {
         const Datum* datum = description.find(field.path);
         if (datum == nullptr) continue;
-        ListedField row{.path = std::string(field.path),
-                        .meaning = std::string(field.meaning),
+        ListedField row{.path = field.path,
+                        .meaning = field.meaning,
                         .value = datum->text,
                         .provenance = std::string(to_string(description.provenance(field.path))),
                         .source_keys = datum->sources,
@@ -43,7 +43,7 @@ std::vector<ListedField> list_fields(const Description& description) {
     return rows;
 }
 
-std::string to_json(const Description& description) {
+std::string to_json(const Description& description, const Schema& schema) {
     Json root;
     root["name"] = description.name;
     root["title"] = description.title;
@@ -56,11 +56,11 @@ std::string to_json(const Description& description) {
         root["sources"][key] = {{"kind", to_string(source.provenance)}, {"text", source.text}};
     }
     root["fields"] = Json::object();
-    for (const Field& field : schema()) {
+    for (const Field& field : schema.fields()) {
         const Datum* datum = description.find(field.path);
         if (datum == nullptr) continue;
         const std::string_view suffix = unit_suffix(field);
-        std::string key(field.path);
+        std::string key = field.path;
         if (!suffix.empty()) key += "_" + std::string(suffix);
         Json entry;
         entry["value"] = json_value(*datum);

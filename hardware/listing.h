@@ -1,7 +1,7 @@
 // A description as rows and as JSON: every number with its unit, source and disputes.
 //
-//   for (const ListedField& field : list_fields(gpu)) ...   // "dram.bandwidth", "4.8 TB/s", ...
-//   const std::string json = to_json(gpu);                  // keys "dram.bandwidth_bytes_per_s"
+//   for (const ListedField& field : list_fields(gpu, schema)) ...   // "dram.bandwidth", "4.8 TB/s", ...
+//   const std::string json = to_json(gpu, schema);               // keys "dram.bandwidth_bytes_per_s"
 //
 // Rendering is the caller's; nothing here prints.
 #pragma once
@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "hardware/description.h"
+#include "hardware/schema.h"
 
 namespace ridge::hardware {
 
@@ -26,10 +27,11 @@ struct ListedField {
 };
 
 /// The fields that the description has, in the order of the schema.
-[[nodiscard]] std::vector<ListedField> list_fields(const Description& description);
+[[nodiscard]] std::vector<ListedField> list_fields(const Description& description,
+                                                   const Schema& schema);
 
 /// The whole description; `fields` holds one object per field whose key carries the unit
 /// ("dram.bandwidth_bytes_per_s") with value, text, provenance, sources, also and note.
-[[nodiscard]] std::string to_json(const Description& description);
+[[nodiscard]] std::string to_json(const Description& description, const Schema& schema);
 
 }  // namespace ridge::hardware

@@ -14,9 +14,6 @@
 namespace ridge::hardware {
 namespace {
 
-constexpr double largest_quantity = 1e24;
-constexpr std::int64_t largest_count = std::int64_t{1} << 53;
-
 constexpr std::array<Provenance, 4> provenances{Provenance::vendor, Provenance::measured,
                                                 Provenance::derived, Provenance::estimate};
 constexpr std::array<DescriptionKind, 4> described_kinds{
@@ -43,14 +40,15 @@ bool is_plain_name(std::string_view name) {
 /// Walks a document once and collects what it says and what is wrong with it.
 class Reader {
   public:
-    explicit Reader(const Node& root) : root_(root) {}
+    Reader(const Node& root, const Schema& schema) : root_(root), schema_(schema) {}
 
     Loaded read() {
         read_header();
         if (const Node* sources = root_.child("sources")) read_sources(*sources);
         if (const Node* tolerance = root_.child("tolerance")) read_tolerances(*tolerance);
         for (const Node& child : root_.children) {
-            if (!is_header_key(child.key)) read_section(child, child.key);
+            const bool unread = child.key == model_section && !schema_.is_section(model_section);
+            if (!is_header_key(child.key) && !unread) read_section(child, child.key);
         }
         return std::move(loaded_);
     }
@@ -194,7 +192,7 @@ class Reader {
                                                ? static_cast<double>(percent->integer)
                                                : percent->real,
                                 .reason = string_of(*reason, "reason")};
-            if (find_field(tolerance.check) == nullptr) report_unknown(*check, tolerance.check);
+            if (schema_.find(tolerance.check) == nullptr) report_unknown(*check, tolerance.check);
             if (!(tolerance.percent > 0.0 && tolerance.percent <= 100.0)) {
                 report(percent->location, "percent must lie between 0 and 100");
                 continue;
@@ -216,7 +214,7 @@ class Reader {
     }
 
     void report_unknown(const Node& node, const std::string& path) {
-        std::string near_key = nearest_field(path);
+        std::string near_key = schema_.nearest(path);
         if (path.find('.') == std::string::npos) {
             const std::vector<std::string> keys(header_keys.begin(), header_keys.end());
             const std::string header = nearest(path, keys);
@@ -228,9 +226,9 @@ class Reader {
     }
 
     void read_section(const Node& node, const std::string& path) {
-        if (const Field* field = find_field(path)) {
+        if (const Field* field = schema_.find(path)) {
             read_datum(node, *field);
-        } else if (!is_section(path) || node.kind != NodeKind::table) {
+        } else if (!schema_.is_section(path) || node.kind != NodeKind::table) {
             report_unknown(node, path);
         } else {
             for (const Node& child : node.children) read_section(child, path + "." + child.key);
@@ -252,7 +250,7 @@ class Reader {
     }
 
     void read_datum(const Node& node, const Field& field) {
-        const std::string path(field.path);
+        const std::string& path = field.path;
         const Node* value = node.kind == NodeKind::table ? node.child("value") : nullptr;
         if (value == nullptr) {
             report(node.location, path + " must be { value = ..., source = \"...\" }");
@@ -289,7 +287,7 @@ class Reader {
             reject_other_keys(entry, {"value", "source"}, "a disputed value");
             Datum datum;
             const std::vector<std::string> keys =
-                read_source_keys(entry, "a disputed value of " + std::string(field.path));
+                read_source_keys(entry, "a disputed value of " + field.path);
             if (read_value(*value, field, datum)) {
                 disputes.push_back({.value = datum.text, .sources = keys});
             }
@@ -307,7 +305,7 @@ class Reader {
             case ValueKind::number:
                 return read_number(node, field, datum);
             case ValueKind::text:
-                datum.text = string_of(node, std::string(field.path));
+                datum.text = string_of(node, field.path);
                 datum.value = datum.text;
                 return !datum.text.empty();
         }
@@ -315,7 +313,7 @@ class Reader {
     }
 
     bool read_quantity(const Node& node, const Field& field, Datum& datum) {
-        const std::string path(field.path);
+        const std::string& path = field.path;
         if (node.kind != NodeKind::text) {
             report(node.location, path + " must be a string with a unit such as \"" +
                                       std::string(quantity_kind(field.dimension).example) +
@@ -326,7 +324,7 @@ class Reader {
             const double base = parse_base(node.text, field.dimension);
             datum.value = base;
             datum.text = node.text;
-            return is_sensible(node, path, base);
+            return is_sensible(node, field, base);
         } catch (const InputError& error) {
             report(node.location, path + ": " + error.message() +
                                       (error.hint().empty() ? "" : " (" + error.hint() + ")"));
@@ -334,34 +332,30 @@ class Reader {
         }
     }
 
-    bool is_sensible(const Node& node, const std::string& path, double value) {
-        if (value > 0.0 && value <= largest_quantity) return true;
+    bool is_sensible(const Node& node, const Field& field, double value) {
+        if (value > 0.0 && field.range.contains(value)) return true;
         report(node.location,
-               path + (value == 0.0  ? " is zero; leave out what a device does not have"
-                       : value < 0.0 ? " is negative"
-                                     : " is absurdly large"));
+               field.path + (value == 0.0  ? " is zero; leave out what a device does not have"
+                             : value < 0.0 ? " is negative"
+                                           : " must lie in the range " + range_text(field)));
         return false;
     }
 
     bool read_count(const Node& node, const Field& field, Datum& datum) {
-        const std::string path(field.path);
+        const std::string& path = field.path;
         if (node.kind != NodeKind::integer) {
             report(node.location,
                    path + " must be an integer, not " + std::string(to_string(node.kind)));
             return false;
         }
-        if (node.integer < 1 || node.integer > largest_count) {
-            return is_sensible(
-                node, path,
-                node.integer < 1 ? static_cast<double>(node.integer) : 2.0 * largest_quantity);
-        }
+        if (!is_sensible(node, field, static_cast<double>(node.integer))) return false;
         datum.value = node.integer;
         datum.text = std::to_string(node.integer);
         return true;
     }
 
     bool read_number(const Node& node, const Field& field, Datum& datum) {
-        const std::string path(field.path);
+        const std::string& path = field.path;
         if (node.kind != NodeKind::integer && node.kind != NodeKind::real) {
             report(node.location,
                    path + " must be a number, not " + std::string(to_string(node.kind)));
@@ -375,10 +369,11 @@ class Reader {
         }
         datum.value = value;
         datum.text = format_exact(value, dimensionless);
-        return is_sensible(node, path, value);
+        return is_sensible(node, field, value);
     }
 
     const Node& root_;
+    const Schema& schema_;
     Loaded loaded_;
 };
 
@@ -414,10 +409,10 @@ Datum renamed(Datum datum, const std::map<std::string, std::string>& names) {
 
 }  // namespace
 
-Loaded load_text(std::string_view toml, const std::string& file) {
+Loaded load_text(std::string_view toml, const std::string& file, const Schema& schema) {
     const Document document = parse_document(toml, file);
     if (document.problem) return {.description = {}, .problems = {*document.problem}};
-    Loaded loaded = Reader(document.root).read();
+    Loaded loaded = Reader(document.root, schema).read();
     loaded.description.origin = file;
     std::stable_sort(
         loaded.problems.begin(), loaded.problems.end(), [](const Problem& a, const Problem& b) {
@@ -431,7 +426,7 @@ Loaded load_header(std::string_view toml, const std::string& file) {
     const std::size_t section = toml.starts_with('[') ? 0 : toml.find("\n[");
     const Document document = parse_document(toml.substr(0, section), file);
     if (document.problem) return {.description = {}, .problems = {*document.problem}};
-    Loaded loaded = Reader(document.root).read_names();
+    Loaded loaded = Reader(document.root, device_schema()).read_names();
     loaded.description.origin = file;
     return loaded;
 }
@@ -459,12 +454,11 @@ Description apply_overlay(Description device, const Description& overlay) {
 
 std::vector<Problem> missing_fields(const Description& description) {
     std::vector<Problem> problems;
-    for (const Field& field : schema()) {
+    for (const Field& field : device_schema().fields()) {
         const bool required = description.kind == DescriptionKind::gpu &&
                               field.presence == Presence::required_for_gpu;
         if (required && description.find(field.path) == nullptr) {
-            problems.push_back(
-                {description.location, description.name + " has no " + std::string(field.path)});
+            problems.push_back({description.location, description.name + " has no " + field.path});
         }
     }
     return problems;

@@ -15,7 +15,7 @@
 //   "RUN" }] }
 //
 // Every number names its source; unknown keys, missing or undeclared sources, units of the wrong
-// kind, wrong types, negative, zero and absurd values are problems, and all of them are reported
+// kind, wrong types, negative and zero values and those outside a field's range are problems, and all are reported
 // at once with file, line and column. `docs/gpu-files.md` describes the format.
 #pragma once
 
@@ -25,6 +25,7 @@
 
 #include "hardware/description.h"
 #include "hardware/document.h"
+#include "hardware/schema.h"
 
 namespace ridge::hardware {
 
@@ -35,8 +36,9 @@ struct Loaded {
     std::vector<Problem> problems;
 };
 
-/// Reads one file's own content: nothing inherited, no cross-checks. Any bytes are safe.
-[[nodiscard]] Loaded load_text(std::string_view toml, const std::string& file);
+/// Reads one file's own content by a schema: nothing inherited, no cross-checks. Any bytes are safe.
+[[nodiscard]] Loaded load_text(std::string_view toml, const std::string& file,
+                               const Schema& schema);
 
 /// Name, title, vendor and aliases only, from the lines before the first section.
 [[nodiscard]] Loaded load_header(std::string_view toml, const std::string& file);

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <array>
-#include <vector>
+#include <numeric>
+#include <utility>
 
+#include "hardware/error.h"
 #include "hardware/nearest.h"
 #include "hardware/units.h"
 
@@ -13,8 +15,16 @@ namespace {
 constexpr Presence optional = Presence::optional;
 constexpr Presence required = Presence::required_for_gpu;
 
+struct Row {
+    std::string_view path;
+    ValueKind kind = ValueKind::quantity;
+    Dimension dimension;
+    Presence presence = Presence::optional;
+    std::string_view meaning;
+};
+
 // clang-format off
-constexpr auto fields = std::to_array<Field>({
+constexpr auto device_facts = std::to_array<Row>({
     {"architecture.name", ValueKind::text, dimensionless, required, "family and chip, such as Hopper GH100"},
     {"architecture.compute_capability", ValueKind::text, dimensionless, optional, "CUDA compute capability, such as 9.0"},
     {"architecture.target", ValueKind::text, dimensionless, optional, "compiler target of a GPU without compute capability, such as gfx942"},
@@ -166,300 +176,94 @@ constexpr auto fields = std::to_array<Field>({
     {"measured.clock.tensor", ValueKind::quantity, Frequency::dimension, optional, "multiprocessor clock seen inside tensor kernels"},
     {"measured.clock.fma", ValueKind::quantity, Frequency::dimension, optional, "multiprocessor clock seen inside kernels without tensor work"},
     {"measured.clock.memory", ValueKind::quantity, Frequency::dimension, optional, "multiprocessor clock seen inside memory-bound kernels"},
-    {"model.memory_latency", ValueKind::quantity, Time::dimension, optional, "fitted: fixed time of a memory-bound kernel beside its traffic"},
-    {"model.compute_latency", ValueKind::quantity, Time::dimension, optional, "fitted: fixed time of a compute-bound kernel beside its work"},
-    {"model.dram_efficiency", ValueKind::number, dimensionless, optional, "fitted: attained over theoretical DRAM bandwidth"},
-    {"model.l2_efficiency", ValueKind::number, dimensionless, optional, "fitted: attained over theoretical L2 bandwidth"},
-    {"model.tensor_efficiency", ValueKind::number, dimensionless, optional, "fitted: attained over peak tensor rate"},
-    {"model.attention.flash1.tensor_fraction", ValueKind::number, dimensionless, optional, "fitted: flash1, of the dense tensor peak within a block of scores; the rest as flash2"},
-    {"model.attention.flash2.start", ValueKind::quantity, Time::dimension, optional, "fitted: flash2, fixed time of an attention call, without the gaps between its kernels"},
-    {"model.attention.flash2.cache_write_start", ValueKind::quantity, Time::dimension, optional, "fitted: flash2, the same of the kernel that writes new K and V into the cache"},
-    {"model.attention.flash2.tensor_fraction", ValueKind::number, dimensionless, optional, "fitted: flash2, of the dense tensor peak within a block of scores"},
-    {"model.attention.flash2.softmax_fraction", ValueKind::number, dimensionless, optional, "fitted: flash2, part of the time of one exp2 per score that matmuls do not hide"},
-    {"model.attention.flash2.page_block", ValueKind::quantity, Time::dimension, optional, "fitted: flash2, address work of a block of keys behind a page table"},
-    {"model.attention.flash2.lone_block_factor", ValueKind::number, dimensionless, optional, "fitted: flash2, time of a block whose thread block has its multiprocessor alone, over the shared time"},
-    {"model.attention.flash2.tile", ValueKind::quantity, Time::dimension, optional, "fitted: flash2, fixed time of a tile: prologue, pipeline fill, epilogue"},
-    {"model.attention.flash2.decode_tile", ValueKind::quantity, Time::dimension, optional, "fitted: flash2, the same of the kernel for one query"},
-    {"model.attention.flash2.tile_rows", ValueKind::quantity, Time::dimension, optional, "fitted: flash2, time of a tile per 64 query rows: loading Q, storing O"},
-    {"model.attention.flash2.tail", ValueKind::number, dimensionless, optional, "fitted: flash2, share of the longest causal tile that stands out after the average"},
-    {"model.attention.flash2.load", ValueKind::quantity, BytesPerCycle::dimension, optional, "fitted: flash2, K and V into one multiprocessor"},
-    {"model.attention.flash2.l2_fraction", ValueKind::number, dimensionless, optional, "fitted: flash2, of the L2 that keeps its contents from one call to the next"},
-    {"model.attention.flash2.dram_fraction", ValueKind::number, dimensionless, optional, "fitted: flash2, of the DRAM bandwidth that the stream of K and V reaches"},
-    {"model.attention.flash2.dram_start", ValueKind::quantity, Time::dimension, optional, "fitted: flash2, exposed start of a stream from DRAM"},
-    {"model.attention.flash2.droop", ValueKind::number, dimensionless, optional, "fitted: flash2, relative slow-down of a long run at the power limit"},
-    {"model.attention.flash2.droop_time", ValueKind::quantity, Time::dimension, optional, "fitted: flash2, run time at which half of the droop is reached"},
-    {"model.attention.flash2.cache_write", ValueKind::quantity, Time::dimension, optional, "fitted: flash2, one wave of the kernel that writes new K and V"},
-    {"model.attention.flash2.fold", ValueKind::quantity, Time::dimension, optional, "fitted: flash2, reordering the queries of grouped decoding"},
-    {"model.attention.flash2.copy", ValueKind::quantity, Time::dimension, optional, "fitted: flash2, one kernel that reorders them, batch and KV heads above one"},
-    {"model.attention.flash2.copy_fraction", ValueKind::number, dimensionless, optional, "fitted: flash2, of the DRAM bandwidth that the reordering reaches"},
-    {"model.attention.flash2.combine", ValueKind::quantity, Time::dimension, optional, "fitted: flash2, kernel that combines split keys"},
-    {"model.attention.flash2.combine_split", ValueKind::quantity, Time::dimension, optional, "fitted: flash2, the same, per split"},
-    {"model.attention.flash2.backward_tensor_fraction", ValueKind::number, dimensionless, optional, "fitted: flash2, of the dense tensor peak within a block of the backward pass"},
-    {"model.attention.flash3.start", ValueKind::quantity, Time::dimension, optional, "fitted: flash3, fixed time of an attention call, without the gaps between its kernels"},
-    {"model.attention.flash3.cache_write_start", ValueKind::quantity, Time::dimension, optional, "fitted: flash3, the same of the kernel that writes new K and V into the cache"},
-    {"model.attention.flash3.tensor_fraction", ValueKind::number, dimensionless, optional, "fitted: flash3, of the dense tensor peak within a block of scores"},
-    {"model.attention.flash3.softmax_fraction", ValueKind::number, dimensionless, optional, "fitted: flash3, part of the time of one exp2 per score that matmuls do not hide"},
-    {"model.attention.flash3.tile", ValueKind::quantity, Time::dimension, optional, "fitted: flash3, fixed time of a tile: prologue, pipeline fill, epilogue"},
-    {"model.attention.flash3.decode_tile", ValueKind::quantity, Time::dimension, optional, "fitted: flash3, the same of the kernel for few rows"},
-    {"model.attention.flash3.tile_rows", ValueKind::quantity, Time::dimension, optional, "fitted: flash3, time of a tile per 64 query rows: gathering Q, storing O"},
-    {"model.attention.flash3.bulk_rows", ValueKind::quantity, Time::dimension, optional, "fitted: flash3, the same where bulk copies move packed rows (4, 8 or 16 query heads per KV head)"},
-    {"model.attention.flash3.tile_columns", ValueKind::quantity, Time::dimension, optional, "fitted: flash3, time of a tile per 64 of head_dim: the first K and V"},
-    {"model.attention.flash3.decode_columns", ValueKind::quantity, Time::dimension, optional, "fitted: flash3, the same of the kernel for few rows"},
-    {"model.attention.flash3.split_tile", ValueKind::quantity, Time::dimension, optional, "fitted: flash3, more of it in a kernel that may split the keys"},
-    {"model.attention.flash3.bulk_tile", ValueKind::quantity, Bandwidth::dimension, optional, "fitted: flash3, Q and O of a tile by bulk copies, contiguous calls, one multiprocessor"},
-    {"model.attention.flash3.tail", ValueKind::number, dimensionless, optional, "fitted: flash3, share of the longest causal tile that stands out after the average"},
-    {"model.attention.flash3.load", ValueKind::quantity, BytesPerCycle::dimension, optional, "fitted: flash3, K and V into one multiprocessor"},
-    {"model.attention.flash3.l2_fraction", ValueKind::number, dimensionless, optional, "fitted: flash3, of the L2 that keeps its contents from one call to the next"},
-    {"model.attention.flash3.dram_fraction", ValueKind::number, dimensionless, optional, "fitted: flash3, of the DRAM bandwidth that the stream of K and V reaches"},
-    {"model.attention.flash3.dram_start", ValueKind::quantity, Time::dimension, optional, "fitted: flash3, exposed start of a stream from DRAM"},
-    {"model.attention.flash3.droop", ValueKind::number, dimensionless, optional, "fitted: flash3, relative slow-down of a long run at the power limit"},
-    {"model.attention.flash3.droop_time", ValueKind::quantity, Time::dimension, optional, "fitted: flash3, run time at which half of the droop is reached"},
-    {"model.attention.flash3.cache_write", ValueKind::quantity, Time::dimension, optional, "fitted: flash3, one wave of the kernel that writes new K and V"},
-    {"model.attention.flash3.scan", ValueKind::quantity, Time::dimension, optional, "fitted: flash3, scheduler reads the lengths of 31 sequences"},
-    {"model.attention.flash3.combine", ValueKind::quantity, Time::dimension, optional, "fitted: flash3, kernel that combines split keys"},
-    {"model.attention.flash3.combine_split", ValueKind::quantity, Time::dimension, optional, "fitted: flash3, the same, per split"},
-    {"model.attention.flash3.combine_block", ValueKind::quantity, Time::dimension, optional, "fitted: flash3, the same with nothing to combine, per thread block and multiprocessor"},
-    {"model.attention.flash3.backward_tensor_fraction", ValueKind::number, dimensionless, optional, "fitted: flash3, of the dense tensor peak within a block of the backward pass"},
-    {"model.attention.mma.start", ValueKind::quantity, Time::dimension, optional, "fitted: bundled mma, fixed time of a call"},
-    {"model.attention.mma.tile", ValueKind::quantity, Time::dimension, optional, "fitted: bundled mma, prologue and epilogue of a tile of queries"},
-    {"model.attention.mma.tile_columns", ValueKind::quantity, Time::dimension, optional, "fitted: bundled mma, the same, per 64 of head_dim"},
-    {"model.attention.mma.tile_load", ValueKind::quantity, Time::dimension, optional, "fitted: bundled mma, the same, per thread block on each multiprocessor, those resident at most"},
-    {"model.attention.mma.tile_miss", ValueKind::quantity, Time::dimension, optional, "fitted: bundled mma, the same, where the data of the call come from DRAM"},
-    {"model.attention.mma.tensor_fraction", ValueKind::number, dimensionless, optional, "fitted: bundled mma, of the dense tensor peak, matmuls of a block of scores alone"},
-    {"model.attention.mma.softmax_fraction", ValueKind::number, dimensionless, optional, "fitted: bundled mma, of the time of one exp2 per score, softmax of a block alone"},
-    {"model.attention.mma.overlap", ValueKind::number, dimensionless, optional, "fitted: bundled mma, exponent of the norm in which two thread blocks that share a multiprocessor overlap matmuls and softmax"},
-    {"model.attention.mma.tail", ValueKind::number, dimensionless, optional, "fitted: bundled mma, share of the longest causal tile that stands out after the average"},
-    {"model.attention.wgmma.start", ValueKind::quantity, Time::dimension, optional, "fitted: bundled wgmma, fixed time of a call"},
-    {"model.attention.wgmma.tile", ValueKind::quantity, Time::dimension, optional, "fitted: bundled wgmma, prologue and epilogue of a tile of queries"},
-    {"model.attention.wgmma.tile_columns", ValueKind::quantity, Time::dimension, optional, "fitted: bundled wgmma, the same, per 64 of head_dim"},
-    {"model.attention.wgmma.tile_load", ValueKind::quantity, Time::dimension, optional, "fitted: bundled wgmma, the same, per thread block on each multiprocessor, those resident at most"},
-    {"model.attention.wgmma.tile_miss", ValueKind::quantity, Time::dimension, optional, "fitted: bundled wgmma, the same, where the data of the call come from DRAM"},
-    {"model.attention.wgmma.tensor_fraction", ValueKind::number, dimensionless, optional, "fitted: bundled wgmma, of the dense tensor peak, matmuls of a block of scores alone"},
-    {"model.attention.wgmma.softmax_fraction", ValueKind::number, dimensionless, optional, "fitted: bundled wgmma, of the time of one exp2 per score, softmax of a block alone"},
-    {"model.attention.wgmma.overlap", ValueKind::number, dimensionless, optional, "fitted: bundled wgmma, exponent of the norm in which the warpgroups of a thread block overlap matmuls and softmax"},
-    {"model.attention.wgmma.tail", ValueKind::number, dimensionless, optional, "fitted: bundled wgmma, share of the longest causal tile that stands out after the average"},
-    {"model.attention.decode.start", ValueKind::quantity, Time::dimension, optional, "fitted: bundled decode, fixed time of a call"},
-    {"model.attention.decode.block", ValueKind::quantity, Time::dimension, optional, "fitted: bundled decode, prologue and epilogue of a thread block"},
-    {"model.attention.decode.block_row", ValueKind::quantity, Time::dimension, optional, "fitted: bundled decode, more of it per row of the tile and 128 of head_dim"},
-    {"model.attention.decode.block_load", ValueKind::quantity, BytesPerCycle::dimension, optional, "fitted: bundled decode, K and V into a thread block that has its multiprocessor alone"},
-    {"model.attention.decode.sm_load", ValueKind::quantity, BytesPerCycle::dimension, optional, "fitted: bundled decode, K and V into a multiprocessor that two thread blocks share"},
-    {"model.attention.decode.dram_fraction", ValueKind::number, dimensionless, optional, "fitted: bundled decode, of the DRAM bandwidth that the stream of K and V reaches, also in mma and wgmma"},
-    {"model.attention.decode.dram_start", ValueKind::quantity, Time::dimension, optional, "fitted: bundled decode, exposed start of a stream from DRAM"},
-    {"model.attention.decode.l2_fraction", ValueKind::number, dimensionless, optional, "fitted: bundled decode, of the L2 that keeps its contents from one call to the next"},
-    {"model.attention.decode.combine", ValueKind::quantity, Time::dimension, optional, "fitted: bundled decode, kernel that combines split keys"},
-    {"model.attention.decode.combine_split", ValueKind::quantity, Time::dimension, optional, "fitted: bundled decode, the same, per split"},
-    {"model.attention.standard.forward_dram_fraction", ValueKind::number, dimensionless, optional, "fitted: unfused attention forward, of the DRAM bandwidth"},
-    {"model.attention.standard.backward_dram_fraction", ValueKind::number, dimensionless, optional, "fitted: unfused attention backward, of the DRAM bandwidth"},
-    {"model.attention.standard.tensor_fraction", ValueKind::number, dimensionless, optional, "fitted: unfused attention, of the dense tensor peak in its matmuls"},
-    {"model.attention.standard.kernel", ValueKind::quantity, Time::dimension, optional, "fitted: unfused attention, fixed time of each kernel"},
-    {"model.attention.standard.l2_fraction", ValueKind::number, dimensionless, optional, "fitted: unfused attention, of the L2 that hands scores from one kernel to the next"},
-    {"model.attention.standard.softmax_row", ValueKind::quantity, Time::dimension, optional, "fitted: bundled softmax of unfused attention, latency of the thread block of one row"},
-    {"model.attention.standard.softmax_elements", ValueKind::number, dimensionless, optional, "fitted: bundled softmax of unfused attention, elements per clock and multiprocessor in rows that are not whole vectors"},
-    {"model.memory.read_efficiency", ValueKind::number, dimensionless, optional, "share of the DRAM bandwidth that a pure read stream reaches"},
-    {"model.memory.write_efficiency", ValueKind::number, dimensionless, optional, "share of the DRAM bandwidth that a pure write stream reaches"},
-    {"model.memory.turnaround", ValueKind::number, dimensionless, optional, "time added per byte at equal reads and writes, over that at full bandwidth"},
-    {"model.memory.skip", ValueKind::quantity, Bandwidth::dimension, optional, "rate at which DRAM passes over the bytes between pieces that are far apart"},
-    {"model.memory.dram_latency", ValueKind::quantity, Time::dimension, optional, "load from DRAM under load"},
-    {"model.memory.l2_latency", ValueKind::quantity, Time::dimension, optional, "load that hits in the L2 under load"},
-    {"model.memory.l2_read", ValueKind::quantity, BytesPerCycle::dimension, optional, "L2 read bandwidth reached, per multiprocessor and its clock"},
-    {"model.memory.l2_write", ValueKind::quantity, BytesPerCycle::dimension, optional, "L2 write bandwidth reached, per multiprocessor and its clock"},
-    {"model.bundled.first_dram", ValueKind::quantity, Time::dimension, optional, "start of a block of a bundled kernel with its first load, from DRAM"},
-    {"model.bundled.first_l2", ValueKind::quantity, Time::dimension, optional, "the same with its first load from L2"},
-    {"model.bundled.resident", ValueKind::number, dimensionless, optional, "share of the L2 that keeps data from one bundled kernel to the next"},
-    {"model.bundled.absorbed", ValueKind::number, dimensionless, optional, "share of a clean L2 that takes up writes"},
-    {"model.bundled.reuse", ValueKind::number, dimensionless, optional, "share of the L2 that keeps table rows read at random"},
-    {"model.bundled.reduction", ValueKind::quantity, Time::dimension, optional, "reduction over one block of a bundled kernel: shuffles, shared memory, barriers"},
-    {"model.bundled.vector_rate", ValueKind::number, dimensionless, optional, "elements per clock and multiprocessor of the bundled tiled transpose in vectors"},
-    {"model.bundled.element_rate", ValueKind::number, dimensionless, optional, "the same where rows are not whole vectors: element by element"},
-    {"model.bundled.element_tile", ValueKind::quantity, Time::dimension, optional, "dependent part of a tile of that transpose, beside its loads"},
-    {"model.bundled.scatter", ValueKind::quantity, BytesPerCycle::dimension, optional, "sectors written for single elements, per multiprocessor and its clock"},
-    {"model.bundled.scatter_tile", ValueKind::quantity, Time::dimension, optional, "drain of the last of those sectors"},
-    {"model.library.graph_gap", ValueKind::quantity, Time::dimension, optional, "fitted: gap between library kernels of a replayed graph in the tables that matmul and attention rest on"},
-    {"model.eager.launch", ValueKind::quantity, Time::dimension, optional, "events around one call of an eager framework, beside the kernel itself; a property of the host"},
-    {"model.eager.softmax_trips", ValueKind::number, dimensionless, optional, "DRAM or L2 latencies per dependent load of the eager softmax by blocks"},
-    {"model.eager.softmax_reductions", ValueKind::quantity, Time::dimension, optional, "reductions, start and end of one row of the eager softmax by blocks"},
-    {"model.eager.norm_trips", ValueKind::number, dimensionless, optional, "DRAM or L2 latencies per dependent load of the eager layer norm"},
-    {"model.eager.norm_reductions", ValueKind::quantity, Time::dimension, optional, "merge of the statistics, start and end of one row of the eager layer norm"},
-    {"model.eager.warp_reductions", ValueKind::quantity, Time::dimension, optional, "reductions, start and end of one row of the eager softmax by warps"},
-    {"model.eager.drain_rows", ValueKind::number, dimensionless, optional, "row times in which the first and last rows do not fill the memory"},
-    {"model.eager.reuse_l1", ValueKind::number, dimensionless, optional, "share of all L1 that rows between two passes fill when half of them are lost"},
-    {"model.eager.reuse_l2", ValueKind::number, dimensionless, optional, "share of the L2 that rows between two passes fill when half of them are lost"},
-    {"model.eager.reuse_steepness", ValueKind::number, dimensionless, optional, "exponent of that loss"},
-    {"model.collective.ll.start", ValueKind::quantity, Time::dimension, optional, "ring with protocol LL (a flag with every 4 bytes): kernel and first synchronisation"},
-    {"model.collective.ll.hop", ValueKind::quantity, Time::dimension, optional, "ring with protocol LL (a flag with every 4 bytes): one step"},
-    {"model.collective.ll.rate", ValueKind::number, dimensionless, optional, "ring with protocol LL (a flag with every 4 bytes): wire bandwidth over the link rate"},
-    {"model.collective.ll128.start", ValueKind::quantity, Time::dimension, optional, "ring with protocol LL128 (a flag with every 120 bytes): kernel and first synchronisation"},
-    {"model.collective.ll128.hop", ValueKind::quantity, Time::dimension, optional, "ring with protocol LL128 (a flag with every 120 bytes): one step"},
-    {"model.collective.ll128.rate", ValueKind::number, dimensionless, optional, "ring with protocol LL128 (a flag with every 120 bytes): wire bandwidth over the link rate"},
-    {"model.collective.simple.start", ValueKind::quantity, Time::dimension, optional, "ring with protocol Simple (fences): kernel and first synchronisation"},
-    {"model.collective.simple.hop", ValueKind::quantity, Time::dimension, optional, "ring with protocol Simple (fences): one step"},
-    {"model.collective.simple.rate", ValueKind::number, dimensionless, optional, "ring with protocol Simple (fences): wire bandwidth over the link rate"},
-    {"model.collective.engage.time", ValueKind::quantity, Time::dimension, optional, "ring with protocol LL: added start when all channels run"},
-    {"model.collective.engage.bytes", ValueKind::quantity, Bytes::dimension, optional, "ring with protocol LL: part of one GPU at which half of that is added"},
-    {"model.collective.tuner_ll", ValueKind::quantity, Bandwidth::dimension, optional, "ring bandwidth with protocol LL that the library's tuner assumes"},
-    {"model.collective.local_share", ValueKind::number, dimensionless, optional, "share of the own part that a ring handles beside the wire"},
-    {"model.collective.peer_ll.start", ValueKind::quantity, Time::dimension, optional, "all-to-all and send with protocol LL: start"},
-    {"model.collective.peer_ll.peer", ValueKind::quantity, Time::dimension, optional, "all-to-all and send with protocol LL: each further peer"},
-    {"model.collective.peer_ll.bandwidth", ValueKind::quantity, Bandwidth::dimension, optional, "all-to-all and send with protocol LL: the one channel of a peer"},
-    {"model.collective.peer.start", ValueKind::quantity, Time::dimension, optional, "all-to-all and send with protocol Simple: start"},
-    {"model.collective.peer.peer", ValueKind::quantity, Time::dimension, optional, "all-to-all and send with protocol Simple: each further peer"},
-    {"model.collective.peer.rate", ValueKind::number, dimensionless, optional, "all-to-all and send with protocol Simple: wire bandwidth over the link rate"},
-    {"model.collective.peer.fill", ValueKind::quantity, Time::dimension, optional, "all-to-all and send with protocol Simple: longest fill of the pipeline"},
-    {"model.collective.peer.fill_bytes", ValueKind::quantity, Bytes::dimension, optional, "all-to-all and send with protocol Simple: bytes at which 63 % of that are reached"},
-    {"model.collective.nvls.gpus", ValueKind::count, dimensionless, optional, "GPUs from which on the switch adds (NVLS)"},
-    {"model.collective.nvls.start", ValueKind::quantity, Time::dimension, optional, "all-reduce in the switch: start"},
-    {"model.collective.nvls.rate", ValueKind::number, dimensionless, optional, "all-reduce in the switch: bus bandwidth over the link rate"},
-    {"model.matmul.stream_launch", ValueKind::quantity, Time::dimension, optional, "fitted: fixed time of a product called from an eager framework, between two events in a stream"},
-    {"model.matmul.tensor.launch", ValueKind::quantity, Time::dimension, optional, "fitted: 16-bit and wider tensor product: fixed time of a library product when a graph is replayed: gap, launch, first block, drain"},
-    {"model.matmul.tensor.fill", ValueKind::quantity, Time::dimension, optional, "fitted: 16-bit and wider tensor product: prologue of one block of a library product"},
-    {"model.matmul.tensor.cold_fill", ValueKind::quantity, Time::dimension, optional, "fitted: 16-bit and wider tensor product: what the prologue takes longer when the operands come from DRAM"},
-    {"model.matmul.tensor.k_step", ValueKind::quantity, Time::dimension, optional, "fitted: 16-bit and wider tensor product: latency of 128 bytes of k in one block, over the stages in flight"},
-    {"model.matmul.tensor.issue_fraction", ValueKind::number, dimensionless, optional, "fitted: 16-bit and wider tensor product: share of the peak that the main loop of a 128 x 256 tile issues"},
-    {"model.matmul.tensor.feed_elements", ValueKind::number, dimensionless, optional, "fitted: 16-bit and wider tensor product: operand feed: the issue rate of a tile goes as 1 / (1 + feed (1/rows + 1/columns))"},
-    {"model.matmul.tensor.burst_fraction", ValueKind::number, dimensionless, optional, "fitted: 16-bit and wider tensor product: share of the peak under the power limit, short products"},
-    {"model.matmul.tensor.sustained_fraction", ValueKind::number, dimensionless, optional, "fitted: 16-bit and wider tensor product: share of the peak under the power limit, long products"},
-    {"model.matmul.tensor.droop", ValueKind::quantity, Time::dimension, optional, "fitted: 16-bit and wider tensor product: product at peak rate at which the clock has fallen half way from burst to sustained"},
-    {"model.matmul.tensor.dram_fraction", ValueKind::number, dimensionless, optional, "fitted: 16-bit and wider tensor product: share of the DRAM bandwidth that a product reaches"},
-    {"model.matmul.tensor.l2_bytes_per_clock", ValueKind::quantity, BytesPerCycle::dimension, optional, "fitted: 16-bit and wider tensor product: L2 read rate of one multiprocessor in a product"},
-    {"model.matmul.tensor.multicast", ValueKind::number, dimensionless, optional, "fitted: 16-bit and wider tensor product: blocks of a cluster that share one load of an operand"},
-    {"model.matmul.tensor.straddle", ValueKind::number, dimensionless, optional, "fitted: 16-bit and wider tensor product: lines of L2 that a row starting between two lines costs more, per line"},
-    {"model.matmul.tensor.resident_fraction", ValueKind::number, dimensionless, optional, "fitted: 16-bit and wider tensor product: share of the L2 that keeps data from one kernel to the next"},
-    {"model.matmul.tensor.resident_sharpness", ValueKind::number, dimensionless, optional, "fitted: 16-bit and wider tensor product: how sharply the L2 fills: exponent of the share that was lost"},
-    {"model.matmul.tensor.store_bytes_per_clock", ValueKind::quantity, BytesPerCycle::dimension, optional, "fitted: 16-bit and wider tensor product: rate at which the epilogue of one multiprocessor stores C"},
-    {"model.matmul.tensor.second_kernel", ValueKind::quantity, Time::dimension, optional, "fitted: 16-bit and wider tensor product: the kernel that adds the partial sums of a split k"},
-    {"model.matmul.tensor.quantisation", ValueKind::number, dimensionless, optional, "fitted: 16-bit and wider tensor product: 1: blocks come in whole waves; near 0: the library hides the tail"},
-    {"model.matmul.tensor.gemv_bandwidth", ValueKind::quantity, Bandwidth::dimension, optional, "fitted: 16-bit and wider tensor product: L2 rate of one multiprocessor in a matrix-vector kernel"},
-    {"model.matmul.tensor.aligned_8", ValueKind::number, dimensionless, optional, "fitted: 16-bit and wider tensor product: share of the issue rate left when rows start at multiples of 8 bytes only"},
-    {"model.matmul.tensor.aligned_4", ValueKind::number, dimensionless, optional, "fitted: 16-bit and wider tensor product: share of the issue rate left when rows start at multiples of 4 bytes only"},
-    {"model.matmul.tensor.aligned_2", ValueKind::number, dimensionless, optional, "fitted: 16-bit and wider tensor product: share of the issue rate left when rows start at multiples of 2 bytes only"},
-    {"model.matmul.fp8.k_step", ValueKind::quantity, Time::dimension, optional, "fitted: 8-bit tensor product: latency of 128 bytes of k in one block, over the stages in flight"},
-    {"model.matmul.fp8.issue_fraction", ValueKind::number, dimensionless, optional, "fitted: 8-bit tensor product: share of the peak that the main loop of a 128 x 256 tile issues"},
-    {"model.matmul.fp8.burst_fraction", ValueKind::number, dimensionless, optional, "fitted: 8-bit tensor product: share of the peak under the power limit, short products"},
-    {"model.matmul.fp8.sustained_fraction", ValueKind::number, dimensionless, optional, "fitted: 8-bit tensor product: share of the peak under the power limit, long products"},
-    {"model.matmul.fp8.droop", ValueKind::quantity, Time::dimension, optional, "fitted: 8-bit tensor product: product at peak rate at which the clock has fallen half way from burst to sustained"},
-    {"model.matmul.fp8.store_bytes_per_clock", ValueKind::quantity, BytesPerCycle::dimension, optional, "fitted: 8-bit tensor product: rate at which the epilogue of one multiprocessor stores C"},
-    {"model.matmul.fp8.second_kernel", ValueKind::quantity, Time::dimension, optional, "fitted: 8-bit tensor product: the kernel that adds the partial sums of a split k"},
-    {"model.matmul.fp8.quantisation", ValueKind::number, dimensionless, optional, "fitted: 8-bit tensor product: 1: blocks come in whole waves; near 0: the library hides the tail"},
-    {"model.matmul.fp8.quantise", ValueKind::quantity, Time::dimension, optional, "fitted: 8-bit tensor product: fixed time of the kernels that quantise A to 8 bits"},
-    {"model.matmul.fp8.quantise_warm", ValueKind::quantity, Bandwidth::dimension, optional, "fitted: 8-bit tensor product: rate at which they read the 16-bit A from L2"},
-    {"model.matmul.fp8.quantise_cold", ValueKind::quantity, Bandwidth::dimension, optional, "fitted: 8-bit tensor product: rate at which they read the 16-bit A from DRAM"},
-    {"model.matmul.fma.issue_fraction", ValueKind::number, dimensionless, optional, "fitted: product outside the tensor cores: share of the peak that the main loop of a 128 x 256 tile issues"},
-    {"model.matmul.fma.feed_elements", ValueKind::number, dimensionless, optional, "fitted: product outside the tensor cores: operand feed: the issue rate of a tile goes as 1 / (1 + feed (1/rows + 1/columns))"},
-    {"model.matmul.fma.dram_fraction", ValueKind::number, dimensionless, optional, "fitted: product outside the tensor cores: share of the DRAM bandwidth that a product reaches"},
-    {"model.matmul.fma.l2_bytes_per_clock", ValueKind::quantity, BytesPerCycle::dimension, optional, "fitted: product outside the tensor cores: L2 read rate of one multiprocessor in a product"},
-    {"model.matmul.fma.resident_fraction", ValueKind::number, dimensionless, optional, "fitted: product outside the tensor cores: share of the L2 that keeps data from one kernel to the next"},
-    {"model.matmul.fma.resident_sharpness", ValueKind::number, dimensionless, optional, "fitted: product outside the tensor cores: how sharply the L2 fills: exponent of the share that was lost"},
-    {"model.matmul.fma.store_bytes_per_clock", ValueKind::quantity, BytesPerCycle::dimension, optional, "fitted: product outside the tensor cores: rate at which the epilogue of one multiprocessor stores C"},
-    {"model.matmul.fma.quantisation", ValueKind::number, dimensionless, optional, "fitted: product outside the tensor cores: 1: blocks come in whole waves; near 0: the library hides the tail"},
-    {"model.matmul.fma.fill", ValueKind::quantity, Time::dimension, optional, "fitted: product outside the tensor cores: prologue of one block"},
-    {"model.matmul.fma.k_step", ValueKind::quantity, Time::dimension, optional, "fitted: product outside the tensor cores: latency of 128 bytes of k in one block, over the stages in flight"},
-    {"model.matmul.fma.k_step_miss", ValueKind::quantity, Time::dimension, optional, "fitted: product outside the tensor cores: what that takes longer when the operands come from DRAM"},
-    {"model.matmul.fma.second_kernel", ValueKind::quantity, Time::dimension, optional, "fitted: product outside the tensor cores: the kernel that adds the partial sums of a split k"},
-    {"model.matmul.tf32.fill", ValueKind::quantity, Time::dimension, optional, "fitted: tf32 product: prologue of one block"},
-    {"model.matmul.tf32.k_step", ValueKind::quantity, Time::dimension, optional, "fitted: tf32 product: latency of 128 bytes of k in one block, over the stages in flight"},
-    {"model.matmul.tf32.issue_fraction", ValueKind::number, dimensionless, optional, "fitted: tf32 product: share of the peak that the main loop of a 128 x 256 tile issues"},
-    {"model.matmul.tf32.feed_elements", ValueKind::number, dimensionless, optional, "fitted: tf32 product: operand feed: the issue rate of a tile goes as 1 / (1 + feed (1/rows + 1/columns))"},
-    {"model.matmul.tf32.burst_fraction", ValueKind::number, dimensionless, optional, "fitted: tf32 product: share of the peak under the power limit, short products"},
-    {"model.matmul.tf32.sustained_fraction", ValueKind::number, dimensionless, optional, "fitted: tf32 product: share of the peak under the power limit, long products"},
-    {"model.matmul.tf32.store_bytes_per_clock", ValueKind::quantity, BytesPerCycle::dimension, optional, "fitted: tf32 product: rate at which the epilogue of one multiprocessor stores C"},
-    {"model.matmul.tf32.second_kernel", ValueKind::quantity, Time::dimension, optional, "fitted: tf32 product: the kernel that adds the partial sums of a split k"},
-    {"model.matmul.tf32.quantisation", ValueKind::number, dimensionless, optional, "fitted: tf32 product: 1: blocks come in whole waves; near 0: the library hides the tail"},
-    {"model.matmul.tf32.multicast", ValueKind::number, dimensionless, optional, "fitted: tf32 product: blocks of a cluster that share one load of an operand"},
-    {"model.matmul.align_4.fill", ValueKind::quantity, Time::dimension, optional, "fitted: 16-bit product with rows at multiples of 4 or 8 bytes: prologue of one block"},
-    {"model.matmul.align_4.k_step", ValueKind::quantity, Time::dimension, optional, "fitted: 16-bit product with rows at multiples of 4 or 8 bytes: latency of 128 bytes of k in one block, over the stages in flight"},
-    {"model.matmul.align_4.issue_fraction", ValueKind::number, dimensionless, optional, "fitted: 16-bit product with rows at multiples of 4 or 8 bytes: share of the peak that the main loop of a 128 x 256 tile issues"},
-    {"model.matmul.align_4.feed_elements", ValueKind::number, dimensionless, optional, "fitted: 16-bit product with rows at multiples of 4 or 8 bytes: operand feed: the issue rate of a tile goes as 1 / (1 + feed (1/rows + 1/columns))"},
-    {"model.matmul.align_4.burst_fraction", ValueKind::number, dimensionless, optional, "fitted: 16-bit product with rows at multiples of 4 or 8 bytes: share of the peak under the power limit, short products"},
-    {"model.matmul.align_4.sustained_fraction", ValueKind::number, dimensionless, optional, "fitted: 16-bit product with rows at multiples of 4 or 8 bytes: share of the peak under the power limit, long products"},
-    {"model.matmul.align_4.store_bytes_per_clock", ValueKind::quantity, BytesPerCycle::dimension, optional, "fitted: 16-bit product with rows at multiples of 4 or 8 bytes: rate at which the epilogue of one multiprocessor stores C"},
-    {"model.matmul.align_4.second_kernel", ValueKind::quantity, Time::dimension, optional, "fitted: 16-bit product with rows at multiples of 4 or 8 bytes: the kernel that adds the partial sums of a split k"},
-    {"model.matmul.align_4.quantisation", ValueKind::number, dimensionless, optional, "fitted: 16-bit product with rows at multiples of 4 or 8 bytes: 1: blocks come in whole waves; near 0: the library hides the tail"},
-    {"model.matmul.align_4.multicast", ValueKind::number, dimensionless, optional, "fitted: 16-bit product with rows at multiples of 4 or 8 bytes: blocks of a cluster that share one load of an operand"},
-    {"model.matmul.align_2.fill", ValueKind::quantity, Time::dimension, optional, "fitted: 16-bit product with rows at multiples of 2 bytes: prologue of one block"},
-    {"model.matmul.align_2.k_step", ValueKind::quantity, Time::dimension, optional, "fitted: 16-bit product with rows at multiples of 2 bytes: latency of 128 bytes of k in one block, over the stages in flight"},
-    {"model.matmul.align_2.k_step_miss", ValueKind::quantity, Time::dimension, optional, "fitted: 16-bit product with rows at multiples of 2 bytes: what that takes longer when the operands come from DRAM"},
-    {"model.matmul.align_2.issue_fraction", ValueKind::number, dimensionless, optional, "fitted: 16-bit product with rows at multiples of 2 bytes: share of the peak that the main loop of a 128 x 256 tile issues"},
-    {"model.matmul.align_2.feed_elements", ValueKind::number, dimensionless, optional, "fitted: 16-bit product with rows at multiples of 2 bytes: operand feed: the issue rate of a tile goes as 1 / (1 + feed (1/rows + 1/columns))"},
-    {"model.matmul.align_2.burst_fraction", ValueKind::number, dimensionless, optional, "fitted: 16-bit product with rows at multiples of 2 bytes: share of the peak under the power limit, short products"},
-    {"model.matmul.align_2.sustained_fraction", ValueKind::number, dimensionless, optional, "fitted: 16-bit product with rows at multiples of 2 bytes: share of the peak under the power limit, long products"},
-    {"model.matmul.align_2.store_bytes_per_clock", ValueKind::quantity, BytesPerCycle::dimension, optional, "fitted: 16-bit product with rows at multiples of 2 bytes: rate at which the epilogue of one multiprocessor stores C"},
-    {"model.matmul.align_2.second_kernel", ValueKind::quantity, Time::dimension, optional, "fitted: 16-bit product with rows at multiples of 2 bytes: the kernel that adds the partial sums of a split k"},
-    {"model.matmul.align_2.quantisation", ValueKind::number, dimensionless, optional, "fitted: 16-bit product with rows at multiples of 2 bytes: 1: blocks come in whole waves; near 0: the library hides the tail"},
-    {"model.matmul.align_2.multicast", ValueKind::number, dimensionless, optional, "fitted: 16-bit product with rows at multiples of 2 bytes: blocks of a cluster that share one load of an operand"},
-    {"model.matmul.naive.launch", ValueKind::quantity, Time::dimension, optional, "fitted: bundled naive kernel: start and drain of the kernel"},
-    {"model.matmul.naive.step", ValueKind::quantity, Time::dimension, optional, "fitted: bundled naive kernel: latency of one step along k of a block alone, operands in L2"},
-    {"model.matmul.naive.step_miss", ValueKind::quantity, Time::dimension, optional, "fitted: bundled naive kernel: what that step takes longer when the operands come from DRAM"},
-    {"model.matmul.naive.issue_fraction", ValueKind::number, dimensionless, optional, "fitted: bundled naive kernel: share of its limiting pipe that a full multiprocessor reaches"},
-    {"model.matmul.coalesced.launch", ValueKind::quantity, Time::dimension, optional, "fitted: bundled coalesced kernel: start and drain of the kernel"},
-    {"model.matmul.coalesced.step", ValueKind::quantity, Time::dimension, optional, "fitted: bundled coalesced kernel: latency of one step along k of a block alone, operands in L2"},
-    {"model.matmul.coalesced.step_miss", ValueKind::quantity, Time::dimension, optional, "fitted: bundled coalesced kernel: what that step takes longer when the operands come from DRAM"},
-    {"model.matmul.coalesced.issue_fraction", ValueKind::number, dimensionless, optional, "fitted: bundled coalesced kernel: share of its limiting pipe that a full multiprocessor reaches"},
-    {"model.matmul.tiled.launch", ValueKind::quantity, Time::dimension, optional, "fitted: bundled tiled kernel: start and drain of the kernel"},
-    {"model.matmul.tiled.start", ValueKind::quantity, Time::dimension, optional, "fitted: bundled tiled kernel: what that takes longer when all multiprocessors take part"},
-    {"model.matmul.tiled.fill", ValueKind::quantity, Time::dimension, optional, "fitted: bundled tiled kernel: prologue and epilogue of one round of blocks"},
-    {"model.matmul.tiled.step", ValueKind::quantity, Time::dimension, optional, "fitted: bundled tiled kernel: latency of one step along k of a block alone, operands in L2"},
-    {"model.matmul.tiled.step_miss", ValueKind::quantity, Time::dimension, optional, "fitted: bundled tiled kernel: what that step takes longer when the operands come from DRAM"},
-    {"model.matmul.tiled.issue_fraction", ValueKind::number, dimensionless, optional, "fitted: bundled tiled kernel: share of its limiting pipe that a full multiprocessor reaches"},
-    {"model.matmul.register_tiled.launch", ValueKind::quantity, Time::dimension, optional, "fitted: bundled register_tiled kernel: start and drain of the kernel"},
-    {"model.matmul.register_tiled.start", ValueKind::quantity, Time::dimension, optional, "fitted: bundled register_tiled kernel: what that takes longer when all multiprocessors take part"},
-    {"model.matmul.register_tiled.fill", ValueKind::quantity, Time::dimension, optional, "fitted: bundled register_tiled kernel: prologue and epilogue of one round of blocks"},
-    {"model.matmul.register_tiled.step", ValueKind::quantity, Time::dimension, optional, "fitted: bundled register_tiled kernel: latency of one step along k of a block alone, operands in L2"},
-    {"model.matmul.register_tiled.step_miss", ValueKind::quantity, Time::dimension, optional, "fitted: bundled register_tiled kernel: what that step takes longer when the operands come from DRAM"},
-    {"model.matmul.register_tiled.step_unaligned", ValueKind::quantity, Time::dimension, optional, "fitted: bundled register_tiled kernel: what it takes longer when one operand is read as vectors and the other by elements"},
-    {"model.matmul.register_tiled.fill_unaligned", ValueKind::quantity, Time::dimension, optional, "fitted: bundled register_tiled kernel: what the prologue and epilogue take longer when C is stored by elements"},
-    {"model.matmul.register_tiled.issue_fraction", ValueKind::number, dimensionless, optional, "fitted: bundled register_tiled kernel: share of its limiting pipe that a full multiprocessor reaches"},
-    {"model.matmul.register_tiled.drift", ValueKind::number, dimensionless, optional, "fitted: bundled register_tiled kernel: operands read from DRAM again because blocks drift apart, as a share"},
-    {"model.matmul.mma.launch", ValueKind::quantity, Time::dimension, optional, "fitted: bundled mma kernel: start and drain of the kernel"},
-    {"model.matmul.mma.start", ValueKind::quantity, Time::dimension, optional, "fitted: bundled mma kernel: what that takes longer when all multiprocessors take part"},
-    {"model.matmul.mma.fill", ValueKind::quantity, Time::dimension, optional, "fitted: bundled mma kernel: prologue and epilogue of one round of blocks"},
-    {"model.matmul.mma.step", ValueKind::quantity, Time::dimension, optional, "fitted: bundled mma kernel: latency of one step along k of a block alone, operands in L2"},
-    {"model.matmul.mma.step_miss", ValueKind::quantity, Time::dimension, optional, "fitted: bundled mma kernel: what that step takes longer when the operands come from DRAM"},
-    {"model.matmul.mma.issue_fraction", ValueKind::number, dimensionless, optional, "fitted: bundled mma kernel: share of its limiting pipe that a full multiprocessor reaches"},
-    {"model.matmul.mma.store_bytes_per_clock", ValueKind::quantity, BytesPerCycle::dimension, optional, "fitted: bundled mma kernel: rate at which one multiprocessor stores C"},
-    {"model.matmul.mma.drift", ValueKind::number, dimensionless, optional, "fitted: bundled mma kernel: operands read from DRAM again because blocks drift apart, as a share"},
-    {"model.matmul.wgmma.launch", ValueKind::quantity, Time::dimension, optional, "fitted: bundled wgmma kernel: start and drain of the kernel"},
-    {"model.matmul.wgmma.start", ValueKind::quantity, Time::dimension, optional, "fitted: bundled wgmma kernel: what that takes longer when all multiprocessors take part"},
-    {"model.matmul.wgmma.fill", ValueKind::quantity, Time::dimension, optional, "fitted: bundled wgmma kernel: prologue and epilogue of a tile of 256 columns"},
-    {"model.matmul.wgmma.cold_fill", ValueKind::quantity, Time::dimension, optional, "fitted: bundled wgmma kernel: what the first prologue takes longer when the operands come from DRAM"},
-    {"model.matmul.wgmma.issue_fraction", ValueKind::number, dimensionless, optional, "fitted: bundled wgmma kernel: share of its limiting pipe that a full multiprocessor reaches"},
-    {"model.matmul.wgmma.feed_bytes_per_clock", ValueKind::quantity, BytesPerCycle::dimension, optional, "fitted: bundled wgmma kernel: operand lines that L2 delivers per multiprocessor, a multicast once"},
-    {"model.matmul.wgmma.drift", ValueKind::number, dimensionless, optional, "fitted: bundled wgmma kernel: operands read from DRAM again because blocks drift apart, as a share"},
 });
 // clang-format on
 
-constexpr auto by_path = [] {
-    std::array<const Field*, fields.size()> sorted{};
-    for (std::size_t i = 0; i < fields.size(); ++i) sorted.at(i) = &fields.at(i);
-    std::sort(sorted.begin(), sorted.end(),
-              [](const Field* a, const Field* b) { return a->path < b->path; });
-    return sorted;
-}();
+/// What a device fact of a kind may be: wide enough for any machine, too narrow for a wrong prefix
+/// to become a division by nothing.
+Range plausible(const Row& row) {
+    struct Limits {
+        Dimension dimension;
+        Range range;
+    };
+    constexpr auto limits =
+        std::to_array<Limits>({{Bytes::dimension, {1.0, 1024.0 * 1125899906842624.0}},
+                               {Bandwidth::dimension, {1.0, 1e18}},
+                               {FlopRate::dimension, {1.0, 1e24}},
+                               {FlopPerCycle::dimension, {1e-3, 1e9}},
+                               {BytesPerCycle::dimension, {1e-3, 1e9}},
+                               {Frequency::dimension, {1e3, 1e13}},
+                               {Cycles::dimension, {1e-3, 1e9}},
+                               {Time::dimension, {1e-12, 1e3}},
+                               {Power::dimension, {1e-3, 1e9}}});
+    if (row.kind == ValueKind::count) return {1.0, 9007199254740992.0};
+    if (row.kind == ValueKind::number) return {1e-6, 1e9};
+    const auto* const found = std::find_if(limits.begin(), limits.end(), [&](const Limits& each) {
+        return each.dimension == row.dimension;
+    });
+    return found == limits.end() ? Range{} : found->range;
+}
 
-}  // namespace
-
-std::span<const Field> schema() {
+std::vector<Field> device_fields() {
+    std::vector<Field> fields;
+    fields.reserve(device_facts.size());
+    for (const Row& row : device_facts) {
+        fields.push_back({.path = std::string(row.path),
+                          .kind = row.kind,
+                          .dimension = row.dimension,
+                          .presence = row.presence,
+                          .meaning = std::string(row.meaning),
+                          .range = plausible(row)});
+    }
     return fields;
 }
 
-const Field* find_field(std::string_view path) {
-    const auto* const found = std::lower_bound(
-        by_path.begin(), by_path.end(), path,
-        [](const Field* field, std::string_view key) { return field->path < key; });
-    return found != by_path.end() && (*found)->path == path ? *found : nullptr;
+}  // namespace
+
+Schema::Schema(std::vector<Field> fields) : fields_(std::move(fields)), by_path_(fields_.size()) {
+    std::iota(by_path_.begin(), by_path_.end(), std::size_t{0});
+    std::sort(by_path_.begin(), by_path_.end(),
+              [this](std::size_t a, std::size_t b) { return fields_[a].path < fields_[b].path; });
+    const auto twice = std::adjacent_find(
+        by_path_.begin(), by_path_.end(),
+        [this](std::size_t a, std::size_t b) { return fields_[a].path == fields_[b].path; });
+    RIDGE_CONTRACT(twice == by_path_.end());
 }
 
-bool is_section(std::string_view path) {
-    return std::any_of(fields.begin(), fields.end(), [path](const Field& field) {
-        return field.path.size() > path.size() && field.path.starts_with(path) &&
-               field.path[path.size()] == '.';
-    });
+Schema Schema::with(const std::vector<Field>& more) const {
+    std::vector<Field> fields = fields_;
+    fields.insert(fields.end(), more.begin(), more.end());
+    return Schema(std::move(fields));
 }
 
-std::string nearest_field(std::string_view path) {
+const Field* Schema::first_not_before(std::string_view path) const {
+    const auto found = std::lower_bound(
+        by_path_.begin(), by_path_.end(), path,
+        [this](std::size_t at, std::string_view key) { return fields_[at].path < key; });
+    return found == by_path_.end() ? nullptr : &fields_[*found];
+}
+
+const Field* Schema::find(std::string_view path) const {
+    const Field* const found = first_not_before(path);
+    return found != nullptr && found->path == path ? found : nullptr;
+}
+
+bool Schema::is_section(std::string_view path) const {
+    const std::string beginning = std::string(path) + '.';
+    const Field* const found = first_not_before(beginning);
+    return found != nullptr && found->path.starts_with(beginning);
+}
+
+std::string Schema::nearest(std::string_view path) const {
     std::vector<std::string> paths;
-    paths.reserve(fields.size());
-    for (const Field& field : fields) paths.emplace_back(field.path);
-    return nearest(path, paths);
+    paths.reserve(fields_.size());
+    for (const Field& field : fields_) paths.push_back(field.path);
+    return ridge::nearest(path, paths);
+}
+
+const Schema& device_schema() {
+    static const Schema schema(device_fields());
+    return schema;
 }
 
 std::string_view unit_suffix(const Field& field) {
@@ -481,6 +285,11 @@ std::string_view unit_suffix(const Field& field) {
         std::find_if(suffixes.begin(), suffixes.end(),
                      [&](const Suffix& suffix) { return suffix.dimension == field.dimension; });
     return found == suffixes.end() ? std::string_view() : found->text;
+}
+
+std::string range_text(const Field& field) {
+    return format_exact(field.range.least, field.dimension) + " to " +
+           format_exact(field.range.most, field.dimension);
 }
 
 }  // namespace ridge::hardware

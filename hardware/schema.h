@@ -1,16 +1,20 @@
-// The one table of the fields that a description may have.
+// The fields that a description may have: paths, kinds of value, ranges and meanings.
 //
-//   const Field* field = find_field("dram.bandwidth");   // kind quantity, dimension byte/second
-//   nearest_field("dram.bandwith")                       // "dram.bandwidth"
+//   const Field* field = device_schema().find("dram.bandwidth");  // quantity, byte/second
+//   device_schema().nearest("dram.bandwith")                      // "dram.bandwidth"
+//   const Schema all = device_schema().with(more);                // and what a model adds
 //
-// A row gives the path, the kind of value, the dimension of a quantity, whether every GPU must have
-// the field, and what it means; loader, accessors, listing, JSON and documentation all follow the
-// table, so adding a row is the only step to add a field.
+// A schema is a value; loader, catalogue, listing, JSON and documentation follow from it. The facts
+// about devices stand here, one row each. The section `model` belongs to whoever predicts: its
+// fields are added by `with` (`model/machine/catalogue.h`), and a schema without them leaves the
+// section unread.
 #pragma once
 
+#include <cstddef>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "hardware/quantity.h"
 
@@ -20,27 +24,60 @@ enum class ValueKind { quantity, count, number, text };
 
 enum class Presence { optional, required_for_gpu };
 
-struct Field {
-    std::string_view path;
-    ValueKind kind = ValueKind::quantity;
-    Dimension dimension;
-    Presence presence = Presence::optional;
-    std::string_view meaning;
+/// Values that a number may have, both ends included, in base units.
+struct Range {
+    double least = 0.0;
+    double most = 1e24;
+
+    [[nodiscard]] bool contains(double value) const { return value >= least && value <= most; }
 };
 
-/// All fields, in the order in which they are shown.
-[[nodiscard]] std::span<const Field> schema();
+struct Field {
+    std::string path{};
+    ValueKind kind = ValueKind::quantity;
+    Dimension dimension{};
+    Presence presence = Presence::optional;
+    std::string meaning{};
+    Range range{};
+};
 
-/// The field of this path, or nullptr.
-[[nodiscard]] const Field* find_field(std::string_view path);
+class Schema {
+  public:
+    /// No path stands twice.
+    explicit Schema(std::vector<Field> fields);
 
-/// Whether `path` is a section: "dram" and "rate.fma" are, "dram.bandwidth" is not.
-[[nodiscard]] bool is_section(std::string_view path);
+    /// These fields and `more` behind them.
+    [[nodiscard]] Schema with(const std::vector<Field>& more) const;
 
-/// The known field whose path is nearest, or "".
-[[nodiscard]] std::string nearest_field(std::string_view path);
+    /// All fields, in the order in which they are shown.
+    [[nodiscard]] std::span<const Field> fields() const { return fields_; }
+
+    /// The field of this path, or nullptr.
+    [[nodiscard]] const Field* find(std::string_view path) const;
+
+    /// Whether `path` is a section: "dram" and "rate.fma" are, "dram.bandwidth" is not.
+    [[nodiscard]] bool is_section(std::string_view path) const;
+
+    /// The known field whose path is nearest, or "".
+    [[nodiscard]] std::string nearest(std::string_view path) const;
+
+  private:
+    [[nodiscard]] const Field* first_not_before(std::string_view path) const;
+
+    std::vector<Field> fields_;
+    std::vector<std::size_t> by_path_;  ///< positions in `fields_`, sorted by path
+};
+
+/// The facts about devices.
+[[nodiscard]] const Schema& device_schema();
+
+/// The section that a schema may lack and then leaves unread.
+inline constexpr std::string_view model_section = "model";
 
 /// The base unit of a field as it is written behind names in JSON: "bytes_per_s", "" for counts.
 [[nodiscard]] std::string_view unit_suffix(const Field& field);
+
+/// "1 ps to 1 s".
+[[nodiscard]] std::string range_text(const Field& field);
 
 }  // namespace ridge::hardware

@@ -326,7 +326,7 @@ void add_measured_roofs(plot::Roofline& chart, const hardware::Description& gpu,
                                 .terms = {{"bandwidth", format(*bandwidth)}, {"field", path}}});
     };
     const auto compute = [&](const std::string& name, const std::string& path) {
-        if (hardware::find_field(path) == nullptr) return;
+        if (hardware::device_schema().find(path) == nullptr) return;
         const auto rate = gpu.quantity<FlopRate>(path);
         if (!rate) return;
         chart.compute.push_back({.name = name,

@@ -6,8 +6,8 @@
 
 #include "cli/commands/commands.h"
 #include "cli/options/command_line.h"
-#include "hardware/catalogue.h"
 #include "model/core/fields.h"
+#include "model/machine/catalogue.h"
 
 namespace ridge::cli {
 namespace {
@@ -61,7 +61,7 @@ std::string joined(const std::set<std::string>& words) {
 
 std::string gpu_names() {
     std::string names;
-    for (const hardware::CatalogueEntry& entry : hardware::Catalogue::embedded().entries()) {
+    for (const hardware::CatalogueEntry& entry : model::catalogue().entries()) {
         names += (names.empty() ? "" : " ") + entry.name;
     }
     return names;

@@ -6,10 +6,10 @@
 #include "cli/options/gpu_options.h"
 #include "cli/options/operation_command.h"
 #include "cli/views/table.h"
-#include "hardware/catalogue.h"
 #include "hardware/error.h"
 #include "hardware/listing.h"
 #include "hardware/units.h"
+#include "model/machine/catalogue.h"
 
 namespace ridge::cli {
 namespace {
@@ -87,7 +87,7 @@ int show_gpu(const Context& context, const GpusOptions& options) {
     const Machines machines = options.gpu.machines(context);
     const hardware::Description& gpu = machines.description(options.name);
     if (options.format == "json") {
-        context.out << hardware::to_json(gpu) << '\n';
+        context.out << hardware::to_json(gpu, model::schema()) << '\n';
         return success;
     }
     const auto width = static_cast<std::size_t>(std::max(40, context.width));
@@ -97,7 +97,7 @@ int show_gpu(const Context& context, const GpusOptions& options) {
     if (!aliases.empty())
         context.out << "  " << wrap("also called: " + aliases, width - 2, 2) << '\n';
     if (!gpu.inherits.empty()) context.out << "  inherits: " << gpu.inherits << '\n';
-    for (const hardware::ListedField& field : hardware::list_fields(gpu)) {
+    for (const hardware::ListedField& field : hardware::list_fields(gpu, model::schema())) {
         write_field(context, field);
     }
     return success;
@@ -106,7 +106,7 @@ int show_gpu(const Context& context, const GpusOptions& options) {
 int check_files(const Context& context, const GpusOptions& options) {
     std::size_t problems = 0;
     for (const std::string& file : options.files) {
-        for (const hardware::Problem& problem : hardware::check_file(file)) {
+        for (const hardware::Problem& problem : hardware::check_file(file, model::schema())) {
             context.out << to_string(problem) << '\n';
             ++problems;
         }

@@ -7,6 +7,7 @@
 
 #include "cli/views/table.h"
 #include "hardware/error.h"
+#include "model/machine/catalogue.h"
 
 namespace ridge::cli {
 
@@ -58,7 +59,7 @@ std::vector<std::string> GpuOptions::names() const {
         rest.remove_prefix(comma + 1);
     }
     if (names.empty() && !files_.empty()) {
-        hardware::Catalogue catalogue = hardware::Catalogue::embedded();
+        hardware::Catalogue catalogue = model::catalogue();
         names.push_back(catalogue.add_file(files_.back()));
     }
     if (names.empty()) {
@@ -68,7 +69,7 @@ std::vector<std::string> GpuOptions::names() const {
 }
 
 Machines GpuOptions::machines(const Context& context) const {
-    hardware::Catalogue catalogue = hardware::Catalogue::with_user_files();
+    hardware::Catalogue catalogue = hardware::Catalogue::with_user_files(model::schema());
     for (const std::string& broken : catalogue.left_out()) {
         context.err << "ridge: left out: " << printable(broken) << '\n';
     }

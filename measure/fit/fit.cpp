@@ -44,16 +44,25 @@ std::vector<double> start_of(const FitProblem& problem, const std::vector<Slot>&
     for (const Slot& slot : slots) {
         const model::Machine& machine =
             slot.gpu.empty() ? problem.machines.begin()->second : problem.machines.at(slot.gpu);
-        start.push_back(slot.parameter->read(machine));
+        start.push_back(slot.parameter->parameter->read(machine).value());
     }
     return start;
+}
+
+const hardware::Field& field_of(const Slot& slot) {
+    return slot.parameter->parameter->field;
+}
+
+double in_range(const hardware::Field& field, double value) {
+    return std::clamp(value, field.range.least, field.range.most);
 }
 
 Machines with(Machines machines, const std::vector<Slot>& slots, std::span<const double> values) {
     for (std::size_t i = 0; i < slots.size(); ++i) {
         for (auto& [gpu, machine] : machines) {
             if (slots[i].gpu.empty() || slots[i].gpu == gpu) {
-                slots[i].parameter->write(machine, values[i]);
+                const model::ModelParameter& parameter = *slots[i].parameter->parameter;
+                RIDGE_CONTRACT(parameter.write(machine, in_range(parameter.field, values[i])));
             }
         }
     }
@@ -119,9 +128,11 @@ std::vector<Residual> cross_validated(const FitProblem& problem, const std::vect
     return residuals;
 }
 
-/// "4.07 us" in quotes, 0.8614 without.
-std::string toml_value(double value, const Dimension& dimension) {
+}  // namespace
+
+std::string toml_value(const hardware::Field& field, double value) {
     constexpr int digits = 4;
+    const Dimension& dimension = field.dimension;
     if (dimension == dimensionless) return format_number(value, digits);
     if (dimension == Bytes::dimension) return '"' + format_number(value, digits) + " B\"";
     if (dimension == Bandwidth::dimension) {
@@ -130,13 +141,16 @@ std::string toml_value(double value, const Dimension& dimension) {
     if (dimension == BytesPerCycle::dimension) {
         return '"' + format(BytesPerCycle::from_base(value), digits) + '"';
     }
+    RIDGE_CONTRACT(dimension == Time::dimension);
     return '"' + format(Time::from_base(value), digits) + '"';
 }
 
+namespace {
+
 HeldParameter held(const Slot& slot, double value, std::string reason) {
     return {.gpu = slot.gpu,
-            .field = slot.parameter->field,
-            .value = toml_value(value, slot.parameter->dimension),
+            .field = field_of(slot).path,
+            .value = toml_value(field_of(slot), value),
             .reason = std::move(reason)};
 }
 
@@ -152,7 +166,7 @@ std::vector<HeldParameter> without_zeros(const FitProblem& problem, std::vector<
             zeros.push_back(
                 held(slots[i], 0.0, "starts at zero, which a fit of logarithms cannot leave"));
         } else {
-            throw InputError(slots[i].parameter->field + " starts at a value that is not positive");
+            throw InputError(field_of(slots[i]).path + " starts at a value that is not positive");
         }
     }
     slots = std::move(rest);
@@ -163,7 +177,7 @@ std::string correlation_text(const std::vector<Slot>& slots, const Correlation& 
                              std::size_t of) {
     if (strongest.with == of) return {};
     return ", correlation " + format_number(strongest.value, 2) + " with " +
-           slots[strongest.with].parameter->field;
+           field_of(slots[strongest.with]).path;
 }
 
 /// Fits `slots`, takes out the one that the rows determine least, and again, until all are
@@ -194,18 +208,35 @@ void add_parameters(const std::vector<Slot>& slots, const LeastSquaresSummary& f
                     FitReport& report) {
     for (std::size_t i = 0; i < slots.size(); ++i) {
         const Correlation strongest = strongest_correlation(fit, i);
-        report.parameters.push_back(
-            {.gpu = slots[i].gpu,
-             .field = slots[i].parameter->field,
-             .value = toml_value(fit.values[i], slots[i].parameter->dimension),
-             .standard_error = fit.standard_errors[i],
-             .correlated_with =
-                 strongest.with == i ? std::string() : slots[strongest.with].parameter->field,
-             .correlation = strongest.value});
+        const hardware::Field& field = field_of(slots[i]);
+        report.parameters.push_back({.gpu = slots[i].gpu,
+                                     .field = field.path,
+                                     .value = toml_value(field, in_range(field, fit.values[i])),
+                                     .standard_error = fit.standard_errors[i],
+                                     .correlated_with = strongest.with == i
+                                                            ? std::string()
+                                                            : field_of(slots[strongest.with]).path,
+                                     .correlation = strongest.value});
     }
 }
 
 }  // namespace
+
+std::vector<FreeParameter> free_parameters(std::string_view section, model::Origin origin,
+                                           const model::Machine& start, Sharing sharing) {
+    std::vector<FreeParameter> free;
+    for (const model::ModelParameter& each : model::model_parameters()) {
+        const bool fitted = each.origin == origin || each.origin == model::Origin::either;
+        if (each.section != section || !fitted) continue;
+        const auto value = each.read(start);
+        if (!value) {
+            throw InputError("GPU '" + start.name + "' has no fields of model." +
+                             std::string(section) + " to start from");
+        }
+        if (*value > 0.0) free.push_back({&each, sharing == Sharing::per_gpu});
+    }
+    return free;
+}
 
 FitReport run_fit(const FitProblem& problem) {
     RIDGE_CONTRACT(!problem.rows.empty() && !problem.machines.empty());

@@ -5,6 +5,9 @@
 //   report.held              // parameters that the rows do not determine, and why
 //   report.cross_validated   // errors on rows that the fit did not see
 //
+// Which parameters are free stands where the model declares them (`model/machine/parameter.h`): a
+// fit names sections and what it fits to.
+//
 // Method: the predictor itself is the function that is fitted: parameters are written into the
 // machines, every row is predicted, and ln(predicted / measured) is minimised (`least_squares.h`).
 // A parameter whose standard error exceeds its value goes back to its start and the others are
@@ -21,48 +24,37 @@
 #include <map>
 #include <set>
 #include <string>
-#include <type_traits>
-#include <utility>
+#include <string_view>
 #include <vector>
 
-#include "hardware/quantity.h"
 #include "measure/fit/residuals.h"
 #include "measure/fit/rows.h"
 #include "measure/statistics/least_squares.h"
 #include "model/core/prediction.h"
 #include "model/machine/machine.h"
+#include "model/machine/parameters.h"
 
 namespace ridge::measure {
 
-/// One number that the fit may change: a field of a description and its place in a machine.
+/// One number that the fit may change.
 struct FreeParameter {
-    std::string field;
-    Dimension dimension;
-    std::function<double(const model::Machine&)> read;
-    std::function<void(model::Machine&, double)> write;
+    const model::ModelParameter* parameter = nullptr;
     bool per_gpu = false;  ///< each GPU has its own value; otherwise all share one
 };
 
-/// A parameter that is a double or a quantity: `place` returns a reference to it in a machine.
-template <class Place>
-[[nodiscard]] FreeParameter free_parameter(std::string field, Place place) {
-    using Value = std::remove_cvref_t<decltype(place(std::declval<model::Machine&>()))>;
-    FreeParameter parameter{
-        .field = std::move(field), .dimension = dimensionless, .read = {}, .write = {}};
-    if constexpr (std::is_same_v<Value, double>) {
-        parameter.read = [place](model::Machine machine) { return place(machine); };
-        parameter.write = [place](model::Machine& machine, double value) {
-            place(machine) = value;
-        };
-    } else {
-        parameter.dimension = Value::dimension;
-        parameter.read = [place](model::Machine machine) { return place(machine).base(); };
-        parameter.write = [place](model::Machine& machine, double value) {
-            place(machine) = Value::from_base(value);
-        };
-    }
-    return parameter;
-}
+/// Of several GPUs that are fitted together.
+enum class Sharing { one_for_all, per_gpu };
+
+/// The parameters of a section ("matmul.tensor") that fits of `origin` (tables or records)
+/// determine, but those that are zero in `start`: a fit of logarithms cannot leave zero.
+/// InputError where the machine has nothing to start from.
+[[nodiscard]] std::vector<FreeParameter> free_parameters(std::string_view section,
+                                                         model::Origin origin,
+                                                         const model::Machine& start,
+                                                         Sharing sharing = Sharing::one_for_all);
+
+/// A value as a description file writes it: "4.07 us" in quotes, 0.8614 without.
+[[nodiscard]] std::string toml_value(const hardware::Field& field, double value);
 
 struct FitProblem {
     std::vector<MeasuredRow> rows;

@@ -17,16 +17,7 @@ namespace ridge::measure {
 namespace {
 
 using model::Machine;
-using model::MatmulParameters;
 using model::MatmulPipe;
-
-MatmulParameters& parameters_of(Machine& machine, MatmulPipe pipe) {
-    auto& found = machine.matmul.pipes[static_cast<std::size_t>(pipe)];
-    if (!found) {
-        throw InputError("GPU '" + machine.name + "' has no model.matmul fields to start from");
-    }
-    return *found;
-}
 
 MatmulPipe pipe_of(const MeasuredRow& row) {
     const auto& op = std::get<model::Matmul>(row.operation);
@@ -34,60 +25,15 @@ MatmulPipe pipe_of(const MeasuredRow& row) {
     return size_of(op.type) == 1 ? MatmulPipe::eight_bit : MatmulPipe::tensor;
 }
 
-template <class Value>
-FreeParameter in_set(const std::string& section, MatmulPipe pipe, const std::string& name,
-                     Value MatmulParameters::*member) {
-    FreeParameter parameter = free_parameter(
-        "model.matmul." + section + "." + name,
-        [pipe, member](Machine& m) -> Value& { return parameters_of(m, pipe).*member; });
-    parameter.per_gpu = true;
-    return parameter;
-}
-
-/// Rates and latencies that each tensor kernel set has for itself.
-std::vector<FreeParameter> own_rates(const std::string& section, MatmulPipe pipe) {
-    using P = MatmulParameters;
-    return {in_set(section, pipe, "k_step", &P::k_step),
-            in_set(section, pipe, "issue_fraction", &P::issue_fraction),
-            in_set(section, pipe, "burst_fraction", &P::burst_fraction),
-            in_set(section, pipe, "sustained_fraction", &P::sustained_fraction),
-            in_set(section, pipe, "store_bytes_per_clock", &P::store_per_sm),
-            in_set(section, pipe, "second_kernel", &P::second_kernel)};
-}
-
-std::vector<FreeParameter> tensor_parameters(const MatmulParameters& start) {
-    using P = MatmulParameters;
-    constexpr MatmulPipe pipe = MatmulPipe::tensor;
-    auto all = own_rates("tensor", pipe);
-    all.push_back(in_set("tensor", pipe, "launch", &P::launch));
-    all.push_back(in_set("tensor", pipe, "fill", &P::fill));
-    all.push_back(in_set("tensor", pipe, "cold_fill", &P::cold_fill));
-    all.push_back(in_set("tensor", pipe, "dram_fraction", &P::dram_fraction));
-    if (start.feed_elements > 0.0) {
-        all.push_back(in_set("tensor", pipe, "feed_elements", &P::feed_elements));
-    }
-    if (start.gemv_per_sm > Bandwidth{}) {
-        all.push_back(in_set("tensor", pipe, "gemv_bandwidth", &P::gemv_per_sm));
+/// Each GPU's own; the host's part of a call, which fp32 calls in a stream determine, is shared.
+std::vector<FreeParameter> parameters_of(const Machine& machine, MatmulPipe pipe) {
+    const auto& section = model::matmul_sections()[static_cast<std::size_t>(pipe)];
+    auto all = free_parameters(section.path, model::Origin::tables, machine, Sharing::per_gpu);
+    if (pipe == MatmulPipe::vector) {
+        const auto call = free_parameters("matmul", model::Origin::tables, machine);
+        all.insert(all.end(), call.begin(), call.end());
     }
     return all;
-}
-
-std::vector<FreeParameter> free_parameters(Machine& machine, MatmulPipe pipe) {
-    using P = MatmulParameters;
-    if (pipe == MatmulPipe::tensor) return tensor_parameters(parameters_of(machine, pipe));
-    if (pipe == MatmulPipe::eight_bit) {
-        auto all = own_rates("fp8", pipe);
-        all.push_back(in_set("fp8", pipe, "quantise", &P::quantise));
-        all.push_back(in_set("fp8", pipe, "quantise_warm", &P::quantise_warm));
-        all.push_back(in_set("fp8", pipe, "quantise_cold", &P::quantise_cold));
-        return all;
-    }
-    return {in_set("fma", pipe, "issue_fraction", &P::issue_fraction),
-            in_set("fma", pipe, "feed_elements", &P::feed_elements),
-            free_parameter("model.matmul.stream_launch", [](Machine& m) -> Time& {
-                if (!m.matmul.stream_launch) throw InputError("no model.matmul.stream_launch");
-                return *m.matmul.stream_launch;
-            })};
 }
 
 std::string group_of(const MeasuredRow& row, const model::Prediction& prediction) {
@@ -118,7 +64,7 @@ std::vector<FitReport> fit_matmul(const FitRequest& request) {
     std::vector<FitReport> reports;
     for (const auto& [pipe, rows] : sets) {
         for (FitProblem& problem : split_rows(rows, {request.data, {}, request.machine})) {
-            problem.parameters = free_parameters(problem.machines.begin()->second, pipe);
+            problem.parameters = parameters_of(problem.machines.begin()->second, pipe);
             problem.group = group_of;
             problem.fold_key = shape_of;
             reports.push_back(run_fit(problem));

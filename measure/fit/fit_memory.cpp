@@ -16,44 +16,21 @@
 namespace ridge::measure {
 namespace {
 
-model::MemoryParameters& memory_of(model::Machine& machine) {
-    if (!machine.memory) {
-        throw InputError("GPU '" + machine.name + "' has no model.memory fields to start from");
-    }
-    return *machine.memory;
+void append(std::vector<FreeParameter>& to, const std::vector<FreeParameter>& from) {
+    to.insert(to.end(), from.begin(), from.end());
 }
 
-FreeParameter own(FreeParameter parameter) {
-    parameter.per_gpu = true;
-    return parameter;
+/// The DRAM efficiencies are each GPU's own, the costs of eager kernels are shared.
+std::vector<FreeParameter> table_parameters(const model::Machine& machine) {
+    auto all = free_parameters("memory", model::Origin::tables, machine, Sharing::per_gpu);
+    append(all, free_parameters("eager", model::Origin::tables, machine));
+    return all;
 }
 
-std::vector<FreeParameter> memory_parameters() {
-    using model::Machine;
-    const auto eager = [](Machine& m) -> model::EagerCosts& { return memory_of(m).eager; };
-    return {
-        own(free_parameter("model.memory.read_efficiency",
-                           [](Machine& m) -> double& { return memory_of(m).read_efficiency; })),
-        own(free_parameter("model.memory.turnaround",
-                           [](Machine& m) -> double& { return memory_of(m).turnaround; })),
-        free_parameter("model.eager.launch", [=](Machine& m) -> Time& { return eager(m).launch; }),
-        free_parameter("model.eager.softmax_trips",
-                       [=](Machine& m) -> double& { return eager(m).softmax_trips; }),
-        free_parameter("model.eager.softmax_reductions",
-                       [=](Machine& m) -> Time& { return eager(m).softmax_reductions; }),
-        free_parameter("model.eager.norm_trips",
-                       [=](Machine& m) -> double& { return eager(m).norm_trips; }),
-        free_parameter("model.eager.norm_reductions",
-                       [=](Machine& m) -> Time& { return eager(m).norm_reductions; }),
-        free_parameter("model.eager.drain_rows",
-                       [=](Machine& m) -> double& { return eager(m).drain_rows; }),
-        free_parameter("model.eager.reuse_l1",
-                       [=](Machine& m) -> double& { return eager(m).reuse_l1; }),
-        free_parameter("model.eager.reuse_l2",
-                       [=](Machine& m) -> double& { return eager(m).reuse_l2; }),
-        free_parameter("model.eager.reuse_steepness",
-                       [=](Machine& m) -> double& { return eager(m).reuse_steepness; }),
-    };
+std::vector<FreeParameter> record_parameters(const model::Machine& machine) {
+    auto all = free_parameters("memory", model::Origin::records, machine);
+    append(all, free_parameters("bundled", model::Origin::records, machine));
+    return all;
 }
 
 std::string group_of(const MeasuredRow& row, const model::Prediction& prediction) {
@@ -75,59 +52,6 @@ std::string shape_of(const MeasuredRow& row) {
     return name + std::to_string(std::get<model::Elementwise>(row.operation).elements);
 }
 
-/// A rate of all multiprocessors whose field is per clock of one.
-FreeParameter per_clock(std::string field, Bandwidth& (*place)(model::MemoryParameters&)) {
-    const auto clocks = [](const model::MemoryParameters& m) { return m.clock * m.sm_count; };
-    FreeParameter parameter{
-        .field = std::move(field), .dimension = BytesPerCycle::dimension, .read = {}, .write = {}};
-    parameter.read = [=](model::Machine machine) {
-        model::MemoryParameters& memory = memory_of(machine);
-        return (place(memory) / clocks(memory)).base();
-    };
-    parameter.write = [=](model::Machine& machine, double value) {
-        model::MemoryParameters& memory = memory_of(machine);
-        place(memory) = BytesPerCycle::from_base(value) * clocks(memory);
-    };
-    return parameter;
-}
-
-std::vector<FreeParameter> bundled_parameters() {
-    using model::Machine;
-    const auto bundled = [](Machine& m) -> model::BundledCosts& { return memory_of(m).bundled; };
-    return {
-        free_parameter("model.memory.read_efficiency",
-                       [](Machine& m) -> double& { return memory_of(m).read_efficiency; }),
-        free_parameter("model.memory.write_efficiency",
-                       [](Machine& m) -> double& { return memory_of(m).write_efficiency; }),
-        free_parameter("model.memory.turnaround",
-                       [](Machine& m) -> double& { return memory_of(m).turnaround; }),
-        per_clock("model.memory.l2_write",
-                  [](model::MemoryParameters& m) -> Bandwidth& { return m.l2_write; }),
-        free_parameter("model.bundled.first_dram",
-                       [=](Machine& m) -> Time& { return bundled(m).first_dram; }),
-        free_parameter("model.bundled.first_l2",
-                       [=](Machine& m) -> Time& { return bundled(m).first_l2; }),
-        free_parameter("model.bundled.resident",
-                       [=](Machine& m) -> double& { return bundled(m).resident; }),
-        free_parameter("model.bundled.absorbed",
-                       [=](Machine& m) -> double& { return bundled(m).absorbed; }),
-        free_parameter("model.bundled.reuse",
-                       [=](Machine& m) -> double& { return bundled(m).reuse; }),
-        free_parameter("model.bundled.reduction",
-                       [=](Machine& m) -> Time& { return bundled(m).reduction; }),
-        free_parameter("model.bundled.vector_rate",
-                       [=](Machine& m) -> double& { return bundled(m).vector_rate; }),
-        free_parameter("model.bundled.element_rate",
-                       [=](Machine& m) -> double& { return bundled(m).element_rate; }),
-        free_parameter("model.bundled.element_tile",
-                       [=](Machine& m) -> Time& { return bundled(m).element_tile; }),
-        per_clock("model.bundled.scatter",
-                  [](model::MemoryParameters& m) -> Bandwidth& { return m.bundled.scatter; }),
-        free_parameter("model.bundled.scatter_tile",
-                       [=](Machine& m) -> Time& { return bundled(m).scatter_tile; }),
-    };
-}
-
 bool streams(const MeasuredRow& row) {
     using Kind = model::OperationKind;
     constexpr std::array kinds{Kind::elementwise, Kind::softmax,   Kind::layernorm, Kind::rmsnorm,
@@ -145,7 +69,7 @@ std::vector<FitReport> fit_bundled(const FitRequest& request) {
         throw InputError("no records of streaming kernels", {request.records.front(), 0, 0});
     std::vector<FitReport> reports;
     for (FitProblem& problem : split_rows(rows, request)) {
-        problem.parameters = bundled_parameters();
+        problem.parameters = record_parameters(problem.machines.begin()->second);
         problem.group = [](const MeasuredRow& row, const model::Prediction& prediction) {
             return std::string(model::name_of(row.operation)) + " " +
                    std::string(model::name_of(prediction.implementation));
@@ -163,7 +87,7 @@ std::vector<FitReport> fit_memory(const FitRequest& request) {
     const auto rows = read_folder(request.data, {"elementwise", "softmax", "layernorm"});
     std::vector<FitReport> reports;
     for (FitProblem& problem : split_rows(rows, request)) {
-        problem.parameters = memory_parameters();
+        problem.parameters = table_parameters(problem.machines.begin()->second);
         problem.group = group_of;
         problem.fold_key = shape_of;
         reports.push_back(run_fit(problem));

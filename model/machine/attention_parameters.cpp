@@ -1,157 +1,160 @@
 #include "model/machine/attention_parameters.h"
 
-#include <array>
-#include <string>
-#include <type_traits>
-
-#include "hardware/schema.h"
+#include "model/machine/machine.h"
+#include "model/machine/section_reader.h"
 
 namespace ridge::model {
 namespace {
 
-template <class>
-struct OwnerOf;
-template <class Set, class Value>
-struct OwnerOf<Value Set::*> {
-    using Type = Set;
+using ranges::data_rate;
+using ranges::factor;
+using ranges::rate_per_clock;
+using ranges::share;
+using ranges::share_of_peak;
+using ranges::span_of_time;
+
+constexpr Origin none = Origin::none;
+constexpr Origin tables = Origin::tables;
+constexpr Origin records = Origin::records;
+constexpr Origin assumed = Origin::assumed;
+constexpr Need required = Need::required;
+
+// clang-format off
+using F = FlashParameters;
+constexpr std::array flash{  //                                                      flash1, flash2, flash3
+    parameter<&F::start>("start", span_of_time, "fixed time of a call, without the gaps between its kernels", {none, tables, tables}, required),
+    parameter<&F::cache_write_start>("cache_write_start", span_of_time, "the same of the kernel that writes new K and V into the cache", {none, assumed, assumed}),
+    parameter<&F::tensor_fraction>("tensor_fraction", share_of_peak, "of the dense tensor peak within a block of scores", {assumed, assumed, assumed}),
+    parameter<&F::softmax_fraction>("softmax_fraction", factor, "part of the time of one exp2 per score that matmuls do not hide", {none, assumed, tables}),
+    parameter<&F::page_block>("page_block", span_of_time, "address work of a block of keys behind a page table", {none, tables}),
+    parameter<&F::lone_block_factor>("lone_block_factor", factor, "time of a block whose thread block has its multiprocessor alone, over the shared time", {none, tables}),
+    parameter<&F::tile>("tile", span_of_time, "fixed time of a tile: prologue, pipeline fill, epilogue", {none, tables, tables}),
+    parameter<&F::decode_tile>("decode_tile", span_of_time, "the same of the kernel for few query rows", {none, tables, tables}),
+    parameter<&F::tile_rows>("tile_rows", span_of_time, "time of a tile per 64 query rows: loading or gathering Q, storing O", {none, tables, tables}),
+    parameter<&F::bulk_rows>("bulk_rows", span_of_time, "the same where bulk copies move packed rows (4, 8 or 16 query heads per KV head)", {none, none, tables}),
+    parameter<&F::tile_columns>("tile_columns", span_of_time, "time of a tile per 64 of head_dim: the first K and V", {none, none, tables}),
+    parameter<&F::decode_columns>("decode_columns", span_of_time, "the same of the kernel for few rows", {none, none, tables}),
+    parameter<&F::split_tile>("split_tile", span_of_time, "more fixed time of a tile in a kernel that may split the keys", {none, none, tables}),
+    parameter<&F::bulk_tile>("bulk_tile", data_rate, "Q and O of a tile by bulk copies, contiguous calls, one multiprocessor", {none, none, assumed}),
+    parameter<&F::tail>("tail", share, "share of the longest causal tile that stands out after the average", {none, assumed, assumed}),
+    parameter<&F::load>("load", rate_per_clock, "K and V into one multiprocessor", {none, assumed, tables}),
+    parameter<&F::l2_fraction>("l2_fraction", share, "of the L2 that keeps its contents from one call to the next", {none, tables, tables}),
+    parameter<&F::dram_fraction>("dram_fraction", share, "of the DRAM bandwidth that the stream of K and V reaches", {none, tables, tables}),
+    parameter<&F::dram_start>("dram_start", span_of_time, "exposed start of a stream from DRAM", {none, tables, tables}),
+    parameter<&F::droop>("droop", factor, "relative slow-down of a long run at the power limit", {none, tables, tables}),
+    parameter<&F::droop_time>("droop_time", span_of_time, "run time at which half of the droop is reached", {none, assumed, assumed}),
+    parameter<&F::cache_write>("cache_write", span_of_time, "one wave of the kernel that writes new K and V", {none, tables, tables}),
+    parameter<&F::scan>("scan", span_of_time, "scheduler reads the lengths of 31 sequences", {none, none, tables}),
+    parameter<&F::fold>("fold", span_of_time, "reordering the queries of grouped decoding", {none, tables}),
+    parameter<&F::copy>("copy", span_of_time, "one kernel that reorders them, batch and KV heads above one", {none, tables}),
+    parameter<&F::copy_fraction>("copy_fraction", share, "of the DRAM bandwidth that the reordering reaches", {none, tables}),
+    parameter<&F::combine>("combine", span_of_time, "kernel that combines split keys", {none, tables, tables}),
+    parameter<&F::combine_split>("combine_split", span_of_time, "the same, per split", {none, tables, tables}),
+    parameter<&F::combine_block>("combine_block", span_of_time, "the same with nothing to combine, per thread block and multiprocessor", {none, none, tables}),
+    parameter<&F::backward_tensor_fraction>("backward_tensor_fraction", share_of_peak, "of the dense tensor peak within a block of the backward pass", {none, assumed, assumed}),
 };
 
-template <auto member>
-constexpr auto field(std::string_view name) {
-    using Set = typename OwnerOf<decltype(member)>::Type;
-    using Value = std::remove_cvref_t<decltype(Set{}.*member)>;
-    if constexpr (std::is_same_v<Value, double>) {
-        return ParameterField<Set>{name, [](const Set& p) { return p.*member; },
-                                   [](Set& p, double value) { p.*member = value; }};
-    } else {
-        return ParameterField<Set>{
-            name, [](const Set& p) { return (p.*member).base(); },
-            [](Set& p, double value) { p.*member = Value::from_base(value); }};
-    }
-}
-
-using F = FlashParameters;
-constexpr std::array flash_fields{field<&F::start>("start"),
-                                  field<&F::cache_write_start>("cache_write_start"),
-                                  field<&F::tensor_fraction>("tensor_fraction"),
-                                  field<&F::softmax_fraction>("softmax_fraction"),
-                                  field<&F::page_block>("page_block"),
-                                  field<&F::lone_block_factor>("lone_block_factor"),
-                                  field<&F::tile>("tile"),
-                                  field<&F::decode_tile>("decode_tile"),
-                                  field<&F::tile_rows>("tile_rows"),
-                                  field<&F::bulk_rows>("bulk_rows"),
-                                  field<&F::tile_columns>("tile_columns"),
-                                  field<&F::decode_columns>("decode_columns"),
-                                  field<&F::split_tile>("split_tile"),
-                                  field<&F::bulk_tile>("bulk_tile"),
-                                  field<&F::tail>("tail"),
-                                  field<&F::load>("load"),
-                                  field<&F::l2_fraction>("l2_fraction"),
-                                  field<&F::dram_fraction>("dram_fraction"),
-                                  field<&F::dram_start>("dram_start"),
-                                  field<&F::droop>("droop"),
-                                  field<&F::droop_time>("droop_time"),
-                                  field<&F::cache_write>("cache_write"),
-                                  field<&F::scan>("scan"),
-                                  field<&F::fold>("fold"),
-                                  field<&F::copy>("copy"),
-                                  field<&F::copy_fraction>("copy_fraction"),
-                                  field<&F::combine>("combine"),
-                                  field<&F::combine_split>("combine_split"),
-                                  field<&F::combine_block>("combine_block"),
-                                  field<&F::backward_tensor_fraction>("backward_tensor_fraction")};
-
 using T = TiledAttentionParameters;
-constexpr std::array tiled_fields{field<&T::start>("start"),
-                                  field<&T::tile>("tile"),
-                                  field<&T::tile_columns>("tile_columns"),
-                                  field<&T::tile_load>("tile_load"),
-                                  field<&T::tile_miss>("tile_miss"),
-                                  field<&T::tensor_fraction>("tensor_fraction"),
-                                  field<&T::softmax_fraction>("softmax_fraction"),
-                                  field<&T::overlap>("overlap"),
-                                  field<&T::tail>("tail")};
+constexpr std::array tiled{  //                                                              mma, wgmma
+    parameter<&T::start>("start", span_of_time, "fixed time of a call", {records, records}, required),
+    parameter<&T::tile>("tile", span_of_time, "prologue and epilogue of a tile of queries", {records, records}),
+    parameter<&T::tile_columns>("tile_columns", span_of_time, "the same, per 64 of head_dim", {records, records}),
+    parameter<&T::tile_load>("tile_load", span_of_time, "the same, per thread block on each multiprocessor, those resident at most", {records, records}),
+    parameter<&T::tile_miss>("tile_miss", span_of_time, "the same, where the data of the call come from DRAM (two thread blocks of mma hide it)", {assumed, records}),
+    parameter<&T::tensor_fraction>("tensor_fraction", share_of_peak, "of the dense tensor peak, matmuls of a block of scores alone", {records, records}),
+    parameter<&T::softmax_fraction>("softmax_fraction", factor, "of the time of one exp2 per score, softmax of a block alone", {records, records}),
+    parameter<&T::overlap>("overlap", {1.0, 100.0}, "exponent of the norm in which thread blocks that share a multiprocessor (mma) or warpgroups of one thread block (wgmma) overlap matmuls and softmax", {records, records}),
+    parameter<&T::tail>("tail", share, "share of the longest causal tile that stands out after the average; only groups of heads larger than the L2 determine that of wgmma", {records, assumed}),
+};
 
 using D = DecodeAttentionParameters;
-constexpr std::array decode_fields{
-    field<&D::start>("start"),           field<&D::block>("block"),
-    field<&D::block_row>("block_row"),   field<&D::block_load>("block_load"),
-    field<&D::sm_load>("sm_load"),       field<&D::dram_fraction>("dram_fraction"),
-    field<&D::dram_start>("dram_start"), field<&D::l2_fraction>("l2_fraction"),
-    field<&D::combine>("combine"),       field<&D::combine_split>("combine_split")};
+constexpr std::array decode{
+    parameter<&D::start>("start", span_of_time, "fixed time of a call", {records}, required),
+    parameter<&D::block>("block", span_of_time, "prologue and epilogue of a thread block", {records}),
+    parameter<&D::block_row>("block_row", span_of_time, "more of it per row of the tile and 128 of head_dim", {records}),
+    parameter<&D::block_load>("block_load", rate_per_clock, "K and V into a thread block that has its multiprocessor alone", {records}),
+    parameter<&D::sm_load>("sm_load", rate_per_clock, "K and V into a multiprocessor that two thread blocks share", {records}),
+    parameter<&D::dram_fraction>("dram_fraction", share, "of the DRAM bandwidth that the stream of K and V reaches, also in mma and wgmma", {records}),
+    parameter<&D::dram_start>("dram_start", span_of_time, "exposed start of a stream from DRAM", {records}),
+    parameter<&D::l2_fraction>("l2_fraction", share, "of the L2 that keeps its contents from one call to the next", {records}),
+    parameter<&D::combine>("combine", span_of_time, "kernel that combines split keys", {records}),
+    parameter<&D::combine_split>("combine_split", span_of_time, "the same, per split", {records}),
+};
 
-/// A number or quantity in base units; empty where the schema or the device does not have it.
-std::optional<double> value_of(const hardware::Description& gpu, const std::string& path) {
-    const hardware::Datum* const datum = gpu.find(path);
-    if (datum == nullptr) return std::nullopt;
-    if (const auto* const value = std::get_if<double>(&datum->value)) return *value;
-    return std::nullopt;
-}
+using S = StandardParameters;
+constexpr std::array standard{
+    parameter<&S::forward_dram_fraction>("forward_dram_fraction", share, "of the DRAM bandwidth, forward", {assumed}),
+    parameter<&S::backward_dram_fraction>("backward_dram_fraction", share, "of the DRAM bandwidth, backward", {assumed}),
+    parameter<&S::tensor_fraction>("tensor_fraction", share_of_peak, "of the dense tensor peak in its matmuls", {assumed}),
+    parameter<&S::kernel>("kernel", span_of_time, "fixed time of each kernel", {assumed}),
+    parameter<&S::l2_fraction>("l2_fraction", share, "of the L2 that hands scores from one kernel to the next", {records}),
+    parameter<&S::softmax_row>("softmax_row", span_of_time, "bundled softmax: latency of the thread block of one row", {records}),
+    parameter<&S::softmax_elements>("softmax_elements", {1e-3, 1e5}, "bundled softmax: elements per clock and multiprocessor in rows that are not whole vectors", {records}),
+};
+// clang-format on
 
-}  // namespace
+/// Where a machine keeps a member of its attention parameters.
+template <auto member>
+constexpr auto place = [](auto& machine) {
+    return machine.attention && *machine.attention.*member ? &*(*machine.attention.*member)
+                                                           : nullptr;
+};
+constexpr auto standard_place = [](auto& machine) {
+    return machine.attention ? &machine.attention->standard : nullptr;
+};
 
-template <>
-std::span<const ParameterField<FlashParameters>> parameter_fields() {
-    return flash_fields;
-}
-template <>
-std::span<const ParameterField<TiledAttentionParameters>> parameter_fields() {
-    return tiled_fields;
-}
-template <>
-std::span<const ParameterField<DecodeAttentionParameters>> parameter_fields() {
-    return decode_fields;
-}
+using A = AttentionParameters;
+constexpr std::array flash_places{
+    section<F, place<&A::flash1>>("attention.flash1", "flash1 (the rest as flash2)", flash, 0),
+    section<F, place<&A::flash2>>("attention.flash2", "flash2", flash, 1),
+    section<F, place<&A::flash3>>("attention.flash3", "flash3", flash, 2)};
+constexpr std::array tiled_places{
+    section<T, place<&A::mma>>("attention.mma", "bundled mma attention", tiled, 0),
+    section<T, place<&A::wgmma>>("attention.wgmma", "bundled wgmma attention", tiled, 1)};
+constexpr std::array decode_places{
+    section<D, place<&A::decode>>("attention.decode", "bundled decode attention", decode)};
+constexpr std::array standard_places{
+    section<S, standard_place>("attention.standard", "unfused attention", standard)};
 
-namespace {
-
+/// The set of a section; empty where a required field is missing.
 template <class Set>
-std::optional<Set> set_of(const hardware::Description& gpu, const std::string& section) {
-    if (gpu.find(section + ".start") == nullptr) return std::nullopt;
+std::optional<Set> read_set(const hardware::Description& gpu, const Section<Set>& section) {
     Set parameters;
-    parameters.own = gpu.has_own(section + ".start");
-    for (const ParameterField<Set>& each : parameter_fields<Set>()) {
-        const auto value = value_of(gpu, section + "." + std::string(each.name));
-        if (value) each.write(parameters, *value);
-    }
+    if (!read_section(gpu, section, parameters)) return std::nullopt;
+    parameters.own = has_own(gpu, section, "start");
     return parameters;
 }
 
 }  // namespace
 
+std::span<const Section<FlashParameters>> flash_sections() {
+    return flash_places;
+}
+std::span<const Section<TiledAttentionParameters>> tiled_attention_sections() {
+    return tiled_places;
+}
+std::span<const Section<DecodeAttentionParameters>> decode_attention_sections() {
+    return decode_places;
+}
+std::span<const Section<StandardParameters>> standard_attention_sections() {
+    return standard_places;
+}
+
 std::optional<AttentionParameters> attention_parameters_of(const hardware::Description& gpu) {
-    const std::string section = "model.attention";
     AttentionParameters parameters;
-    parameters.flash2 = set_of<FlashParameters>(gpu, section + ".flash2");
-    parameters.flash3 = set_of<FlashParameters>(gpu, section + ".flash3");
-    parameters.mma = set_of<TiledAttentionParameters>(gpu, section + ".mma");
-    parameters.wgmma = set_of<TiledAttentionParameters>(gpu, section + ".wgmma");
-    parameters.decode = set_of<DecodeAttentionParameters>(gpu, section + ".decode");
+    parameters.flash2 = read_set(gpu, flash_places[1]);
+    parameters.flash3 = read_set(gpu, flash_places[2]);
+    parameters.mma = read_set(gpu, tiled_places[0]);
+    parameters.wgmma = read_set(gpu, tiled_places[1]);
+    parameters.decode = read_set(gpu, decode_places[0]);
     if (!parameters.flash2 && !parameters.flash3) return std::nullopt;
     parameters.flash1 = parameters.flash2;
-    if (const auto fraction = gpu.number(section + ".flash1.tensor_fraction");
-        fraction && parameters.flash1) {
-        parameters.flash1->tensor_fraction = *fraction;
+    if (parameters.flash1 && has(gpu, flash_places[0], "tensor_fraction")) {
+        read_section(gpu, flash_places[0], *parameters.flash1);
         parameters.flash1->own = false;
     }
-    StandardParameters& standard = parameters.standard;
-    const auto number = [&](const std::string& name, double otherwise) {
-        return gpu.number(section + ".standard." + name).value_or(otherwise);
-    };
-    standard.forward_dram_fraction =
-        number("forward_dram_fraction", standard.forward_dram_fraction);
-    standard.backward_dram_fraction =
-        number("backward_dram_fraction", standard.backward_dram_fraction);
-    standard.tensor_fraction = number("tensor_fraction", standard.tensor_fraction);
-    standard.l2_fraction = number("l2_fraction", standard.l2_fraction);
-    standard.softmax_elements = number("softmax_elements", standard.softmax_elements);
-    const auto time = [&](const std::string& name) {
-        return gpu.quantity<Time>(section + ".standard." + name).value_or(Time{});
-    };
-    standard.softmax_row = time("softmax_row");
-    standard.own = gpu.has_own(section + ".standard.softmax_row");
-    standard.kernel = time("kernel");
+    read_section(gpu, standard_places[0], parameters.standard);
+    parameters.standard.own = has_own(gpu, standard_places[0], "softmax_row");
     return parameters;
 }
 

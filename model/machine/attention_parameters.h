@@ -4,16 +4,16 @@
 //   fitted.flash3->tile.in(units::us)   // 2.0 on an H200
 //
 // They are fields `model.attention.*` of a description, those of GPUs without measurements come
-// from their architecture. `parameter_fields` is the one table of their names; descriptions are
-// read and fits are run through it. Meanings and sources: eq. T1 to T12 of docs/model.md.
+// from their architecture. The `.cpp` declares each once (`parameter.h`); eq. T1 to T12 of
+// docs/model.md use them.
 #pragma once
 
 #include <optional>
 #include <span>
-#include <string_view>
 
 #include "hardware/description.h"
 #include "hardware/quantity.h"
+#include "model/machine/parameter.h"
 
 namespace ridge::model {
 
@@ -107,23 +107,12 @@ struct AttentionParameters {
     StandardParameters standard;
 };
 
-/// Name of a field of a parameter set under `model.attention.<set>`, and access to its value in
-/// base units.
-template <class Set>
-struct ParameterField {
-    std::string_view name;
-    double (*read)(const Set&);
-    void (*write)(Set&, double);
-};
-/// The fields of FlashParameters, TiledAttentionParameters or DecodeAttentionParameters.
-template <class Set>
-[[nodiscard]] std::span<const ParameterField<Set>> parameter_fields();
-template <>
-std::span<const ParameterField<FlashParameters>> parameter_fields();
-template <>
-std::span<const ParameterField<TiledAttentionParameters>> parameter_fields();
-template <>
-std::span<const ParameterField<DecodeAttentionParameters>> parameter_fields();
+/// flash1, flash2 and flash3; flash1 is flash2 but for what its section holds.
+[[nodiscard]] std::span<const Section<FlashParameters>> flash_sections();
+/// mma and wgmma.
+[[nodiscard]] std::span<const Section<TiledAttentionParameters>> tiled_attention_sections();
+[[nodiscard]] std::span<const Section<DecodeAttentionParameters>> decode_attention_sections();
+[[nodiscard]] std::span<const Section<StandardParameters>> standard_attention_sections();
 
 /// The parameters of a description; empty when it has none.
 [[nodiscard]] std::optional<AttentionParameters> attention_parameters_of(

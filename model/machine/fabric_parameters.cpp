@@ -1,11 +1,22 @@
 #include "model/machine/fabric_parameters.h"
 
-#include <string>
+#include "model/machine/machine.h"
+#include "model/machine/section_reader.h"
 
 namespace ridge::model {
 namespace {
 
 using hardware::Description;
+
+using ranges::data_rate;
+using ranges::factor;
+using ranges::share_of_peak;
+using ranges::span_of_time;
+
+constexpr Origin tables = Origin::tables;
+constexpr Origin assumed = Origin::assumed;
+constexpr Need required = Need::required;
+constexpr hardware::Range message_bytes{1.0, 1e12};
 
 /// A ring through PCIe switches, not measured: the tuner's PCIe hops, LL at half the usual copy
 /// rate, no LL128.
@@ -28,86 +39,64 @@ FabricParameters pcie_fabric(Bandwidth pcie) {
             .peer_fill_bytes = 1.0 * units::MB};
 }
 
-/// The fields of one protocol; empty when one is missing.
-std::optional<ProtocolCost> resolve_protocol(const Description& gpu, const std::string& name) {
-    const auto start = gpu.quantity<Time>("model.collective." + name + ".start");
-    const auto hop = gpu.quantity<Time>("model.collective." + name + ".hop");
-    const auto rate = gpu.number("model.collective." + name + ".rate");
-    if (!start || !hop || !rate) return std::nullopt;
-    return ProtocolCost{.start = *start, .hop = *hop, .rate = *rate};
-}
+// clang-format off
+using F = FabricParameters;
+using P = ProtocolCost;
+constexpr std::array ring_table{
+    parameter<&F::ll, &P::start>("ll.start", span_of_time, "ring with protocol LL (a flag with every 4 bytes): kernel and first synchronisation", {tables}, required),
+    parameter<&F::ll, &P::hop>("ll.hop", span_of_time, "the same: one step", {tables}, required),
+    parameter<&F::ll, &P::rate>("ll.rate", share_of_peak, "the same: wire bandwidth over the link rate", {tables}, required),
+    parameter<&F::ll128, &P::start>("ll128.start", span_of_time, "ring with protocol LL128 (a flag with every 120 bytes): kernel and first synchronisation", {tables}, required),
+    parameter<&F::ll128, &P::hop>("ll128.hop", span_of_time, "the same: one step", {tables}, required),
+    parameter<&F::ll128, &P::rate>("ll128.rate", share_of_peak, "the same: wire bandwidth over the link rate", {tables}, required),
+    parameter<&F::simple, &P::start>("simple.start", span_of_time, "ring with protocol Simple (fences): kernel and first synchronisation", {tables}, required),
+    parameter<&F::simple, &P::hop>("simple.hop", span_of_time, "the same: one step", {tables}, required),
+    parameter<&F::simple, &P::rate>("simple.rate", share_of_peak, "the same: wire bandwidth over the link rate", {tables}, required),
+    parameter<&F::engage>("engage.time", span_of_time, "ring with protocol LL: added start when all channels run", {tables}, required),
+    parameter<&F::engage_bytes>("engage.bytes", message_bytes, "ring with protocol LL: part of one GPU at which half of that is added", {tables}, required),
+    parameter<&F::tuner_ll>("tuner_ll", data_rate, "ring bandwidth with protocol LL that the library's tuner assumes", {assumed}, required),
+    parameter<&F::local_share>("local_share", factor, "share of the own part that a ring handles beside the wire", {tables}, required),
+    parameter<&F::peer_ll_start>("peer_ll.start", span_of_time, "all-to-all and send with protocol LL: start", {tables}, required),
+    parameter<&F::peer_ll_peer>("peer_ll.peer", span_of_time, "the same: each further peer", {tables}, required),
+    parameter<&F::peer_ll_bandwidth>("peer_ll.bandwidth", data_rate, "the same: the one channel of a peer", {tables}, required),
+    parameter<&F::peer_start>("peer.start", span_of_time, "all-to-all and send with protocol Simple: start", {tables}, required),
+    parameter<&F::peer_peer>("peer.peer", span_of_time, "the same: each further peer", {tables}, required),
+    parameter<&F::peer_rate>("peer.rate", share_of_peak, "the same: wire bandwidth over the link rate", {tables}, required),
+    parameter<&F::peer_fill>("peer.fill", span_of_time, "the same: longest fill of the pipeline", {tables}, required),
+    parameter<&F::peer_fill_bytes>("peer.fill_bytes", message_bytes, "the same: bytes at which 63 % of that are reached", {tables}, required),
+};
+constexpr std::array nvls_table{
+    parameter<&F::nvls_gpus>("gpus", {2.0, 1e6}, "GPUs from which on the switch adds (NVLS)", {assumed}, required),
+    parameter<&F::nvls_start>("start", span_of_time, "start", {tables}, required),
+    parameter<&F::nvls_rate>("rate", share_of_peak, "bus bandwidth over the link rate", {tables}, required),
+};
+// clang-format on
 
-void resolve_nvls(FabricParameters& fabric, const Description& gpu) {
-    const auto gpus = gpu.count("model.collective.nvls.gpus");
-    const auto start = gpu.quantity<Time>("model.collective.nvls.start");
-    const auto rate = gpu.number("model.collective.nvls.rate");
-    if (!gpus || !start || !rate) return;
-    fabric.nvls_gpus = *gpus;
-    fabric.nvls_start = *start;
-    fabric.nvls_rate = *rate;
-}
-
-/// All fields but those of NVLS, or nothing.
-std::optional<FabricParameters> resolve_links(const Description& gpu, Bandwidth link) {
-    const auto ll = resolve_protocol(gpu, "ll");
-    const auto ll128 = resolve_protocol(gpu, "ll128");
-    const auto simple = resolve_protocol(gpu, "simple");
-    const auto number = [&](const std::string& field) {
-        return gpu.number("model.collective." + field);
-    };
-    const auto time = [&](const std::string& field) {
-        return gpu.quantity<Time>("model.collective." + field);
-    };
-    const auto bytes = [&](const std::string& field) {
-        return gpu.quantity<Bytes>("model.collective." + field);
-    };
-    const auto tuner_ll = gpu.quantity<Bandwidth>("model.collective.tuner_ll");
-    const auto engage = time("engage.time");
-    const auto engage_bytes = bytes("engage.bytes");
-    const auto local = number("local_share");
-    const auto ll_start = time("peer_ll.start");
-    const auto ll_peer = time("peer_ll.peer");
-    const auto ll_bandwidth = gpu.quantity<Bandwidth>("model.collective.peer_ll.bandwidth");
-    const auto start = time("peer.start");
-    const auto peer = time("peer.peer");
-    const auto rate = number("peer.rate");
-    const auto fill = time("peer.fill");
-    const auto fill_bytes = bytes("peer.fill_bytes");
-    if (!ll || !ll128 || !simple || !tuner_ll || !engage || !engage_bytes || !local || !ll_start ||
-        !ll_peer || !ll_bandwidth || !start || !peer || !rate || !fill || !fill_bytes) {
-        return std::nullopt;
-    }
-    return FabricParameters{.link = link,
-                            .ll = *ll,
-                            .ll128 = *ll128,
-                            .simple = *simple,
-                            .tuner_ll = *tuner_ll,
-                            .engage = *engage,
-                            .engage_bytes = *engage_bytes,
-                            .local_share = *local,
-                            .peer_ll_start = *ll_start,
-                            .peer_ll_peer = *ll_peer,
-                            .peer_ll_bandwidth = *ll_bandwidth,
-                            .peer_start = *start,
-                            .peer_peer = *peer,
-                            .peer_rate = *rate,
-                            .peer_fill = *fill,
-                            .peer_fill_bytes = *fill_bytes};
-}
+constexpr auto place = [](auto& machine) { return machine.fabric ? &*machine.fabric : nullptr; };
+constexpr auto switch_place = [](auto& machine) {
+    return machine.fabric && machine.fabric->nvls_gpus > 0 ? &*machine.fabric : nullptr;
+};
+constexpr std::array places{
+    section<F, place>("collective", "collectives", ring_table),
+    section<F, switch_place>("collective.nvls", "all-reduce in the switch", nvls_table)};
 
 }  // namespace
+
+std::span<const Section<FabricParameters>> fabric_sections() {
+    return places;
+}
 
 std::optional<FabricParameters> resolve_fabric(const Description& gpu) {
     const auto link = gpu.quantity<Bandwidth>("link.per_direction");
     if (link) {
-        std::optional<FabricParameters> fabric = resolve_links(gpu, *link);
-        if (!fabric) return std::nullopt;
-        resolve_nvls(*fabric, gpu);
-        if (gpu.has_own("model.collective.ll.start")) fabric->confidence = Confidence::calibrated;
+        FabricParameters fabric{.link = *link};
+        if (!read_section(gpu, places[0], fabric)) return std::nullopt;
+        if (!read_section(gpu, places[1], fabric)) fabric.nvls_gpus = 0;
+        if (has_own(gpu, places[0], "ll.start")) fabric.confidence = Confidence::calibrated;
         return fabric;
     }
     const auto pcie = gpu.quantity<Bandwidth>("pcie.per_direction");
-    if (!pcie || gpu.find("model.memory.read_efficiency") == nullptr) return std::nullopt;
+    if (!pcie || !has(gpu, memory_sections()[0], "read_efficiency")) return std::nullopt;
     return pcie_fabric(*pcie);
 }
 

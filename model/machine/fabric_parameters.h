@@ -8,10 +8,12 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 
 #include "hardware/description.h"
 #include "hardware/quantity.h"
 #include "model/core/prediction.h"
+#include "model/machine/parameter.h"
 
 namespace ridge::model {
 
@@ -44,6 +46,9 @@ struct FabricParameters {
     double nvls_rate = 1.0;
     Confidence confidence = Confidence::family;
 };
+
+/// `model.collective` and, within it, what the switch adds (`nvls`).
+[[nodiscard]] std::span<const Section<FabricParameters>> fabric_sections();
 
 /// Links between GPUs: those of `link.per_direction` where the description has fabric parameters,
 /// else a ring through PCIe switches (an estimate). Empty when it has neither.

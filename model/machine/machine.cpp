@@ -6,11 +6,21 @@
 
 #include "hardware/error.h"
 #include "hardware/schema.h"
+#include "model/machine/section_reader.h"
 
 namespace ridge::model {
 namespace {
 
 using hardware::Description;
+
+constexpr std::array library_table{parameter<&Machine::library_gap>(
+    "graph_gap", ranges::span_of_time,
+    "gap between library kernels of a replayed graph in the tables that matmul and attention rest "
+    "on",
+    {Origin::measured})};
+constexpr auto itself = [](auto& machine) { return &machine; };
+constexpr std::array library_places{
+    section<Machine, itself>("library", "libraries", library_table)};
 
 template <class Q>
 Q require(const Description& gpu, std::string_view path) {
@@ -61,9 +71,9 @@ Family family_of(std::int32_t capability) {
 std::optional<FlopRate> peak_of(const Description& gpu, const std::string& pipe, DataType type,
                                 std::int64_t sm_count, Frequency clock) {
     const std::string field = pipe + "." + std::string(name_of(type));
-    if (hardware::find_field("peak." + field) == nullptr) return std::nullopt;
+    if (hardware::device_schema().find("peak." + field) == nullptr) return std::nullopt;
     if (const auto quoted = gpu.quantity<FlopRate>("peak." + field)) return quoted;
-    if (hardware::find_field("rate." + field) == nullptr) return std::nullopt;
+    if (hardware::device_schema().find("rate." + field) == nullptr) return std::nullopt;
     const auto rate = gpu.quantity<FlopPerCycle>("rate." + field);
     if (!rate || sm_count == 0 || clock <= Frequency{}) return std::nullopt;
     return *rate * clock * static_cast<double>(sm_count);
@@ -128,6 +138,10 @@ void resolve_rates(Machine& machine, const Description& gpu) {
 
 }  // namespace
 
+std::span<const Section<Machine>> library_sections() {
+    return library_places;
+}
+
 Machine make_machine(const Description& gpu) {
     Machine machine;
     machine.name = gpu.name;
@@ -151,7 +165,7 @@ Machine make_machine(const Description& gpu) {
     machine.l2_latency = latency_of(gpu, "latency.l2", machine.boost_clock);
     machine.kernel_floor = gpu.quantity<Time>("launch.kernel").value_or(Time{});
     machine.launch = resolve_launch(gpu);
-    machine.library_gap = gpu.quantity<Time>("model.library.graph_gap").value_or(Time{});
+    read_section(gpu, library_places[0], machine);
     machine.link_per_direction = gpu.quantity<Bandwidth>("link.per_direction");
     machine.pcie_per_direction = gpu.quantity<Bandwidth>("pcie.per_direction");
     machine.attention = attention_parameters_of(gpu);

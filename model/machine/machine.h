@@ -4,13 +4,14 @@
 // no look-up. What the description does not have is absent (an empty optional), never zero. Peaks
 // are datasheet rates: per-SM rate x SMs x the clock at which the vendor quotes it.
 //
-//   const Machine machine = make_machine(catalogue.at("h100-sxm"));
+//   const Machine machine = make_machine(catalogue().at("h100-sxm"));
 //   machine.tensor_peak(DataType::bf16)   // 989.4 TFLOP/s
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "hardware/description.h"
@@ -21,6 +22,7 @@
 #include "model/machine/launch.h"
 #include "model/machine/matmul_parameters.h"
 #include "model/machine/memory_parameters.h"
+#include "model/machine/parameter.h"
 
 namespace ridge::model {
 
@@ -93,6 +95,9 @@ struct Machine {
         return vector[static_cast<std::size_t>(type)];
     }
 };
+
+/// What the libraries' kernels share.
+[[nodiscard]] std::span<const Section<Machine>> library_sections();
 
 /// Resolves a description. InputError names the first missing field that every model needs
 /// (dram.bandwidth and dram.capacity).

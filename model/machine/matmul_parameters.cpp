@@ -2,72 +2,138 @@
 
 #include <algorithm>
 #include <string>
-#include <string_view>
 
-#include "hardware/schema.h"
+#include "model/machine/machine.h"
+#include "model/machine/section_reader.h"
 
 namespace ridge::model {
 namespace {
 
 using hardware::Description;
 
-/// Reads one section; fields that the schema does not have there keep their value.
-class Section {
-  public:
-    Section(const Description& gpu, std::string_view name)
-        : gpu_(gpu), prefix_("model.matmul." + std::string(name) + ".") {}
+using ranges::data_rate;
+using ranges::factor;
+using ranges::rate_per_clock;
+using ranges::share;
+using ranges::share_of_peak;
+using ranges::span_of_time;
 
-    void read(std::string_view name, double& value) const {
-        const std::string path = prefix_ + std::string(name);
-        if (hardware::find_field(path) != nullptr) value = gpu_.number(path).value_or(value);
-    }
-    template <Dimension D>
-    void read(std::string_view name, Quantity<D>& value) const {
-        const std::string path = prefix_ + std::string(name);
-        if (hardware::find_field(path) == nullptr) return;
-        value = gpu_.quantity<Quantity<D>>(path).value_or(value);
-    }
-    [[nodiscard]] bool has(std::string_view name) const {
-        return gpu_.find(prefix_ + std::string(name)) != nullptr;
-    }
-    [[nodiscard]] Evidence evidence(std::string_view name) const {
-        const bool own =
-            gpu_.provenance(prefix_ + std::string(name)) == hardware::Provenance::measured;
-        return own ? Evidence::own : Evidence::family;
-    }
+constexpr Origin none = Origin::none;
+constexpr Origin tables = Origin::tables;
+constexpr Origin records = Origin::records;
+constexpr Origin either = Origin::either;
+constexpr Origin measured = Origin::measured;
+constexpr Origin assumed = Origin::assumed;
+constexpr Need required = Need::required;
 
-  private:
-    const Description& gpu_;
-    std::string prefix_;
+constexpr hardware::Range elements{1e-3, 1e5};
+
+constexpr auto aligned_8 = [](auto& p) -> auto& {
+    return p.aligned[1];
+};
+constexpr auto aligned_4 = [](auto& p) -> auto& {
+    return p.aligned[2];
+};
+constexpr auto aligned_2 = [](auto& p) -> auto& {
+    return p.aligned[3];
 };
 
-void read_section(const Section& section, MatmulParameters& p) {
-    section.read("launch", p.launch);
-    section.read("fill", p.fill);
-    section.read("cold_fill", p.cold_fill);
-    section.read("k_step", p.k_step);
-    section.read("k_step_miss", p.k_step_miss);
-    section.read("issue_fraction", p.issue_fraction);
-    section.read("feed_elements", p.feed_elements);
-    section.read("burst_fraction", p.burst_fraction);
-    section.read("sustained_fraction", p.sustained_fraction);
-    section.read("droop", p.droop);
-    section.read("dram_fraction", p.dram_fraction);
-    section.read("l2_bytes_per_clock", p.l2_per_sm);
-    section.read("multicast", p.multicast);
-    section.read("straddle", p.straddle);
-    section.read("resident_fraction", p.resident_fraction);
-    section.read("resident_sharpness", p.resident_sharpness);
-    section.read("store_bytes_per_clock", p.store_per_sm);
-    section.read("second_kernel", p.second_kernel);
-    section.read("quantisation", p.quantisation);
-    section.read("gemv_bandwidth", p.gemv_per_sm);
-    section.read("aligned_8", p.aligned[1]);
-    section.read("aligned_4", p.aligned[2]);
-    section.read("aligned_2", p.aligned[3]);
-    section.read("quantise", p.quantise);
-    section.read("quantise_warm", p.quantise_warm);
-    section.read("quantise_cold", p.quantise_cold);
+// clang-format off
+using P = MatmulParameters;
+constexpr std::array library{  //                                                     tensor, fp8, fma, tf32, align_4, align_2
+    parameter<&P::launch>("launch", span_of_time, "fixed time of a product when a graph is replayed: gap, launch, first block, drain", {tables}),
+    parameter<&P::fill>("fill", span_of_time, "prologue of one block", {tables, none, records, records, records, records}),
+    parameter<&P::cold_fill>("cold_fill", span_of_time, "what the prologue takes longer when the operands come from DRAM", {tables}),
+    parameter<&P::k_step>("k_step", span_of_time, "latency of 128 bytes of k in one block, over the stages in flight", {tables, tables, records, records, records, records}),
+    parameter<&P::k_step_miss>("k_step_miss", span_of_time, "what that takes longer when the operands come from DRAM", {none, none, records, none, none, records}),
+    parameter<&P::issue_fraction>("issue_fraction", share_of_peak, "share of the peak that the main loop of a 128 x 256 tile issues", {tables, tables, either, records, records, records}, required),
+    parameter<&P::feed_elements>("feed_elements", elements, "operand feed: the issue rate of a tile goes as 1 / (1 + feed (1/rows + 1/columns))", {tables, none, tables, assumed, assumed, assumed}),
+    parameter<&P::burst_fraction>("burst_fraction", share_of_peak, "share of the peak under the power limit, short products", {tables, tables, none, assumed, assumed, assumed}),
+    parameter<&P::sustained_fraction>("sustained_fraction", share_of_peak, "share of the peak under the power limit, long products", {tables, tables, none, assumed, assumed, assumed}),
+    parameter<&P::droop>("droop", span_of_time, "product at peak rate at which the clock has fallen half way from burst to sustained", {assumed, assumed}),
+    parameter<&P::dram_fraction>("dram_fraction", share, "share of the DRAM bandwidth that a product reaches", {tables, none, assumed}),
+    parameter<&P::l2_per_sm>("l2_bytes_per_clock", rate_per_clock, "L2 read rate of one multiprocessor in a product", {assumed, none, assumed}),
+    parameter<&P::multicast>("multicast", {1.0, 64.0}, "blocks of a cluster that share one load of an operand", {assumed, none, none, assumed, assumed, assumed}),
+    parameter<&P::straddle>("straddle", factor, "lines of L2 that a row starting between two lines costs more, per line", {assumed}),
+    parameter<&P::resident_fraction>("resident_fraction", share, "share of the L2 that keeps data from one kernel to the next", {assumed, none, assumed}),
+    parameter<&P::resident_sharpness>("resident_sharpness", {0.1, 100.0}, "how sharply the L2 fills: exponent of the share that was lost", {assumed, none, assumed}),
+    parameter<&P::store_per_sm>("store_bytes_per_clock", rate_per_clock, "rate at which the epilogue of one multiprocessor stores C", {tables, tables, assumed, assumed, records, records}),
+    parameter<&P::second_kernel>("second_kernel", span_of_time, "the kernel that adds the partial sums of a split k", {tables, tables, records, records, records, records}),
+    parameter<&P::quantisation>("quantisation", share, "1: blocks come in whole waves; near 0: the library hides the tail", {assumed, assumed, assumed, assumed, assumed, assumed}),
+    parameter<&P::gemv_per_sm>("gemv_bandwidth", data_rate, "L2 rate of one multiprocessor in a matrix-vector kernel", {tables}),
+    parameter_of<P, aligned_8>("aligned_8", share, "share of the issue rate left when rows start at multiples of 8 bytes only", {assumed}),
+    parameter_of<P, aligned_4>("aligned_4", share, "share of the issue rate left when rows start at multiples of 4 bytes only", {assumed}),
+    parameter_of<P, aligned_2>("aligned_2", share, "share of the issue rate left when rows start at multiples of 2 bytes only", {assumed}),
+    parameter<&P::quantise>("quantise", span_of_time, "fixed time of the kernels that quantise A to 8 bits", {none, tables}),
+    parameter<&P::quantise_warm>("quantise_warm", data_rate, "rate at which they read the 16-bit A from L2", {none, tables}),
+    parameter<&P::quantise_cold>("quantise_cold", data_rate, "rate at which they read the 16-bit A from DRAM", {none, tables}),
+};
+
+using B = BundledMatmul;
+constexpr std::array bundled{  //                                                     naive, coalesced, tiled, register_tiled, mma, wgmma
+    parameter<&B::launch>("launch", span_of_time, "start and drain of the kernel", {records, records, records, records, records, records}),
+    parameter<&B::start>("start", span_of_time, "what that takes longer when all multiprocessors take part", {none, none, records, records, records, records}),
+    parameter<&B::fill>("fill", span_of_time, "prologue and epilogue of one round of blocks (wgmma: of a tile of 256 columns)", {none, none, records, records, records, records}),
+    parameter<&B::cold_fill>("cold_fill", span_of_time, "what the first prologue takes longer when the operands come from DRAM", {none, none, none, none, none, records}),
+    parameter<&B::step>("step", span_of_time, "latency of one step along k of a block alone, operands in L2", {records, records, records, records, records}),
+    parameter<&B::step_miss>("step_miss", span_of_time, "what that step takes longer when the operands come from DRAM", {records, records, records, records, records}),
+    parameter<&B::step_unaligned>("step_unaligned", span_of_time, "what it takes longer when one operand is read as vectors and the other by elements", {none, none, none, records}),
+    parameter<&B::fill_unaligned>("fill_unaligned", span_of_time, "what the prologue and epilogue take longer when C is stored by elements", {none, none, none, records}),
+    parameter<&B::issue_fraction>("issue_fraction", share_of_peak, "share of its limiting pipe that a full multiprocessor reaches", {records, records, records, records, records, records}, required),
+    parameter<&B::store_per_sm>("store_bytes_per_clock", rate_per_clock, "rate at which one multiprocessor stores C", {none, none, none, none, records}),
+    parameter<&B::feed_per_sm>("feed_bytes_per_clock", rate_per_clock, "operand lines that L2 delivers per multiprocessor, a multicast once", {none, none, none, none, none, records}),
+    parameter<&B::drift>("drift", factor, "operands read from DRAM again because blocks drift apart, as a share", {none, none, none, measured, measured, measured}),
+};
+
+constexpr std::array call{
+    parameter<&MatmulCalibration::stream_launch>("stream_launch", span_of_time, "fixed time of a product called from an eager framework, between two events in a stream", {tables}),
+};
+// clang-format on
+
+template <MatmulPipe pipe>
+constexpr auto place = [](auto& machine) {
+    auto& found = machine.matmul.pipes[static_cast<std::size_t>(pipe)];
+    return found ? &*found : nullptr;
+};
+constexpr std::array places{
+    section<P, place<MatmulPipe::tensor>>("matmul.tensor", "16-bit and wider tensor product",
+                                          library, 0),
+    section<P, place<MatmulPipe::eight_bit>>("matmul.fp8", "8-bit tensor product", library, 1),
+    section<P, place<MatmulPipe::vector>>("matmul.fma", "product outside the tensor cores", library,
+                                          2),
+    section<P, place<MatmulPipe::tf32>>("matmul.tf32", "tf32 product", library, 3),
+    section<P, place<MatmulPipe::align_4>>(
+        "matmul.align_4", "16-bit product with rows at multiples of 4 or 8 bytes", library, 4),
+    section<P, place<MatmulPipe::align_2>>(
+        "matmul.align_2", "16-bit product with rows at multiples of 2 bytes", library, 5)};
+
+template <auto kernel>
+constexpr auto bundled_place = [](auto& machine) {
+    auto& found = machine.matmul.bundled.*kernel;
+    return found ? &*found : nullptr;
+};
+using K = BundledMatmuls;
+constexpr std::array bundled_places{
+    section<B, bundled_place<&K::naive>>("matmul.naive", "bundled naive kernel", bundled, 0),
+    section<B, bundled_place<&K::coalesced>>("matmul.coalesced", "bundled coalesced kernel",
+                                             bundled, 1),
+    section<B, bundled_place<&K::tiled>>("matmul.tiled", "bundled tiled kernel", bundled, 2),
+    section<B, bundled_place<&K::register_tiled>>("matmul.register_tiled",
+                                                  "bundled register_tiled kernel", bundled, 3),
+    section<B, bundled_place<&K::mma>>("matmul.mma", "bundled mma kernel", bundled, 4),
+    section<B, bundled_place<&K::wgmma>>("matmul.wgmma", "bundled wgmma kernel", bundled, 5)};
+
+constexpr auto call_place = [](auto& machine) { return &machine.matmul; };
+constexpr std::array call_places{
+    section<MatmulCalibration, call_place>("matmul", "library product", call)};
+
+/// Whether a set was fitted to this GPU: its issue fraction was measured.
+template <class Set>
+Evidence evidence_of(const Description& gpu, const Section<Set>& section) {
+    const std::string path = field_path(section, "issue_fraction");
+    const bool own =
+        gpu.find(path) != nullptr && gpu.provenance(path) == hardware::Provenance::measured;
+    return own ? Evidence::own : Evidence::family;
 }
 
 /// The family's power fractions, capped by what a library was seen to reach on this GPU.
@@ -81,74 +147,66 @@ void cap_power(const Description& gpu, const std::string& type, MatmulParameters
     p.sustained_fraction = std::min(p.sustained_fraction, reached);
 }
 
-std::optional<MatmulParameters> read_tensor(const Description& gpu) {
-    const Section section(gpu, "tensor");
-    if (!section.has("issue_fraction")) return std::nullopt;
-    MatmulParameters p;
-    read_section(section, p);
-    p.evidence = section.evidence("issue_fraction");
-    cap_power(gpu, "bf16", p);
+/// A set that starts from `start`; empty without what it requires.
+std::optional<P> read_set(const Description& gpu, MatmulPipe pipe, P start) {
+    const Section<P>& section = places[static_cast<std::size_t>(pipe)];
+    if (!read_section(gpu, section, start)) return std::nullopt;
+    start.evidence = evidence_of(gpu, section);
+    return start;
+}
+
+std::optional<P> read_tensor(const Description& gpu) {
+    auto p = read_set(gpu, MatmulPipe::tensor, {});
+    if (p) cap_power(gpu, "bf16", *p);
     return p;
 }
 
-std::optional<MatmulParameters> read_eight_bit(const Description& gpu,
-                                               const std::optional<MatmulParameters>& tensor) {
+/// The 16-bit set with what the 8-bit one has for itself, which may be nothing.
+std::optional<P> read_eight_bit(const Description& gpu, const std::optional<P>& tensor) {
     if (!tensor) return std::nullopt;
-    MatmulParameters p = *tensor;
-    const Section section(gpu, "fp8");
-    read_section(section, p);
-    p.evidence =
-        section.has("issue_fraction") ? section.evidence("issue_fraction") : Evidence::family;
+    const Section<P>& section = places[static_cast<std::size_t>(MatmulPipe::eight_bit)];
+    P p = *tensor;
+    read_section(gpu, section, p);
+    p.evidence = evidence_of(gpu, section);
     cap_power(gpu, "fp8", p);
     return p;
 }
 
 /// A set that starts from the 16-bit one and has a section of its own; empty without that.
-std::optional<MatmulParameters> read_derived(const Description& gpu, std::string_view name,
-                                             const std::optional<MatmulParameters>& tensor) {
-    const Section section(gpu, name);
-    if (!tensor || !section.has("issue_fraction")) return std::nullopt;
-    MatmulParameters p = *tensor;
+std::optional<P> read_derived(const Description& gpu, MatmulPipe pipe,
+                              const std::optional<P>& tensor) {
+    if (!tensor) return std::nullopt;
+    P p = *tensor;
     p.aligned = {1.0, 1.0, 1.0, 1.0};
     p.straddle = 0.0;  // kernels of mma.sync, whose copies are of 16 bytes or fewer
-    read_section(section, p);
-    p.evidence = section.evidence("issue_fraction");
-    return p;
+    return read_set(gpu, pipe, p);
 }
 
-std::optional<BundledMatmul> read_bundled(const Description& gpu, std::string_view name) {
-    const Section section(gpu, name);
-    if (!section.has("issue_fraction")) return std::nullopt;
-    BundledMatmul kernel;
-    section.read("launch", kernel.launch);
-    section.read("start", kernel.start);
-    section.read("fill", kernel.fill);
-    section.read("cold_fill", kernel.cold_fill);
-    section.read("step", kernel.step);
-    section.read("step_miss", kernel.step_miss);
-    section.read("step_unaligned", kernel.step_unaligned);
-    section.read("fill_unaligned", kernel.fill_unaligned);
-    section.read("issue_fraction", kernel.issue_fraction);
-    section.read("store_bytes_per_clock", kernel.store_per_sm);
-    section.read("feed_bytes_per_clock", kernel.feed_per_sm);
-    section.read("drift", kernel.drift);
-    kernel.evidence = section.evidence("issue_fraction");
-    return kernel;
+std::optional<B> read_bundled(const Description& gpu, std::size_t kernel) {
+    B parameters;
+    if (!read_section(gpu, bundled_places.at(kernel), parameters)) return std::nullopt;
+    parameters.evidence = evidence_of(gpu, bundled_places.at(kernel));
+    return parameters;
 }
 
 /// FMA kernels have the launch of the library, and nothing else of its tensor kernels.
-std::optional<MatmulParameters> read_vector(const Description& gpu,
-                                            const std::optional<MatmulParameters>& tensor) {
-    const Section section(gpu, "fma");
-    if (!section.has("issue_fraction")) return std::nullopt;
-    MatmulParameters p;
-    read_section(section, p);
-    p.launch = tensor ? tensor->launch : Time{};
-    p.evidence = section.evidence("issue_fraction");
+std::optional<P> read_vector(const Description& gpu, const std::optional<P>& tensor) {
+    auto p = read_set(gpu, MatmulPipe::vector, {});
+    if (p && tensor) p->launch = tensor->launch;
     return p;
 }
 
 }  // namespace
+
+std::span<const Section<MatmulParameters>> matmul_sections() {
+    return places;
+}
+std::span<const Section<BundledMatmul>> bundled_matmul_sections() {
+    return bundled_places;
+}
+std::span<const Section<MatmulCalibration>> matmul_call_sections() {
+    return call_places;
+}
 
 MatmulCalibration read_matmul_calibration(const Description& gpu) {
     MatmulCalibration calibration;
@@ -156,16 +214,16 @@ MatmulCalibration read_matmul_calibration(const Description& gpu) {
     calibration.pipes = {tensor,
                          read_eight_bit(gpu, tensor),
                          read_vector(gpu, tensor),
-                         read_derived(gpu, "tf32", tensor),
-                         read_derived(gpu, "align_4", tensor),
-                         read_derived(gpu, "align_2", tensor)};
-    calibration.bundled = {.naive = read_bundled(gpu, "naive"),
-                           .coalesced = read_bundled(gpu, "coalesced"),
-                           .tiled = read_bundled(gpu, "tiled"),
-                           .register_tiled = read_bundled(gpu, "register_tiled"),
-                           .mma = read_bundled(gpu, "mma"),
-                           .wgmma = read_bundled(gpu, "wgmma")};
-    calibration.stream_launch = gpu.quantity<Time>("model.matmul.stream_launch");
+                         read_derived(gpu, MatmulPipe::tf32, tensor),
+                         read_derived(gpu, MatmulPipe::align_4, tensor),
+                         read_derived(gpu, MatmulPipe::align_2, tensor)};
+    calibration.bundled = {.naive = read_bundled(gpu, 0),
+                           .coalesced = read_bundled(gpu, 1),
+                           .tiled = read_bundled(gpu, 2),
+                           .register_tiled = read_bundled(gpu, 3),
+                           .mma = read_bundled(gpu, 4),
+                           .wgmma = read_bundled(gpu, 5)};
+    read_section(gpu, call_places[0], calibration);
     return calibration;
 }
 

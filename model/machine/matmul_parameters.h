@@ -11,9 +11,11 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <span>
 
 #include "hardware/description.h"
 #include "hardware/quantity.h"
+#include "model/machine/parameter.h"
 
 namespace ridge::model {
 
@@ -78,13 +80,20 @@ struct BundledMatmuls {
 struct MatmulCalibration {
     std::array<std::optional<MatmulParameters>, matmul_pipe_count> pipes;
     BundledMatmuls bundled;
-    std::optional<Time> stream_launch;  ///< a call from an eager framework, between two events
+    Time stream_launch;  ///< a call from an eager framework, between two events; zero: not known
 
     [[nodiscard]] const MatmulParameters* find(MatmulPipe pipe) const {
         const auto& found = pipes[static_cast<std::size_t>(pipe)];
         return found ? &*found : nullptr;
     }
 };
+
+/// tensor, fp8, fma, tf32, align_4 and align_2, in the order of MatmulPipe.
+[[nodiscard]] std::span<const Section<MatmulParameters>> matmul_sections();
+/// naive, coalesced, tiled, register_tiled, mma and wgmma.
+[[nodiscard]] std::span<const Section<BundledMatmul>> bundled_matmul_sections();
+/// What the host of a call adds.
+[[nodiscard]] std::span<const Section<MatmulCalibration>> matmul_call_sections();
 
 /// What the description and its family say; empty sets where they say nothing. Where the power
 /// fractions are the family's, they are capped by the best rate that a library was seen to reach

@@ -3,6 +3,9 @@
 #include <string>
 #include <string_view>
 
+#include "model/machine/machine.h"
+#include "model/machine/section_reader.h"
+
 namespace ridge::model {
 namespace {
 
@@ -10,10 +13,73 @@ using hardware::Description;
 
 constexpr BytesPerCycle port_width = 64.0 * units::B / units::cycle;
 
-/// Reads optional fields and remembers whether one was missing.
-class Fields {
+using ranges::data_rate;
+using ranges::factor;
+using ranges::rate_per_clock;
+using ranges::share;
+using ranges::span_of_time;
+
+constexpr Origin tables = Origin::tables;
+constexpr Origin records = Origin::records;
+constexpr Origin either = Origin::either;
+constexpr Origin measured = Origin::measured;
+constexpr Origin assumed = Origin::assumed;
+constexpr Need required = Need::required;
+constexpr hardware::Range elements_per_clock{1e-3, 1e5};
+
+// clang-format off
+using M = MemoryParameters;
+constexpr std::array memory_table{
+    parameter<&M::read_efficiency>("read_efficiency", share, "share of the DRAM bandwidth that a pure read stream reaches", {either}, required),
+    parameter<&M::write_efficiency>("write_efficiency", share, "share of the DRAM bandwidth that a pure write stream reaches", {records}, required),
+    parameter<&M::turnaround>("turnaround", {1e-6, 10.0}, "time added per byte at equal reads and writes, over that at full bandwidth", {either}, required),
+    parameter<&M::skip>("skip", data_rate, "rate at which DRAM passes over the bytes between pieces that are far apart", {measured}),
+    parameter<&M::dram_latency>("dram_latency", span_of_time, "load from DRAM under load", {measured}, required),
+    parameter<&M::l2_latency>("l2_latency", span_of_time, "load that hits in the L2 under load", {measured}, required),
+    per_clock<&M::l2_read>("l2_read", rate_per_clock, "L2 read bandwidth reached, per multiprocessor and its clock", {measured}, required),
+    per_clock<&M::l2_write>("l2_write", rate_per_clock, "L2 write bandwidth reached, per multiprocessor and its clock", {records}, required),
+};
+
+using B = BundledCosts;
+constexpr std::array bundled_table{
+    parameter<&M::bundled, &B::first_dram>("first_dram", span_of_time, "start of a block with its first load, from DRAM", {records}, required),
+    parameter<&M::bundled, &B::first_l2>("first_l2", span_of_time, "the same with its first load from L2", {records}, required),
+    parameter<&M::bundled, &B::resident>("resident", share, "share of the L2 that keeps data from one kernel to the next", {records}, required),
+    parameter<&M::bundled, &B::absorbed>("absorbed", share, "share of a clean L2 that takes up writes", {records}, required),
+    parameter<&M::bundled, &B::reuse>("reuse", share, "share of the L2 that keeps table rows read at random", {records}, required),
+    parameter<&M::bundled, &B::reduction>("reduction", span_of_time, "reduction over one block: shuffles, shared memory, barriers", {records}, required),
+    parameter<&M::bundled, &B::vector_rate>("vector_rate", elements_per_clock, "elements per clock and multiprocessor of the tiled transpose in vectors", {records}, required),
+    parameter<&M::bundled, &B::element_rate>("element_rate", elements_per_clock, "the same where rows are not whole vectors: element by element", {records}, required),
+    parameter<&M::bundled, &B::element_tile>("element_tile", span_of_time, "dependent part of a tile of that transpose, beside its loads", {records}, required),
+    per_clock<&M::bundled, &B::scatter>("scatter", rate_per_clock, "sectors written for single elements, per multiprocessor and its clock", {records}, required),
+    parameter<&M::bundled, &B::scatter_tile>("scatter_tile", span_of_time, "drain of the last of those sectors", {records}, required),
+};
+
+using E = EagerCosts;
+constexpr std::array eager_table{
+    parameter<&M::eager, &E::launch>("launch", span_of_time, "events around one call, beside the kernel itself; a property of the host", {tables}, required),
+    parameter<&M::eager, &E::softmax_trips>("softmax_trips", factor, "DRAM or L2 latencies per dependent load of the softmax by blocks", {tables}, required),
+    parameter<&M::eager, &E::softmax_reductions>("softmax_reductions", span_of_time, "reductions, start and end of one row of the softmax by blocks", {tables}, required),
+    parameter<&M::eager, &E::norm_trips>("norm_trips", factor, "DRAM or L2 latencies per dependent load of the layer norm", {tables}, required),
+    parameter<&M::eager, &E::norm_reductions>("norm_reductions", span_of_time, "merge of the statistics, start and end of one row of the layer norm", {tables}, required),
+    parameter<&M::eager, &E::warp_reductions>("warp_reductions", span_of_time, "reductions, start and end of one row of the softmax by warps", {assumed}, required),
+    parameter<&M::eager, &E::drain_rows>("drain_rows", factor, "row times in which the first and last rows do not fill the memory", {tables}, required),
+    parameter<&M::eager, &E::reuse_l1>("reuse_l1", share, "share of all L1 that rows between two passes fill when half of them are lost", {tables}, required),
+    parameter<&M::eager, &E::reuse_l2>("reuse_l2", share, "share of the L2 that rows between two passes fill when half of them are lost", {tables}, required),
+    parameter<&M::eager, &E::reuse_steepness>("reuse_steepness", {0.1, 100.0}, "exponent of that loss", {tables}, required),
+};
+// clang-format on
+
+constexpr auto place = [](auto& machine) { return machine.memory ? &*machine.memory : nullptr; };
+constexpr std::array places{
+    section<M, place>("memory", "memory-bound kernels", memory_table),
+    section<M, place>("bundled", "bundled streaming and row kernels", bundled_table),
+    section<M, place>("eager", "kernels of an eager framework", eager_table)};
+
+/// Reads optional facts and remembers whether one was missing.
+class Facts {
   public:
-    explicit Fields(const Description& gpu) : gpu_(gpu) {}
+    explicit Facts(const Description& gpu) : gpu_(gpu) {}
 
     double number(std::string_view path) { return found(gpu_.number(path)); }
     double count(std::string_view path) { return static_cast<double>(found(gpu_.count(path))); }
@@ -34,8 +100,8 @@ class Fields {
     bool complete_ = true;
 };
 
-Confidence confidence_in(const Description& gpu, std::string_view path) {
-    return gpu.has_own(path) ? Confidence::calibrated : Confidence::family;
+Confidence confidence_in(const Description& gpu, const Section<M>& section, std::string_view name) {
+    return has_own(gpu, section, name) ? Confidence::calibrated : Confidence::family;
 }
 
 double lanes(const Description& gpu, std::string_view type) {
@@ -43,66 +109,34 @@ double lanes(const Description& gpu, std::string_view type) {
     return rate ? rate->base() / 2.0 : 0.0;
 }
 
-EagerCosts resolve_eager(Fields& fields) {
-    return {.launch = fields.quantity<Time>("model.eager.launch"),
-            .softmax_trips = fields.number("model.eager.softmax_trips"),
-            .softmax_reductions = fields.quantity<Time>("model.eager.softmax_reductions"),
-            .warp_reductions = fields.quantity<Time>("model.eager.warp_reductions"),
-            .norm_trips = fields.number("model.eager.norm_trips"),
-            .norm_reductions = fields.quantity<Time>("model.eager.norm_reductions"),
-            .drain_rows = fields.number("model.eager.drain_rows"),
-            .reuse_l1 = fields.number("model.eager.reuse_l1"),
-            .reuse_l2 = fields.number("model.eager.reuse_l2"),
-            .reuse_steepness = fields.number("model.eager.reuse_steepness")};
-}
-
-BundledCosts resolve_bundled(Fields& fields, Frequency all) {
-    return {.first_dram = fields.quantity<Time>("model.bundled.first_dram"),
-            .first_l2 = fields.quantity<Time>("model.bundled.first_l2"),
-            .resident = fields.number("model.bundled.resident"),
-            .absorbed = fields.number("model.bundled.absorbed"),
-            .reuse = fields.number("model.bundled.reuse"),
-            .reduction = fields.quantity<Time>("model.bundled.reduction"),
-            .vector_rate = fields.number("model.bundled.vector_rate"),
-            .element_rate = fields.number("model.bundled.element_rate"),
-            .element_tile = fields.quantity<Time>("model.bundled.element_tile"),
-            .scatter = fields.quantity<BytesPerCycle>("model.bundled.scatter") * all,
-            .scatter_tile = fields.quantity<Time>("model.bundled.scatter_tile")};
-}
-
 }  // namespace
 
+std::span<const Section<MemoryParameters>> memory_sections() {
+    return places;
+}
+
 std::optional<MemoryParameters> resolve_memory(const Description& gpu) {
-    Fields fields(gpu);
+    Facts facts(gpu);
     MemoryParameters memory;
-    memory.sm_count = fields.count("sm.count");
-    memory.clock = fields.quantity<Frequency>("clock.boost");
-    memory.threads_per_sm = fields.count("limits.threads_per_sm");
-    memory.blocks_per_sm = fields.count("limits.blocks_per_sm");
-    memory.registers_per_sm = fields.count("limits.registers_per_sm");
-    memory.shared_per_block = fields.quantity<Bytes>("shared.per_block");
+    memory.sm_count = facts.count("sm.count");
+    memory.clock = facts.quantity<Frequency>("clock.boost");
+    memory.threads_per_sm = facts.count("limits.threads_per_sm");
+    memory.blocks_per_sm = facts.count("limits.blocks_per_sm");
+    memory.registers_per_sm = facts.count("limits.registers_per_sm");
+    memory.shared_per_block = facts.quantity<Bytes>("shared.per_block");
     memory.fp32_lanes = lanes(gpu, "fp32");
     memory.fp64_lanes = lanes(gpu, "fp64");
-    memory.special_lanes = fields.number("rate.sfu");
-    memory.dram = fields.quantity<Bandwidth>("dram.bandwidth");
-    memory.read_efficiency = fields.number("model.memory.read_efficiency");
-    memory.write_efficiency = fields.number("model.memory.write_efficiency");
-    memory.turnaround = fields.number("model.memory.turnaround");
-    memory.skip = gpu.quantity<Bandwidth>("model.memory.skip").value_or(Bandwidth{});
-    memory.dram_latency = fields.quantity<Time>("model.memory.dram_latency");
-    memory.l2_latency = fields.quantity<Time>("model.memory.l2_latency");
-    const Frequency all = memory.clock * memory.sm_count;
-    memory.l2_read = fields.quantity<BytesPerCycle>("model.memory.l2_read") * all;
-    memory.l2_write = fields.quantity<BytesPerCycle>("model.memory.l2_write") * all;
+    memory.special_lanes = facts.number("rate.sfu");
+    memory.dram = facts.quantity<Bandwidth>("dram.bandwidth");
     memory.port = port_width * memory.clock;
-    memory.l2_size = fields.quantity<Bytes>("l2.size");
+    memory.l2_size = facts.quantity<Bytes>("l2.size");
     memory.l1_size = gpu.quantity<Bytes>("l1.size").value_or(Bytes{});
-    memory.eager = resolve_eager(fields);
-    memory.bundled = resolve_bundled(fields, all);
-    if (!fields.complete() || memory.fp32_lanes <= 0.0) return std::nullopt;
+    bool complete = facts.complete() && memory.fp32_lanes > 0.0;
+    for (const Section<M>& each : places) complete = read_section(gpu, each, memory) && complete;
+    if (!complete) return std::nullopt;
     memory.launch = resolve_launch(gpu);
-    memory.streams = confidence_in(gpu, "model.bundled.first_dram");
-    memory.eager_kernels = confidence_in(gpu, "model.eager.softmax_trips");
+    memory.streams = confidence_in(gpu, places[1], "first_dram");
+    memory.eager_kernels = confidence_in(gpu, places[2], "softmax_trips");
     return memory;
 }
 

@@ -10,11 +10,13 @@
 #pragma once
 
 #include <optional>
+#include <span>
 
 #include "hardware/description.h"
 #include "hardware/quantity.h"
 #include "model/core/prediction.h"
 #include "model/machine/launch.h"
+#include "model/machine/parameter.h"
 
 namespace ridge::model {
 
@@ -74,10 +76,15 @@ struct MemoryParameters {
     BundledCosts bundled{};
     Confidence streams = Confidence::family;        ///< what the DRAM efficiencies rest on
     Confidence eager_kernels = Confidence::family;  ///< what the eager costs rest on
+
+    /// Cycles of all multiprocessors per second.
+    [[nodiscard]] Frequency sm_clocks() const { return clock * sm_count; }
 };
 
-/// Empty when the description lacks one of the fields; `eager` may keep its defaults only where
-/// the whole of `model.eager` is absent.
+/// `model.memory`, `model.bundled` and `model.eager`.
+[[nodiscard]] std::span<const Section<MemoryParameters>> memory_sections();
+
+/// Empty when the description lacks one of the required fields.
 [[nodiscard]] std::optional<MemoryParameters> resolve_memory(const hardware::Description& gpu);
 
 }  // namespace ridge::model

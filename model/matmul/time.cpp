@@ -39,7 +39,8 @@ Time launch_time(const MatmulSituation& s) {
     }
     const Time plain = alone + launch_overhead(s.machine.launch, LaunchMode::stream, 1.0, alone);
     if (s.caller == MatmulCaller::code) return plain;
-    return s.machine.matmul.stream_launch.value_or(plain);
+    const Time called = s.machine.matmul.stream_launch;
+    return called > Time{} ? called : plain;
 }
 
 /// Of candidates within `limit` of time, the one that reads less.

@@ -6,7 +6,7 @@
 #include <iostream>
 #include <map>
 
-#include "hardware/catalogue.h"
+#include "model/machine/catalogue.h"
 #include "model/predict.h"
 #include "tests/catch.h"
 
@@ -32,7 +32,7 @@ std::optional<std::string> reference_folder() {
 }
 
 const model::Machine& machine_of(const std::string& gpu) {
-    static const hardware::Catalogue catalogue = hardware::Catalogue::embedded();
+    static const hardware::Catalogue catalogue = model::catalogue();
     static std::map<std::string, model::Machine> machines;
     const auto found = machines.find(gpu);
     if (found != machines.end()) return found->second;

@@ -2,9 +2,9 @@
 // parameter was chosen with those of random shapes.
 #include <string>
 
-#include "hardware/catalogue.h"
 #include "measure/judge/validate.h"
 #include "measure/record/record.h"
+#include "model/machine/catalogue.h"
 #include "tests/accuracy/reference.h"
 #include "tests/catch.h"
 
@@ -14,8 +14,7 @@ namespace {
 measure::Validation validated(const std::string& folder) {
     const auto records = measure::read_all_records({std::string(RIDGE_RECORDS) + "/" + folder});
     REQUIRE(records.damaged.empty());
-    return measure::validate(records.records, hardware::Catalogue::embedded(),
-                             hardware::View::calibrated);
+    return measure::validate(records.records, model::catalogue(), hardware::View::calibrated);
 }
 
 }  // namespace

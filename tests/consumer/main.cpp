@@ -1,11 +1,11 @@
 #include <cstdio>
 
-#include "hardware/catalogue.h"
+#include "model/machine/catalogue.h"
 #include "model/predict.h"
 
 int main() {
     using namespace ridge;
-    const hardware::Catalogue catalogue = hardware::Catalogue::embedded();
+    const hardware::Catalogue catalogue = model::catalogue();
     const model::Machine machine = model::make_machine(catalogue.at("h100-sxm"));
     const model::Matmul op{.m = 4096, .n = 4096, .k = 4096};
     const model::Outcome outcome = model::predict(op, {}, machine);

@@ -1,7 +1,7 @@
 // The model's counts against the hardware's: FLOP of matmul and attention, bytes of streams.
 #include <array>
 
-#include "hardware/catalogue.h"
+#include "model/machine/catalogue.h"
 #include "model/machine/machine.h"
 #include "model/predict.h"
 #include "tests/device/machine.h"
@@ -30,7 +30,7 @@ std::optional<Counted> counted(Device& device, const char* text) {
         WARN("skipped: " << missing->reason << "; " << missing->remedy);
         return std::nullopt;
     }
-    const auto machine = model::make_machine(hardware::Catalogue::embedded().at("h200-sxm"));
+    const auto machine = model::make_machine(model::catalogue().at("h200-sxm"));
     const auto outcome = model::predict(question.operation, question.execution, machine);
     REQUIRE(std::holds_alternative<model::Prediction>(outcome));
     return Counted{.counters = std::get<Counters>(counters),

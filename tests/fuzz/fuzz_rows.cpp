@@ -10,14 +10,13 @@
 #include <string>
 
 #include "cli/input/batch.h"
-#include "hardware/catalogue.h"
 #include "hardware/error.h"
+#include "model/machine/catalogue.h"
 
 namespace {
 
 ridge::cli::Machines& machines() {
-    static ridge::cli::Machines all(ridge::hardware::Catalogue::embedded(),
-                                    ridge::hardware::View::calibrated);
+    static ridge::cli::Machines all(ridge::model::catalogue(), ridge::hardware::View::calibrated);
     return all;
 }
 

@@ -54,7 +54,7 @@ const std::string overlay_text =
 }  // namespace
 
 TEST_CASE("every description loads and its redundant figures agree") {
-    const Catalogue catalogue = Catalogue::embedded();
+    const Catalogue catalogue = Catalogue::embedded(device_schema());
     CHECK(catalogue.entries().size() >= 30);
     for (const CatalogueEntry& entry : catalogue.entries()) {
         for (const View view : {View::datasheet, View::calibrated}) {
@@ -68,7 +68,7 @@ TEST_CASE("every description loads and its redundant figures agree") {
 TEST_CASE("every embedded file bears its own name and a known kind") {
     for (const EmbeddedFile& file : embedded_files()) {
         CAPTURE(file.path);
-        const Loaded loaded = load_text(file.text, std::string(file.path));
+        const Loaded loaded = load_text(file.text, std::string(file.path), device_schema());
         CHECK(loaded.problems.empty());
         const std::string stem = std::filesystem::path(file.path).stem().string();
         CHECK(loaded.description.name == stem);
@@ -78,9 +78,10 @@ TEST_CASE("every embedded file bears its own name and a known kind") {
 }
 
 TEST_CASE("every declared source is used") {
-    const Catalogue catalogue = Catalogue::embedded();
+    const Catalogue catalogue = Catalogue::embedded(device_schema());
     for (const EmbeddedFile& file : embedded_files()) {
-        const Description own = load_text(file.text, std::string(file.path)).description;
+        const Description own =
+            load_text(file.text, std::string(file.path), device_schema()).description;
         std::set<std::string> used;
         for (const auto& [path, datum] : own.data) {
             used.insert(datum.sources.begin(), datum.sources.end());
@@ -96,7 +97,7 @@ TEST_CASE("every declared source is used") {
 }
 
 TEST_CASE("ridge points of the data sheets") {
-    const Catalogue catalogue = Catalogue::embedded();
+    const Catalogue catalogue = Catalogue::embedded(device_schema());
     const auto bf16 = [&](const char* name) {
         return ridge_point(catalogue.at(name, View::datasheet), "bf16");
     };
@@ -107,7 +108,7 @@ TEST_CASE("ridge points of the data sheets") {
 }
 
 TEST_CASE("figures that are easy to get wrong") {
-    const Catalogue catalogue = Catalogue::embedded();
+    const Catalogue catalogue = Catalogue::embedded(device_schema());
     CHECK(catalogue.at("a100-sxm-80gb").count("sm.count") == 108);
     CHECK(catalogue.at("h100-sxm").quantity<Frequency>("clock.boost") == 1980.0 * units::MHz);
     CHECK(catalogue.at("h100-sxm").quantity<Frequency>("clock.tensor") == 1830.0 * units::MHz);
@@ -124,7 +125,7 @@ TEST_CASE("figures that are easy to get wrong") {
 }
 
 TEST_CASE("what the driver calls a card finds it") {
-    const Catalogue catalogue = Catalogue::embedded();
+    const Catalogue catalogue = Catalogue::embedded(device_schema());
     const std::vector<std::pair<std::string, std::string>> cases{
         {"NVIDIA H100 80GB HBM3", "h100-sxm"},
         {"NVIDIA H100 PCIe", "h100-pcie"},
@@ -164,7 +165,7 @@ TEST_CASE("what the driver calls a card finds it") {
 }
 
 TEST_CASE("parts of names find nothing") {
-    const Catalogue catalogue = Catalogue::embedded();
+    const Catalogue catalogue = Catalogue::embedded(device_schema());
     for (const std::string name :
          {"NVIDIA L40", "NVIDIA A10G", "NVIDIA A40", "NVIDIA RTX A4000", "NVIDIA H100", "A100",
           "NVIDIA GeForce RTX 4090 Laptop GPU", "NVIDIA H20", "NVIDIA H800", "NVIDIA", "", "-",
@@ -175,7 +176,7 @@ TEST_CASE("parts of names find nothing") {
 }
 
 TEST_CASE("no two devices share a name") {
-    const Catalogue catalogue = Catalogue::embedded();
+    const Catalogue catalogue = Catalogue::embedded(device_schema());
     for (const CatalogueEntry& entry : catalogue.entries()) {
         CHECK(catalogue.canonical_name(entry.name) == entry.name);
         for (const std::string& alias : entry.aliases) {
@@ -186,7 +187,7 @@ TEST_CASE("no two devices share a name") {
 }
 
 TEST_CASE("an unknown name suggests near ones") {
-    const Catalogue catalogue = Catalogue::embedded();
+    const Catalogue catalogue = Catalogue::embedded(device_schema());
     CHECK_THROWS_WITH(catalogue.at("h100-smx"),
                       contains_text("unknown GPU \"h100-smx\"") && contains_text("h100-sxm"));
     CHECK_THROWS_WITH(catalogue.at("a100"),
@@ -195,7 +196,7 @@ TEST_CASE("an unknown name suggests near ones") {
 }
 
 TEST_CASE("an overlay adds to a device, and the data sheet stays to be seen") {
-    Catalogue catalogue = Catalogue::embedded();
+    Catalogue catalogue = Catalogue::embedded(device_schema());
     CHECK(catalogue.add_text(overlay_text, "mine.toml") == "h100-sxm");
     const Description& calibrated = catalogue.at("h100-sxm");
     CHECK(calibrated.quantity<Bandwidth>("measured.dram.read") == 3.0 * units::TB / units::s);
@@ -217,14 +218,14 @@ TEST_CASE("a user's file takes the place of the built-in one") {
     const std::string path = folder.write("ridge/gpus/my-t4.toml", text.replace(at, 8, "321 GB/s"));
     REQUIRE_FALSE(folder.write("ridge/gpus/notes.txt", "not a description").empty());
 
-    Catalogue catalogue = Catalogue::embedded();
+    Catalogue catalogue = Catalogue::embedded(device_schema());
     CHECK(catalogue.add_file(path) == "t4");
     CHECK(catalogue.at("Tesla T4").quantity<Bandwidth>("dram.bandwidth") ==
           321.0 * units::GB / units::s);
     CHECK(catalogue.at("t4").origin == path + ", in place of t4 built in");
 
     setenv("XDG_CONFIG_HOME", folder.string().c_str(), 1);
-    const Catalogue users = Catalogue::with_user_files();
+    const Catalogue users = Catalogue::with_user_files(device_schema());
     unsetenv("XDG_CONFIG_HOME");
     CHECK_THAT(users.at("t4").origin, contains_text("my-t4.toml"));
     CHECK(users.entries().size() == catalogue.entries().size());
@@ -235,7 +236,7 @@ TEST_CASE("a broken file of the user's folder is left out and named") {
     REQUIRE_FALSE(folder.write("ridge/gpus/broken.toml", "name = [\n").empty());
     REQUIRE_FALSE(folder.write("ridge/gpus/over.toml", overlay_text).empty());
     setenv("XDG_CONFIG_HOME", folder.string().c_str(), 1);
-    const Catalogue users = Catalogue::with_user_files();
+    const Catalogue users = Catalogue::with_user_files(device_schema());
     unsetenv("XDG_CONFIG_HOME");
     REQUIRE(users.left_out().size() == 1);
     CHECK_THAT(users.left_out().front(), contains_text("broken.toml:"));
@@ -262,7 +263,7 @@ TEST_CASE("line ends of any system are taken") {
 
 TEST_CASE("what is wrong with a file is an error of that file") {
     const TemporaryFolder folder;
-    Catalogue catalogue = Catalogue::embedded();
+    Catalogue catalogue = Catalogue::embedded(device_schema());
     const std::string path = folder.write("bad.toml", "schema = 1\nname = \"b\n");
     try {
         static_cast<void>(catalogue.add_file(path));
@@ -279,19 +280,20 @@ TEST_CASE("checking a file reports everything with its place") {
                                           "schema = 1\nname = \"bad\"\ntitle = \"B\"\n"
                                           "vendor = \"A\"\ninherits = \"sm_99\"\n");
     std::string all;
-    for (const Problem& problem : check_file(path)) all += to_string(problem) + "\n";
+    for (const Problem& problem : check_file(path, device_schema()))
+        all += to_string(problem) + "\n";
     CHECK_THAT(all, contains_text("bad.toml:2:8: inherits from \"sm_99\"") &&
                         contains_text("bad has no dram.bandwidth"));
-    CHECK_THROWS_AS(check_file(folder.string() + "/absent.toml"), InputError);
-    CHECK_THROWS_AS(check_file(folder.string()), InputError);
-    CHECK(check_file(folder.write("over.toml", overlay_text)).empty());
+    CHECK_THROWS_AS(check_file(folder.string() + "/absent.toml", device_schema()), InputError);
+    CHECK_THROWS_AS(check_file(folder.string(), device_schema()), InputError);
+    CHECK(check_file(folder.write("over.toml", overlay_text), device_schema()).empty());
     std::string lost = overlay_text;
     lost.replace(lost.find("h100-sxm"), 8, "h101-sxm");
-    REQUIRE(check_file(folder.write("lost.toml", lost)).size() == 1);
+    REQUIRE(check_file(folder.write("lost.toml", lost), device_schema()).size() == 1);
     for (const EmbeddedFile& file : embedded_files()) {
         const std::string name = std::filesystem::path(file.path).filename().string();
         const std::vector<Problem> problems =
-            check_file(folder.write(name, std::string(file.text)));
+            check_file(folder.write(name, std::string(file.text)), device_schema());
         for (const Problem& problem : problems) FAIL_CHECK(to_string(problem));
     }
 }

@@ -13,7 +13,7 @@ const std::string header =
     "sources.S = { kind = \"vendor\", text = \"data sheet\" }\n";
 
 std::vector<std::string> disagreements(const std::string& lines) {
-    const Loaded loaded = load_text(header + lines, "toy.toml");
+    const Loaded loaded = load_text(header + lines, "toy.toml", device_schema());
     REQUIRE(loaded.problems.empty());
     std::vector<std::string> texts;
     for (const Problem& problem : check_consistency(loaded.description)) {

@@ -18,7 +18,7 @@ const std::string header =
 
 std::vector<std::string> problems_of(const std::string& text) {
     std::vector<std::string> texts;
-    for (const Problem& problem : load_text(text, "toy.toml").problems) {
+    for (const Problem& problem : load_text(text, "toy.toml", device_schema()).problems) {
         texts.push_back(to_string(problem));
     }
     return texts;
@@ -40,7 +40,7 @@ TEST_CASE("a right file has no problem and keeps everything") {
                       "[dram]\nbandwidth = { value = \"2039 GB/s\", source = [\"DS\"],"
                       " also = [{ value = \"2 TB/s\", source = \"DS\" }] }\n"
                       "[rate]\nsfu = { value = 16, source = \"DS\" }\n",
-                  "toy.toml");
+                  "toy.toml", device_schema());
     CHECK(loaded.problems.empty());
     const Description& gpu = loaded.description;
     CHECK(gpu.name == "toy");
@@ -77,7 +77,7 @@ TEST_CASE("every mistake is reported at its place") {
     CHECK(problems_with("[sm]\ncount = { value = 0, source = \"DS\" }\n") ==
           Texts{"toy.toml:7:19: sm.count is zero; leave out what a device does not have"});
     CHECK(problems_with("[sm]\ncount = { value = 9223372036854775807, source = \"DS\" }\n") ==
-          Texts{"toy.toml:7:19: sm.count is absurdly large"});
+          Texts{"toy.toml:7:19: sm.count must lie in the range 1 to 9007199254740992"});
     CHECK(problems_with("[rate]\nsfu = { value = nan, source = \"DS\" }\n") ==
           Texts{"toy.toml:7:17: rate.sfu must be finite"});
     CHECK(problems_with("[sm]\ncount = { value = 8, source = \"DS\", nota = \"x\" }\n") ==
@@ -165,7 +165,7 @@ TEST_CASE("random damage never gets through as an exception") {
         for (int hit = 0; hit < 4; ++hit) {
             damaged[random() % damaged.size()] = static_cast<char>(random() % 256);
         }
-        CHECK_NOTHROW(load_text(damaged, "toy.toml"));
+        CHECK_NOTHROW(load_text(damaged, "toy.toml", device_schema()));
     }
 }
 
@@ -176,11 +176,11 @@ TEST_CASE("a device keeps its own fields and takes the rest from its architectur
             "sources.DS = { kind = \"estimate\", text = \"another paper\" }\n"
             "[sm]\ncount = { value = 10, source = \"DS\" }\nfull_die = { value = 12, source = "
             "\"DS\" }\n",
-            "arch.toml")
+            "arch.toml", device_schema())
             .description;
-    const Description child =
-        load_text(header + "[sm]\ncount = { value = 8, source = \"DS\" }\n", "toy.toml")
-            .description;
+    const Description child = load_text(header + "[sm]\ncount = { value = 8, source = \"DS\" }\n",
+                                        "toy.toml", device_schema())
+                                  .description;
     const Description whole = inherit(child, parent);
     CHECK(whole.count("sm.count") == 8);
     CHECK(whole.count("sm.full_die") == 12);
@@ -193,7 +193,7 @@ TEST_CASE("a device keeps its own fields and takes the rest from its architectur
 }
 
 TEST_CASE("the fields that a GPU cannot be without are named") {
-    const Loaded loaded = load_text(header, "toy.toml");
+    const Loaded loaded = load_text(header, "toy.toml", device_schema());
     CHECK(loaded.problems.empty());
     Texts texts;
     for (const Problem& problem : missing_fields(loaded.description)) {
@@ -210,4 +210,30 @@ TEST_CASE("problems are thrown together") {
     CHECK_NOTHROW(throw_problems({}));
     CHECK_THROWS_WITH(throw_problems({{{.file = "a", .line = 1, .column = 2}, "x"}, {{}, "y"}}),
                       "a:1:2: x\ny");
+}
+
+TEST_CASE("a value outside the range of its field is refused") {
+    CHECK(problems_with("[dram]\nsector = { value = \"0.5 B\", source = \"DS\" }\n") ==
+          Texts{"toy.toml:7:20: dram.sector must lie in the range 1 B to 1024 PiB"});
+}
+
+TEST_CASE("the section of a model is read only with its schema") {
+    const std::string text =
+        header + "[model.streams]\nstart = { value = \"2 us\", source = \"DS\" }\n";
+    const Loaded without = load_text(text, "toy.toml", device_schema());
+    CHECK(without.problems.empty());
+    CHECK(without.description.data.empty());
+    const Schema grown = device_schema().with({{.path = "model.streams.start",
+                                                .dimension = Time::dimension,
+                                                .meaning = "fixed time",
+                                                .range = {1e-9, 1e-3}}});
+    const Loaded with = load_text(text, "toy.toml", grown);
+    CHECK(with.problems.empty());
+    CHECK(with.description.quantity<Time>("model.streams.start") == 2.0 * units::us);
+    const std::string misspelt =
+        header + "[model.streams]\nstrat = { value = \"2 us\", source = \"DS\" }\n";
+    REQUIRE(load_text(misspelt, "toy.toml", grown).problems.size() == 1);
+    CHECK(to_string(load_text(misspelt, "toy.toml", grown).problems[0]) ==
+          "toy.toml:7:1: unknown key \"model.streams.strat\", did you mean "
+          "\"model.streams.start\"?");
 }

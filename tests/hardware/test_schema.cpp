@@ -2,6 +2,7 @@
 
 #include <set>
 
+#include "hardware/error.h"
 #include "hardware/units.h"
 #include "tests/catch.h"
 
@@ -9,13 +10,14 @@ using namespace ridge;
 using namespace ridge::hardware;
 
 TEST_CASE("every row of the table is complete and found again") {
+    const Schema& schema = device_schema();
     std::set<std::string_view> paths;
-    for (const Field& field : schema()) {
+    for (const Field& field : schema.fields()) {
         CAPTURE(field.path);
         CHECK(paths.insert(field.path).second);
-        CHECK(find_field(field.path) == &field);
+        CHECK(schema.find(field.path) == &field);
         CHECK_FALSE(field.meaning.empty());
-        CHECK_FALSE(is_section(field.path));
+        CHECK_FALSE(device_schema().is_section(field.path));
         if (field.kind == ValueKind::quantity) {
             CHECK_NOTHROW(quantity_kind(field.dimension));
             CHECK_FALSE(unit_suffix(field).empty());
@@ -26,16 +28,30 @@ TEST_CASE("every row of the table is complete and found again") {
 }
 
 TEST_CASE("sections are proper beginnings of paths") {
-    CHECK(is_section("dram"));
-    CHECK(is_section("rate.tensor"));
-    CHECK_FALSE(is_section("dra"));
-    CHECK_FALSE(is_section("dram.bandwidth"));
-    CHECK_FALSE(is_section("nothing"));
-    CHECK(find_field("dram") == nullptr);
+    CHECK(device_schema().is_section("dram"));
+    CHECK(device_schema().is_section("rate.tensor"));
+    CHECK_FALSE(device_schema().is_section("dra"));
+    CHECK_FALSE(device_schema().is_section("dram.bandwidth"));
+    CHECK_FALSE(device_schema().is_section("nothing"));
+    CHECK(device_schema().find("dram") == nullptr);
 }
 
 TEST_CASE("a misspelt path finds its field") {
-    CHECK(nearest_field("dram.bandwith") == "dram.bandwidth");
-    CHECK(nearest_field("rate.tensor.bf17") == "rate.tensor.bf16");
-    CHECK(unit_suffix(*find_field("dram.bandwidth")) == "bytes_per_s");
+    CHECK(device_schema().nearest("dram.bandwith") == "dram.bandwidth");
+    CHECK(device_schema().nearest("rate.tensor.bf17") == "rate.tensor.bf16");
+    CHECK(unit_suffix(*device_schema().find("dram.bandwidth")) == "bytes_per_s");
+}
+
+TEST_CASE("a schema grows by the fields of a model") {
+    const Schema grown = device_schema().with({{.path = "model.streams.start",
+                                                .dimension = Time::dimension,
+                                                .meaning = "fixed time",
+                                                .range = {1e-9, 1e-3}}});
+    CHECK(grown.fields().size() == device_schema().fields().size() + 1);
+    REQUIRE(grown.find("model.streams.start") != nullptr);
+    CHECK(range_text(*grown.find("model.streams.start")) == "1 ns to 1 ms");
+    CHECK(grown.is_section("model"));
+    CHECK_FALSE(device_schema().is_section("model"));
+    CHECK(grown.nearest("model.stream.start") == "model.streams.start");
+    CHECK_THROWS_AS(grown.with({{.path = "sm.count", .meaning = "twice"}}), ContractViolation);
 }

@@ -7,15 +7,15 @@
 #include <string>
 #include <utility>
 
-#include "hardware/catalogue.h"
 #include "measure/run/measure.h"
 #include "measure/run/suite.h"
+#include "model/machine/catalogue.h"
 #include "tests/support/fake_device.h"
 
 namespace ridge::test {
 
 inline const hardware::Catalogue& catalogue() {
-    static const hardware::Catalogue embedded = hardware::Catalogue::embedded();
+    static const hardware::Catalogue embedded = model::catalogue();
     return embedded;
 }
 

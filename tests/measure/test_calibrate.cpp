@@ -4,6 +4,7 @@
 #include "hardware/error.h"
 #include "hardware/loader.h"
 #include "measure/run/calibrate.h"
+#include "model/machine/catalogue.h"
 #include "tests/catch.h"
 #include "tests/measure/fakes.h"
 
@@ -77,10 +78,11 @@ TEST_CASE("calibrating the fake finds its ceilings and writes an overlay without
     CAPTURE(toml);
     const test::Folder folder;
     test::write_text(folder.file("mine.toml"), toml);
-    for (const hardware::Problem& problem : hardware::check_file(folder.file("mine.toml"))) {
+    for (const hardware::Problem& problem :
+         hardware::check_file(folder.file("mine.toml"), model::schema())) {
         FAIL_CHECK(to_string(problem));
     }
-    hardware::Catalogue own = hardware::Catalogue::embedded();
+    hardware::Catalogue own = model::catalogue();
     CHECK(own.add_text(toml, "mine.toml") == "h200-sxm");
     const hardware::Description& gpu = own.at("h200-sxm");
     CHECK(gpu.quantity<Bandwidth>("measured.dram.copy")->in(units::TB / units::s) ==
@@ -113,7 +115,7 @@ TEST_CASE("what a device cannot show is left out with the reason") {
         CHECK_FALSE(skipped.reason.empty());
     }
     CHECK(fp8_skipped);
-    hardware::Catalogue own = hardware::Catalogue::embedded();
+    hardware::Catalogue own = model::catalogue();
     CHECK(own.add_text(toml, "mine.toml") == "a100-sxm-80gb");
     CHECK(own.at("a100-sxm-80gb").find("measured.tensor.fp8.burst") == nullptr);
 }

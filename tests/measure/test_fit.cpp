@@ -1,13 +1,14 @@
 // Fitting: least squares, tables of measured rows, residuals, and a fit that finds what made its
 // data.
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <string>
 #include <vector>
 
-#include "hardware/catalogue.h"
 #include "hardware/error.h"
+#include "hardware/loader.h"
 #include "measure/fit/fit.h"
 #include "measure/fit/residuals.h"
 #include "measure/fit/rows.h"
@@ -15,6 +16,7 @@
 #include "measure/run/measure.h"
 #include "measure/run/suite.h"
 #include "measure/statistics/least_squares.h"
+#include "model/machine/catalogue.h"
 #include "model/predict.h"
 #include "tests/catch.h"
 #include "tests/measure/fakes.h"
@@ -194,7 +196,7 @@ TEST_CASE("broken tables name the place", "[fit]") {
 }
 
 TEST_CASE("a fit finds the parameters that made its rows", "[fit]") {
-    const hardware::Catalogue catalogue = hardware::Catalogue::embedded();
+    const hardware::Catalogue catalogue = model::catalogue();
     const model::Machine start = model::make_machine(catalogue.at("a100-pcie-40gb"));
     model::Machine truth = start;
     truth.memory->read_efficiency = 0.75;
@@ -213,15 +215,10 @@ TEST_CASE("a fit finds the parameters that made its rows", "[fit]") {
         problem.rows.push_back(row);
     }
     problem.machines.begin()->second.memory->eager.drain_rows = 0.0;
-    problem.parameters = {
-        free_parameter("model.memory.read_efficiency",
-                       [](model::Machine& m) -> double& { return m.memory->read_efficiency; }),
-        free_parameter("model.eager.launch",
-                       [](model::Machine& m) -> Time& { return m.memory->eager.launch; }),
-        free_parameter("model.eager.norm_trips",
-                       [](model::Machine& m) -> double& { return m.memory->eager.norm_trips; }),
-        free_parameter("model.eager.drain_rows",
-                       [](model::Machine& m) -> double& { return m.memory->eager.drain_rows; })};
+    for (const char* const name : {"model.memory.read_efficiency", "model.eager.launch",
+                                   "model.eager.norm_trips", "model.eager.drain_rows"}) {
+        problem.parameters.push_back({model::find_parameter(name)});
+    }
     problem.group = [](const MeasuredRow&, const model::Prediction&) { return "copy"; };
     problem.fold_key = [](const MeasuredRow& row) {
         return std::to_string(std::get<model::Copy>(row.operation).elements);
@@ -245,6 +242,41 @@ TEST_CASE("a fit finds the parameters that made its rows", "[fit]") {
     CHECK(report.cross_validated.back().errors.mean < 5e-3);
 }
 
+TEST_CASE("what a fit may change is what the model says it determines", "[fit]") {
+    const model::Machine h200 = model::make_machine(test::catalogue().at("h200-sxm"));
+    std::vector<std::string> paths;
+    for (const FreeParameter& each :
+         free_parameters("attention.wgmma", model::Origin::records, h200)) {
+        paths.push_back(each.parameter->field.path);
+    }
+    // Its tail is assumed; no other parameter of the set is.
+    CHECK(paths.size() == 8);
+    CHECK(std::find(paths.begin(), paths.end(), "model.attention.wgmma.tail") == paths.end());
+    CHECK(free_parameters("memory", model::Origin::tables, h200).size() == 2);
+    CHECK(free_parameters("memory", model::Origin::records, h200).size() == 4);
+    const model::Machine k80 = model::make_machine(test::catalogue().at("k80"));
+    CHECK_THROWS_WITH(
+        free_parameters("attention.wgmma", model::Origin::records, k80),
+        contains_text("GPU 'k80' has no fields of model.attention.wgmma to start from"));
+}
+
+TEST_CASE("a fitted value is written as the schema reads it", "[fit]") {
+    const model::Machine h200 = model::make_machine(test::catalogue().at("h200-sxm"));
+    for (const model::ModelParameter& each : model::model_parameters()) {
+        const auto value = each.read(h200);
+        if (!value || !(*value > 0.0) || each.field.kind == hardware::ValueKind::count) continue;
+        CAPTURE(each.field.path);
+        const std::string text =
+            "schema = 1\nkind = \"architecture\"\nname = \"x\"\n"
+            "sources.F = { kind = \"measured\", text = \"fit\" }\n" +
+            each.field.path + " = { value = " + toml_value(each.field, *value) +
+            ", source = \"F\" }\n";
+        const hardware::Loaded loaded = hardware::load_text(text, "x", model::schema());
+        REQUIRE(loaded.problems.empty());
+        CHECK(loaded.description.value(each.field.path).value() == Approx(*value).epsilon(5e-4));
+    }
+}
+
 TEST_CASE("bundled attention is fitted from records", "[fit]") {
     const test::Folder folder;
     FakePlan plan = test::h200_plan();
@@ -265,7 +297,7 @@ TEST_CASE("bundled attention is fitted from records", "[fit]") {
     const SuiteResult measured = measure_suite(device, questions, {.folder = folder.path()});
     REQUIRE(measured.records.size() == questions.size());
 
-    const hardware::Catalogue catalogue = hardware::Catalogue::embedded();
+    const hardware::Catalogue catalogue = model::catalogue();
     const FitRequest request{
         .data = {},
         .gpus = {},

@@ -3,9 +3,9 @@
 // on a multiprocessor.
 #include <algorithm>
 
-#include "hardware/catalogue.h"
 #include "measure/record/record.h"
 #include "model/bundled/matmul.h"
+#include "model/machine/catalogue.h"
 #include "model/machine/occupancy.h"
 #include "model/matmul/tiles.h"
 #include "tests/catch.h"
@@ -82,7 +82,7 @@ TEST_CASE("Tiles and splits that records name are those of the geometry", "[reco
 
 TEST_CASE("As many blocks of a matrix product share a multiprocessor as the geometry says",
           "[records]") {
-    const auto machine = model::make_machine(hardware::Catalogue::embedded().at("h200-sxm"));
+    const auto machine = model::make_machine(model::catalogue().at("h200-sxm"));
     std::size_t compared = 0;
     for (const Record& record : records()) {
         const auto* const op = std::get_if<model::Matmul>(&record.question.operation);

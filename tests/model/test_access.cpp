@@ -1,13 +1,13 @@
 // Access patterns: sectors, wavefronts and passes worked by hand, and what follows for the time.
 #include <string>
 
-#include "hardware/catalogue.h"
 #include "hardware/error.h"
 #include "model/access/work.h"
 #include "model/advice.h"
 #include "model/core/fields.h"
 #include "model/explain.h"
 #include "model/footprint/footprint.h"
+#include "model/machine/catalogue.h"
 #include "model/predict.h"
 #include "tests/catch.h"
 
@@ -18,7 +18,7 @@ constexpr Pieces pieces{.sector = 32, .access = 64};
 constexpr std::int64_t elements = 1 << 26;
 
 const Machine& h200() {
-    static const Machine machine = make_machine(hardware::Catalogue::embedded().at("h200-sxm"));
+    static const Machine machine = make_machine(model::catalogue().at("h200-sxm"));
     return machine;
 }
 
@@ -172,7 +172,7 @@ TEST_CASE("the best case is advised with its factor", "[access]") {
 }
 
 TEST_CASE("a machine without the numbers says so", "[access]") {
-    const hardware::Catalogue catalogue = hardware::Catalogue::embedded();
+    const hardware::Catalogue catalogue = model::catalogue();
     const auto reason = [](const Access& op, const Machine& machine) {
         const Outcome outcome = predict(op, {}, machine);
         const auto* refused = std::get_if<NotModelled>(&outcome);

@@ -2,8 +2,8 @@
 // helps.
 #include "model/advice.h"
 
-#include "hardware/catalogue.h"
 #include "model/core/fields.h"
+#include "model/machine/catalogue.h"
 #include "tests/catch.h"
 
 using namespace ridge;
@@ -12,7 +12,7 @@ using namespace ridge::model;
 namespace {
 
 std::vector<Advice> advice_for(const char* text, const char* gpu) {
-    const hardware::Catalogue catalogue = hardware::Catalogue::embedded();
+    const hardware::Catalogue catalogue = model::catalogue();
     const Machine machine = make_machine(catalogue.at(gpu));
     const OperationText parsed = parse_operation(text);
     const Operation op = make_operation(parsed.kind, parsed.parameters);

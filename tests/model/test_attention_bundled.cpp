@@ -7,9 +7,9 @@
 #include <random>
 #include <string>
 
-#include "hardware/catalogue.h"
 #include "hardware/checked.h"
 #include "model/attention/time.h"
+#include "model/machine/catalogue.h"
 #include "model/predict.h"
 #include "tests/catch.h"
 #include "tests/model/toy_machine.h"
@@ -215,8 +215,8 @@ TEST_CASE("tiled kernels by hand", "[attention][bundled][time]") {
 }
 
 TEST_CASE("what the bundled kernels do not take is refused", "[attention][bundled]") {
-    const Machine h200 = make_machine(hardware::Catalogue::embedded().at("h200-sxm"));
-    const Machine a100 = make_machine(hardware::Catalogue::embedded().at("a100-sxm-80gb"));
+    const Machine h200 = make_machine(model::catalogue().at("h200-sxm"));
+    const Machine a100 = make_machine(model::catalogue().at("a100-sxm-80gb"));
     const auto refused = [](Attention op, Implementation implementation, const Machine& machine) {
         const Outcome outcome = predict(op, {.implementation = implementation}, machine);
         return std::holds_alternative<NotModelled>(outcome);
@@ -241,7 +241,7 @@ TEST_CASE("what the bundled kernels do not take is refused", "[attention][bundle
 }
 
 TEST_CASE("unfused attention is its three kernels", "[attention][bundled]") {
-    const Machine h200 = make_machine(hardware::Catalogue::embedded().at("h200-sxm"));
+    const Machine h200 = make_machine(model::catalogue().at("h200-sxm"));
     const auto predicted = [&](std::int64_t length, Implementation implementation) {
         return std::get<Prediction>(
             predict(prefill(16, length, 64, false), {.implementation = implementation}, h200));

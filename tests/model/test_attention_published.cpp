@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "hardware/catalogue.h"
+#include "model/machine/catalogue.h"
 #include "model/machine/machine.h"
 #include "model/predict.h"
 #include "tests/catch.h"
@@ -30,7 +30,7 @@ struct Series {
 };
 
 const Machine& machine(const std::string& gpu) {
-    static const hardware::Catalogue catalogue = hardware::Catalogue::embedded();
+    static const hardware::Catalogue catalogue = model::catalogue();
     static std::map<std::string, Machine> machines;
     const auto found = machines.find(gpu);
     if (found != machines.end()) return found->second;

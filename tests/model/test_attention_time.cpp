@@ -7,7 +7,7 @@
 #include <random>
 #include <string>
 
-#include "hardware/catalogue.h"
+#include "model/machine/catalogue.h"
 #include "model/predict.h"
 #include "tests/catch.h"
 #include "tests/model/toy_machine.h"
@@ -18,7 +18,7 @@ namespace {
 using units::us;
 
 const Machine& machine(const std::string& gpu) {
-    static const hardware::Catalogue catalogue = hardware::Catalogue::embedded();
+    static const hardware::Catalogue catalogue = model::catalogue();
     static std::map<std::string, Machine> machines;
     const auto found = machines.find(gpu);
     if (found != machines.end()) return found->second;

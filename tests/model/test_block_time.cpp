@@ -1,7 +1,7 @@
 // The model of bundled streaming kernels at its limits, worked by hand.
 #include <cmath>
 
-#include "hardware/catalogue.h"
+#include "model/machine/catalogue.h"
 #include "model/predict.h"
 #include "model/roof/band.h"
 #include "model/streams/bundled_rows.h"
@@ -201,7 +201,7 @@ TEST_CASE("rows of a gather hit as far as the table stays in the L2", "[bundled]
 }
 
 TEST_CASE("bundled kernels: stream is one call, eager the framework's", "[bundled]") {
-    const auto catalogue = hardware::Catalogue::embedded();
+    const auto catalogue = model::catalogue();
     const Machine machine = make_machine(catalogue.at("h200-sxm"));
     const auto time = [&](Execution execution) {
         const Elementwise op{.expression = parse_expression("x + 1"), .elements = 1024};
@@ -218,7 +218,7 @@ TEST_CASE("bundled kernels: stream is one call, eager the framework's", "[bundle
 }
 
 TEST_CASE("calls that wait for the host have the host's band", "[bundled]") {
-    const Machine machine = make_machine(hardware::Catalogue::embedded().at("h200-sxm"));
+    const Machine machine = make_machine(model::catalogue().at("h200-sxm"));
     const auto high = [&](std::int64_t elements, LaunchMode launch) {
         const auto p = std::get<Prediction>(
             predict(Copy{.elements = elements, .type = DataType::fp32},

@@ -1,6 +1,6 @@
 // Sectors that the bundled streaming kernels move: rules worked by hand, and counters of an H200.
-#include "hardware/catalogue.h"
 #include "model/core/fields.h"
+#include "model/machine/catalogue.h"
 #include "model/predict.h"
 #include "model/streams/bundled_traffic.h"
 #include "tests/catch.h"
@@ -9,7 +9,7 @@ namespace ridge::model {
 namespace {
 
 const Machine& h200() {
-    static const Machine machine = make_machine(hardware::Catalogue::embedded().at("h200-sxm"));
+    static const Machine machine = make_machine(model::catalogue().at("h200-sxm"));
     return machine;
 }
 

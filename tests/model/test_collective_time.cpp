@@ -1,7 +1,7 @@
 // The model of collectives at its limits, worked by hand.
 #include "model/collectives/time.h"
 
-#include "hardware/catalogue.h"
+#include "model/machine/catalogue.h"
 #include "model/machine/machine.h"
 #include "tests/catch.h"
 
@@ -9,7 +9,7 @@ namespace ridge::model {
 namespace {
 
 FabricParameters fabric_of(std::string_view gpu) {
-    const auto catalogue = hardware::Catalogue::embedded();
+    const auto catalogue = model::catalogue();
     return *make_machine(catalogue.at(gpu)).fabric;
 }
 

@@ -3,20 +3,20 @@
 
 #include <string>
 
-#include "hardware/catalogue.h"
 #include "hardware/error.h"
+#include "model/machine/catalogue.h"
 #include "tests/catch.h"
 
 namespace ridge::model {
 namespace {
 
-const hardware::Catalogue& catalogue() {
-    static const hardware::Catalogue all = hardware::Catalogue::embedded();
+const hardware::Catalogue& gpus() {
+    static const hardware::Catalogue all = model::catalogue();
     return all;
 }
 
 Machine datasheet(const char* gpu) {
-    return make_machine(catalogue().at(gpu, hardware::View::datasheet));
+    return make_machine(gpus().at(gpu, hardware::View::datasheet));
 }
 
 constexpr FlopRate tera = units::TFLOP / units::s;
@@ -108,10 +108,10 @@ TEST_CASE("limits of an SM follow the compute capability", "[machine]") {
 }
 
 TEST_CASE("every device of the catalogue makes a machine with sane rates", "[machine]") {
-    for (const hardware::CatalogueEntry& entry : catalogue().entries()) {
+    for (const hardware::CatalogueEntry& entry : gpus().entries()) {
         for (const auto view : {hardware::View::datasheet, hardware::View::calibrated}) {
             INFO(entry.name);
-            const Machine machine = make_machine(catalogue().at(entry.name, view));
+            const Machine machine = make_machine(gpus().at(entry.name, view));
             CHECK(machine.name == entry.name);
             CHECK(machine.dram_bandwidth.in(units::GB / units::s) > 100.0);
             CHECK(machine.dram_bandwidth.in(units::TB / units::s) < 20.0);

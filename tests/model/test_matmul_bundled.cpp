@@ -1,11 +1,10 @@
 // Bundled products: grids as the kernels choose them, executed FLOP, sectors, and time.
+#include "model/machine/catalogue.h"
 #include "model/matmul/bundled.h"
 #include "model/matmul/traffic.h"
 #include "model/predict.h"
 #include "model/roof/sector_runs.h"
 #include "tests/catch.h"
-
-#include "hardware/catalogue.h"
 
 using namespace ridge;
 using namespace ridge::model;
@@ -14,7 +13,7 @@ namespace {
 
 const Machine& h200() {
     static const Machine machine =
-        make_machine(hardware::Catalogue::embedded().at("h200-sxm", hardware::View::calibrated));
+        make_machine(model::catalogue().at("h200-sxm", hardware::View::calibrated));
     return machine;
 }
 

@@ -5,7 +5,7 @@
 #include <random>
 #include <string>
 
-#include "hardware/catalogue.h"
+#include "model/machine/catalogue.h"
 #include "model/predict.h"
 #include "tests/catch.h"
 
@@ -15,7 +15,7 @@ using namespace ridge::model;
 namespace {
 
 const Machine& machine(const char* name) {
-    static const hardware::Catalogue catalogue = hardware::Catalogue::embedded();
+    static const hardware::Catalogue catalogue = model::catalogue();
     static std::map<std::string, Machine> machines;
     const auto found = machines.find(name);
     if (found != machines.end()) return found->second;

@@ -4,7 +4,7 @@
 #include <map>
 #include <string>
 
-#include "hardware/catalogue.h"
+#include "model/machine/catalogue.h"
 #include "model/matmul/band.h"
 #include "model/predict.h"
 #include "tests/catch.h"
@@ -16,7 +16,7 @@ using namespace ridge::units;
 namespace {
 
 const Machine& machine(const char* name) {
-    static const hardware::Catalogue catalogue = hardware::Catalogue::embedded();
+    static const hardware::Catalogue catalogue = model::catalogue();
     static std::map<std::string, Machine> machines;
     const auto found = machines.find(name);
     if (found != machines.end()) return found->second;

@@ -1,7 +1,7 @@
 // The model of memory-bound kernels at its limits, worked by hand.
 #include "model/roof/memory_time.h"
 
-#include "hardware/catalogue.h"
+#include "model/machine/catalogue.h"
 #include "model/predict.h"
 #include "model/streams/eager_kernels.h"
 #include "tests/catch.h"
@@ -167,7 +167,7 @@ TEST_CASE("kernels of a framework by row length", "[memory]") {
 }
 
 TEST_CASE("a call in a stream is a framework's", "[memory]") {
-    const auto catalogue = hardware::Catalogue::embedded();
+    const auto catalogue = model::catalogue();
     const Machine machine = make_machine(catalogue.at("a100-pcie-40gb"));
     const Elementwise op{.expression = parse_expression("x + y"), .elements = 1 << 24};
     const auto prediction = [&](Execution execution) {
@@ -185,7 +185,7 @@ TEST_CASE("a call in a stream is a framework's", "[memory]") {
 }
 
 TEST_CASE("devices without parameters keep the roofline; families are marked", "[memory]") {
-    const auto catalogue = hardware::Catalogue::embedded();
+    const auto catalogue = model::catalogue();
     const Copy op{.elements = 1 << 28};
     const auto confidence = [&](std::string_view gpu) {
         const Machine machine = make_machine(catalogue.at(gpu));

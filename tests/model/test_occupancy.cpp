@@ -1,14 +1,14 @@
 // Occupancy by the CUDA rules, each case worked by hand in its comment.
 #include "model/machine/occupancy.h"
 
-#include "hardware/catalogue.h"
+#include "model/machine/catalogue.h"
 #include "tests/catch.h"
 
 namespace ridge::model {
 namespace {
 
 SmLimits limits_of(const char* gpu) {
-    return make_machine(hardware::Catalogue::embedded().at(gpu)).limits.value();
+    return make_machine(model::catalogue().at(gpu)).limits.value();
 }
 
 void require_occupancy(const Occupancy& found, std::int64_t blocks, std::int64_t warps,

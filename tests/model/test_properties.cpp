@@ -11,9 +11,9 @@
 #include <utility>
 #include <vector>
 
-#include "hardware/catalogue.h"
 #include "hardware/error.h"
 #include "model/core/fields.h"
+#include "model/machine/catalogue.h"
 #include "model/predict.h"
 #include "model/roof/roofline.h"
 #include "tests/catch.h"
@@ -26,7 +26,7 @@ constexpr std::size_t cases = 1500;
 
 const std::vector<Machine>& machines() {
     static const std::vector<Machine> all = [] {
-        const hardware::Catalogue catalogue = hardware::Catalogue::embedded();
+        const hardware::Catalogue catalogue = model::catalogue();
         std::vector<Machine> found;
         for (const char* gpu : {"a100-sxm-40gb", "a100-sxm-80gb", "h100-sxm", "h200-sxm", "b200",
                                 "l40s", "rtx-4090", "t4", "v100-sxm", "k80", "mi300x", "tpu-v4"}) {

@@ -1,7 +1,7 @@
 // The roofline on a machine of round numbers, every figure by hand.
 #include "model/roof/roofline.h"
 
-#include "hardware/catalogue.h"
+#include "model/machine/catalogue.h"
 #include "tests/catch.h"
 
 namespace ridge::model {
@@ -124,7 +124,7 @@ TEST_CASE("resources map to bounds", "[roofline]") {
 }
 
 TEST_CASE("ridge points of the GPUs in bf16", "[roofline]") {
-    const hardware::Catalogue catalogue = hardware::Catalogue::embedded();
+    const hardware::Catalogue catalogue = model::catalogue();
     const auto ridge = [&catalogue](const char* gpu) {
         const Machine machine = make_machine(catalogue.at(gpu, hardware::View::datasheet));
         return roofline(work_of(1e12, 1e9, 1e9), roofs_of(machine, DataType::bf16), machine)

@@ -1,0 +1,28 @@
+#include "model/machine/catalogue.h"
+
+#include <vector>
+
+#include "model/machine/parameters.h"
+
+namespace ridge::model {
+namespace {
+
+hardware::Schema whole_schema() {
+    std::vector<hardware::Field> fields;
+    fields.reserve(model_parameters().size());
+    for (const ModelParameter& each : model_parameters()) fields.push_back(each.field);
+    return hardware::device_schema().with(fields);
+}
+
+}  // namespace
+
+const hardware::Schema& schema() {
+    static const hardware::Schema whole = whole_schema();
+    return whole;
+}
+
+hardware::Catalogue catalogue() {
+    return hardware::Catalogue::embedded(schema());
+}
+
+}  // namespace ridge::model

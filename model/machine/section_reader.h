@@ -1,0 +1,66 @@
+// Reads a set of parameters from a description through its table (`parameter.h`).
+//
+//   FlashParameters set;
+//   const bool complete = read_section(gpu, flash_sections()[1], set);
+//
+// What a description lacks keeps the value that the set has. InputError names the field whose value
+// lies outside its range (files are checked when they are loaded; this holds for descriptions made
+// in memory too).
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "hardware/description.h"
+#include "hardware/error.h"
+#include "model/machine/parameter.h"
+
+namespace ridge::model {
+
+/// "model.attention.flash2.start".
+[[nodiscard]] std::string field_path(std::string_view section, std::string_view name);
+
+/// The value of a field in base units; empty where the description does not have it.
+[[nodiscard]] std::optional<double> value_in_range(const hardware::Description& gpu,
+                                                   const std::string& path,
+                                                   const hardware::Range& range);
+
+/// The field of a row of a section.
+template <class Set>
+[[nodiscard]] std::string field_path(const Section<Set>& section, std::string_view name) {
+    for (const Parameter<Set>& row : section.table) {
+        if (row.name == name && row.origins.at(section.column) != Origin::none) {
+            return field_path(section.path, name);
+        }
+    }
+    contract_violated("the section has the parameter", __FILE__, __LINE__);
+}
+
+template <class Set>
+[[nodiscard]] bool has(const hardware::Description& gpu, const Section<Set>& section,
+                       std::string_view name) {
+    return gpu.find(field_path(section, name)) != nullptr;
+}
+
+/// Whether the device's own files give the parameter.
+template <class Set>
+[[nodiscard]] bool has_own(const hardware::Description& gpu, const Section<Set>& section,
+                           std::string_view name) {
+    return gpu.has_own(field_path(section, name));
+}
+
+/// Reads what the description has; false where it lacks a required parameter.
+template <class Set>
+bool read_section(const hardware::Description& gpu, const Section<Set>& section, Set& set) {
+    bool complete = true;
+    for (const Parameter<Set>& row : section.table) {
+        if (row.origins.at(section.column) == Origin::none) continue;
+        const auto value = value_in_range(gpu, field_path(section.path, row.name), row.range);
+        if (value) row.write(set, *value);
+        complete = complete && (value || row.need == Need::optional);
+    }
+    return complete;
+}
+
+}  // namespace ridge::model

@@ -1,0 +1,139 @@
+// The parameters of the model: one declaration each, from which fields, readers, fits and
+// documentation follow.
+#include "model/machine/parameters.h"
+
+#include <cstdlib>
+#include <fstream>
+#include <set>
+#include <string>
+
+#include "hardware/document.h"
+#include "hardware/error.h"
+#include "hardware/loader.h"
+#include "hardware/units.h"
+#include "model/machine/catalogue.h"
+#include "tests/catch.h"
+
+namespace ridge::model {
+namespace {
+
+std::string value_text(const hardware::Field& field) {
+    switch (field.kind) {
+        case hardware::ValueKind::quantity:
+            return '"' + std::string(quantity_kind(field.dimension).example) + '"';
+        case hardware::ValueKind::count:
+            return "count";
+        case hardware::ValueKind::number:
+            return "number";
+        case hardware::ValueKind::text:
+            return "text";
+    }
+    return {};
+}
+
+std::string row_text(const hardware::Field& field) {
+    std::string row = "| `" + field.path + "` | " + value_text(field) + " | ";
+    if (const ModelParameter* const parameter = find_parameter(field.path)) {
+        row += range_text(field) + " | " + std::string(to_string(parameter->origin)) + " | ";
+    }
+    row += field.meaning;
+    if (field.presence == hardware::Presence::required_for_gpu) row += " (required for a GPU)";
+    return row + " |\n";
+}
+
+/// The lists of docs/gpu-files.md.
+std::string list_text() {
+    std::string devices = "| field | value | meaning |\n|---|---|---|\n";
+    for (const hardware::Field& field : hardware::device_schema().fields()) {
+        devices += row_text(field);
+    }
+    std::string parameters = "| field | value | range | from | meaning |\n|---|---|---|---|---|\n";
+    for (const ModelParameter& each : model_parameters()) parameters += row_text(each.field);
+    return "## Facts about devices\n\n" + devices + "\n## Parameters of the model\n\n" +
+           "`ridge fit` of public tables or of records determines a parameter, a microbenchmark or "
+           "a counter measures it, or it is assumed:\ntaken from documents, sources or "
+           "figures. What a GPU's own file does not give comes from its architecture.\n\n" +
+           parameters;
+}
+
+TEST_CASE("docs/gpu-files.md lists every field as it is declared", "[parameters]") {
+    const std::string file = RIDGE_DOCS "/gpu-files.md";
+    const std::string page = hardware::read_text_file(file);
+    const std::size_t begin = page.find("## Facts about devices\n");
+    REQUIRE(begin != std::string::npos);
+    // NOLINTNEXTLINE(concurrency-mt-unsafe): tests run in one thread
+    if (std::getenv("RIDGE_UPDATE_GOLDEN") != nullptr) {
+        std::ofstream(file) << page.substr(0, begin) + list_text();
+        SUCCEED("rewritten");
+        return;
+    }
+    CHECK(page.substr(begin) == list_text());
+}
+
+TEST_CASE("every parameter is a field of the schema and has its place in a machine",
+          "[parameters]") {
+    std::set<std::string> paths;
+    std::set<std::string> placed;
+    for (const ModelParameter& each : model_parameters()) {
+        CAPTURE(each.field.path);
+        CHECK(paths.insert(each.field.path).second);
+        CHECK(find_parameter(each.field.path) == &each);
+        const hardware::Field* const field = schema().find(each.field.path);
+        REQUIRE(field != nullptr);
+        CHECK(each.field.range.least > 0.0);
+        CHECK(each.field.range.least < each.field.range.most);
+        CHECK_FALSE(each.field.meaning.empty());
+    }
+    const hardware::Catalogue gpus = catalogue();
+    for (const char* const name : {"h200-sxm", "a100-pcie-40gb", "h100-sxm"}) {
+        Machine machine = make_machine(gpus.at(name));
+        for (const ModelParameter& each : model_parameters()) {
+            const auto before = each.read(machine);
+            if (!before) continue;
+            CAPTURE(each.field.path);
+            const double other = each.field.kind == hardware::ValueKind::count ? 16.0 : 0.5;
+            REQUIRE(each.write(machine, other));
+            CHECK(each.read(machine).value() == Approx(other));
+            REQUIRE(each.write(machine, *before));
+            placed.insert(each.field.path);
+        }
+    }
+    CHECK(placed == paths);
+}
+
+TEST_CASE("a description gives a machine the values of its fields", "[parameters]") {
+    const hardware::Catalogue gpus = catalogue();
+    for (const hardware::CatalogueEntry& entry : gpus.entries()) {
+        const hardware::Description& gpu = gpus.at(entry.name);
+        const Machine machine = make_machine(gpu);
+        for (const ModelParameter& each : model_parameters()) {
+            const auto described = gpu.value(each.field.path);
+            const auto read = each.read(machine);
+            // Power fractions are capped by the rates that a library reached on the GPU.
+            const bool capped = each.name == "burst_fraction" || each.name == "sustained_fraction";
+            if (!described || !read || capped) continue;
+            CAPTURE(entry.name, each.field.path);
+            // GPUs without links among them share what PCIe switches give, not the family's.
+            const bool linked = gpu.find("link.per_direction") != nullptr;
+            if (each.section.starts_with("collective") && !linked) continue;
+            CHECK(*read == Approx(*described).epsilon(1e-12));
+        }
+    }
+}
+
+TEST_CASE("a value outside its range is refused by name, in files and in memory", "[parameters]") {
+    const std::string text =
+        "schema = 1\nkind = \"overlay\"\nname = \"x\"\noverlay = \"h200-sxm\"\n"
+        "sources.F = { kind = \"measured\", text = \"fit\" }\n"
+        "model.matmul.mma.issue_fraction = { value = 3.5, source = \"F\" }\n";
+    const hardware::Loaded loaded = hardware::load_text(text, "x.toml", schema());
+    REQUIRE(loaded.problems.size() == 1);
+    CHECK(to_string(loaded.problems[0]) ==
+          "x.toml:6:45: model.matmul.mma.issue_fraction must lie in the range 0.0001 to 2");
+    hardware::Description gpu = catalogue().at("h200-sxm");
+    gpu.data.find("model.matmul.mma.issue_fraction")->second.value = 3.5;
+    CHECK_THROWS_WITH(make_machine(gpu), contains_text("model.matmul.mma.issue_fraction"));
+}
+
+}  // namespace
+}  // namespace ridge::model
