@@ -42,6 +42,14 @@ struct Predictor {
     }
 };
 
+/// No run is faster than the bound (R4): where the figures of a description disagree and a time
+/// model gives less, the bound is the time.
+void hold_bound(Prediction& prediction) {
+    prediction.time = std::max(prediction.time, prediction.lower_bound);
+    prediction.low = std::max(prediction.low, prediction.lower_bound);
+    prediction.high = std::max(prediction.high, prediction.time);
+}
+
 }  // namespace
 
 Outcome predict(const Operation& operation, const Execution& execution, const Machine& machine) {
@@ -49,7 +57,9 @@ Outcome predict(const Operation& operation, const Execution& execution, const Ma
     if (!has(kind, execution.implementation)) {
         return NotModelled{refusal(kind, execution.implementation)};
     }
-    return std::visit(Predictor{execution, machine}, operation);
+    Outcome outcome = std::visit(Predictor{execution, machine}, operation);
+    if (auto* const prediction = std::get_if<Prediction>(&outcome)) hold_bound(*prediction);
+    return outcome;
 }
 
 WorkloadPrediction predict(const Workload& workload, const Machine& machine) {

@@ -6,6 +6,7 @@
 
 #include "hardware/error.h"
 #include "hardware/schema.h"
+#include "model/machine/clock.h"
 #include "model/machine/section_reader.h"
 
 namespace ridge::model {
@@ -79,6 +80,32 @@ std::optional<FlopRate> peak_of(const Description& gpu, const std::string& pipe,
     return *rate * clock * static_cast<double>(sm_count);
 }
 
+/// InputError for a number outside the range of its field. Files are checked when they are loaded;
+/// a description made in memory is checked here.
+void require_ranges(const Description& gpu) {
+    for (const auto& [path, datum] : gpu.data) {
+        const hardware::Field* const field = hardware::device_schema().find(path);
+        if (field == nullptr || field->kind == hardware::ValueKind::text) continue;
+        if (field->range.contains(gpu.value(path).value())) continue;
+        throw InputError("the description of " + gpu.name + ": " + path +
+                             " must lie in the range " + range_text(*field),
+                         datum.location);
+    }
+}
+
+/// What the time models need beside their own parameters, or they give way to the roofline: a
+/// clock, and multiprocessors that hold a block of 1024 threads of 32 registers, the largest of
+/// the kernels that they describe.
+bool has_time_models(const Machine& machine) {
+    if (machine.sm_count == 0 || machine.boost_clock <= Frequency{}) return false;
+    if (!machine.limits) return true;
+    constexpr std::int64_t threads = 1024;
+    constexpr std::int64_t registers = 32;
+    const SmLimits& limits = *machine.limits;
+    return limits.threads >= threads && limits.warps * limits.warp_size >= threads &&
+           limits.registers >= threads * registers;
+}
+
 std::optional<SmLimits> limits_of(const Description& gpu) {
     const auto threads = gpu.count("limits.threads_per_sm");
     const auto warps = gpu.count("limits.warps_per_sm");
@@ -143,13 +170,14 @@ std::span<const Section<Machine>> library_sections() {
 }
 
 Machine make_machine(const Description& gpu) {
+    require_ranges(gpu);
     Machine machine;
     machine.name = gpu.name;
     machine.title = gpu.title;
     machine.compute_capability = capability_of(gpu);
     machine.family = family_of(machine.compute_capability);
     machine.sm_count = gpu.count("sm.count").value_or(0);
-    machine.boost_clock = gpu.quantity<Frequency>("clock.boost").value_or(Frequency{});
+    machine.boost_clock = boost_clock_of(gpu);
     machine.tensor_clock = gpu.quantity<Frequency>("clock.tensor").value_or(machine.boost_clock);
     machine.dram_bandwidth = require<Bandwidth>(gpu, "dram.bandwidth");
     machine.dram_capacity = require<Bytes>(gpu, "dram.capacity");
@@ -168,9 +196,10 @@ Machine make_machine(const Description& gpu) {
     read_section(gpu, library_places[0], machine);
     machine.link_per_direction = gpu.quantity<Bandwidth>("link.per_direction");
     machine.pcie_per_direction = gpu.quantity<Bandwidth>("pcie.per_direction");
-    machine.attention = attention_parameters_of(gpu);
-    machine.memory = resolve_memory(gpu);
     machine.fabric = resolve_fabric(gpu);
+    if (!has_time_models(machine)) return machine;
+    if (machine.special_rate) machine.attention = attention_parameters_of(gpu);
+    machine.memory = resolve_memory(gpu);
     machine.matmul = read_matmul_calibration(gpu);
     return machine;
 }

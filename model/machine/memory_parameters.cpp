@@ -3,6 +3,7 @@
 #include <string>
 #include <string_view>
 
+#include "model/machine/clock.h"
 #include "model/machine/machine.h"
 #include "model/machine/section_reader.h"
 
@@ -119,7 +120,7 @@ std::optional<MemoryParameters> resolve_memory(const Description& gpu) {
     Facts facts(gpu);
     MemoryParameters memory;
     memory.sm_count = facts.count("sm.count");
-    memory.clock = facts.quantity<Frequency>("clock.boost");
+    memory.clock = boost_clock_of(gpu);
     memory.threads_per_sm = facts.count("limits.threads_per_sm");
     memory.blocks_per_sm = facts.count("limits.blocks_per_sm");
     memory.registers_per_sm = facts.count("limits.registers_per_sm");
@@ -131,7 +132,7 @@ std::optional<MemoryParameters> resolve_memory(const Description& gpu) {
     memory.port = port_width * memory.clock;
     memory.l2_size = facts.quantity<Bytes>("l2.size");
     memory.l1_size = gpu.quantity<Bytes>("l1.size").value_or(Bytes{});
-    bool complete = facts.complete() && memory.fp32_lanes > 0.0;
+    bool complete = facts.complete() && memory.clock > Frequency{} && memory.fp32_lanes > 0.0;
     for (const Section<M>& each : places) complete = read_section(gpu, each, memory) && complete;
     if (!complete) return std::nullopt;
     memory.launch = resolve_launch(gpu);

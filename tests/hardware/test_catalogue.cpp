@@ -252,12 +252,13 @@ TEST_CASE("line ends of any system are taken") {
             windows += letter;
         }
         CAPTURE(file.path);
-        Catalogue catalogue = Catalogue::embedded();
+        Catalogue catalogue = Catalogue::embedded(device_schema());
         CHECK_FALSE(catalogue.add_text(windows, "windows.toml").empty());
-        const Loaded loaded = load_text(windows, "windows.toml");
+        const Loaded loaded = load_text(windows, "windows.toml", device_schema());
         CHECK(loaded.problems.empty());
         CHECK(loaded.description.data.size() ==
-              load_text(std::string(file.text), "plain.toml").description.data.size());
+              load_text(std::string(file.text), "plain.toml", device_schema())
+                  .description.data.size());
     }
 }
 

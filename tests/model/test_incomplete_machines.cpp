@@ -1,0 +1,228 @@
+// No description breaks a prediction: neither the built-in ones, nor any of them with one field
+// dropped or wrong by orders of magnitude.
+//
+// Each case is a machine made of a description in memory and every operation in every
+// implementation on it. The outcome is a prediction whose numbers are finite, whose time is no less
+// than its bound and lies in its band, a refusal with a reason, or an InputError that names the
+// field.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "hardware/error.h"
+#include "model/core/fields.h"
+#include "model/machine/catalogue.h"
+#include "model/predict.h"
+#include "tests/catch.h"
+#include "tests/model/random_operation.h"
+
+namespace ridge::model {
+namespace {
+
+constexpr std::array scales{1e-12, 1e-9, 1e-6, 1e-3, 0.1, 10.0, 1e3, 1e6, 1e9, 1e12};
+
+std::vector<Operation> matmuls() {
+    std::vector<Operation> all;
+    for (const DataType type : {DataType::bf16, DataType::fp8, DataType::tf32, DataType::fp32}) {
+        all.emplace_back(Matmul{.m = 4096, .n = 4096, .k = 4096, .type = type});
+        all.emplace_back(Matmul{.m = 40, .n = 512, .k = 16384, .type = type});
+    }
+    all.emplace_back(Matmul{.m = 1000, .n = 1001, .k = 4097, .type = DataType::bf16});
+    all.emplace_back(Matmul{.m = 1000, .n = 1000, .k = 4098, .type = DataType::bf16});
+    all.emplace_back(Matmul{.m = 4096, .n = 1, .k = 4096, .type = DataType::bf16});
+    all.emplace_back(Matmul{.m = 512,
+                            .n = 512,
+                            .k = 512,
+                            .type = DataType::fp64,
+                            .accumulate = DataType::fp64,
+                            .output = DataType::fp64});
+    return all;
+}
+
+std::vector<Operation> attentions() {
+    const Attention prefill{
+        .heads = 32, .kv_heads = 8, .seq_q = 4096, .seq_kv = 4096, .head_dim = 128, .causal = true};
+    Attention backward = prefill;
+    backward.direction = Direction::backward;
+    Attention decode{
+        .batch = 16, .heads = 32, .kv_heads = 8, .seq_q = 1, .seq_kv = 8192, .head_dim = 64};
+    Attention writing = decode;
+    writing.kv_write = true;
+    return {prefill, backward, decode, writing};
+}
+
+std::vector<Operation> streams() {
+    std::vector<Operation> all;
+    for (const Direction direction : {Direction::forward, Direction::backward}) {
+        all.emplace_back(Elementwise{.expression = parse_expression("gelu(x + bias)"),
+                                     .elements = 1 << 24,
+                                     .direction = direction});
+        for (const RowKind kind :
+             {RowKind::softmax, RowKind::layernorm, RowKind::rmsnorm, RowKind::sum}) {
+            all.emplace_back(RowWise{.kind = kind,
+                                     .rows = 4096,
+                                     .cols = 4097,
+                                     .type = DataType::fp32,
+                                     .direction = direction});
+        }
+    }
+    all.emplace_back(Elementwise{.expression = parse_expression("x + 1"), .elements = 64});
+    all.emplace_back(RowWise{.rows = 128, .cols = 1024});
+    all.emplace_back(Transpose{.rows = 4000, .cols = 6001});
+    all.emplace_back(Copy{.elements = 1 << 26});
+    all.emplace_back(Gather{.rows = 4096, .cols = 1024, .table_rows = 50000});
+    for (const AccessPattern pattern : {AccessPattern::strided, AccessPattern::misaligned,
+                                        AccessPattern::divergent, AccessPattern::bank_conflict}) {
+        all.emplace_back(Access{.pattern = pattern, .elements = 1 << 24, .degree = 8});
+    }
+    return all;
+}
+
+std::vector<Operation> collectives() {
+    std::vector<Operation> all;
+    for (int kind = 0; kind <= static_cast<int>(CollectiveKind::device_to_host); ++kind) {
+        const auto each = static_cast<CollectiveKind>(kind);
+        const bool pair = each >= CollectiveKind::send;
+        all.emplace_back(Collective{.kind = each, .gpus = pair ? 2 : 8, .bytes = 1 << 26});
+    }
+    return all;
+}
+
+struct Case {
+    Operation operation;
+    Execution execution;
+};
+
+std::vector<Case> cases_of(const std::vector<LaunchMode>& launches,
+                           const std::vector<L2State>& states) {
+    std::vector<Case> cases;
+    for (const auto& group : {matmuls(), attentions(), streams(), collectives()}) {
+        for (const Operation& operation : group) {
+            validate(operation);
+            const auto kind = parse_operation_kind(name_of(operation));
+            std::vector<Implementation> ways{Implementation::automatic};
+            for (const Implementation each : info_of(kind).implementations) ways.push_back(each);
+            for (const Implementation way : ways) {
+                for (const LaunchMode launch : launches) {
+                    for (const L2State l2 : states) {
+                        cases.push_back(
+                            {operation, {.implementation = way, .l2 = l2, .launch = launch}});
+                    }
+                }
+            }
+        }
+    }
+    return cases;
+}
+
+bool is_sound(const Prediction& p) {
+    const auto is_time = [](Time time) { return std::isfinite(time.base()) && time >= Time{}; };
+    constexpr double rounding = 1.0 - 1e-9;
+    bool sound = is_time(p.time) && is_time(p.low) && is_time(p.high) && is_time(p.lower_bound);
+    sound = sound && p.time > Time{} && p.low <= p.time && p.time <= p.high;
+    sound = sound && p.time >= p.lower_bound * rounding;
+    for (const Term& term : p.terms) sound = sound && is_time(term.time);
+    return sound && std::isfinite(p.intensity.base()) && std::isfinite(p.ridge.base()) &&
+           std::isfinite(p.attainable.base()) && std::isfinite(p.work.dram().base());
+}
+
+/// What is wrong with the predictions on a machine; empty when nothing is.
+std::string fault(const Machine& machine, const std::vector<Case>& cases) {
+    for (const auto& [operation, execution] : cases) {
+        const Outcome outcome = predict(operation, execution, machine);
+        const auto* const p = std::get_if<Prediction>(&outcome);
+        if (p == nullptr && !std::get<NotModelled>(outcome).reason.empty()) continue;
+        if (p != nullptr && is_sound(*p)) continue;
+        std::string text =
+            test::describe(operation) + " impl " + std::string(name_of(execution.implementation)) +
+            " " + std::string(name_of(execution.launch)) + " " + std::string(name_of(execution.l2));
+        if (p == nullptr) return text + " is refused without a reason";
+        return text + ": time " + std::to_string(p->time.in(units::ns)) + " ns in " +
+               std::to_string(p->low.in(units::ns)) + " ... " +
+               std::to_string(p->high.in(units::ns)) + ", bound " +
+               std::to_string(p->lower_bound.in(units::ns));
+    }
+    return {};
+}
+
+/// The same on the machine of a description whose field was changed.
+std::string fault_of(const hardware::Description& gpu, const std::string& field,
+                     const std::vector<Case>& cases) {
+    try {
+        return fault(make_machine(gpu), cases);
+    } catch (const InputError& refused) {
+        if (std::string(refused.what()).find(field) != std::string::npos) return {};
+        return std::string("an error that does not name the field: ") + refused.what();
+    } catch (const std::exception& broken) {
+        return broken.what();
+    }
+}
+
+/// A field multiplied; false where it is no number or does not change.
+bool scale_field(hardware::Datum& datum, double by) {
+    if (auto* const number = std::get_if<double>(&datum.value)) {
+        *number *= by;
+        return true;
+    }
+    auto* const count = std::get_if<std::int64_t>(&datum.value);
+    if (count == nullptr) return false;
+    const double scaled = std::round(static_cast<double>(*count) * by);
+    const auto changed = static_cast<std::int64_t>(std::clamp(scaled, 1.0, 9e15));
+    const bool differs = changed != *count;
+    *count = changed;
+    return differs;
+}
+
+TEST_CASE("every operation on every GPU gives sound numbers or a reason", "[machine]") {
+    const hardware::Catalogue gpus = catalogue();
+    const auto cases = cases_of({LaunchMode::kernel, LaunchMode::graph, LaunchMode::stream},
+                                {L2State::warm, L2State::cold});
+    for (const hardware::CatalogueEntry& entry : gpus.entries()) {
+        for (const auto view : {hardware::View::datasheet, hardware::View::calibrated}) {
+            CAPTURE(entry.name);
+            CHECK(fault(make_machine(gpus.at(entry.name, view)), cases) == "");
+        }
+    }
+}
+
+TEST_CASE("no single field is needed for sound numbers or a reason", "[machine]") {
+    const hardware::Catalogue gpus = catalogue();
+    const auto cases = cases_of({LaunchMode::graph}, {L2State::warm});
+    for (const char* const name : {"h200-sxm", "a100-pcie-40gb", "t4", "b200", "mi300x"}) {
+        const hardware::Description& gpu = gpus.at(name);
+        for (const auto& [path, datum] : gpu.data) {
+            hardware::Description changed = gpu;
+            changed.data.erase(path);
+            CAPTURE(name, path);
+            CHECK(fault_of(changed, path, cases) == "");
+        }
+    }
+}
+
+TEST_CASE(
+    "a field that is wrong by orders of magnitude gives sound numbers or an error that names "
+    "it",
+    "[machine]") {
+    const hardware::Catalogue gpus = catalogue();
+    const auto cases = cases_of({LaunchMode::kernel}, {L2State::warm});
+    for (const char* const name : {"h200-sxm", "a100-pcie-40gb", "mi300x"}) {
+        hardware::Description changed = gpus.at(name);
+        for (auto& [path, datum] : changed.data) {
+            const hardware::Datum described = datum;
+            for (const double by : scales) {
+                if (scale_field(datum, by)) {
+                    CAPTURE(name, path, by);
+                    CHECK(fault_of(changed, path, cases) == "");
+                }
+                datum = described;
+            }
+        }
+    }
+}
+
+}  // namespace
+}  // namespace ridge::model
