@@ -10,6 +10,7 @@
 #include "hardware/error.h"
 #include "hardware/units.h"
 #include "measure/record/record.h"
+#include "model/machine/features.h"
 
 namespace ridge::measure {
 namespace {
@@ -68,7 +69,7 @@ std::vector<Step> compute_steps(std::int32_t compute_capability) {
                      .yield = Yield::special_rate,
                      .request = {.benchmark = Microbenchmark::exp2}});
     // Bursts of all types come first, while the device is cool.
-    const bool hopper = compute_capability == 90;
+    const bool hopper = model::features_of(compute_capability).wgmma;
     for (const Regime regime : {Regime::burst, Regime::sustained}) {
         const char* suffix = regime == Regime::burst ? "burst" : "sustained";
         for (const DataType type : {DataType::bf16, DataType::fp16, DataType::tf32, DataType::fp8,

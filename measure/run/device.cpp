@@ -4,6 +4,7 @@
 
 #include "model/attention/bundled.h"
 #include "model/core/fields.h"
+#include "model/machine/features.h"
 
 namespace ridge::measure {
 namespace {
@@ -22,7 +23,8 @@ struct Choose {
     Implementation operator()(const model::Matmul&) const { return Implementation::library; }
     Implementation operator()(const model::Attention& op) const {
         if (!model::bundled_attention_refusal(op).empty()) return Implementation::standard;
-        const bool tiled_on_hopper = compute_capability == 90 && !model::decodes_with_splits(op);
+        const bool tiled_on_hopper =
+            model::features_of(compute_capability).wgmma && !model::decodes_with_splits(op);
         return tiled_on_hopper ? Implementation::wgmma : Implementation::mma;
     }
     Implementation operator()(const model::Elementwise&) const { return Implementation::fused; }

@@ -13,6 +13,7 @@
 #include "measure/run/device.h"
 #include "measure/run/suite.h"
 #include "model/footprint/footprint.h"
+#include "model/machine/features.h"
 
 namespace ridge::measure {
 namespace {
@@ -135,7 +136,7 @@ Text library_product(Random& random, std::int32_t capability) {
         case 0:
             return product(random, {.words = "dtype=fp16 impl=library", .low = skinny});
         case 1:
-            if (capability < 89) return std::nullopt;
+            if (!model::features_of(capability).fp8) return std::nullopt;
             return product(
                 random,
                 {.words = "dtype=fp8 b_layout=column impl=library", .low = skinny, .multiple = 16});
@@ -181,7 +182,7 @@ Text vector_product(Random& random, std::int32_t) {
 
 Text tensor_product(Random& random, std::int32_t capability) {
     const bool hopper = random.one_in(2);
-    if (hopper && capability != 90) return std::nullopt;
+    if (hopper && !model::features_of(capability).wgmma) return std::nullopt;
     const bool half = random.one_in(3);
     if (hopper) {
         return product(random, {.words = half ? "dtype=fp16 impl=wgmma" : "dtype=bf16 impl=wgmma",
@@ -198,7 +199,7 @@ Text prefill(Random& random, std::int32_t capability) {
                                                    hopper_attention, hopper_attention, "standard"};
     constexpr double most_flop = 3e12;
     const std::string_view way = random.pick(ways);
-    if (way == hopper_attention && capability != 90) return std::nullopt;
+    if (way == hopper_attention && !model::features_of(capability).wgmma) return std::nullopt;
     const std::int64_t heads = random.power_of_two(7);
     const std::int64_t batch = random.one_in(2) ? 1 : random.power_of_two(4);
     const std::int64_t seq = random.size(128, way == "standard" ? 8192 : 16384);

@@ -8,6 +8,7 @@
 #include "hardware/checked.h"
 #include "model/access/work.h"
 #include "model/bundled/access.h"
+#include "model/machine/features.h"
 #include "model/roof/band.h"
 #include "model/roof/block_time.h"
 #include "model/roof/overlap.h"
@@ -166,7 +167,7 @@ Time least_time(const AccessWork& access, const Machine& machine, L2State l2) {
 
 /// Why this machine has no answer; empty when it has.
 std::string missing_for(const Access& op, const Machine& machine) {
-    if (machine.compute_capability == 0) {
+    if (!features_of(machine.compute_capability).warps) {
         return "access patterns are counted for warps of 32 threads; " + machine.name + " has none";
     }
     const Bandwidth shared = machine.shared_bandwidth.value_or(Bandwidth{});

@@ -13,6 +13,7 @@
 #include "hardware/checked.h"
 #include "hardware/error.h"
 #include "model/attention/bundled.h"
+#include "model/machine/features.h"
 
 namespace ridge::model {
 namespace {
@@ -114,10 +115,6 @@ AttentionBlocks look_up(const std::array<BlockEntry, count>& table, std::int64_t
     return table.back().blocks;
 }
 
-bool is_workstation_ampere(std::int32_t compute_capability) {
-    return compute_capability == 86 || compute_capability == 89;
-}
-
 AttentionBlocks flash1_blocks(const Attention& attention, const AttentionContext& context) {
     if (context.block_rule == FlashBlockRule::paper) {
         const double elements =
@@ -128,7 +125,8 @@ AttentionBlocks flash1_blocks(const Attention& attention, const AttentionContext
         return {.q = std::min({kv, attention.head_dim, attention.seq_q}), .kv = kv};
     }
     const bool small =
-        attention.head_dim > 64 || (context.compute_capability < 80 && attention.head_dim > 32);
+        attention.head_dim > 64 ||
+        (!features_of(context.compute_capability).mma_sync && attention.head_dim > 32);
     return {.q = 16, .kv = small ? 128 : 256};
 }
 
@@ -139,13 +137,13 @@ AttentionBlocks flash2_blocks(const Attention& attention, const AttentionContext
         static constexpr std::array little_memory{
             BlockEntry{32, {128, 128}}, BlockEntry{96, {64, 128}}, BlockEntry{192, {64, 64}},
             BlockEntry{256, {64, 32}}};
-        return is_workstation_ampere(context.compute_capability)
+        return features_of(context.compute_capability).little_shared
                    ? look_up(little_memory, attention.head_dim)
                    : look_up(table, attention.head_dim);
     }
     const std::int64_t d = attention.head_dim;
     if (d > 32 && d <= 64 && context.dropout) return {.q = 128, .kv = 64};
-    if (d > 96 && d <= 128 && is_workstation_ampere(context.compute_capability)) {
+    if (d > 96 && d <= 128 && features_of(context.compute_capability).little_shared) {
         return attention.causal ? AttentionBlocks{.q = 64, .kv = 64}
                                 : AttentionBlocks{.q = 128, .kv = 32};
     }

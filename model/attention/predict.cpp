@@ -8,6 +8,7 @@
 #include "model/attention/bundled.h"
 #include "model/attention/time.h"
 #include "model/attention/work.h"
+#include "model/machine/features.h"
 #include "model/roof/band.h"
 #include "model/roof/roofline.h"
 
@@ -16,7 +17,8 @@ namespace {
 
 /// The library kernels: flash3 where they run (sm_90), flash2 on other tensor cores.
 Implementation usual_implementation(const Machine& machine) {
-    return machine.compute_capability == 90 ? Implementation::flash3 : Implementation::flash2;
+    return features_of(machine.compute_capability).wgmma ? Implementation::flash3
+                                                         : Implementation::flash2;
 }
 
 Tiling tiling_of(const AttentionWork& counted, const Machine& machine) {
@@ -161,7 +163,8 @@ std::string bundled_refusal(const Attention& op, Implementation implementation,
                             const Machine& machine) {
     if (std::string reason = bundled_attention_refusal(op); !reason.empty()) return reason;
     const bool hopper = implementation == Implementation::wgmma;
-    if (hopper ? machine.compute_capability != 90 : machine.compute_capability < 80) {
+    const Features features = features_of(machine.compute_capability);
+    if (hopper ? !features.wgmma : !features.mma_sync) {
         return "impl " + std::string(name_of(implementation)) + " needs compute capability " +
                (hopper ? "9.0; " : "8.0 or newer; ") + machine.name + " does not have it";
     }
@@ -170,7 +173,8 @@ std::string bundled_refusal(const Attention& op, Implementation implementation,
 
 /// Why the implementation cannot run on the machine; empty when it can.
 std::string refusal(const Attention& op, Implementation implementation, const Machine& machine) {
-    if (implementation == Implementation::flash3 && machine.compute_capability != 90) {
+    if (implementation == Implementation::flash3 &&
+        !features_of(machine.compute_capability).wgmma) {
         return "flash3 needs compute capability 9.0; " + machine.name + " does not have it";
     }
     if (is_bundled_attention(implementation)) return bundled_refusal(op, implementation, machine);

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <string>
 
+#include "model/machine/features.h"
 #include "model/matmul/band.h"
 #include "model/matmul/bundled.h"
 #include "model/matmul/time.h"
@@ -128,8 +129,7 @@ void apply_time(Prediction& p, const MatmulSituation& s, const MatmulTime& t) {
 
 /// Kernels of Hopper and later fetch operands in boxes, where rows start at multiples of 16 bytes.
 bool by_copy_engine(const MatmulSituation& s) {
-    constexpr std::int32_t first = 90;
-    return s.machine.compute_capability >= first &&
+    return features_of(s.machine.compute_capability).copy_engine &&
            (s.pipe == MatmulPipe::tensor || s.pipe == MatmulPipe::eight_bit) &&
            matmul_alignment(s.op) >= 16;
 }
@@ -198,7 +198,7 @@ Outcome predict(const Matmul& op, const Execution& execution, const Machine& mac
                            " runs on tensor cores, which do not take dtype " +
                            std::string(name_of(op.type)) + " on " + machine.name};
     }
-    if (implementation == Implementation::wgmma && machine.family != Family::hopper) {
+    if (implementation == Implementation::wgmma && !features_of(machine.compute_capability).wgmma) {
         return NotModelled{"impl wgmma needs compute capability 9.0, which " + machine.name +
                            " does not have"};
     }

@@ -1,4 +1,5 @@
 #include "model/matmul/tiles.h"
+#include "model/machine/features.h"
 
 #include <array>
 
@@ -24,8 +25,6 @@ constexpr std::array fma_tiles{Tile{32, 32, 8},  Tile{64, 32, 8}, Tile{32, 128, 
                                Tile{128, 128, 8}};
 
 constexpr std::int64_t double_bytes = 8;
-constexpr std::int32_t first_wgmma = 90;
-constexpr std::int32_t last_wgmma = 110;  // 12.x has mma.sync alone
 
 }  // namespace
 
@@ -35,8 +34,8 @@ std::span<const Tile> library_tiles(MatmulPipe pipe, std::int64_t element,
     if (element == double_bytes) return double_tiles;
     if (falls_back(pipe)) return fallback_tiles;
     if (pipe == MatmulPipe::tf32) return mma_tiles;
-    const bool fine = compute_capability >= first_wgmma && compute_capability <= last_wgmma;
-    return fine ? std::span<const Tile>(wgmma_tiles) : std::span<const Tile>(mma_tiles);
+    return features_of(compute_capability).wide_tiles ? std::span<const Tile>(wgmma_tiles)
+                                                      : std::span<const Tile>(mma_tiles);
 }
 
 std::optional<BundledKernel> bundled_kernel(Implementation implementation) {

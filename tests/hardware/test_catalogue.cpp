@@ -77,25 +77,6 @@ TEST_CASE("every embedded file bears its own name and a known kind") {
     }
 }
 
-TEST_CASE("every declared source is used") {
-    const Catalogue catalogue = Catalogue::embedded(device_schema());
-    for (const EmbeddedFile& file : embedded_files()) {
-        const Description own =
-            load_text(file.text, std::string(file.path), device_schema()).description;
-        std::set<std::string> used;
-        for (const auto& [path, datum] : own.data) {
-            used.insert(datum.sources.begin(), datum.sources.end());
-            for (const Dispute& dispute : datum.disputes) {
-                used.insert(dispute.sources.begin(), dispute.sources.end());
-            }
-        }
-        for (const auto& [key, source] : own.sources) {
-            CAPTURE(file.path, key);
-            CHECK(used.contains(key));
-        }
-    }
-}
-
 TEST_CASE("ridge points of the data sheets") {
     const Catalogue catalogue = Catalogue::embedded(device_schema());
     const auto bf16 = [&](const char* name) {

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "hardware/document.h"
+#include "hardware/embedded.h"
 #include "hardware/error.h"
 #include "hardware/loader.h"
 #include "hardware/units.h"
@@ -117,6 +118,26 @@ TEST_CASE("a description gives a machine the values of its fields", "[parameters
             const bool linked = gpu.find("link.per_direction") != nullptr;
             if (each.section.starts_with("collective") && !linked) continue;
             CHECK(*read == Approx(*described).epsilon(1e-12));
+        }
+    }
+}
+
+TEST_CASE("every embedded file loads and uses every source that it declares", "[parameters]") {
+    for (const hardware::EmbeddedFile& file : hardware::embedded_files()) {
+        const hardware::Loaded loaded =
+            hardware::load_text(file.text, std::string(file.path), schema());
+        CAPTURE(file.path);
+        CHECK(loaded.problems.empty());
+        std::set<std::string> used;
+        for (const auto& [path, datum] : loaded.description.data) {
+            used.insert(datum.sources.begin(), datum.sources.end());
+            for (const hardware::Dispute& dispute : datum.disputes) {
+                used.insert(dispute.sources.begin(), dispute.sources.end());
+            }
+        }
+        for (const auto& [key, source] : loaded.description.sources) {
+            CAPTURE(key);
+            CHECK(used.contains(key));
         }
     }
 }

@@ -1,0 +1,36 @@
+// What a GPU's multiprocessors can do that kernels are written for, from its compute capability.
+//
+//   if (features_of(machine.compute_capability).wgmma) ...   // Hopper's kernels run
+//
+// The one place that knows which generation brought what. Where a rule follows a library's own
+// dispatch on one generation, or names the generations that were measured, it asks for that.
+// Limits: NVIDIA GPUs; others (capability 0) have none of these.
+#pragma once
+
+#include <cstdint>
+
+namespace ridge::model {
+
+struct Features {
+    bool warps = false;        ///< of 32 threads, as CUDA runs them
+    bool mma_sync = false;     ///< 16-bit mma.sync fed by asynchronous copies (from 8.0)
+    bool fp8 = false;          ///< 8-bit floating point on tensor cores (from 8.9)
+    bool wgmma = false;        ///< warpgroup products (9.0 alone: their instructions ended with it)
+    bool copy_engine = false;  ///< bulk copies of boxes of a tensor (from 9.0)
+    bool wide_tiles = false;   ///< products of a warpgroup or more at once: 9.0 to 11.0
+    bool little_shared = false;  ///< 100 KiB of shared memory (8.6, 8.9)
+};
+
+/// `compute_capability` is 90 for 9.0, 0 for what is no NVIDIA GPU.
+[[nodiscard]] constexpr Features features_of(std::int32_t compute_capability) {
+    const std::int32_t cc = compute_capability;
+    return {.warps = cc > 0,
+            .mma_sync = cc >= 80,
+            .fp8 = cc >= 89,
+            .wgmma = cc == 90,
+            .copy_engine = cc >= 90,
+            .wide_tiles = cc >= 90 && cc <= 110,
+            .little_shared = cc == 86 || cc == 89};
+}
+
+}  // namespace ridge::model
