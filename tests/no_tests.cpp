@@ -1,0 +1,2 @@
+// The owner of the precompiled header that the tests share.
+int main() {}
