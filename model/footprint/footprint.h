@@ -8,8 +8,8 @@
 //   memory.total().in(units::GiB)
 //
 // Limits: requested bytes. An allocator rounds each tensor up (512 bytes to 2 MiB in PyTorch) and
-// a process adds its context (300 to 600 MB), library workspaces and fragmentation. What PyTorch's
-// scaled_dot_product_attention allocates beside its inputs is in sdpa_footprint.h.
+// a process adds its context (527 MiB), library workspaces and fragmentation. What implementations
+// of attention really allocate, and when, is in attention_memory.h.
 #pragma once
 
 #include <cstdint>

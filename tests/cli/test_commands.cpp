@@ -105,8 +105,8 @@ TEST_CASE("text output stays within 80 columns") {
           "predict elementwise --expr \"sin(x)^2 + cos(x)^2\" --elements 16777216 --dtype fp32 "
           "--unfused --gpu h200-sxm --explain",
           "vram attention --seq 131072 --heads 32 --head-dim 128 --impl standard --gpu h100-sxm",
-          "gpus", "gpus show h200-sxm", "gpus show a100-sxm-40gb",
-          "roofline --gpu h100-sxm --op \"matmul m=4096 n=4096 k=4096\"",
+          "vram attention --help", "vram kv-cache --help", "gpus", "gpus show h200-sxm",
+          "gpus show a100-sxm-40gb", "roofline --gpu h100-sxm --op \"matmul m=4096 n=4096 k=4096\"",
           "sweep matmul --m 256:4096:256 --n @m --k @m --gpu a100-sxm-80gb",
           "compare matmul --m 4096 --n 4096 --k 4096 --gpu a100-sxm-80gb,h100-sxm,h200-sxm",
           "predict --help", "predict matmul --help", "vram --help", "sweep --help",

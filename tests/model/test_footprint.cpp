@@ -1,14 +1,11 @@
 // Device memory: published tables and measured allocations, to the byte where they are.
 #include "model/footprint/footprint.h"
 
-#include <array>
 #include <cmath>
 #include <cstdint>
-#include <variant>
 #include <vector>
 
 #include "hardware/error.h"
-#include "model/footprint/sdpa.h"
 #include "tests/catch.h"
 
 namespace ridge::model {
@@ -75,87 +72,6 @@ TEST_CASE("flash2 training peaks at 10T + 8 B H N", "[footprint]") {
     grouped.kv_heads = 4;
     CHECK(footprint(grouped, Implementation::flash2, Pass::training).total().in(units::B) ==
           4 * t + t + 2 * t + 2 * t + 8.0 * 2 * 16 * 2048);
-}
-
-struct Measured {
-    AttentionBackend backend;
-    Attention op;
-    std::array<double, 6> bytes;
-};
-
-TEST_CASE("PyTorch's backends to the byte", "[footprint]") {
-    // torch.cuda.max_memory_allocated and memory_allocated on an H200, PyTorch 2.11, CUDA 13.0.
-    const Attention a = attention(1, 32, 4096, 128, DataType::bf16);
-    const Attention c = attention(64, 16, 1024, 64, DataType::fp16);
-    const std::vector<Measured> measured{
-        {AttentionBackend::flash,
-         a,
-         {100663296, 34079744, 34079744, 34079744, 235405312, 100137984}},
-        {AttentionBackend::flash,
-         c,
-         {402653184, 138413056, 138413056, 138413056, 943718400, 398457856}},
-        {AttentionBackend::cudnn,
-         a,
-         {100663296, 33555968, 34080256, 34079744, 168296960, 100137984}},
-        {AttentionBackend::cudnn,
-         c,
-         {402653184, 134219264, 138413568, 138413056, 675283456, 398457856}},
-        {AttentionBackend::memory_efficient,
-         a,
-         {100663296, 33554432, 34078720, 34078720, 168312832, 100139008}},
-        {AttentionBackend::memory_efficient,
-         c,
-         {402653184, 134217728, 138412032, 138412032, 675545088, 398458880}},
-        {AttentionBackend::math,
-         a,
-         {100663296, 5100405248, 5167514112, 2382364672, 6442450944, -2248146944}},
-        {AttentionBackend::math,
-         c,
-         {402653184, 10738467328, 11006902784, 5234491392, 12884901888, -4697620480}}};
-    for (const Measured& row : measured) {
-        INFO(name_of(row.backend) << " head_dim " << row.op.head_dim);
-        const SdpaOutcome outcome = sdpa_footprint(row.op, row.backend);
-        REQUIRE(std::holds_alternative<SdpaFootprint>(outcome));
-        const auto& memory = std::get<SdpaFootprint>(outcome);
-        CHECK(memory.qkv.in(units::B) == row.bytes[0]);
-        CHECK(memory.inference_peak.in(units::B) == row.bytes[1]);
-        CHECK(memory.training_forward_peak.in(units::B) == row.bytes[2]);
-        CHECK(memory.training_forward_saved.in(units::B) == row.bytes[3]);
-        CHECK(memory.backward_peak.in(units::B) == row.bytes[4]);
-        CHECK(memory.backward_after.in(units::B) == row.bytes[5]);
-    }
-}
-
-TEST_CASE("the flash backend agrees with the sum of flash2's tensors", "[footprint]") {
-    // In [batch, seq, heads, head_dim] order nothing is copied: inputs, output, its gradient, what
-    // was saved and the backward peak are 10T + 8 B H N and two single numbers.
-    const Attention op = attention(2, 16, 2048, 128);
-    const auto sdpa = std::get<SdpaFootprint>(
-        sdpa_footprint(op, AttentionBackend::flash, TensorLayout::sequence_first));
-    const Bytes gradient = footprint(op, Implementation::flash2, Pass::training).bytes_of("d_out");
-    CHECK((sdpa.qkv + gradient + sdpa.training_forward_saved + sdpa.backward_peak).in(units::B) ==
-          footprint(op, Implementation::flash2, Pass::training).total().in(units::B) + 1024.0);
-}
-
-TEST_CASE("what PyTorch's rules do not settle is said, not guessed", "[footprint][error]") {
-    const auto is_modelled = [](const Attention& op, AttentionBackend backend) {
-        return std::holds_alternative<SdpaFootprint>(sdpa_footprint(op, backend));
-    };
-    Attention op = attention(1, 8, 1024, 64);
-    CHECK(is_modelled(op, AttentionBackend::math));
-    op.causal = true;
-    CHECK(is_modelled(op, AttentionBackend::flash));
-    CHECK_FALSE(is_modelled(op, AttentionBackend::math));
-    op.kv_heads = 2;
-    CHECK_FALSE(is_modelled(op, AttentionBackend::memory_efficient));
-    op.head_dim = 60;
-    CHECK_FALSE(is_modelled(op, AttentionBackend::flash));
-    CHECK_FALSE(is_modelled(attention(1, 8, 1024, 64, DataType::fp32), AttentionBackend::flash));
-    CHECK_THROWS_AS(parse_attention_backend("xformers"), InputError);
-    CHECK(parse_attention_backend(name_of(AttentionBackend::memory_efficient)) ==
-          AttentionBackend::memory_efficient);
-    CHECK_THROWS_AS(parse_pass("both"), InputError);
-    CHECK(parse_pass("training") == Pass::training);
 }
 
 TEST_CASE("other operations hold inputs and outputs, and gradients in training", "[footprint]") {

@@ -1,0 +1,34 @@
+// The parts of `ridge vram`: any operation, attention by implementation, the key and value cache.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+
+#include "cli/commands/commands.h"
+#include "cli/options/gpu_options.h"
+#include "hardware/quantity.h"
+
+namespace ridge::cli {
+
+[[nodiscard]] Action build_vram_attention(CommandLine& line,
+                                          std::span<const std::string> arguments);
+[[nodiscard]] Action build_vram_kv_cache(CommandLine& line);
+
+/// The memory that was asked about: --capacity as it stands, or what a GPU's driver leaves.
+struct MemoryLimit {
+    std::string name;
+    Bytes capacity;
+    Bytes usable;
+    bool measured = false;
+    std::int64_t multiprocessors = 0;  ///< 0 where only a capacity is given
+    std::int32_t compute_capability = 0;
+};
+
+/// Nothing when neither --gpu nor --capacity was given.
+[[nodiscard]] std::optional<MemoryLimit> memory_limit(const Context& context, const GpuOptions& gpu,
+                                                      const std::string& capacity);
+/// "141.2 GiB usable of NVIDIA H200 SXM 141GB (measured)".
+[[nodiscard]] std::string text_of(const MemoryLimit& limit);
+
+}  // namespace ridge::cli

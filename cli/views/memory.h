@@ -1,0 +1,42 @@
+// Memory in text: bytes in both kinds of units, what is alive at a peak, a timeline step by step.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "cli/context.h"
+#include "hardware/json.h"
+#include "hardware/quantity.h"
+#include "model/allocator/memory_plan.h"
+
+namespace ridge::cli {
+
+/// Decimal gigabytes as the literature prints them, smaller sizes in their own unit.
+[[nodiscard]] std::string decimal_bytes(Bytes bytes);
+/// Decimal and binary, because sources use either: "34.36 GB (32 GiB)".
+[[nodiscard]] std::string both_units(Bytes bytes);
+[[nodiscard]] Bytes bytes_of(std::int64_t count);
+
+/// A sentence, indented and broken at the terminal's width.
+void write_sentence(const Context& context, const std::string& sentence);
+
+/// The phase and step at which most is allocated.
+struct MemoryPeak {
+    std::string_view phase;
+    std::size_t step = 0;
+    model::MemoryLevel level;
+};
+[[nodiscard]] MemoryPeak peak_of(const model::MemoryPlan& plan,
+                                 const model::MemoryTimeline& timeline);
+
+/// The allocations alive at the peak, with the phase that made them, and their sum.
+void write_alive_at_peak(const Context& context, const model::MemoryPlan& plan,
+                         const model::MemoryTimeline& timeline);
+/// Every allocation and release with the levels after it; the peak is marked.
+void write_timeline(const Context& context, const model::MemoryPlan& plan,
+                    const model::MemoryTimeline& timeline);
+/// Allocations with the steps and phases of their lives; "given" is null where they stay.
+[[nodiscard]] Json json_of_allocations(const model::MemoryPlan& plan,
+                                       const model::MemoryTimeline& timeline);
+
+}  // namespace ridge::cli

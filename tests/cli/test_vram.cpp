@@ -1,0 +1,124 @@
+// `ridge vram`: JSON of attention's memory, refusals, what fits, timelines as files, the cache.
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "tests/catch.h"
+#include "tests/cli/run.h"
+
+namespace ridge::test {
+namespace {
+
+using nlohmann::json;
+
+json answer(const std::string& line) {
+    const auto run = run_line(line + " --format json");
+    INFO(line << "\n" << run.err);
+    REQUIRE(run.code == 0);
+    return json::parse(run.out);
+}
+
+TEST_CASE("vram attention answers in JSON for every implementation") {
+    // H200, PyTorch 2.11: theory by hand, T = 33554432, L = 524288.
+    const std::string line = "vram attention --seq 4096 --heads 32 --head-dim 128 --pass training ";
+    const json flash = answer(line + "--impl torch-flash");
+    CHECK(flash["inputs_bytes"] == 100663296);
+    CHECK(flash["inference_peak_bytes"] == 34079744);
+    CHECK(flash["forward_peak_bytes"] == 34079744);
+    CHECK(flash["forward_saved_bytes"] == 34079744);
+    CHECK(flash["backward_peak_bytes"] == 235405312);
+    CHECK(flash["backward_after_bytes"] == 100137984);
+    CHECK(flash["workspace_bytes"] == 0);
+    const json transposed = answer(line + "--impl torch-flash --layout bnhd");
+    CHECK(transposed["backward_peak_bytes"] == 235405312 - 2 * 33554432);
+    for (const char* impl : {"standard", "flash1", "flash2", "flash3", "torch-flash",
+                             "torch-efficient", "torch-cudnn", "torch-math"}) {
+        INFO(impl);
+        const json each = answer(line + "--impl " + impl);
+        CHECK(each["impl"] == impl);
+        CHECK(each["reserved_bytes"].get<double>() >= each["total_bytes"].get<double>());
+        std::int64_t alive = 0;
+        for (const json& allocation : each["allocations"]) {
+            const auto step = each["peak"]["step"].get<std::int64_t>();
+            if (allocation["taken"].get<std::int64_t>() > step) continue;
+            if (!allocation["given"].is_null() && allocation["given"].get<std::int64_t>() <= step) {
+                continue;
+            }
+            alive += allocation["allocated_bytes"].get<std::int64_t>();
+        }
+        CHECK(alive == each["total_bytes"].get<std::int64_t>());
+    }
+    CHECK(answer(line + "--impl torch-math")["workspace_bytes"] == 2 * 33554432);
+}
+
+TEST_CASE("vram attention tells inference, forward and backward apart") {
+    const std::string line = "vram attention --seq 1024 --heads 4 --head-dim 64 --impl torch-math ";
+    CHECK(answer(line)["pass"] == "inference");
+    CHECK(answer(line + "--direction backward")["pass"] == "training");
+    CHECK(answer(line + "--pass training --direction forward")["pass"] == "forward");
+    CHECK(answer(line + "--pass training")["pass"] == "training");
+    CHECK(run_line(line + "--pass inference --direction backward").code == 1);
+    // A causal mask with more queries than keys is PyTorch's to take.
+    CHECK(answer("vram attention --seq-q 64 --seq-kv 16 --heads 4 --head-dim 64 --causal "
+                 "--impl torch-efficient")["causal"] == true);
+}
+
+TEST_CASE("vram attention gives PyTorch's reason for a refusal") {
+    const json grouped = answer(
+        "vram attention --seq 64 --heads 8 --kv-heads 2 --head-dim 64 --impl torch-efficient");
+    CHECK(grouped["refused"].get<std::string>().find("same num_heads") != std::string::npos);
+    const json single =
+        answer("vram attention --seq 64 --heads 8 --head-dim 64 --dtype fp32 --impl torch-cudnn");
+    CHECK(single["refused"].get<std::string>().find("{Half, BFloat16}") != std::string::npos);
+}
+
+TEST_CASE("vram attention finds the largest that fits") {
+    const json fit = answer(
+        "vram attention --heads 32 --head-dim 128 --impl torch-flash --pass training "
+        "--fit seq --gpu h200-sxm");
+    CHECK(fit["usable_measured"] == true);
+    CHECK(fit["fits"] == true);
+    const auto largest = fit["fit"]["largest"].get<std::int64_t>();
+    CHECK(fit["seq_q"] == largest);
+    const json beyond = answer(
+        "vram attention --heads 32 --head-dim 128 --impl torch-flash --pass "
+        "training --gpu h200-sxm --seq " +
+        std::to_string(largest + 1));
+    CHECK(beyond["fits"] == false);
+    CHECK(answer("vram attention --seq 64 --heads 8 --head-dim 64 --gpu a100-sxm-80gb")
+              ["usable_measured"] == false);
+    CHECK(run_line("vram attention --heads 8 --head-dim 64 --fit seq").code != 0);
+}
+
+TEST_CASE("vram attention draws its timeline") {
+    for (const char* name : {"ridge_vram.svg", "ridge_vram.html"}) {
+        const std::string path = (std::filesystem::temp_directory_path() / name).string();
+        const auto run = run_line(
+            "vram attention --seq 512 --heads 4 --head-dim 64 --impl torch-math --pass training "
+            "-o " +
+            path);
+        CHECK(run.code == 0);
+        std::ifstream file(path);
+        const std::string text{std::istreambuf_iterator<char>(file), {}};
+        CHECK(text.find("peak") != std::string::npos);
+        CHECK(text.find("reserved") != std::string::npos);
+        std::filesystem::remove(path);
+    }
+}
+
+TEST_CASE("vram kv-cache counts tokens, pages and sequences") {
+    const json cache = answer(
+        "vram kv-cache --kind gqa --layers 32 --kv-heads 8 --head-dim 128 --block 16 --seq 4097 "
+        "--weights 16GB --capacity 80GB");
+    CHECK(cache["token_bytes"] == 131072);
+    CHECK(cache["wasted_bytes"] == 15 * 131072);
+    CHECK(cache["sequences"] == 118);  // 30517 blocks of 2 MiB, 257 a sequence
+    CHECK(answer("vram kv-cache --kind mqa --layers 2 --head-dim 64 --dtype fp8")["token_bytes"] ==
+          2 * 2 * 64);
+    CHECK(run_line("vram kv-cache --kind gqa --layers 2 --head-dim 64").code != 0);
+}
+
+}  // namespace
+}  // namespace ridge::test
