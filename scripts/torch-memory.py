@@ -238,24 +238,16 @@ class Events:
         kept = {"alloc": "+", "free_completed": "-", "segment_alloc": "S", "segment_free": "s",
                 "segment_map": "M", "segment_unmap": "m"}
         trace = torch.cuda.memory._snapshot()["device_traces"][0]
-        return [(kept[e["action"]], e["size"], e["addr"]) for e in trace if e["action"] in kept]
+        return [(kept[e["action"]], e["size"]) for e in trace if e["action"] in kept]
 
     def finish(self):
         if not self.wanted:
             return None
-        trace, numbers, text = self.trace(), {}, {}
+        trace, text = self.trace(), {}
         torch.cuda.memory._record_memory_history(None)
         ends = [start for _, start in self.cuts[1:]] + [len(trace)]
         for (phase, start), end in zip(self.cuts, ends):
-            words = []
-            for sign, size, address in trace[start:end]:
-                if sign == "+":
-                    numbers[address] = len(numbers)
-                    words.append(f"+{size}")
-                elif sign == "-":
-                    words.append(f"-{size}")
-                else:
-                    words.append(f"{sign}{size}")
+            words = [f"{sign}{size}" for sign, size in trace[start:end]]
             text[phase] = " ".join(words)
         return text
 

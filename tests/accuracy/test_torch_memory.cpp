@@ -171,6 +171,51 @@ TEST_CASE("PyTorch's allocations on shapes drawn after the rules were frozen", "
     CHECK(judged.different["math"] <= 2);
 }
 
+/// The text after `"name": "` in a line of JSON up to the next quote.
+std::string field_of(const std::string& line, const std::string& name) {
+    const std::string key = "\"" + name + "\": ";
+    std::size_t start = line.rfind(key);  // the phases come last
+    REQUIRE(start != std::string::npos);
+    start += key.size();
+    const bool quoted = line[start] == '"';
+    return quoted ? line.substr(start + 1, line.find('"', start + 1) - start - 1)
+                  : line.substr(start, line.find_first_of(",}", start) - start);
+}
+
+TEST_CASE("every allocation and release is PyTorch's, in its order", "[memory]") {
+    std::ifstream in(std::string(RIDGE_RECORDS) + "/torch-memory/events-h200.jsonl");
+    REQUIRE(in.good());
+    int traced = 0;
+    for (std::string line; std::getline(in, line);) {
+        Row row;
+        for (const char* name :
+             {"backend", "batch", "heads", "kv_heads", "seq_q", "seq_kv", "head_dim", "type",
+              "layout", "causal", "dropout", "mask", "mask_shape"}) {
+            row.cells[name] = field_of(line, name);
+        }
+        const AttentionPlan outcome = attention_plan(call_of(row));
+        INFO(line);
+        REQUIRE(std::holds_alternative<MemoryPlan>(outcome));
+        const auto& plan = std::get<MemoryPlan>(outcome);
+        for (const MemoryPlan::Phase& phase : plan.phases()) {
+            std::string predicted_steps;
+            for (std::size_t i = phase.first; i < phase.last; ++i) {
+                const MemoryPlan::Step& step = plan.steps()[i];
+                predicted_steps += (step.takes ? " +" : " -") +
+                                   std::to_string(plan.allocations()[step.allocation].bytes);
+            }
+            std::istringstream words(field_of(line, std::string(phase.name)));
+            std::string measured_steps;
+            for (std::string word; words >> word;) {
+                if (word[0] == '+' || word[0] == '-') measured_steps += " " + word;
+            }
+            CHECK(predicted_steps == measured_steps);
+        }
+        ++traced;
+    }
+    CHECK(traced == 12);
+}
+
 TEST_CASE("shapes that a backend refuses are refused with its reason", "[memory]") {
     int refused = 0;
     for (const char* file : {"found-h200.csv", "found-h100.csv", "judged-h200.csv"}) {
