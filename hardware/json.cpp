@@ -114,6 +114,8 @@ class Builder {
 Json::Json() = default;
 Json::Json(bool value) : value_(value) {}
 Json::Json(double value) : value_(value) {}
+Json::Json(Whole whole) : value_(whole.value) {}
+Json::Json(Natural natural) : value_(natural.value) {}
 Json::Json(const char* text) : value_(std::string(text)) {}
 Json::Json(std::string_view text) : value_(std::string(text)) {}
 Json::Json(std::string text) : value_(std::move(text)) {}

@@ -37,9 +37,9 @@ class Json {
     Json(std::string text);
     Json(const std::vector<std::string>& texts);
     template <std::signed_integral T>
-    Json(T value) : value_(static_cast<std::int64_t>(value)) {}
+    Json(T value) : Json(Whole{value}) {}
     template <std::unsigned_integral T>
-    Json(T value) : value_(static_cast<std::uint64_t>(value)) {}
+    Json(T value) : Json(Natural{value}) {}
     /// An object.
     Json(std::initializer_list<JsonMember> members);
     Json(const Json& other);
@@ -85,6 +85,15 @@ class Json {
   private:
     using Items = std::vector<Json>;
     using Members = std::vector<JsonMember>;
+    struct Whole {
+        std::int64_t value;
+    };
+    struct Natural {
+        std::uint64_t value;
+    };
+
+    explicit Json(Whole whole);
+    explicit Json(Natural natural);
 
     std::variant<std::monostate, bool, std::int64_t, std::uint64_t, double, std::string, Items,
                  Members>
