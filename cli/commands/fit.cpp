@@ -10,6 +10,7 @@
 #include "cli/views/table.h"
 #include "hardware/error.h"
 #include "measure/fit/fit.h"
+#include "measure/fit/fit_bands.h"
 
 namespace ridge::cli {
 namespace {
@@ -89,6 +90,17 @@ void write_report(const Context& context, const measure::FitReport& report) {
     context.out << '\n';
 }
 
+constexpr std::string_view bands = "bands";
+
+int write_bands(const Context& context, const measure::FitRequest& request) {
+    context.out << "// Made by `ridge fit bands`: class, 8 % and 92 % quantile of "
+                   "ln(measured / predicted), rows, basis.\n";
+    for (const measure::FittedBand& band : measure::fit_bands(request)) {
+        context.out << table_line(band) << '\n';
+    }
+    return success;
+}
+
 int run_program(const Context& context, const FitOptions& options) {
     if (options.data.empty() && options.records.empty()) {
         throw InputError("there is nothing to fit to", {},
@@ -100,6 +112,11 @@ int run_program(const Context& context, const FitOptions& options) {
         .gpus = options.gpu.given() ? options.gpu.names() : std::vector<std::string>{},
         .machine = [&machines](const std::string& name) { return machines.at(name); },
         .records = options.records};
+    if (options.program == bands) return write_bands(context, request);
+    if (!options.data.empty() && !options.records.empty()) {
+        throw InputError("--data and --records are both given", {},
+                         "only bands take tables and records together");
+    }
     for (const measure::FitProgram& program : measure::fit_programs()) {
         if (program.name != options.program) continue;
         int code = success;
@@ -125,21 +142,22 @@ Action build_fit(CommandLine& line, std::span<const std::string>) {
         names.push_back(program.name);
         joined += (joined.empty() ? "" : ", ") + program.name;
     }
+    names.emplace_back(bands);
+    joined += ", bands";
     line.positional("model", options->program, "what to fit: " + joined)
         .one_of(names)
         .value("MODEL");
-    const Option data =
-        line.option("--data", options->data, "folder of CSV tables of measured times").value("DIR");
+    line.option("--data", options->data, "folder of CSV tables of measured times").value("DIR");
     line.option("--records", options->records,
                 "records of bundled kernels (files or folders), in place of tables")
-        .excludes(data)
         .value("PATH");
     line.footer(
         "GPUs named together (--gpu a,b) are fitted together; without --gpu each GPU of the "
         "tables\n"
         "is fitted by itself. The lines printed are fields of a description file, with the\n"
         "standard error and the strongest correlation of each; one that the rows do not\n"
-        "determine keeps its value and is a comment.\n"
+        "determine keeps its value and is a comment. MODEL bands makes the table of 80 %\n"
+        "bands, model/roof/band_table.inc, from tables and records together.\n"
         "Example:\n"
         "  ridge fit memory --data measurements --gpu a100-pcie-40gb\n"
         "  ridge fit attention --records measure/records/h200-sxm");

@@ -102,26 +102,40 @@ void set_terms(Prediction& prediction, const AttentionTime& time, const Attentio
     settle_limiter(prediction);
 }
 
-/// Rows by regime for paged calls; contiguous ones were only checked against published throughput,
-/// which holds no short calls.
+/// Calls of a serving engine by regime.
+BandClass serving_class(bool flash3, AttentionRegime regime) {
+    switch (regime) {
+        case AttentionRegime::decode_latency:
+        case AttentionRegime::prefill_throughput:
+            return flash3 ? BandClass::serving_smooth : BandClass::serving_steady;
+        case AttentionRegime::prefill_split:
+        case AttentionRegime::prefill_memory:
+            return BandClass::serving_memory;
+        case AttentionRegime::decode_memory:
+            return BandClass::serving_smooth;
+        default:
+            return flash3 ? BandClass::serving_uneven : BandClass::serving_smooth;
+    }
+}
+
+/// Contiguous calls were only checked against published throughput, which holds no short ones.
 BandClass band_class_of(const Attention& op, Implementation implementation,
                         const AttentionTime& time) {
-    if (time.regime == AttentionRegime::backward) return BandClass::attention_backward;
-    if (time.regime == AttentionRegime::unfused) return BandClass::attention_unfused;
-    if (time.regime == AttentionRegime::three_kernels) return BandClass::attention_standard;
-    if (time.regime == AttentionRegime::bundled_decode) return BandClass::attention_decode;
-    if (time.regime == AttentionRegime::bundled_tiles) {
-        return implementation == Implementation::wgmma ? BandClass::attention_wgmma
-                                                       : BandClass::attention_mma;
+    switch (time.regime) {
+        case AttentionRegime::backward:
+            return BandClass::published;
+        case AttentionRegime::unfused:
+            return BandClass::unfused;
+        case AttentionRegime::three_kernels:
+            return BandClass::row_kernel;
+        case AttentionRegime::bundled_decode:
+        case AttentionRegime::bundled_tiles:
+            return BandClass::attention_tiles;
+        default:
+            break;
     }
-    if (!op.kv_write) {
-        return time.launch > 0.25 * time.total ? BandClass::attention_contiguous_short
-                                               : BandClass::attention_contiguous;
-    }
-    const BandClass first = implementation == Implementation::flash3
-                                ? BandClass::flash3_decode_memory
-                                : BandClass::flash2_decode_memory;
-    return static_cast<BandClass>(static_cast<int>(first) + static_cast<int>(time.regime));
+    if (op.kv_write) return serving_class(implementation == Implementation::flash3, time.regime);
+    return time.launch > 0.25 * time.total ? BandClass::estimate : BandClass::published;
 }
 
 /// Shapes and families that no row or figure covers.

@@ -14,23 +14,8 @@ namespace ridge::model {
 namespace {
 
 BandClass class_of(CollectivePath path) {
-    switch (path) {
-        case CollectivePath::ll:
-            return BandClass::ring_ll;
-        case CollectivePath::ll128:
-            return BandClass::ring_ll128;
-        case CollectivePath::simple:
-            return BandClass::ring_simple;
-        case CollectivePath::nvls:
-            return BandClass::ring_nvls;
-        case CollectivePath::peer_ll:
-            return BandClass::peer_ll;
-        case CollectivePath::peer_simple:
-            return BandClass::peer_simple;
-        case CollectivePath::host:
-            break;
-    }
-    return BandClass::host_copy;
+    if (path == CollectivePath::host) return BandClass::estimate;
+    return path == CollectivePath::peer_ll ? BandClass::peer_ll : BandClass::ring;
 }
 
 /// Work, link roof and footprint, whatever the algorithm. (eq. C1)

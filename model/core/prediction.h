@@ -12,6 +12,7 @@
 #include <variant>
 
 #include "hardware/quantity.h"
+#include "model/core/band_class.h"
 #include "model/core/implementation.h"
 #include "model/core/static_vector.h"
 
@@ -123,6 +124,7 @@ struct Prediction {
     FlopRate attainable;     ///< min(peak, intensity x bandwidth)
     Bytes footprint;         ///< device memory of inputs, outputs and scratch
     Confidence confidence = Confidence::roofline;
+    BandClass band_class = BandClass::roofline;
     Tiling tiling;
     StaticVector<Term, 10> terms;
     StaticVector<Note, 8> notes;

@@ -5,15 +5,32 @@
 namespace ridge::model {
 namespace {
 
-BandClass in_regime(BandClass first, MatmulRegime regime) {
-    return static_cast<BandClass>(static_cast<std::uint8_t>(first) +
-                                  static_cast<std::uint8_t>(regime));
+/// Kernels of Hopper and later, by regime.
+BandClass fine_class(MatmulRegime regime) {
+    const bool uneven = regime == MatmulRegime::split || regime == MatmulRegime::store ||
+                        regime == MatmulRegime::pipe;
+    return uneven ? BandClass::product_split : BandClass::product_smooth;
 }
 
-static_assert(static_cast<std::size_t>(BandClass::matmul_ampere_launch) -
-                      static_cast<std::size_t>(BandClass::matmul_hopper_launch) ==
-                  matmul_regime_count,
-              "one class per regime");
+/// Kernels that come in whole waves.
+BandClass coarse_class(MatmulRegime regime) {
+    if (regime == MatmulRegime::power) return BandClass::product_fixed;
+    const bool even = regime == MatmulRegime::split || regime == MatmulRegime::memory;
+    return even ? BandClass::product_ampere : BandClass::product_coarse;
+}
+
+BandClass eight_bit_class(MatmulRegime regime) {
+    switch (regime) {
+        case MatmulRegime::quantise:
+            return BandClass::product_fixed;
+        case MatmulRegime::memory:
+            return BandClass::product_stream;
+        case MatmulRegime::store:
+            return BandClass::product_split;
+        default:
+            return BandClass::product_smooth;
+    }
+}
 
 bool measured_family(const Machine& machine, MatmulPipe pipe) {
     const std::int32_t capability = machine.compute_capability;
@@ -46,34 +63,24 @@ bool measured_shape(const Matmul& op, MatmulPipe pipe) {
 BandClass matmul_band(const MatmulSituation& s, MatmulRegime regime) {
     switch (s.pipe) {
         case MatmulPipe::vector:
-            return BandClass::matmul_fma;
+            return BandClass::product_fma;
         case MatmulPipe::eight_bit:
-            return in_regime(BandClass::matmul_fp8_launch, regime);
+            return eight_bit_class(regime);
         case MatmulPipe::tf32:
-            return BandClass::matmul_tf32;
         case MatmulPipe::align_4:
         case MatmulPipe::align_2:
-            return BandClass::matmul_misaligned;
+            return BandClass::product_old;
         case MatmulPipe::tensor:
             break;
     }
     const bool fine = s.machine.family == Family::hopper || s.machine.family == Family::blackwell;
-    return in_regime(fine ? BandClass::matmul_hopper_launch : BandClass::matmul_ampere_launch,
-                     regime);
+    return fine ? fine_class(regime) : coarse_class(regime);
 }
 
 BandClass bundled_band(Implementation implementation) {
-    switch (implementation) {
-        case Implementation::naive:
-        case Implementation::coalesced:
-            return BandClass::matmul_elements;
-        case Implementation::mma:
-            return BandClass::matmul_mma;
-        case Implementation::wgmma:
-            return BandClass::matmul_wgmma;
-        default:
-            return BandClass::matmul_tiles;
-    }
+    const bool by_elements =
+        implementation == Implementation::naive || implementation == Implementation::coalesced;
+    return by_elements ? BandClass::row_kernel : BandClass::product_bundled;
 }
 
 Validity matmul_validity(const MatmulSituation& s) {

@@ -2,9 +2,6 @@
 // and regime, and whether the question lies where residuals were taken.
 //
 //   apply_band(prediction, matmul_band(situation, regime_of(time)), confidence, validity);
-//
-// The quantiles of these classes are those of held-out rows at 8 and 92 %, a little wider than 80 %
-// so that other rows do not fall below 75 %.
 #pragma once
 
 #include "model/matmul/time.h"

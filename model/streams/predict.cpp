@@ -133,7 +133,7 @@ Prediction framework_stream(const Work& work, DataType type, Direction direction
     settle_framework(prediction,
                      stream_time(memory, share_of(work, type, 1.0, memory), kernel, execution.l2),
                      execution, memory);
-    apply_band(prediction, BandClass::stream_eager, memory.eager_kernels,
+    apply_band(prediction, BandClass::eager_stream, memory.eager_kernels,
                eager_validity(prediction, type, direction, execution));
     return prediction;
 }
@@ -141,9 +141,9 @@ Prediction framework_stream(const Work& work, DataType type, Direction direction
 BandClass framework_row_class(const RowWise& op, const RowKernel& kernel) {
     constexpr std::int64_t short_rows = 2560;
     if (op.kind == RowKind::softmax || op.kind == RowKind::sum) {
-        return kernel.read_passes > 1.0 ? BandClass::softmax_passes : BandClass::softmax_one_pass;
+        return kernel.read_passes > 1.0 ? BandClass::eager_rows : BandClass::eager_softmax;
     }
-    return op.cols < short_rows ? BandClass::norm_short_rows : BandClass::norm_long_rows;
+    return op.cols < short_rows ? BandClass::eager_rows : BandClass::eager_stream;
 }
 
 Prediction framework_rows(const RowWise& op, const Execution& execution, const Machine& machine) {
@@ -170,10 +170,10 @@ Prediction framework_rows(const RowWise& op, const Execution& execution, const M
 BandClass bundled_class(const Prediction& prediction, BandClass usual, const Execution& execution) {
     constexpr Time brief_kernel = 5.0 * units::us;
     if (execution.launch == LaunchMode::stream && prediction.limiter == Resource::launch) {
-        return BandClass::bundled_call;
+        return BandClass::host_call;
     }
     const bool brief = prediction.time < brief_kernel * prediction.work.kernels;
-    return usual == BandClass::stream_bundled && brief ? BandClass::stream_bundled_short : usual;
+    return brief ? BandClass::row_kernel : usual;
 }
 
 /// Bundled kernels whose times `times(memory)` gives all together.
@@ -191,11 +191,6 @@ Prediction bundled_prediction(const Work& work, DataType type, const Execution& 
     apply_band(prediction, bundled_class(prediction, band_class, execution), memory.streams,
                validity);
     return prediction;
-}
-
-BandClass row_class(const RowWise& op, bool manual) {
-    if (manual) return BandClass::manual_bundled;
-    return op.kind == RowKind::sum ? BandClass::sum_bundled : BandClass::row_bundled;
 }
 
 Bytes total(const SectorBytes& moved) {
@@ -225,7 +220,7 @@ Outcome predict(const Elementwise& op, const Execution& execution, const Machine
         implementation == Implementation::eager
             ? framework_stream(work, op.type, op.direction, execution, machine)
             : bundled_prediction(
-                  work, op.type, execution, implementation, machine, BandClass::stream_bundled,
+                  work, op.type, execution, implementation, machine, BandClass::stream,
                   bundled_validity(op.direction), [&](const MemoryParameters& memory) {
                       return bundled_elementwise_time(memory, op, implementation, execution.l2);
                   });
@@ -244,7 +239,7 @@ Outcome predict(const RowWise& op, const Execution& execution, const Machine& ma
         work.l2 = total(bundled_sectors(*machine.memory, op, implementation));
     }
     Prediction prediction =
-        bundled_prediction(work, op.type, execution, implementation, machine, row_class(op, manual),
+        bundled_prediction(work, op.type, execution, implementation, machine, BandClass::row_kernel,
                            bundled_validity(op.direction), [&](const MemoryParameters& memory) {
                                return manual ? manual_softmax_time(memory, op, execution.l2)
                                              : bundled_row_time(memory, op, execution.l2);
@@ -264,7 +259,7 @@ Outcome predict(const Transpose& op, const Execution& execution, const Machine& 
     }
     if (machine.memory) work.l2 = total(bundled_sectors(op, implementation));
     return bundled_prediction(
-        work, op.type, execution, implementation, machine, BandClass::transpose_bundled,
+        work, op.type, execution, implementation, machine, BandClass::row_kernel,
         Validity::validated, [&](const MemoryParameters& memory) {
             return bundled_transpose_time(memory, op, implementation, execution.l2);
         });
@@ -276,7 +271,7 @@ Outcome predict(const Copy& op, const Execution& execution, const Machine& machi
         return framework_stream(copy_work(op), op.type, Direction::forward, execution, machine);
     }
     return bundled_prediction(copy_work(op), op.type, execution, implementation, machine,
-                              BandClass::stream_bundled, Validity::validated,
+                              BandClass::stream, Validity::validated,
                               [&](const MemoryParameters& memory) {
                                   return bundled_copy_time(memory, op, execution.l2);
                               });
@@ -292,7 +287,7 @@ Outcome predict(const Gather& op, const Execution& execution, const Machine& mac
         implementation == Implementation::eager
             ? framework_stream(work, op.type, Direction::forward, execution, machine)
             : bundled_prediction(
-                  work, op.type, execution, implementation, machine, BandClass::gather_bundled,
+                  work, op.type, execution, implementation, machine, BandClass::row_kernel,
                   Validity::validated, [&](const MemoryParameters& memory) {
                       return bundled_gather_time(memory, op, machine.dram_sector, execution.l2);
                   });

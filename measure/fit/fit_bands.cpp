@@ -1,0 +1,104 @@
+#include "measure/fit/fit_bands.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <map>
+
+#include "hardware/error.h"
+#include "measure/statistics/quantile.h"
+#include "model/predict.h"
+#include "model/roof/band.h"
+
+namespace ridge::measure {
+namespace {
+
+constexpr double outside = 0.08;  ///< share of residuals below the band, and above it
+constexpr std::size_t fewest = 20;
+
+using ClassResiduals = std::array<std::vector<double>, model::band_class_count>;
+
+/// Tables of elementwise kernels and of causal attention hold calls that are mostly launch.
+bool too_short(const MeasuredRow& row) {
+    if (row.measured > 20.0 * units::us) return false;
+    const auto* const attention = std::get_if<model::Attention>(&row.operation);
+    return row.kind == model::OperationKind::elementwise ||
+           (attention != nullptr && attention->causal);
+}
+
+bool extrapolated(const model::Prediction& prediction) {
+    return std::any_of(
+        prediction.notes.begin(), prediction.notes.end(),
+        [](const model::Note& note) { return note.code == model::NoteCode::extrapolated; });
+}
+
+void add_rows(const std::vector<MeasuredRow>& rows, const FitRequest& request,
+              ClassResiduals& residuals) {
+    std::map<std::string, model::Machine> machines;
+    for (const MeasuredRow& row : rows) {
+        auto known = machines.find(row.gpu);
+        if (known == machines.end()) {
+            known = machines.emplace(row.gpu, request.machine(row.gpu)).first;
+        }
+        const model::Outcome outcome = model::predict(row.operation, row.execution, known->second);
+        const auto* const prediction = std::get_if<model::Prediction>(&outcome);
+        if (prediction == nullptr || extrapolated(*prediction) ||
+            prediction->confidence != model::Confidence::calibrated) {
+            continue;
+        }
+        residuals[static_cast<std::size_t>(prediction->band_class)].push_back(
+            std::log(row.measured / prediction->time));
+    }
+}
+
+std::string_view name_of(model::BandBasis basis) {
+    constexpr std::array<std::string_view, 6> names{"bundled", "eager",     "serving",
+                                                    "nccl",    "published", "nothing"};
+    return names[static_cast<std::size_t>(basis)];
+}
+
+}  // namespace
+
+std::vector<FittedBand> fit_bands(const FitRequest& request) {
+    ClassResiduals residuals;
+    if (!request.data.empty()) {
+        std::vector<MeasuredRow> rows =
+            read_folder(request.data, {"matmul", "attention_prefill", "attention_decode",
+                                       "collectives", "elementwise", "softmax", "layernorm"});
+        std::erase_if(rows, too_short);
+        add_rows(rows, request, residuals);
+    }
+    if (!request.records.empty()) {
+        const auto name = [&](const std::string& driver) { return request.machine(driver).name; };
+        add_rows(read_record_rows(request.records, name), request, residuals);
+    }
+    std::vector<FittedBand> bands;
+    for (std::size_t i = 0; i < residuals.size(); ++i) {
+        const model::BandRow& known = model::band_row(static_cast<model::BandClass>(i));
+        std::vector<double>& logs = residuals[i];
+        FittedBand band{.band_class = known.band_class,
+                        .low = known.low,
+                        .high = known.high,
+                        .rows = known.rows};
+        if (logs.size() >= fewest) {
+            std::sort(logs.begin(), logs.end());
+            band.low = quantile(logs, outside);
+            band.high = quantile(logs, 1.0 - outside);
+            band.rows = static_cast<std::int64_t>(logs.size());
+        }
+        bands.push_back(band);
+    }
+    return bands;
+}
+
+std::string table_line(const FittedBand& band) {
+    const model::BandRow& known = model::band_row(band.band_class);
+    std::array<char, 160> line{};
+    std::snprintf(line.data(), line.size(), "{BandClass::%s, %.3f, %.3f, %lld, BandBasis::%s},",
+                  std::string(model::name_of(band.band_class)).c_str(), band.low, band.high,
+                  static_cast<long long>(band.rows), std::string(name_of(known.basis)).c_str());
+    return line.data();
+}
+
+}  // namespace ridge::measure

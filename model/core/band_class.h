@@ -1,0 +1,60 @@
+// Classes of predictions that share one 80 % band: operations and regimes whose residuals have the
+// same spread. `model/roof/band.h` has their bands; each operation's room says which class it is.
+//
+//   prediction.band_class == BandClass::decode_uneven
+//   name_of(BandClass::decode_uneven)   // "decode_uneven"
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+namespace ridge::model {
+
+enum class BandClass : std::uint8_t {
+    stream,           // bundled copies and elementwise kernels of more than a few microseconds
+    row_kernel,       // bundled kernels with rounds, scattered accesses or short streams
+    host_call,        // bundled kernels that wait for the host
+    access,           // access patterns
+    eager_stream,     // eager elementwise, layer norms of long rows
+    eager_softmax,    // eager softmax in one pass
+    eager_rows,       // eager kernels that read rows again; norms of short rows
+    ring,             // collectives by rings, in the switch, by full messages between peers
+    peer_ll,          // all-to-all and send by the low-latency protocol
+    serving_steady,   // FlashAttention-2 in full waves
+    serving_smooth,   // decode bound by memory or latency; prefill by throughput or tails
+    serving_uneven,   // FlashAttention-3: split keys, waves, few tiles
+    serving_memory,   // prefill of split or evicted keys
+    published,        // contiguous and backward flash attention
+    unfused,          // attention as an eager framework composes it
+    attention_tiles,  // bundled fused attention
+    product_fixed,    // 8-bit products bound by quantising, Ampere's under the power limit
+    product_stream,   // 8-bit products bound by DRAM
+    product_smooth,   // Hopper: launch, DRAM, latency and power; 8-bit pipes
+    product_split,    // Hopper: split k, stores and pipes; 8-bit stores
+    product_ampere,   // Ampere: split k and DRAM
+    product_coarse,   // Ampere: launch, stores, latency and pipes in whole waves
+    product_fma,      // fp32 library products
+    product_old,      // tf32, and operands whose rows are not multiples of 16 bytes
+    product_bundled,  // bundled products by tiles
+    estimate,         // nothing measured
+    roofline          // no time model: from the lower bound to twice the estimate
+};
+
+/// Classes that have a band: all but `roofline`.
+inline constexpr std::size_t band_class_count = 26;
+
+inline constexpr std::array<std::string_view, band_class_count + 1> band_class_names{
+    "stream",          "row_kernel",     "host_call",      "access",         "eager_stream",
+    "eager_softmax",   "eager_rows",     "ring",           "peer_ll",        "serving_steady",
+    "serving_smooth",  "serving_uneven", "serving_memory", "published",      "unfused",
+    "attention_tiles", "product_fixed",  "product_stream", "product_smooth", "product_split",
+    "product_ampere",  "product_coarse", "product_fma",    "product_old",    "product_bundled",
+    "estimate",        "roofline"};
+
+[[nodiscard]] constexpr std::string_view name_of(BandClass band_class) {
+    return band_class_names[static_cast<std::size_t>(band_class)];
+}
+static_assert(name_of(BandClass::roofline) == "roofline", "one name per class");
+
+}  // namespace ridge::model
