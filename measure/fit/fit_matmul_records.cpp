@@ -25,6 +25,7 @@ std::string library_set(const model::Matmul& op) {
 std::string section_of(const MeasuredRow& row) {
     if (row.kind != model::OperationKind::matmul) return {};
     const Implementation implementation = row.execution.implementation;
+    if (implementation == Implementation::coalesced) return "naive";  // they share parameters
     if (model::bundled_kernel(implementation)) return std::string(name_of(implementation));
     if (implementation != Implementation::library) return {};
     return library_set(std::get<model::Matmul>(row.operation));

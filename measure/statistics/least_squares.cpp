@@ -48,8 +48,7 @@ class Problem {
         return slopes.transpose() * root(r).cwiseInverse().asDiagonal() * slopes;
     }
 
-    [[nodiscard]] MatrixXd jacobian(const VectorXd& x, const VectorXd& r) const {
-        constexpr double h = 1e-4;
+    [[nodiscard]] MatrixXd jacobian(const VectorXd& x, const VectorXd& r, double h) const {
         MatrixXd slopes(r.size(), x.size());
         for (Index j = 0; j < x.size(); ++j) {
             VectorXd moved = x;
@@ -59,9 +58,9 @@ class Problem {
         return slopes;
     }
 
-    /// One step from `x` that lowers the cost, if there is one.
-    Step step(VectorXd& x, VectorXd& r, double& damping) const {
-        const MatrixXd slopes = jacobian(x, r);
+    /// One step from `x` that lowers the cost, if there is one, by differences over `h`.
+    Step step(VectorXd& x, VectorXd& r, double& damping, double h) const {
+        const MatrixXd slopes = jacobian(x, r, h);
         const double pull = options_.pull * options_.pull;
         const VectorXd weighted = r.cwiseQuotient(root(r));
         MatrixXd system = normal(slopes, r);
@@ -181,10 +180,16 @@ LeastSquaresSummary least_squares(const Residuals& residuals, std::span<const do
         add_covariance(MatrixXd::Zero(x.size(), x.size()), 0.0, summary);
         return summary;
     }
+    constexpr double fine = 1e-4;
+    constexpr double coarse = 0.05;  // looks past a kink, such as another choice of tile
     double damping = 1e-2;
     summary.status = FitStatus::step_limit;
     while (summary.iterations < options.steps && summary.status == FitStatus::step_limit) {
-        const Step step = problem.step(x, r, damping);
+        Step step = problem.step(x, r, damping, fine);
+        if (step == Step::stuck) {
+            damping = 1e-2;
+            step = problem.step(x, r, damping, coarse);
+        }
         if (step == Step::settled) summary.status = FitStatus::converged;
         if (step == Step::stuck) summary.status = FitStatus::stalled;
         ++summary.iterations;
@@ -192,7 +197,7 @@ LeastSquaresSummary least_squares(const Residuals& residuals, std::span<const do
     summary.cost = problem.cost(r, x);
     const VectorXd values = x.array().exp();
     summary.values.assign(values.begin(), values.end());
-    add_covariance(problem.normal(problem.jacobian(x, r), r), problem.variance(r), summary);
+    add_covariance(problem.normal(problem.jacobian(x, r, fine), r), problem.variance(r), summary);
     return summary;
 }
 

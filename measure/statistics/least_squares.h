@@ -8,7 +8,8 @@
 // Method: Levenberg-Marquardt (Levenberg 1944, Marquardt 1963) on the logarithms of the parameters
 // with forward differences. The cost of a residual r is the soft L1 norm 2 s^2 (sqrt(1 + (r/s)^2) -
 // 1), so that outliers of a measurement pull little; each step solves the problem reweighted by
-// w = 1 / sqrt(1 + (r/s)^2). A weak pull towards the start keeps parameters that the data do not
+// w = 1 / sqrt(1 + (r/s)^2). Where no step lowers the cost, one by differences over 5 % is tried:
+// a model that chooses among kernels has kinks. A weak pull towards the start keeps parameters that the data do not
 // determine where they were.
 // Covariance, without the pull: sum(w r^2) / (rows - parameters) x (J^T W J)^-1. Standard errors are
 // of logarithms, that is relative; one above 1 says that the data do not determine the parameter.

@@ -46,12 +46,12 @@ CollectiveTime summed(CollectiveTime time) {
     return time;
 }
 
-const ProtocolCost& cost_of(const FabricParameters& fabric, CollectivePath path) {
+ProtocolCost cost_of(const FabricParameters& fabric, CollectivePath path) {
     switch (path) {
         case CollectivePath::ll:
             return fabric.ll;
         case CollectivePath::ll128:
-            return fabric.ll128;
+            return {fabric.ll128.start, fabric.ll.hop, fabric.ll128.rate};
         default:
             return fabric.simple;
     }
@@ -70,7 +70,7 @@ CollectiveTime peer_ll_time(const FabricParameters& fabric, Bytes part, double p
 CollectiveTime peer_simple_time(const FabricParameters& fabric, Bytes part, double peers) {
     const Bytes bytes = part * peers;
     return summed({.start = fabric.peer_start,
-                   .hops = fabric.peer_peer * (peers - 1.0),
+                   .hops = {},
                    .wire = bytes / (fabric.link * fabric.peer_rate),
                    .fill = fabric.peer_fill * -std::expm1(-(bytes / fabric.peer_fill_bytes)),
                    .total = {},
@@ -113,7 +113,7 @@ CollectivePath chosen_protocol(const FabricParameters& fabric, const Collective&
 
 CollectiveTime ring_time(const FabricParameters& fabric, const Collective& op,
                          CollectivePath path) {
-    const ProtocolCost& cost = cost_of(fabric, path);
+    const ProtocolCost cost = cost_of(fabric, path);
     const Bytes part = part_of(op);
     const bool local = op.kind != CollectiveKind::broadcast;
     const Bytes handled = link_bytes(op) + (local ? fabric.local_share : 0.0) * part;

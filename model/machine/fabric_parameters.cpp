@@ -33,7 +33,6 @@ FabricParameters pcie_fabric(Bandwidth pcie) {
             .peer_ll_peer = 0.9 * units::us,
             .peer_ll_bandwidth = 4.1 * units::GB / units::s,
             .peer_start = 13.0 * units::us,
-            .peer_peer = 0.2 * units::us,
             .peer_rate = 0.75,
             .peer_fill = 22.0 * units::us,
             .peer_fill_bytes = 1.0 * units::MB};
@@ -47,7 +46,6 @@ constexpr std::array ring_table{
     parameter<&F::ll, &P::hop>("ll.hop", span_of_time, "the same: one step", {tables}, required),
     parameter<&F::ll, &P::rate>("ll.rate", share_of_peak, "the same: wire bandwidth over the link rate", {tables}, required),
     parameter<&F::ll128, &P::start>("ll128.start", span_of_time, "ring with protocol LL128 (a flag with every 120 bytes): kernel and first synchronisation", {tables}, required),
-    parameter<&F::ll128, &P::hop>("ll128.hop", span_of_time, "the same: one step", {tables}, required),
     parameter<&F::ll128, &P::rate>("ll128.rate", share_of_peak, "the same: wire bandwidth over the link rate", {tables}, required),
     parameter<&F::simple, &P::start>("simple.start", span_of_time, "ring with protocol Simple (fences): kernel and first synchronisation", {tables}, required),
     parameter<&F::simple, &P::hop>("simple.hop", span_of_time, "the same: one step", {tables}, required),
@@ -60,7 +58,6 @@ constexpr std::array ring_table{
     parameter<&F::peer_ll_peer>("peer_ll.peer", span_of_time, "the same: each further peer", {tables}, required),
     parameter<&F::peer_ll_bandwidth>("peer_ll.bandwidth", data_rate, "the same: the one channel of a peer", {tables}, required),
     parameter<&F::peer_start>("peer.start", span_of_time, "all-to-all and send with protocol Simple: start", {tables}, required),
-    parameter<&F::peer_peer>("peer.peer", span_of_time, "the same: each further peer", {tables}, required),
     parameter<&F::peer_rate>("peer.rate", share_of_peak, "the same: wire bandwidth over the link rate", {tables}, required),
     parameter<&F::peer_fill>("peer.fill", span_of_time, "the same: longest fill of the pipeline", {tables}, required),
     parameter<&F::peer_fill_bytes>("peer.fill_bytes", message_bytes, "the same: bytes at which 63 % of that are reached", {tables}, required),

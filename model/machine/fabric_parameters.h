@@ -37,7 +37,6 @@ struct FabricParameters {
     Time peer_ll_peer{};
     Bandwidth peer_ll_bandwidth{};
     Time peer_start{};
-    Time peer_peer{};
     double peer_rate = 1.0;
     Time peer_fill{};
     Bytes peer_fill_bytes{};

@@ -42,23 +42,21 @@ constexpr auto aligned_2 = [](auto& p) -> auto& {
 using P = MatmulParameters;
 constexpr std::array library{  //                                                     tensor, fp8, fma, tf32, align_4, align_2
     parameter<&P::launch>("launch", span_of_time, "fixed time of a product when a graph is replayed: gap, launch, first block, drain", {tables}),
-    parameter<&P::fill>("fill", span_of_time, "prologue of one block", {tables, none, records, records, records, records}),
     parameter<&P::cold_fill>("cold_fill", span_of_time, "what the prologue takes longer when the operands come from DRAM", {tables}),
-    parameter<&P::k_step>("k_step", span_of_time, "latency of 128 bytes of k in one block, over the stages in flight", {tables, tables, records, records, records, records}),
-    parameter<&P::k_step_miss>("k_step_miss", span_of_time, "what that takes longer when the operands come from DRAM", {none, none, records, none, none, records}),
+    parameter<&P::k_step>("k_step", span_of_time, "latency of 128 bytes of k in one block, over the stages in flight", {tables, none, records, records, records, records}),
     parameter<&P::issue_fraction>("issue_fraction", share_of_peak, "share of the peak that the main loop of a 128 x 256 tile issues", {tables, tables, either, records, records, records}, required),
     parameter<&P::feed_elements>("feed_elements", elements, "operand feed: the issue rate of a tile goes as 1 / (1 + feed (1/rows + 1/columns))", {tables, none, tables, assumed, assumed, assumed}),
-    parameter<&P::burst_fraction>("burst_fraction", share_of_peak, "share of the peak under the power limit, short products", {tables, tables, none, assumed, assumed, assumed}),
-    parameter<&P::sustained_fraction>("sustained_fraction", share_of_peak, "share of the peak under the power limit, long products", {tables, tables, none, assumed, assumed, assumed}),
+    parameter<&P::burst_fraction>("burst_fraction", share_of_peak, "share of the peak under the power limit, short products", {tables, tables}),
+    parameter<&P::sustained_fraction>("sustained_fraction", share_of_peak, "share of the peak under the power limit, long products", {tables, tables}),
     parameter<&P::droop>("droop", span_of_time, "product at peak rate at which the clock has fallen half way from burst to sustained", {assumed, assumed}),
     parameter<&P::dram_fraction>("dram_fraction", share, "share of the DRAM bandwidth that a product reaches", {tables, none, assumed}),
     parameter<&P::l2_per_sm>("l2_bytes_per_clock", rate_per_clock, "L2 read rate of one multiprocessor in a product", {assumed, none, assumed}, required),
-    parameter<&P::multicast>("multicast", {1.0, 64.0}, "blocks of a cluster that share one load of an operand", {assumed, none, none, assumed, assumed, assumed}),
+    parameter<&P::multicast>("multicast", {1.0, 64.0}, "blocks of a cluster that share one load of an operand", {assumed}),
     parameter<&P::straddle>("straddle", factor, "lines of L2 that a row starting between two lines costs more, per line", {assumed}),
     parameter<&P::resident_fraction>("resident_fraction", share, "share of the L2 that keeps data from one kernel to the next", {assumed, none, assumed}),
     parameter<&P::resident_sharpness>("resident_sharpness", {0.1, 100.0}, "how sharply the L2 fills: exponent of the share that was lost", {assumed, none, assumed}),
-    parameter<&P::store_per_sm>("store_bytes_per_clock", rate_per_clock, "rate at which the epilogue of one multiprocessor stores C", {tables, tables, assumed, assumed, records, records}, required),
-    parameter<&P::second_kernel>("second_kernel", span_of_time, "the kernel that adds the partial sums of a split k", {tables, tables, records, records, records, records}),
+    parameter<&P::store_per_sm>("store_bytes_per_clock", rate_per_clock, "rate at which the epilogue of one multiprocessor stores C", {tables, none, assumed, none, records}, required),
+    parameter<&P::second_kernel>("second_kernel", span_of_time, "the kernel that adds the partial sums of a split k", {tables, tables, records, records, records}),
     parameter<&P::quantisation>("quantisation", share, "1: blocks come in whole waves; near 0: the library hides the tail", {assumed, assumed, assumed, assumed, assumed, assumed}),
     parameter<&P::gemv_per_sm>("gemv_bandwidth", data_rate, "L2 rate of one multiprocessor in a matrix-vector kernel", {tables}),
     parameter_of<P, aligned_8>("aligned_8", share, "share of the issue rate left when rows start at multiples of 8 bytes only", {assumed}),
@@ -70,19 +68,19 @@ constexpr std::array library{  //                                               
 };
 
 using B = BundledMatmul;
-constexpr std::array bundled{  //                                                     naive, coalesced, tiled, register_tiled, mma, wgmma
-    parameter<&B::launch>("launch", span_of_time, "start and drain of the kernel", {records, records, records, records, records, records}),
-    parameter<&B::start>("start", span_of_time, "what that takes longer when all multiprocessors take part", {none, none, records, records, records, records}),
-    parameter<&B::fill>("fill", span_of_time, "prologue and epilogue of one round of blocks (wgmma: of a tile of 256 columns)", {none, none, records, records, records, records}),
-    parameter<&B::cold_fill>("cold_fill", span_of_time, "what the first prologue takes longer when the operands come from DRAM", {none, none, none, none, none, records}),
-    parameter<&B::step>("step", span_of_time, "latency of one step along k of a block alone, operands in L2", {records, records, records, records, records}),
-    parameter<&B::step_miss>("step_miss", span_of_time, "what that step takes longer when the operands come from DRAM", {records, records, records, records, records}),
-    parameter<&B::step_unaligned>("step_unaligned", span_of_time, "what it takes longer when one operand is read as vectors and the other by elements", {none, none, none, records}),
-    parameter<&B::fill_unaligned>("fill_unaligned", span_of_time, "what the prologue and epilogue take longer when C is stored by elements", {none, none, none, records}),
-    parameter<&B::issue_fraction>("issue_fraction", share_of_peak, "share of its limiting pipe that a full multiprocessor reaches", {records, records, records, records, records, records}, required),
-    parameter<&B::store_per_sm>("store_bytes_per_clock", rate_per_clock, "rate at which one multiprocessor stores C", {none, none, none, none, records}),
-    parameter<&B::feed_per_sm>("feed_bytes_per_clock", rate_per_clock, "operand lines that L2 delivers per multiprocessor, a multicast once", {none, none, none, none, none, records}),
-    parameter<&B::drift>("drift", factor, "operands read from DRAM again because blocks drift apart, as a share", {none, none, none, measured, measured, measured}),
+constexpr std::array bundled{  //                                                     naive, tiled, register_tiled, mma, wgmma
+    parameter<&B::launch>("launch", span_of_time, "start and drain of the kernel, where they are more than those of an empty one", {none, none, none, none, records}),
+    parameter<&B::start>("start", span_of_time, "until all multiprocessors have their first operands", {none, records, records, records, records}),
+    parameter<&B::fill>("fill", span_of_time, "prologue and epilogue of one round of blocks (wgmma: of a tile of 256 columns)", {none, records, records, none, records}),
+    parameter<&B::cold_fill>("cold_fill", span_of_time, "what the first prologue takes longer when the operands come from DRAM", {none, none, none, none, records}),
+    parameter<&B::step>("step", span_of_time, "latency of one step along k of a block alone, operands in L2", {records, records, records, records}),
+    parameter<&B::step_miss>("step_miss", span_of_time, "what that step takes longer when the operands come from DRAM", {records, records, records, records}),
+    parameter<&B::step_unaligned>("step_unaligned", span_of_time, "what it takes longer when one operand is read as vectors and the other by elements", {none, none, records}),
+    parameter<&B::fill_unaligned>("fill_unaligned", span_of_time, "what the prologue and epilogue take longer when C is stored by elements", {none, none, records}),
+    parameter<&B::issue_fraction>("issue_fraction", share_of_peak, "share of its limiting pipe that a full multiprocessor reaches", {records, records, records, records, records}, required),
+    parameter<&B::store_per_sm>("store_bytes_per_clock", rate_per_clock, "rate at which one multiprocessor stores C", {none, none, none, records}),
+    parameter<&B::feed_per_sm>("feed_bytes_per_clock", rate_per_clock, "operand lines that L2 delivers per multiprocessor, a multicast once", {none, none, none, none, records}),
+    parameter<&B::drift>("drift", factor, "operands read from DRAM again because blocks drift apart, as a share", {none, none, measured, measured, measured}),
 };
 
 constexpr std::array call{
@@ -115,13 +113,11 @@ constexpr auto bundled_place = [](auto& machine) {
 using K = BundledMatmuls;
 constexpr std::array bundled_places{
     section<B, bundled_place<&K::naive>>("matmul.naive", "bundled naive kernel", bundled, 0),
-    section<B, bundled_place<&K::coalesced>>("matmul.coalesced", "bundled coalesced kernel",
-                                             bundled, 1),
-    section<B, bundled_place<&K::tiled>>("matmul.tiled", "bundled tiled kernel", bundled, 2),
+    section<B, bundled_place<&K::tiled>>("matmul.tiled", "bundled tiled kernel", bundled, 1),
     section<B, bundled_place<&K::register_tiled>>("matmul.register_tiled",
-                                                  "bundled register_tiled kernel", bundled, 3),
-    section<B, bundled_place<&K::mma>>("matmul.mma", "bundled mma kernel", bundled, 4),
-    section<B, bundled_place<&K::wgmma>>("matmul.wgmma", "bundled wgmma kernel", bundled, 5)};
+                                                  "bundled register_tiled kernel", bundled, 2),
+    section<B, bundled_place<&K::mma>>("matmul.mma", "bundled mma kernel", bundled, 3),
+    section<B, bundled_place<&K::wgmma>>("matmul.wgmma", "bundled wgmma kernel", bundled, 4)};
 
 constexpr auto call_place = [](auto& machine) { return &machine.matmul; };
 constexpr std::array call_places{
@@ -179,6 +175,7 @@ std::optional<P> read_derived(const Description& gpu, MatmulPipe pipe,
     P p = *tensor;
     p.aligned = {1.0, 1.0, 1.0, 1.0};
     p.straddle = 0.0;  // kernels of mma.sync, whose copies are of 16 bytes or fewer
+    if (pipe != MatmulPipe::tf32) p.multicast = 1.0;
     return read_set(gpu, pipe, p);
 }
 
@@ -218,11 +215,10 @@ MatmulCalibration read_matmul_calibration(const Description& gpu) {
                          read_derived(gpu, MatmulPipe::align_4, tensor),
                          read_derived(gpu, MatmulPipe::align_2, tensor)};
     calibration.bundled = {.naive = read_bundled(gpu, 0),
-                           .coalesced = read_bundled(gpu, 1),
-                           .tiled = read_bundled(gpu, 2),
-                           .register_tiled = read_bundled(gpu, 3),
-                           .mma = read_bundled(gpu, 4),
-                           .wgmma = read_bundled(gpu, 5)};
+                           .tiled = read_bundled(gpu, 1),
+                           .register_tiled = read_bundled(gpu, 2),
+                           .mma = read_bundled(gpu, 3),
+                           .wgmma = read_bundled(gpu, 4)};
     read_section(gpu, call_places[0], calibration);
     return calibration;
 }

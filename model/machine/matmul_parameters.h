@@ -30,10 +30,8 @@ enum class Evidence : std::uint8_t { family, own };
 
 struct MatmulParameters {
     Time launch;                  ///< gap in a replayed graph, launch, first block, drain
-    Time fill;                    ///< prologue of one block
     Time cold_fill;               ///< more of it when all operands come from DRAM
     Time k_step;                  ///< latency of 128 bytes of k, over the stages in flight
-    Time k_step_miss;             ///< more of it when all operands come from DRAM
     double issue_fraction = 1.0;  ///< of the peak, main loop of a 128 x 256 tile
     double feed_elements = 0.0;   ///< operand feed of small tiles
     double burst_fraction = 1.0;  ///< of the peak under the power limit, short products
@@ -58,8 +56,8 @@ struct MatmulParameters {
 
 /// One bundled kernel (M21). A step is one slice of the kernel's depth along k.
 struct BundledMatmul {
-    Time launch;                  ///< start and drain of the kernel
-    Time start;                   ///< more of it when all multiprocessors take part
+    Time launch;                  ///< start and drain of the kernel; zero: those of an empty one
+    Time start;                   ///< until all multiprocessors have their first operands
     Time fill;                    ///< of one round of blocks: prologue and epilogue
     Time cold_fill;               ///< more of the first when all operands come from DRAM
     Time step;                    ///< latency of a step of a block alone, operands in L2
@@ -74,7 +72,8 @@ struct BundledMatmul {
 };
 
 struct BundledMatmuls {
-    std::optional<BundledMatmul> naive, coalesced, tiled, register_tiled, mma, wgmma;
+    std::optional<BundledMatmul> naive;  ///< coalesced too: their loops differ in loads alone
+    std::optional<BundledMatmul> tiled, register_tiled, mma, wgmma;
 };
 
 struct MatmulCalibration {
@@ -90,7 +89,7 @@ struct MatmulCalibration {
 
 /// tensor, fp8, fma, tf32, align_4 and align_2, in the order of MatmulPipe.
 [[nodiscard]] std::span<const Section<MatmulParameters>> matmul_sections();
-/// naive, coalesced, tiled, register_tiled, mma and wgmma.
+/// naive, tiled, register_tiled, mma and wgmma.
 [[nodiscard]] std::span<const Section<BundledMatmul>> bundled_matmul_sections();
 /// What the host of a call adds.
 [[nodiscard]] std::span<const Section<MatmulCalibration>> matmul_call_sections();

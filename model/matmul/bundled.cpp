@@ -217,7 +217,7 @@ MatmulTime bundled_matmul_time(const MatmulSituation& s, Implementation implemen
                           : block_loop(s, implementation, p, grid, traffic.miss);
     MatmulTime t;
     t.tile = grid.tile;
-    t.launch = p.launch + launch_gaps(s.machine, s.launch, 1.0);
+    t.launch = std::max(p.launch, s.machine.launch.kernel) + launch_gaps(s.machine, s.launch, 1.0);
     t.fill = loop.fill;
     t.pipe = loop.pipe;
     t.latency = loop.latency;

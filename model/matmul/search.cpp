@@ -114,7 +114,7 @@ Context make_context(const MatmulSituation& s) {
     c.a_lines = lines_of(s.op.k * size_of(s.op.type), p.straddle);
     c.b_lines = lines_of((b_by_columns ? s.op.k : s.op.n) * size_of(s.op.type), p.straddle);
     set_traffic(s, c);
-    c.k_step = (p.k_step + c.cold_share * p.k_step_miss).base();
+    c.k_step = p.k_step.base();
     set_rates(s, c);
     return c;
 }
@@ -135,7 +135,6 @@ Candidate evaluate(const MatmulParameters& p, const Context& c, Tile tile, doubl
     t.tile = tile;
     t.split = split;
     t.edges = tiles * (tile_m + tile_n);
-    t.fill = p.fill.base() * blocks;
     t.cold_fill = p.cold_fill.base() * c.cold_share;
     const double fed = 1.0 + p.feed_elements * (tile_m + tile_n) / area;
     t.pipe = blocks * block_flop * std::max(fed / c.issue_rate, 1.0 / c.peak_rate);
@@ -154,7 +153,7 @@ Candidate evaluate(const MatmulParameters& p, const Context& c, Tile tile, doubl
     const double throughput =
         std::sqrt(square(square(t.pipe)) + square(square(t.l2)) + square(square(t.dram_read)));
     t.loop = std::sqrt(square(t.latency) + throughput) + t.cold_fill;
-    t.total = t.fill + std::max({t.loop + t.store, t.dram, t.power}) + t.reduction;
+    t.total = std::max({t.loop + t.store, t.dram, t.power}) + t.reduction;
     return t;
 }
 

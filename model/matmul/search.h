@@ -30,7 +30,7 @@ struct Context {
 /// The parts of one candidate's time.
 struct Candidate {
     double total;
-    double fill, pipe, power, latency, l2, store, dram, dram_read, reduction;
+    double pipe, power, latency, l2, store, dram, dram_read, reduction;
     double loop, l2_bytes, cold_fill;  ///< l2_bytes: lines of the operands, a multicast once
     double edges;  ///< rows and columns of all tiles: what their operands go with
     Tile tile;

@@ -46,7 +46,7 @@ std::optional<BundledKernel> bundled_kernel(Implementation implementation) {
         case Implementation::naive:
             return BundledKernel{bundled::matmul_naive, vector, &B::naive};
         case Implementation::coalesced:
-            return BundledKernel{bundled::matmul_coalesced, vector, &B::coalesced};
+            return BundledKernel{bundled::matmul_coalesced, vector, &B::naive};
         case Implementation::tiled:
             return BundledKernel{bundled::matmul_shared_tiled, vector, &B::tiled};
         case Implementation::register_tiled:

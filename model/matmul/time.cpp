@@ -79,7 +79,7 @@ Candidate fastest(const MatmulSituation& s, const Context& c) {
 
 /// Adds what L2 loses between waves: time only where DRAM becomes the longest of the bounds.
 double repeat_time(const Candidate& best, const Context& c, double repeats) {
-    const double bound = best.total - best.fill - best.reduction;
+    const double bound = best.total - best.reduction;
     return std::max(0.0, best.dram + repeats / c.dram_rate - bound);
 }
 
@@ -89,7 +89,6 @@ MatmulTime assemble(const MatmulSituation& s, const Context& c, const Candidate&
     t.tile = best.tile;
     t.split = static_cast<std::int32_t>(best.split);
     t.launch = launch_time(s);
-    t.fill = seconds(best.fill);
     t.cold_fill = seconds(best.cold_fill);
     t.loop = seconds(best.loop);
     t.pipe = seconds(best.pipe);
@@ -144,7 +143,7 @@ MatmulTime library_matmul_time(const MatmulSituation& s) {
 
 MatmulRegime regime_of(const MatmulTime& t) {
     if (t.quantise > 0.5 * t.total) return MatmulRegime::quantise;
-    if (t.launch + t.fill > 0.6 * (t.total - t.quantise)) return MatmulRegime::launch;
+    if (t.launch > 0.6 * (t.total - t.quantise)) return MatmulRegime::launch;
     if (t.split > 1) return MatmulRegime::split;
     if (t.power >= std::max(t.loop + t.store, t.dram)) return MatmulRegime::power;
     const Time memory = std::max({t.dram_read, t.dram, t.l2});

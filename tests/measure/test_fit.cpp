@@ -10,6 +10,7 @@
 #include "hardware/error.h"
 #include "hardware/loader.h"
 #include "measure/fit/fit.h"
+#include "measure/fit/fit_bands.h"
 #include "measure/fit/residuals.h"
 #include "measure/fit/rows.h"
 #include "measure/record/record.h"
@@ -18,6 +19,7 @@
 #include "measure/statistics/least_squares.h"
 #include "model/machine/catalogue.h"
 #include "model/predict.h"
+#include "model/roof/band.h"
 #include "tests/catch.h"
 #include "tests/measure/fakes.h"
 #include "tests/support/fake_device.h"
@@ -277,6 +279,43 @@ TEST_CASE("a fitted value is written as the schema reads it", "[fit]") {
     }
 }
 
+TEST_CASE("bands are quantiles of the residuals of their class", "[fit]") {
+    FakePlan plan = test::h200_plan();
+    plan.noise = 0.0;
+    const test::Folder folder;
+    // 30 copies at the predicted time and 30 a quarter slower.
+    for (const double bias : {1.0, 1.25}) {
+        plan.bias = bias;
+        FakeDevice device(plan);
+        for (int i = 0; i < 30; ++i) {
+            const std::string elements = std::to_string((1 << 28) + 4096 * i);
+            append_record(folder.path() + "/copy.jsonl",
+                          *measure_one(device, test::question("copy elements=" + elements), {}));
+        }
+    }
+    const FitRequest request{
+        .data = {},
+        .gpus = {},
+        .machine =
+            [](const std::string& name) {
+                return model::make_machine(test::catalogue().at(name, hardware::View::calibrated));
+            },
+        .records = {folder.path()}};
+    const std::vector<FittedBand> bands = fit_bands(request);
+    REQUIRE(bands.size() == model::band_class_count);
+    const FittedBand& stream = bands[static_cast<std::size_t>(model::BandClass::stream)];
+    CHECK(stream.band_class == model::BandClass::stream);
+    CHECK(stream.rows == 60);
+    CHECK(stream.low == Approx(0.0).margin(1e-3));
+    CHECK(stream.high == Approx(std::log(1.25)).epsilon(1e-3));
+    CHECK(table_line(
+              {.band_class = model::BandClass::stream, .low = -0.05, .high = 0.0625, .rows = 7}) ==
+          "{BandClass::stream, -0.050, 0.062, 7, BandBasis::bundled},");
+    // A class without rows keeps its band.
+    const FittedBand& ring = bands[static_cast<std::size_t>(model::BandClass::ring)];
+    CHECK(ring.low == model::band_row(model::BandClass::ring).low);
+}
+
 TEST_CASE("bundled attention is fitted from records", "[fit]") {
     const test::Folder folder;
     FakePlan plan = test::h200_plan();
@@ -320,8 +359,11 @@ TEST_CASE("bundled attention is fitted from records", "[fit]") {
 
 TEST_CASE("records of a slower kernel give its parameters", "[fit]") {
     FakePlan plan = test::h200_plan();
-    plan.bias = 1.25;
     plan.noise = 0.0;
+    model::BundledMatmul& kernel = *plan.machine.matmul.bundled.mma;
+    kernel.issue_fraction /= 1.25;
+    kernel.step *= 1.25;
+    kernel.start *= 1.25;
     FakeDevice device(plan);
     const std::string path =
         (std::filesystem::temp_directory_path() / "ridge_test_fit_records.jsonl").string();
