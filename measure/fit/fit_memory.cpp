@@ -3,8 +3,8 @@
 //
 // Tables: free are the DRAM efficiencies that such rows determine (pure reads, the mix; pure writes
 // do not occur in them) and the costs of eager kernels. With several GPUs the efficiencies are each
-// GPU's own and the costs are shared. Records: the DRAM efficiencies, the L2's write rate and
-// `model.bundled.*` of one GPU.
+// GPU's own and the costs are shared, as is how sharply the L2 loses data. Records: the DRAM
+// efficiencies, the L2's write rate, `model.l2` and `model.bundled` of one GPU.
 
 #include <algorithm>
 #include <array>
@@ -20,15 +20,17 @@ void append(std::vector<FreeParameter>& to, const std::vector<FreeParameter>& fr
     to.insert(to.end(), from.begin(), from.end());
 }
 
-/// The DRAM efficiencies are each GPU's own, the costs of eager kernels are shared.
+/// The DRAM efficiencies are each GPU's own, the rest is shared.
 std::vector<FreeParameter> table_parameters(const model::Machine& machine) {
     auto all = free_parameters("memory", model::Origin::tables, machine, Sharing::per_gpu);
+    append(all, free_parameters("l2", model::Origin::tables, machine));
     append(all, free_parameters("eager", model::Origin::tables, machine));
     return all;
 }
 
 std::vector<FreeParameter> record_parameters(const model::Machine& machine) {
     auto all = free_parameters("memory", model::Origin::records, machine);
+    append(all, free_parameters("l2", model::Origin::records, machine));
     append(all, free_parameters("bundled", model::Origin::records, machine));
     return all;
 }

@@ -188,8 +188,8 @@ void add_notes(Prediction& prediction, const AccessWork& access, const Machine& 
         prediction.note(NoteCode::whole_sectors, access.sectors, access.useful);
     }
     if (access.passes > 1.0) prediction.note(NoteCode::serialised, access.passes);
-    if (moved > Bytes{} && machine.l2_size && moved * 2.0 <= *machine.l2_size) {
-        prediction.note(NoteCode::l2_resident, moved.base(), machine.l2_size->base());
+    if (moved > Bytes{} && machine.l2.holds(moved)) {
+        prediction.note(NoteCode::l2_resident, moved.base(), machine.l2.size.base());
     }
 }
 

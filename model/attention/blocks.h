@@ -18,6 +18,7 @@
 #include "hardware/quantity.h"
 #include "model/core/implementation.h"
 #include "model/core/operation.h"
+#include "model/machine/residency.h"
 
 namespace ridge::model {
 
@@ -38,7 +39,7 @@ struct AttentionContext {
     bool dropout = false;        ///< with a byte mask where unfused
     bool separate_mask = false;  ///< unfused: an elementwise kernel over the scores (mask or scale)
     std::int64_t sm_count = 0;   ///< 0: keys are not split and K, V come from DRAM once
-    Bytes l2{};                  ///< 0: K and V of the running heads are taken to fit
+    Residency l2{};              ///< 0: K and V of the running heads are taken to fit
 };
 
 /// A block of `q` queries (Br) by `kv` keys (Bc).

@@ -58,7 +58,7 @@ AttentionGrid wgmma_grid(const Attention& attention, const AttentionContext& con
     const bundled::AttentionExtents extents = extents_of(attention);
     const bundled::AttentionKernel kernel =
         bundled::attention_wgmma(attention.head_dim, attention.causal);
-    const auto l2 = static_cast<std::int64_t>(context.l2.in(units::B));
+    const auto l2 = static_cast<std::int64_t>(context.l2.size.in(units::B));
     return {.blocks = {.q = kernel.queries, .kv = kernel.keys},
             .tiles = bundled::attention_wgmma_tiles(extents),
             .turns = bundled::wgmma_head_groups(extents, l2)};
@@ -69,18 +69,16 @@ std::int64_t kv_bytes_of_head(const Attention& attention) {
 }
 
 /// Share of keys and values, `set` bytes, that the L2 has lost when the next round of tiles comes
-/// for them. Both partitions keep a copy; the queries and outputs of a round pass through as well.
-double lost_between(double set, double round_rows, const Bytes& l2) {
-    constexpr double share = 0.96;
-    constexpr double steepness = 12.0;
-    const double fill = (2.0 * set + round_rows) / (share * l2.in(units::B));
-    return 1.0 / (1.0 + std::pow(fill, -steepness));
+/// for them; the queries and outputs of a round pass through as well, one copy of each.
+double lost_between(double set, double round_rows, const Residency& l2) {
+    const double copies = l2.capacity() / l2.capacity(Readers::all);
+    return 1.0 - l2.found(Bytes::from_base(copies * set + round_rows));
 }
 
 /// Thread blocks of `mma` run head after head in waves: a head that a wave cuts in two is read
 /// again. Causal tiles end one by one, and the next ones find the keys.
 double mma_kv_passes(const Attention& attention, const AttentionGrid& grid, double slots,
-                     double round_rows, const Bytes& l2) {
+                     double round_rows, const Residency& l2) {
     if (attention.causal) return 1.0;
     const auto kv_heads = static_cast<double>(attention.batch * attention.kv_heads);
     const double waves = static_cast<double>(grid.tiles) / slots;
@@ -93,7 +91,7 @@ double mma_kv_passes(const Attention& attention, const AttentionGrid& grid, doub
 /// Thread blocks of `wgmma` go round the keys of a group of heads; causal tiles see fewer in each
 /// round.
 double wgmma_kv_passes(const Attention& attention, const AttentionGrid& grid, double slots,
-                       double round_rows, const Bytes& l2) {
+                       double round_rows, const Residency& l2) {
     const std::int64_t heads = attention.batch * attention.heads;
     const std::int64_t group = ceil_divide(heads, grid.turns);
     const double set = static_cast<double>(ceil_divide(group, group_of(attention))) *
@@ -142,7 +140,7 @@ AttentionGrid bundled_attention_grid(const Attention& attention, Implementation 
 
 double bundled_kv_passes(const Attention& attention, Implementation implementation,
                          const AttentionGrid& grid, const AttentionContext& context) {
-    if (grid.few_rows || context.sm_count == 0 || context.l2 <= Bytes{}) return 1.0;
+    if (grid.few_rows || context.sm_count == 0 || context.l2.size <= Bytes{}) return 1.0;
     const auto slots = static_cast<double>(context.sm_count * grid.blocks_per_sm);
     const auto tile_elements = static_cast<double>(grid.blocks.q * attention.head_dim);
     const double tile_rows = 2.0 * tile_elements * static_cast<double>(size_of(attention.type));

@@ -167,9 +167,8 @@ void set_time(Prediction& prediction, const Modelled& modelled, const Attention&
     apply_band(prediction, band_class_of(op, prediction.implementation, time),
                modelled.own ? Confidence::calibrated : Confidence::family,
                validity_of(op, machine));
-    if (time.dram_bytes <= Bytes{}) {
-        const Bytes l2 = machine.l2_size.value_or(Bytes{});
-        prediction.note(NoteCode::l2_resident, time.working_set.base(), l2.base());
+    if (execution.l2 == L2State::warm && time.dram_bytes <= 0.1 * time.working_set) {
+        prediction.note(NoteCode::l2_resident, time.working_set.base(), machine.l2.size.base());
     }
 }
 

@@ -121,10 +121,9 @@ detail::TileLoad tiles_of(const Call& call, const detail::BlockPrice& block, Tim
 }
 
 /// Share of the working set that the L2 has lost since the last call. (eq. T4)
-double missing(const Machine& machine, const FlashParameters& fitted, Bytes working_set,
-               L2State state) {
-    if (state == L2State::cold || !machine.l2_size) return 1.0;
-    return std::clamp(working_set / (*machine.l2_size * fitted.l2_fraction) - 1.0, 0.0, 1.0);
+double missing(const Machine& machine, Bytes working_set, L2State state) {
+    if (state == L2State::cold) return 1.0;
+    return 1.0 - machine.l2.found(working_set);
 }
 
 /// Floor that DRAM sets: traffic over bandwidth, the start of the stream and, where equal tiles
@@ -139,7 +138,7 @@ Time dram_floor(const Call& call, Bytes traffic, double miss, Time longest, Time
         const double share = full / waves;
         time = share * time + std::max((1.0 - share) * time, miss * longest);
     }
-    return time + miss * call.fitted.dram_start + tile;
+    return time + miss * (call.fitted.dram_start + tile);
 }
 
 /// Writing new K and V: one thread block per token, so waves of resident threads, and the bytes.
@@ -222,7 +221,7 @@ AttentionTime forward_time(const Call& call, const Execution& execution) {
 
     const Bytes stream = call.counted.work.compulsory() - 2.0 * call.counted.cache_write;
     time.working_set = stream + call.counted.cache_write;
-    const double miss = missing(call.machine, fitted, time.working_set, execution.l2);
+    const double miss = missing(call.machine, time.working_set, execution.l2);
     const Time lone = call.per_piece * fitted.lone_block_factor * block.whole + tile;
     time.dram = dram_floor(call, miss * stream, miss, lone, tile);
     time.dram_bytes = miss * (stream + 2.0 * call.counted.cache_write);
@@ -259,7 +258,7 @@ AttentionContext attention_context(const Machine& machine) {
     AttentionContext context;
     context.compute_capability = machine.compute_capability;
     context.sm_count = machine.sm_count;
-    context.l2 = machine.l2_size.value_or(Bytes{});
+    context.l2 = machine.l2;
     if (machine.limits) context.sram = machine.limits->shared;
     return context;
 }

@@ -136,9 +136,8 @@ Time span_in_pairs(const Call& call, const Prices& prices, const TiledAttentionP
 double missing(const Machine& machine, const AttentionParameters& sets, Bytes working_set,
                L2State state) {
     if (!sets.decode) return 0.0;
-    if (state == L2State::cold || !machine.l2_size) return 1.0;
-    const Bytes kept = *machine.l2_size * sets.decode->l2_fraction;
-    return std::clamp(working_set / kept - 1.0, 0.0, 1.0);
+    if (state == L2State::cold) return 1.0;
+    return 1.0 - machine.l2.found(working_set);
 }
 
 /// What must come from DRAM, for either kernel. (eq. T4)

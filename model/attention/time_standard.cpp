@@ -13,9 +13,6 @@
 namespace ridge::model {
 namespace {
 
-/// How sharply the L2 loses scores that outgrow it, as in the model of streams.
-constexpr double handing_steepness = 10.0;
-
 /// The query heads of one key-value head lie behind each other: they are rows of one product.
 Matmul product(const Attention& op) {
     Matmul matmul;
@@ -58,7 +55,7 @@ KernelTime softmax_time(const Attention& op, const AttentionWork& counted,
     const bool held = plan.vectors > 0;  // in registers; else read twice, element by element
     const Bytes scores = Bytes::from_base(counted.scores.full * element);
     const Bytes visible = Bytes::from_base(counted.scores.exact * element);
-    const double kept = retained(scores, memory.l2_size * fitted.l2_fraction, handing_steepness);
+    const double kept = memory.l2.found(scores);
     const double rows = counted.scores.full / static_cast<double>(op.seq_kv);
     const double resident =
         std::min(memory.blocks_per_sm, std::floor(memory.threads_per_sm / plan.threads));

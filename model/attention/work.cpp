@@ -201,21 +201,22 @@ void count_flash1(AttentionWork& result, const Attention& attention,
     result.chip_growth = "Theta(N^2 d^2 / M)";
 }
 
-/// Times that K and V come from DRAM: once while those of the running heads stay in L2, else once
+/// Times that K and V come from DRAM: once as far as those of the running heads stay in L2, else once
 /// per wave of thread blocks over one head (eq. A12).
 double kv_passes(const Attention& attention, const AttentionContext& context,
                  const AttentionGrid& grid, const ScoreCounts& scores, double element) {
-    if (context.sm_count == 0 || context.l2 <= Bytes{}) return 1.0;
+    if (context.sm_count == 0 || context.l2.size <= Bytes{}) return 1.0;
     const std::int64_t group = attention.heads / attention.kv_heads;
     const std::int64_t blocks = scores.query_blocks * (group / grid.pack);
     const std::int64_t running = ceil_divide(context.sm_count, blocks * grid.splits);
     const double set = static_cast<double>(running) * 2.0 *
                        static_cast<double>(scores.visible_keys) *
                        static_cast<double>(attention.head_dim) * element;
-    if (set <= context.l2.in(units::B)) return 1.0;
     const double density = scores.visits / (static_cast<double>(scores.query_blocks) *
                                             static_cast<double>(scores.key_blocks));
-    return std::max(1.0, density * static_cast<double>(ceil_divide(blocks, context.sm_count)));
+    const double waves = static_cast<double>(ceil_divide(blocks, context.sm_count));
+    const double lost = 1.0 - context.l2.found(bytes(set), Readers::all);
+    return 1.0 + lost * (std::max(1.0, density * waves) - 1.0);
 }
 
 void count_flash_forward(AttentionWork& result, const Sizes& sizes, double element) {
@@ -294,7 +295,8 @@ void count_flash(AttentionWork& result, const Attention& attention, Implementati
     } else {
         count_flash_backward(result, attention, implementation, sizes);
     }
-    result.dram_growth = result.kv_dram_passes > 1.0 ? "Theta(N^2 d / (SMs Br))" : "Theta(N d)";
+    constexpr double again = 1.1;  // passes from which on reading them again shows
+    result.dram_growth = result.kv_dram_passes > again ? "Theta(N^2 d / (SMs Br))" : "Theta(N d)";
     result.chip_growth = "Theta(N^2 d^2 / M)";
 }
 

@@ -38,7 +38,6 @@ constexpr std::array flash{  //                                                 
     parameter<&F::bulk_tile>("bulk_tile", data_rate, "Q and O of a tile by bulk copies, contiguous calls, one multiprocessor", {none, none, assumed}),
     parameter<&F::tail>("tail", share, "share of the longest causal tile that stands out after the average", {none, assumed, assumed}),
     parameter<&F::load>("load", rate_per_clock, "K and V into one multiprocessor", {none, assumed, tables}, required),
-    parameter<&F::l2_fraction>("l2_fraction", share, "of the L2 that keeps its contents from one call to the next", {none, tables, tables}),
     parameter<&F::dram_fraction>("dram_fraction", share, "of the DRAM bandwidth that the stream of K and V reaches", {none, tables, tables}),
     parameter<&F::dram_start>("dram_start", span_of_time, "exposed start of a stream from DRAM", {none, tables, tables}),
     parameter<&F::droop>("droop", factor, "relative slow-down of a long run at the power limit", {none, tables, tables}),
@@ -76,7 +75,6 @@ constexpr std::array decode{
     parameter<&D::sm_load>("sm_load", rate_per_clock, "K and V into a multiprocessor that two thread blocks share", {records}, required),
     parameter<&D::dram_fraction>("dram_fraction", share, "of the DRAM bandwidth that the stream of K and V reaches, also in mma and wgmma", {records}),
     parameter<&D::dram_start>("dram_start", span_of_time, "exposed start of a stream from DRAM", {records}),
-    parameter<&D::l2_fraction>("l2_fraction", share, "of the L2 that keeps its contents from one call to the next", {records}),
     parameter<&D::combine>("combine", span_of_time, "kernel that combines split keys", {records}),
     parameter<&D::combine_split>("combine_split", span_of_time, "the same, per split", {records}),
 };
@@ -87,7 +85,6 @@ constexpr std::array standard{
     parameter<&S::backward_dram_fraction>("backward_dram_fraction", share, "of the DRAM bandwidth, backward", {assumed}),
     parameter<&S::tensor_fraction>("tensor_fraction", share_of_peak, "of the dense tensor peak in its matmuls", {assumed}),
     parameter<&S::kernel>("kernel", span_of_time, "fixed time of each kernel", {assumed}),
-    parameter<&S::l2_fraction>("l2_fraction", share, "of the L2 that hands scores from one kernel to the next", {records}),
     parameter<&S::softmax_row>("softmax_row", span_of_time, "bundled softmax: latency of the thread block of one row", {records}),
     parameter<&S::softmax_elements>("softmax_elements", {1e-3, 1e5}, "bundled softmax: elements per clock and multiprocessor in rows that are not whole vectors", {records}),
 };

@@ -37,7 +37,6 @@ struct FlashParameters {
     Bandwidth bulk_tile;  ///< Q and O of a tile by bulk copies, contiguous calls, one SM
     double tail = 0.7;    ///< of the longest causal tile, stands out after the average
     BytesPerCycle load;   ///< K and V into one SM
-    double l2_fraction = 0.45;           ///< of the L2 that keeps its contents between calls
     double dram_fraction = 0.9;          ///< of the DRAM bandwidth
     Time dram_start;                     ///< exposed start of a cold stream
     double droop = 0.0;                  ///< slow-down of a long run at the power limit
@@ -77,7 +76,6 @@ struct DecodeAttentionParameters {
     BytesPerCycle sm_load;       ///< into one SM whose thread blocks share it
     double dram_fraction = 0.9;  ///< of the DRAM bandwidth; holds for the tiled kernels as well
     Time dram_start;             ///< exposed start of a cold stream
-    double l2_fraction = 0.45;   ///< of the L2 that keeps its contents between calls
     Time combine;                ///< combine kernel
     Time combine_split;          ///< the same, per split
     bool own = false;
@@ -92,7 +90,6 @@ struct StandardParameters {
     Time kernel;  ///< fixed time of each
     // The softmax of impl=standard; `own`: fitted to this GPU.
     bool own = false;
-    double l2_fraction = 0.6;       ///< of the L2 that hands scores from kernel to kernel
     Time softmax_row;               ///< latency of the block of one row
     double softmax_elements = 1.0;  ///< per clock and SM, rows that are not whole vectors
 };

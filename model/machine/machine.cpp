@@ -186,7 +186,8 @@ Machine make_machine(const Description& gpu) {
     machine.dram_access = std::max(
         machine.dram_sector,
         static_cast<std::int64_t>(gpu.quantity<Bytes>("dram.access").value_or(Bytes{}).base()));
-    machine.l2_size = gpu.quantity<Bytes>("l2.size");
+    machine.l2 = resolve_residency(gpu);
+    read_section(gpu, residency_sections()[0], machine);
     resolve_rates(machine, gpu);
     machine.limits = limits_of(gpu);
     machine.dram_latency = latency_of(gpu, "latency.dram", machine.boost_clock);
@@ -199,7 +200,7 @@ Machine make_machine(const Description& gpu) {
     machine.fabric = resolve_fabric(gpu);
     if (!has_time_models(machine)) return machine;
     if (machine.special_rate) machine.attention = attention_parameters_of(gpu);
-    machine.memory = resolve_memory(gpu);
+    machine.memory = resolve_memory(gpu, machine.l2);
     machine.matmul = read_matmul_calibration(gpu);
     return machine;
 }

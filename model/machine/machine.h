@@ -23,6 +23,7 @@
 #include "model/machine/matmul_parameters.h"
 #include "model/machine/memory_parameters.h"
 #include "model/machine/parameter.h"
+#include "model/machine/residency.h"
 
 namespace ridge::model {
 
@@ -68,7 +69,7 @@ struct Machine {
     /// Tensor rates that accumulate in fp16, where they differ (GeForce); by DataType.
     std::array<std::optional<FlopRate>, data_type_count> tensor_fp16_accumulate;
     std::optional<double> special_rate;  ///< special-function results per second
-    std::optional<Bytes> l2_size;
+    Residency l2;
     std::optional<Bandwidth> l2_bandwidth;
     std::optional<Bandwidth> shared_bandwidth;  ///< all SMs
     Bytes dram_capacity;

@@ -53,8 +53,6 @@ constexpr std::array library{  //                                               
     parameter<&P::l2_per_sm>("l2_bytes_per_clock", rate_per_clock, "L2 read rate of one multiprocessor in a product", {assumed, none, assumed}, required),
     parameter<&P::multicast>("multicast", {1.0, 64.0}, "blocks of a cluster that share one load of an operand", {assumed}),
     parameter<&P::straddle>("straddle", factor, "lines of L2 that a row starting between two lines costs more, per line", {assumed}),
-    parameter<&P::resident_fraction>("resident_fraction", share, "share of the L2 that keeps data from one kernel to the next", {assumed, none, assumed}),
-    parameter<&P::resident_sharpness>("resident_sharpness", {0.1, 100.0}, "how sharply the L2 fills: exponent of the share that was lost", {assumed, none, assumed}),
     parameter<&P::store_per_sm>("store_bytes_per_clock", rate_per_clock, "rate at which the epilogue of one multiprocessor stores C", {tables, none, assumed, none, records}, required),
     parameter<&P::second_kernel>("second_kernel", span_of_time, "the kernel that adds the partial sums of a split k", {tables, tables, records, records, records}),
     parameter<&P::quantisation>("quantisation", share, "1: blocks come in whole waves; near 0: the library hides the tail", {assumed, assumed, assumed, assumed, assumed, assumed}),

@@ -41,8 +41,6 @@ struct MatmulParameters {
     BytesPerCycle l2_per_sm;
     double multicast = 1.0;  ///< blocks of a cluster that share one operand load
     double straddle = 0.0;   ///< lines more for a line of a row that starts between lines
-    double resident_fraction = 0.66;
-    double resident_sharpness = 8.0;
     BytesPerCycle store_per_sm;
     Time second_kernel;         ///< adds the partial sums of a split k
     double quantisation = 0.0;  ///< 1: whole waves; 0: a library that hides the tail

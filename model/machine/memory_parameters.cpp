@@ -45,9 +45,6 @@ using B = BundledCosts;
 constexpr std::array bundled_table{
     parameter<&M::bundled, &B::first_dram>("first_dram", span_of_time, "start of a block with its first load, from DRAM", {records}, required),
     parameter<&M::bundled, &B::first_l2>("first_l2", span_of_time, "the same with its first load from L2", {records}, required),
-    parameter<&M::bundled, &B::resident>("resident", share, "share of the L2 that keeps data from one kernel to the next", {records}, required),
-    parameter<&M::bundled, &B::absorbed>("absorbed", share, "share of a clean L2 that takes up writes", {records}, required),
-    parameter<&M::bundled, &B::reuse>("reuse", share, "share of the L2 that keeps table rows read at random", {records}, required),
     parameter<&M::bundled, &B::reduction>("reduction", span_of_time, "reduction over one block: shuffles, shared memory, barriers", {records}, required),
     parameter<&M::bundled, &B::vector_rate>("vector_rate", elements_per_clock, "elements per clock and multiprocessor of the tiled transpose in vectors", {records}, required),
     parameter<&M::bundled, &B::element_rate>("element_rate", elements_per_clock, "the same where rows are not whole vectors: element by element", {records}, required),
@@ -65,9 +62,7 @@ constexpr std::array eager_table{
     parameter<&M::eager, &E::norm_reductions>("norm_reductions", span_of_time, "merge of the statistics, start and end of one row of the layer norm", {tables}, required),
     parameter<&M::eager, &E::warp_reductions>("warp_reductions", span_of_time, "reductions, start and end of one row of the softmax by warps", {assumed}, required),
     parameter<&M::eager, &E::drain_rows>("drain_rows", factor, "row times in which the first and last rows do not fill the memory", {tables}, required),
-    parameter<&M::eager, &E::reuse_l1>("reuse_l1", share, "share of all L1 that rows between two passes fill when half of them are lost", {tables}, required),
-    parameter<&M::eager, &E::reuse_l2>("reuse_l2", share, "share of the L2 that rows between two passes fill when half of them are lost", {tables}, required),
-    parameter<&M::eager, &E::reuse_steepness>("reuse_steepness", {0.1, 100.0}, "exponent of that loss", {tables}, required),
+    parameter<&M::eager, &E::reuse>("reuse", share, "share of all L1 and of what fits in the L2 that rows between two passes may fill", {tables}, required),
 };
 // clang-format on
 
@@ -116,7 +111,7 @@ std::span<const Section<MemoryParameters>> memory_sections() {
     return places;
 }
 
-std::optional<MemoryParameters> resolve_memory(const Description& gpu) {
+std::optional<MemoryParameters> resolve_memory(const Description& gpu, const Residency& l2) {
     Facts facts(gpu);
     MemoryParameters memory;
     memory.sm_count = facts.count("sm.count");
@@ -130,9 +125,10 @@ std::optional<MemoryParameters> resolve_memory(const Description& gpu) {
     memory.special_lanes = facts.number("rate.sfu");
     memory.dram = facts.quantity<Bandwidth>("dram.bandwidth");
     memory.port = port_width * memory.clock;
-    memory.l2_size = facts.quantity<Bytes>("l2.size");
+    memory.l2 = l2;
     memory.l1_size = gpu.quantity<Bytes>("l1.size").value_or(Bytes{});
-    bool complete = facts.complete() && memory.clock > Frequency{} && memory.fp32_lanes > 0.0;
+    bool complete = facts.complete() && memory.clock > Frequency{} &&
+                    memory.fp32_lanes > 0.0 && l2.size > Bytes{};
     for (const Section<M>& each : places) complete = read_section(gpu, each, memory) && complete;
     if (!complete) return std::nullopt;
     memory.launch = resolve_launch(gpu);

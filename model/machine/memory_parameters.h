@@ -17,6 +17,7 @@
 #include "model/core/prediction.h"
 #include "model/machine/launch.h"
 #include "model/machine/parameter.h"
+#include "model/machine/residency.h"
 
 namespace ridge::model {
 
@@ -29,18 +30,13 @@ struct EagerCosts {
     double norm_trips = 1.0;
     Time norm_reductions{};
     double drain_rows = 1.0;  ///< row times of ramp and drain
-    double reuse_l1 = 0.5;    ///< share of all L1 that half-lost rows fill
-    double reuse_l2 = 0.25;
-    double reuse_steepness = 6.5;
+    double reuse = 0.4;       ///< share of all L1 and of the L2 that rows between two passes have
 };
 
 /// What bundled kernels meet on a GPU (eq. B10, B15 to B25); their instruction counts are code.
 struct BundledCosts {
     Time first_dram{};          ///< start of a block with its first load, from DRAM
     Time first_l2{};            ///< the same from L2
-    double resident = 0.6;      ///< share of the L2 that keeps data from one kernel to the next
-    double absorbed = 0.0;      ///< share of a clean L2 that takes up writes
-    double reuse = 0.4;         ///< share of the L2 that keeps rows read at random
     Time reduction{};           ///< over a block: shuffles, shared memory, two barriers
     double vector_rate = 0.0;   ///< elements per clock and multiprocessor of the tiled transpose
     double element_rate = 0.0;  ///< the same where rows are not whole vectors
@@ -69,7 +65,7 @@ struct MemoryParameters {
     Bandwidth l2_read{};  ///< reached by all multiprocessors
     Bandwidth l2_write{};
     Bandwidth port{};  ///< between the L2 and one multiprocessor
-    Bytes l2_size{};
+    Residency l2{};
     Bytes l1_size{};  ///< of one multiprocessor
     LaunchCosts launch{};
     EagerCosts eager{};
@@ -84,7 +80,8 @@ struct MemoryParameters {
 /// `model.memory`, `model.bundled` and `model.eager`.
 [[nodiscard]] std::span<const Section<MemoryParameters>> memory_sections();
 
-/// Empty when the description lacks one of the required fields.
-[[nodiscard]] std::optional<MemoryParameters> resolve_memory(const hardware::Description& gpu);
+/// Empty when the description lacks one of the required fields. `l2` is the machine's.
+[[nodiscard]] std::optional<MemoryParameters> resolve_memory(const hardware::Description& gpu,
+                                                             const Residency& l2);
 
 }  // namespace ridge::model

@@ -50,6 +50,7 @@ std::vector<ModelParameter> collected() {
     add_sections(all, tiled_attention_sections());
     add_sections(all, decode_attention_sections());
     add_sections(all, standard_attention_sections());
+    add_sections(all, residency_sections());
     add_sections(all, memory_sections().first(2));
     add_sections(all, library_sections());
     add_sections(all, memory_sections().subspan(2));

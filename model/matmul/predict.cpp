@@ -99,8 +99,8 @@ void set_notes(Prediction& p, const Matmul& op, const MatmulSituation& s, const 
     const bool warm = s.l2 == L2State::warm;
     if (warm && s.launch == LaunchMode::graph)
         p.note(NoteCode::rotated_weights, weights_in_rotation);
-    if (warm && p.work.dram().base() < 0.1 * once && s.machine.l2_size) {
-        p.note(NoteCode::l2_resident, once, s.machine.l2_size->base());
+    if (warm && p.work.dram().base() < 0.1 * once) {
+        p.note(NoteCode::l2_resident, once, s.machine.l2.size.base());
     }
 }
 

@@ -21,10 +21,8 @@ constexpr double reference_feed = 1.0 / 128.0 + 1.0 / 256.0;
 /// Tiles below this many elements are not launched in clusters that share operand loads.
 constexpr double smallest_cluster_tile = 64.0 * 128.0;
 
-/// Both partitions of L2 keep a copy of what all multiprocessors read, so blocks of one kernel
-/// share less of it than successive kernels do. Read off counters of an H200.
-constexpr double shared_fraction = 0.55;
-/// Operands that a library's blocks read again because they drift apart; likewise.
+/// Operands that a library's blocks read again because they drift apart. Read off counters
+/// of an H200.
 constexpr double library_drift = 0.35;
 
 /// Position in `MatmulParameters::aligned`: rows at 16, 8, 4, 2 bytes.
@@ -83,14 +81,11 @@ void set_rates(const MatmulSituation& s, Context& c) {
 }  // namespace
 
 double miss_share(const MatmulSituation& s, double reuse_distance) {
-    const double resident =
-        s.parameters.resident_fraction * s.machine.l2_size.value_or(Bytes{}).base();
-    return 1.0 / (1.0 + std::pow(resident / reuse_distance, s.parameters.resident_sharpness));
+    return 1.0 - s.machine.l2.found(Bytes::from_base(reuse_distance));
 }
 
 double lost_share(const MatmulSituation& s, double reuse_distance) {
-    const double kept = shared_fraction * s.machine.l2_size.value_or(Bytes{}).base();
-    return 1.0 / (1.0 + std::pow(kept / reuse_distance, s.parameters.resident_sharpness));
+    return 1.0 - s.machine.l2.found(Bytes::from_base(reuse_distance), Readers::all);
 }
 
 Context make_context(const MatmulSituation& s) {

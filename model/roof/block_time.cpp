@@ -6,28 +6,11 @@
 #include "model/roof/overlap.h"
 
 namespace ridge::model {
-namespace {
-
-// How sharply the L2 loses what was touched a footprint ago; its size is `model.bundled.resident`.
-constexpr double l2_sharpness = 10.0;
-
-}  // namespace
-
-double l2_share(const MemoryParameters& memory, Bytes footprint) {
-    return retained(footprint, memory.l2_size * memory.bundled.resident, l2_sharpness);
-}
-
-Bytes written_back(const MemoryParameters& memory, Bytes write, Bytes footprint, L2State l2) {
-    if (write <= Bytes{}) return Bytes{};
-    if (l2 == L2State::warm) return write * (1.0 - l2_share(memory, footprint));
-    return write * (write / (write + memory.l2_size * memory.bundled.absorbed));
-}
-
 BlockTraffic stream_traffic(const MemoryParameters& memory, Bytes read, Bytes write, L2State l2) {
     const Bytes footprint = read + write;
-    const double missing = l2 == L2State::warm ? 1.0 - l2_share(memory, footprint) : 1.0;
+    const double missing = l2 == L2State::warm ? 1.0 - memory.l2.found(footprint) : 1.0;
     return {.dram_read = read * missing,
-            .dram_write = written_back(memory, write, footprint, l2),
+            .dram_write = memory.l2.written_back(write, footprint, l2),
             .l2_read = read,
             .l2_write = write,
             .missing = missing};

@@ -42,15 +42,6 @@ struct BlockKernel {
     Time life{};  ///< of one block, first load included
 };
 
-/// Share of `footprint` bytes, touched between two uses of some data, with which the L2 still holds
-/// that data. (eq. B15)
-[[nodiscard]] double l2_share(const MemoryParameters& memory, Bytes footprint);
-
-/// Bytes of a write that reach DRAM: warm, what the next run finds evicted; cold, all but what a
-/// clean L2 takes up. (eq. B16)
-[[nodiscard]] Bytes written_back(const MemoryParameters& memory, Bytes write, Bytes footprint,
-                                 L2State l2);
-
 /// One kernel that reads and writes each byte once and starts on its own data or on a flushed L2.
 [[nodiscard]] BlockTraffic stream_traffic(const MemoryParameters& memory, Bytes read, Bytes write,
                                           L2State l2);

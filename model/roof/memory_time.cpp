@@ -8,15 +8,6 @@
 namespace ridge::model {
 namespace {
 
-// Share of the L2 at which half of a repeated stream still hits, and how sharp the loss is: set by
-// hand from the copy ramps of RRZE-HPC/gpu-benches on A100 and GH200.
-constexpr double l2_retention = 0.87;
-constexpr double l2_steepness = 10.0;
-
-double share_kept(const MemoryParameters& memory, const StreamWork& work) {
-    return retained(work.read + work.write, memory.l2_size * l2_retention, l2_steepness);
-}
-
 /// Fills in the pipes and the total; `time` holds dram, l2 and latency without drain.
 KernelTime finished(const MemoryParameters& memory, KernelTime time, const StreamWork& work,
                     double busy_sms, Time drain) {
@@ -30,11 +21,6 @@ KernelTime finished(const MemoryParameters& memory, KernelTime time, const Strea
 }
 
 }  // namespace
-
-double retained(Bytes footprint, Bytes capacity, double steepness) {
-    if (capacity <= Bytes{}) return 0.0;
-    return 1.0 / (1.0 + std::pow(footprint / capacity, steepness));
-}
 
 Time dram_time(const MemoryParameters& memory, Bytes read, Bytes write) {
     const Bytes bytes = read + write;
@@ -52,7 +38,7 @@ Time l2_time(const MemoryParameters& memory, Bytes read, Bytes write, double bus
 
 KernelTime stream_time(const MemoryParameters& memory, const StreamWork& work,
                        const StreamKernel& kernel, L2State l2) {
-    const double kept = share_kept(memory, work);
+    const double kept = memory.l2.found(work.read + work.write);
     const double hits = l2 == L2State::warm ? kept : 0.0;
     const Bytes per_block = kernel.bytes_per_thread * kernel.threads_per_block;
     const double blocks = (work.l2_read + work.l2_write) / per_block;
@@ -74,10 +60,9 @@ KernelTime row_time(const MemoryParameters& memory, const RowShape& shape, const
     const double slots = kernel.rows_per_sm * memory.sm_count;
     const double again = kernel.read_passes - 1.0;
     const Bytes resident = work.read * std::min(1.0, slots / shape.rows);
-    const Bytes capacity =
-        kernel.reuse_l1 * memory.l1_size * memory.sm_count + kernel.reuse_l2 * memory.l2_size;
-    const double stays = retained(resident, capacity, kernel.reuse_steepness);
-    const double kept = share_kept(memory, work);
+    const Bytes capacity = kernel.reuse * (memory.l1_size * memory.sm_count + memory.l2.capacity());
+    const double stays = retained(resident, capacity, memory.l2.steepness);
+    const double kept = memory.l2.found(work.read + work.write);
     const double warm = l2 == L2State::warm ? kept : 0.0;
     const double busy = std::max(1.0, shape.rows);
 

@@ -51,9 +51,7 @@ struct RowKernel {
     double trip_latencies = 1.0;  ///< loaded latencies per dependent load
     Time reductions{};            ///< per row, with start and end of the block
     double drain_rows = 1.0;  ///< row times in which the first and last rows do not fill the memory
-    double reuse_l1 = 0.5;    ///< shares that half-lost rows fill, and the exponent of the loss
-    double reuse_l2 = 0.25;
-    double reuse_steepness = 6.5;
+    double reuse = 0.4;       ///< share of all L1 and of the L2 that rows between two passes have
 };
 
 /// `work.read` and `work.write` of one row kernel are those of all rows together.
@@ -74,9 +72,6 @@ struct KernelTime {
     Bytes l2_traffic{};
     double rounds = 0.0;  ///< waves of threads or rows, not rounded up
 };
-
-/// Share of a footprint that a capacity still holds: near 1 well below it, 1/2 at it. (eq. B4)
-[[nodiscard]] double retained(Bytes footprint, Bytes capacity, double steepness);
 
 /// Time that DRAM needs for reads and writes mixed. (eq. B2)
 [[nodiscard]] Time dram_time(const MemoryParameters& memory, Bytes read, Bytes write);

@@ -68,7 +68,7 @@ Time library_gaps(const Machine& machine, LaunchMode mode, std::int32_t kernels)
 }
 
 Time memory_bound_time(const Work& work, const Machine& machine, L2State l2) {
-    const Bytes spared_most = machine.l2_size.value_or(Bytes{});
+    const Bytes spared_most = machine.l2.size;
     const Bytes could_hit = l2 == L2State::warm ? work.compulsory() : work.compulsory_write;
     return (work.compulsory() - std::min(could_hit, spared_most)) / machine.dram_bandwidth;
 }

@@ -196,7 +196,7 @@ BlockKernel twice_kernel(const MemoryParameters& memory, const Matrix& m, const 
     const double resident = resident_blocks(memory, threads, registers);
     const double trips = std::ceil(m.columns / (threads * m.width()));
     const double kept_rows = std::min(m.rows, resident * memory.sm_count);
-    const double lost = moved.missing * (1.0 - l2_share(memory, kept_rows * m.row() * units::B));
+    const double lost = moved.missing * (1.0 - memory.l2.found(kept_rows * m.row() * units::B));
     const Time first = first_load(memory, moved.missing);
     const Time again =
         lost * memory.bundled.first_dram + (1.0 - lost) * code.near_trip * memory.bundled.first_l2;
@@ -282,10 +282,10 @@ KernelTime manual_softmax_time(const MemoryParameters& memory, const RowWise& op
     const Bytes column = m.rows * statistic * units::B;
     // Matrices touched since the input of each kernel was last used: x, its differences, their
     // exponentials and the result lie in four buffers; the first use of x follows the last run.
-    const double before = l2 == L2State::warm ? l2_share(memory, 4.0 * matrix) : 0.0;
-    const std::array<double, 5> hits{before, l2_share(memory, 2.0 * matrix),
-                                     l2_share(memory, 3.0 * matrix), l2_share(memory, 2.0 * matrix),
-                                     l2_share(memory, 2.0 * matrix)};
+    const double before = l2 == L2State::warm ? memory.l2.found(4.0 * matrix) : 0.0;
+    const std::array<double, 5> hits{before, memory.l2.found(2.0 * matrix),
+                                     memory.l2.found(3.0 * matrix), memory.l2.found(2.0 * matrix),
+                                     memory.l2.found(2.0 * matrix)};
     const std::array<double, 5> registers{0.0, m.vectors ? 31.0 : 32.0,
                                           !m.vectors ? 32.0 : (half ? 44.0 : 28.0), 0.0, 32.0};
     KernelTime sum;
@@ -293,7 +293,7 @@ KernelTime manual_softmax_time(const MemoryParameters& memory, const RowWise& op
         const bool reduces = i == 0 || i == 3;
         const Bytes write = reduces ? column : matrix;
         const BlockTraffic moved{.dram_read = matrix * (1.0 - hits[i]),
-                                 .dram_write = written_back(memory, write, 4.0 * matrix, l2),
+                                 .dram_write = memory.l2.written_back(write, 4.0 * matrix, l2),
                                  .l2_read = matrix,
                                  .l2_write = write,
                                  .missing = 1.0 - hits[i]};

@@ -37,7 +37,7 @@ constexpr Overlap tile_phases{1.39};
 constexpr double tile_loads = 1.94;         // first loads that a tile in vectors waits for
 constexpr double element_tile_loads = 7.0;  // element by element
 constexpr double partial_sectors = 0.4;     // more, where a tile's rows end inside sectors
-constexpr double evicted_sectors = 0.22;    // written before they are full, and read again
+constexpr double evicted_sectors = 0.18;    // written before they are full, and read again
 
 double lanes_of(const MemoryParameters& memory, DataType type) {
     return type == DataType::fp64 && memory.fp64_lanes > 0.0 ? memory.fp64_lanes
@@ -97,13 +97,13 @@ KernelTime unfused_time(const MemoryParameters& memory, const Elementwise& op, B
         double hits = 0.0;
         for (std::size_t i = 0; i < step.reads; ++i) {
             const bool found = l2 == L2State::warm || step.made[i];
-            if (found) hits += l2_share(memory, step.distance[i] * tensor);
+            if (found) hits += memory.l2.found(step.distance[i] * tensor);
         }
         const auto reads = static_cast<double>(step.reads);
         const double missing = step.reads > 0 ? 1.0 - hits / reads : 0.0;
         const BlockTraffic moved{
             .dram_read = tensor * (reads - hits),
-            .dram_write = written_back(memory, tensor, chain.tensors * tensor, l2),
+            .dram_write = memory.l2.written_back(tensor, chain.tensors * tensor, l2),
             .l2_read = reads * tensor,
             .l2_write = tensor,
             .missing = missing};
@@ -151,8 +151,7 @@ double transpose_blocks(const Transpose& op, bundled::TransposeMethod method) {
 KernelTime scattered_transpose(const MemoryParameters& memory, const Transpose& op,
                                BlockTraffic moved) {
     const Bytes both = 2.0 * elements_of(op) * static_cast<double>(size_of(op.type)) * units::B;
-    const Bytes kept = memory.l2_size * memory.bundled.resident;
-    const double again = 1.0 + evicted_sectors * std::max(0.0, 1.0 - kept / both);
+    const double again = 1.0 + evicted_sectors * (1.0 - memory.l2.found(both));
     moved.dram_read = moved.dram_read * again;
     moved.dram_write = moved.dram_write * again;
     KernelTime time = block_time(
@@ -241,10 +240,10 @@ KernelTime bundled_gather_time(const MemoryParameters& memory, const Gather& op,
     const auto rows = static_cast<double>(op.rows);
     const std::int64_t row = op.cols * static_cast<std::int64_t>(size_of(op.type));
     const GatherBytes bytes = gather_bytes(op, sector_bytes);
-    const double hits = gather_hits(op, bytes, memory.l2_size * memory.bundled.reuse);
+    const double hits = gather_hits(op, bytes, memory.l2.capacity(Readers::all));
     const Bytes touched = bytes.distinct + bytes.indices + bytes.output;
-    const double missing = l2 == L2State::warm ? 1.0 - l2_share(memory, touched) : 1.0;
-    const double evicted = std::max(0.0, 1.0 - memory.l2_size * memory.bundled.resident / touched);
+    const double missing = l2 == L2State::warm ? 1.0 - memory.l2.found(touched) : 1.0;
+    const double evicted = 1.0 - memory.l2.found(touched);
     const Bytes again = std::max(Bytes{}, bytes.rows - bytes.distinct) * (1.0 - hits) * evicted;
 
     const std::int64_t access = bundled::gather_access(row);
@@ -258,7 +257,7 @@ KernelTime bundled_gather_time(const MemoryParameters& memory, const Gather& op,
     const SectorBytes sectors = bundled_sectors(memory, op);
     BlockKernel kernel;
     kernel.traffic = {.dram_read = (bytes.distinct + bytes.indices) * missing + again,
-                      .dram_write = written_back(memory, bytes.output, touched, l2),
+                      .dram_write = memory.l2.written_back(bytes.output, touched, l2),
                       .l2_read = sectors.read,
                       .l2_write = sectors.write,
                       .missing = row_missing};

@@ -32,25 +32,18 @@ double passes_of(const RowWise& op) {
     return op.kind == RowKind::softmax && op.direction == Direction::forward ? 3.0 : 2.0;
 }
 
-RowKernel with_reuse(RowKernel kernel, const EagerCosts& costs) {
-    kernel.reuse_l1 = costs.reuse_l1;
-    kernel.reuse_l2 = costs.reuse_l2;
-    kernel.reuse_steepness = costs.reuse_steepness;
-    return kernel;
-}
-
 /// Up to 1024 columns and 4 KiB a warp holds its row in registers.
 RowKernel eager_softmax_by_warps(const RowWise& op, const MemoryParameters& memory) {
     const double registers = 32.0 + std::ceil(static_cast<double>(op.cols) / warp);
     const double resident = std::min(memory.threads_per_sm / warp,
                                      std::floor(memory.registers_per_sm / (warp * registers)));
-    return with_reuse({.rows_per_sm = resident,
-                       .read_passes = 1.0,
-                       .trips = 1.0,
-                       .trip_latencies = 1.0,
-                       .reductions = memory.eager.warp_reductions,
-                       .drain_rows = memory.eager.drain_rows},
-                      memory.eager);
+    return {.rows_per_sm = resident,
+            .read_passes = 1.0,
+            .trips = 1.0,
+            .trip_latencies = 1.0,
+            .reductions = memory.eager.warp_reductions,
+            .drain_rows = memory.eager.drain_rows,
+            .reuse = memory.eager.reuse};
 }
 
 /// A block per row, sized to half the vectors of a row; what does not fill whole blocks of vectors
@@ -61,26 +54,26 @@ RowKernel eager_softmax_by_blocks(const RowWise& op, const MemoryParameters& mem
     const double threads = block_of(std::min(std::floor(columns / vector), widest_block) / 2.0);
     const double vector_trips = std::floor(columns / (vector * threads));
     const double rest = columns - vector_trips * vector * threads;
-    return with_reuse({.rows_per_sm = resident_blocks(memory, threads),
-                       .read_passes = passes_of(op),
-                       .trips = vector_trips + std::ceil(rest / threads),
-                       .trip_latencies = memory.eager.softmax_trips,
-                       .reductions = memory.eager.softmax_reductions,
-                       .drain_rows = memory.eager.drain_rows},
-                      memory.eager);
+    return {.rows_per_sm = resident_blocks(memory, threads),
+            .read_passes = passes_of(op),
+            .trips = vector_trips + std::ceil(rest / threads),
+            .trip_latencies = memory.eager.softmax_trips,
+            .reductions = memory.eager.softmax_reductions,
+            .drain_rows = memory.eager.drain_rows,
+            .reuse = memory.eager.reuse};
 }
 
 /// 128 threads per row; the statistics in a first pass, the output in a second.
 RowKernel eager_norm(const RowWise& op, const MemoryParameters& memory) {
     constexpr double threads = 128.0;
     const double vector = std::max(1.0, vector_bytes / element_bytes(op.type));
-    return with_reuse({.rows_per_sm = resident_blocks(memory, threads),
-                       .read_passes = passes_of(op),
-                       .trips = std::ceil(static_cast<double>(op.cols) / (vector * threads)),
-                       .trip_latencies = memory.eager.norm_trips,
-                       .reductions = memory.eager.norm_reductions,
-                       .drain_rows = memory.eager.drain_rows},
-                      memory.eager);
+    return {.rows_per_sm = resident_blocks(memory, threads),
+            .read_passes = passes_of(op),
+            .trips = std::ceil(static_cast<double>(op.cols) / (vector * threads)),
+            .trip_latencies = memory.eager.norm_trips,
+            .reductions = memory.eager.norm_reductions,
+            .drain_rows = memory.eager.drain_rows,
+            .reuse = memory.eager.reuse};
 }
 
 }  // namespace

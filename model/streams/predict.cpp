@@ -106,8 +106,8 @@ Prediction counted(const Work& work, DataType type, const Execution& execution,
         if (bound_of(term.resource) != Bound::compute) continue;
         prediction.lower_bound = std::max(prediction.lower_bound, term.time);
     }
-    if (machine.l2_size && work.compulsory() * 2.0 <= *machine.l2_size) {
-        prediction.note(NoteCode::l2_resident, work.compulsory().base(), machine.l2_size->base());
+    if (machine.l2.holds(work.compulsory())) {
+        prediction.note(NoteCode::l2_resident, work.compulsory().base(), machine.l2.size.base());
     }
     return prediction;
 }

@@ -63,7 +63,7 @@ TEST_CASE("a full call by hand", "[attention][time]") {
     CHECK(time.softmax.in(us) == Approx(2.5 * 2 * 1.1264));
     CHECK(time.tiles.in(us) == Approx(2.5 * 8));
     CHECK(time.tail.in(us) == Approx(0.5 * 56.390144));
-    CHECK(time.dram == Time{});  // 11.5 MB stay in the L2
+    CHECK(time.dram < 1e-3 * time.total);  // 6 MB stay in an L2 of 100
     CHECK(time.total.in(us) == Approx(3.0 + 169.170432));
 
     // Cold: (2 x 25 x 128 + 2 x 25 x 352) x 256 B = 6.144 MB, all from DRAM.
@@ -172,7 +172,7 @@ TEST_CASE("faster hardware is never slower, a cold L2 never faster", "[attention
         *faster.special_rate *= 1.2;
         CHECK(predicted(op, execution, faster).time <= time * (1.0 + 1e-12));
         Machine larger_l2 = gpu;
-        *larger_l2.l2_size *= 1.5;
+        larger_l2.l2.size *= 1.5;
         CHECK(predicted(op, execution, larger_l2).time <= time * (1.0 + 1e-12));
         Execution cold = execution;
         cold.l2 = L2State::cold;

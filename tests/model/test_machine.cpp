@@ -68,7 +68,7 @@ TEST_CASE("what a device does not have is absent", "[machine]") {
     CHECK_FALSE(tpu.tensor_peak(DataType::fp32).has_value());
     CHECK_FALSE(tpu.vector_peak(DataType::fp32).has_value());
     CHECK_FALSE(tpu.special_rate.has_value());
-    CHECK_FALSE(tpu.l2_size.has_value());
+    CHECK(tpu.l2.size == Bytes{});
     CHECK_FALSE(tpu.l2_bandwidth.has_value());
     CHECK_FALSE(tpu.shared_bandwidth.has_value());
     CHECK_FALSE(tpu.limits.has_value());

@@ -108,7 +108,7 @@ TEST_CASE("matrix products: a higher peak is never slower") {
 
 TEST_CASE("matrix products: a larger L2 is never slower") {
     Machine better = machine("a100-sxm-80gb");
-    better.l2_size = *better.l2_size * 2.0;
+    better.l2.size *= 2.0;
     check_not_slower(machine("a100-sxm-80gb"), better);
 }
 

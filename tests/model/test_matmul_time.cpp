@@ -42,7 +42,7 @@ bool noted(const Prediction& p, NoteCode code) {
     return false;
 }
 
-/// A machine of round numbers: 100 SMs, 100 TFLOP/s, 1 TB/s, 1 GHz, 10 MB of L2.
+/// A machine of round numbers: 100 SMs, 100 TFLOP/s, 1 TB/s, 1 GHz; nothing stays in an L2.
 Machine round_machine() {
     Machine m;
     m.name = "round";
@@ -50,13 +50,11 @@ Machine round_machine() {
     m.sm_count = 100;
     m.tensor_clock = m.boost_clock = 1.0 * GHz;
     m.dram_bandwidth = 1.0 * TB / s;
-    m.l2_size = 10.0 * MB;
     m.tensor[static_cast<std::size_t>(DataType::bf16)] = 100.0 * TFLOP / s;
     MatmulParameters p;
     p.launch = 2.0 * us;
     p.l2_per_sm = 1000.0 * B / cycle;
     p.store_per_sm = 1e9 * B / cycle;
-    p.resident_fraction = 1e-9;  // nothing stays
     p.quantisation = 1.0;
     m.matmul.pipes[0] = p;
     return m;

@@ -197,9 +197,8 @@ std::optional<Ceiling> ceiling_of(const FakePlan& plan, const MicrobenchmarkRequ
         case Microbenchmark::exp2:
             return at_rate(machine.special_rate, ceilings.other);
         case Microbenchmark::pointer_chase:
-            return latency(machine.l2_size && request.size < *machine.l2_size
-                               ? machine.l2_latency
-                               : machine.dram_latency);
+            return latency(request.size < machine.l2.size ? machine.l2_latency
+                                                          : machine.dram_latency);
         case Microbenchmark::shared_chase:
             return latency(29.0 * units::cycle / machine.boost_clock);
         case Microbenchmark::launch_kernel:
@@ -226,7 +225,7 @@ FakePlan fake_plan(const hardware::Description& description) {
     info.compute_capability = plan.machine.compute_capability;
     info.sm_count = plan.machine.sm_count;
     info.memory = plan.machine.dram_capacity;
-    info.l2 = plan.machine.l2_size.value_or(Bytes{});
+    info.l2 = plan.machine.l2.size;
     info.max_sm_clock = plan.machine.boost_clock;
     info.driver = "0.0 (fake)";
     info.cuda_driver = "13.0";

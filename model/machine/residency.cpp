@@ -1,0 +1,66 @@
+#include "model/machine/residency.h"
+
+#include <array>
+#include <cmath>
+
+#include "model/machine/machine.h"
+
+namespace ridge::model {
+namespace {
+
+/// A row for a member of the machine's L2, of which its memory-bound kernels have a copy.
+template <auto member>
+constexpr Parameter<Machine> l2_parameter(std::string_view name, hardware::Range range,
+                                          std::string_view meaning, Origin origin) {
+    auto row = parameter<&Machine::l2, member>(name, range, meaning, {origin});
+    row.write = [](Machine& machine, double value) {
+        machine.l2.*member = value;
+        if (machine.memory) machine.memory->l2 = machine.l2;
+    };
+    return row;
+}
+
+// clang-format off
+constexpr std::array l2_table{
+    l2_parameter<&Residency::steepness>("steepness", {0.1, 100.0}, "exponent with which data is lost as the bytes between two uses pass what fits", Origin::either),
+    l2_parameter<&Residency::absorbed>("absorbed", ranges::share, "share of a clean L2 that takes up writes", Origin::records),
+};
+// clang-format on
+
+constexpr auto place = [](auto& machine) { return &machine; };
+constexpr std::array l2_places{section<Machine, place>("l2", "what the L2 holds", l2_table)};
+
+}  // namespace
+
+std::span<const Section<Machine>> residency_sections() {
+    return l2_places;
+}
+
+Bytes Residency::capacity(Readers readers) const {
+    const double copies = readers == Readers::all ? partitions : 2.0 - 1.0 / partitions;
+    return size / copies;
+}
+
+double Residency::found(Bytes distance, Readers readers) const {
+    return retained(distance, capacity(readers), steepness);
+}
+
+Bytes Residency::written_back(Bytes write, Bytes distance, L2State state) const {
+    if (write <= Bytes{}) return Bytes{};
+    if (state == L2State::warm) return write * (1.0 - found(distance));
+    return write * (write / (write + size * absorbed));
+}
+
+double retained(Bytes footprint, Bytes capacity, double steepness) {
+    if (capacity <= Bytes{}) return 0.0;
+    return 1.0 / (1.0 + std::pow(footprint / capacity, steepness));
+}
+
+Residency resolve_residency(const hardware::Description& gpu) {
+    Residency l2;
+    l2.size = gpu.quantity<Bytes>("l2.size").value_or(Bytes{});
+    l2.partitions = static_cast<double>(gpu.count("l2.partitions").value_or(1));
+    return l2;
+}
+
+}  // namespace ridge::model
