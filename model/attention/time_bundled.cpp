@@ -51,8 +51,8 @@ Prices prices_of(const Call& call, const TiledAttentionParameters& fitted) {
     prices.paired = 2.0 * overlapped;
     const double resident =
         std::min(static_cast<double>(call.counted.grid.blocks_per_sm), call.tiles / call.sms);
-    prices.tile = fitted.tile + head_dim / 64.0 * fitted.tile_columns +
-                  resident * fitted.tile_load + call.miss * fitted.tile_miss;
+    prices.tile = resident * fitted.tile_load + head_dim / 64.0 * fitted.tile_columns +
+                  call.miss * fitted.tile_miss;
     return prices;
 }
 

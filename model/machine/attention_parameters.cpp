@@ -56,14 +56,13 @@ constexpr std::array flash{  //                                                 
 using T = TiledAttentionParameters;
 constexpr std::array tiled{  //                                                              mma, wgmma
     parameter<&T::start>("start", span_of_time, "fixed time of a call", {records, records}, required),
-    parameter<&T::tile>("tile", span_of_time, "prologue and epilogue of a tile of queries", {records, records}),
-    parameter<&T::tile_columns>("tile_columns", span_of_time, "the same, per 64 of head_dim", {records, records}),
-    parameter<&T::tile_load>("tile_load", span_of_time, "the same, per thread block on each multiprocessor, those resident at most", {records, records}),
-    parameter<&T::tile_miss>("tile_miss", span_of_time, "the same, where the data of the call come from DRAM (two thread blocks of mma hide it)", {assumed, records}),
+    parameter<&T::tile_load>("tile_load", span_of_time, "prologue and epilogue of a tile of queries, per thread block on each multiprocessor, those resident at most", {records, records}),
+    parameter<&T::tile_columns>("tile_columns", span_of_time, "more of it, per 64 of head_dim", {records}),
+    parameter<&T::tile_miss>("tile_miss", span_of_time, "more of it where the data of the call come from DRAM (two thread blocks of mma hide it)", {none, records}),
     parameter<&T::tensor_fraction>("tensor_fraction", share_of_peak, "of the dense tensor peak, matmuls of a block of scores alone", {records, records}),
     parameter<&T::softmax_fraction>("softmax_fraction", factor, "of the time of one exp2 per score, softmax of a block alone", {records, records}),
-    parameter<&T::overlap>("overlap", {1.0, 100.0}, "exponent of the norm in which thread blocks that share a multiprocessor (mma) or warpgroups of one thread block (wgmma) overlap matmuls and softmax", {records, records}),
-    parameter<&T::tail>("tail", share, "share of the longest causal tile that stands out after the average; only groups of heads larger than the L2 determine that of wgmma", {records, assumed}),
+    parameter<&T::overlap>("overlap", {1.0, 100.0}, "exponent of the norm in which thread blocks that share a multiprocessor overlap matmuls and softmax", {records}),
+    parameter<&T::tail>("tail", share, "share of the longest causal tile that stands out after the average", {records}),
 };
 
 using D = DecodeAttentionParameters;

@@ -56,14 +56,13 @@ struct FlashParameters {
 /// A bundled kernel with one tile of queries per thread block (`mma`, `wgmma`).
 struct TiledAttentionParameters {
     Time start;                     ///< of the kernel
-    Time tile;                      ///< prologue and epilogue of a tile
-    Time tile_columns;              ///< the same, per 64 of head_dim
-    Time tile_load;                 ///< more of it per thread block and SM, up to those resident
-    Time tile_miss;                 ///< more of it where the call's data come from DRAM
+    Time tile_load;                 ///< prologue and epilogue of a tile, per thread block and SM
+    Time tile_columns;              ///< more of it per 64 of head_dim; mma
+    Time tile_miss;                 ///< more of it where the call's data come from DRAM; wgmma
     double tensor_fraction = 1.0;   ///< of the dense peak, matmuls of a block alone
     double softmax_fraction = 1.0;  ///< of the time of one exp2 per score, softmax alone
     double overlap = 1.0;           ///< exponent of their norm where warps alternate; 1: they add
-    double tail = 0.7;              ///< of the longest causal tile, stands out after the average
+    double tail = 0.55;             ///< of the longest causal tile, stands out after the average
     bool own = false;               ///< fitted to this GPU, not taken from its architecture
 };
 

@@ -127,8 +127,8 @@ std::optional<MemoryParameters> resolve_memory(const Description& gpu, const Res
     memory.port = port_width * memory.clock;
     memory.l2 = l2;
     memory.l1_size = gpu.quantity<Bytes>("l1.size").value_or(Bytes{});
-    bool complete = facts.complete() && memory.clock > Frequency{} &&
-                    memory.fp32_lanes > 0.0 && l2.size > Bytes{};
+    bool complete = facts.complete() && memory.clock > Frequency{} && memory.fp32_lanes > 0.0 &&
+                    l2.size > Bytes{};
     for (const Section<M>& each : places) complete = read_section(gpu, each, memory) && complete;
     if (!complete) return std::nullopt;
     memory.launch = resolve_launch(gpu);

@@ -251,8 +251,8 @@ TEST_CASE("what a fit may change is what the model says it determines", "[fit]")
          free_parameters("attention.wgmma", model::Origin::records, h200)) {
         paths.push_back(each.parameter->field.path);
     }
-    // Its tail is assumed; no other parameter of the set is.
-    CHECK(paths.size() == 8);
+    // Its thread blocks overlap nothing between them, and no record shows its tail.
+    CHECK(paths.size() == 5);
     CHECK(std::find(paths.begin(), paths.end(), "model.attention.wgmma.tail") == paths.end());
     CHECK(free_parameters("memory", model::Origin::tables, h200).size() == 2);
     CHECK(free_parameters("memory", model::Origin::records, h200).size() == 4);
@@ -322,7 +322,7 @@ TEST_CASE("bundled attention is fitted from records", "[fit]") {
     plan.noise = 1e-4;
     const model::TiledAttentionParameters before = *plan.machine.attention->mma;
     plan.machine.attention->mma->tensor_fraction *= 0.8;
-    plan.machine.attention->mma->tile *= 1.5;
+    plan.machine.attention->mma->tile_columns *= 1.5;
     FakeDevice device(plan);
     std::vector<Question> questions;
     for (const char* const shape :

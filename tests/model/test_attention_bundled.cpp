@@ -162,9 +162,8 @@ TEST_CASE("keys that two copies in L2 have no room for are read in every round",
 AttentionParameters toy_parameters() {
     AttentionParameters sets;
     sets.mma = TiledAttentionParameters{.start = 3.0 * us,
-                                        .tile = 2.0 * us,
-                                        .tile_columns = 0.5 * us,
                                         .tile_load = 0.25 * us,
+                                        .tile_columns = 1.5 * us,
                                         .tile_miss = 1.5 * us,
                                         .tensor_fraction = 0.5,
                                         .softmax_fraction = 2.0,
