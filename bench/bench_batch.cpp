@@ -10,7 +10,7 @@
 #include <streambuf>
 #include <string>
 
-#include "cli/input/batch.h"
+#include "cli/commands/batch.h"
 #include "model/machine/catalogue.h"
 
 namespace {

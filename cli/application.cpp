@@ -5,9 +5,9 @@
 #include <string_view>
 
 #include "cli/commands/commands.h"
+#include "cli/console/table.h"
+#include "cli/console/version.h"
 #include "cli/options/command_line.h"
-#include "cli/version.h"
-#include "cli/views/table.h"
 #include "hardware/error.h"
 #include "hardware/nearest.h"
 

@@ -4,7 +4,7 @@
 #include <span>
 #include <string>
 
-#include "cli/context.h"
+#include "cli/console/context.h"
 
 namespace ridge::cli {
 

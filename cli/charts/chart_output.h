@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "cli/context.h"
+#include "cli/console/context.h"
 #include "plot/chart.h"
 
 namespace ridge::cli {

@@ -5,12 +5,12 @@
 #include <ostream>
 
 #include "cli/commands/commands.h"
-#include "cli/interruption.h"
+#include "cli/console/interruption.h"
+#include "cli/console/table.h"
+#include "cli/console/version.h"
 #include "cli/options/command_line.h"
 #include "cli/options/device_option.h"
 #include "cli/options/gpu_options.h"
-#include "cli/version.h"
-#include "cli/views/table.h"
 #include "hardware/error.h"
 #include "measure/run/calibrate.h"
 

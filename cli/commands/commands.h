@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cli/context.h"
+#include "cli/console/context.h"
 
 namespace ridge::cli {
 

@@ -2,11 +2,11 @@
 #include <ostream>
 
 #include "cli/commands/commands.h"
+#include "cli/console/table.h"
 #include "cli/options/command_line.h"
 #include "cli/options/gpu_options.h"
 #include "cli/options/operation_command.h"
 #include "cli/views/prediction.h"
-#include "cli/views/table.h"
 #include "hardware/json.h"
 #include "hardware/units.h"
 #include "model/predict.h"

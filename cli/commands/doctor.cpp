@@ -6,11 +6,11 @@
 #include <sstream>
 
 #include "cli/commands/commands.h"
+#include "cli/console/table.h"
 #include "cli/options/command_line.h"
 #include "cli/options/device_option.h"
 #include "cli/options/gpu_options.h"
 #include "cli/options/operation_command.h"
-#include "cli/views/table.h"
 #include "hardware/json.h"
 #include "hardware/units.h"
 

@@ -5,9 +5,9 @@
 #include <ostream>
 
 #include "cli/commands/commands.h"
+#include "cli/console/table.h"
 #include "cli/options/command_line.h"
 #include "cli/options/gpu_options.h"
-#include "cli/views/table.h"
 #include "hardware/error.h"
 #include "measure/fit/fit.h"
 #include "measure/fit/fit_bands.h"

@@ -2,10 +2,10 @@
 #include <ostream>
 
 #include "cli/commands/commands.h"
+#include "cli/console/table.h"
 #include "cli/options/command_line.h"
 #include "cli/options/gpu_options.h"
 #include "cli/options/operation_command.h"
-#include "cli/views/table.h"
 #include "hardware/error.h"
 #include "hardware/listing.h"
 #include "hardware/units.h"

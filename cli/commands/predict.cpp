@@ -1,13 +1,13 @@
 #include <memory>
 #include <ostream>
 
+#include "cli/commands/batch.h"
 #include "cli/commands/commands.h"
-#include "cli/input/batch.h"
+#include "cli/console/table.h"
 #include "cli/options/command_line.h"
 #include "cli/options/gpu_options.h"
 #include "cli/options/operation_command.h"
 #include "cli/views/prediction.h"
-#include "cli/views/table.h"
 #include "hardware/error.h"
 #include "hardware/json.h"
 #include "model/predict.h"

@@ -6,6 +6,7 @@
 #include "cli/charts/chart_output.h"
 #include "cli/charts/record_charts.h"
 #include "cli/commands/commands.h"
+#include "cli/input/records.h"
 #include "cli/options/command_line.h"
 #include "cli/options/gpu_options.h"
 #include "cli/views/prediction.h"

@@ -5,6 +5,7 @@
 #include <ostream>
 
 #include "cli/commands/commands.h"
+#include "cli/input/records.h"
 #include "cli/options/command_line.h"
 #include "cli/options/gpu_options.h"
 #include "cli/options/operation_command.h"

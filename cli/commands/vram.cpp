@@ -7,11 +7,11 @@
 #include <memory>
 #include <ostream>
 
+#include "cli/console/table.h"
 #include "cli/options/command_line.h"
 #include "cli/options/operation_command.h"
 #include "cli/views/memory.h"
 #include "cli/views/prediction.h"
-#include "cli/views/table.h"
 #include "hardware/error.h"
 #include "hardware/json.h"
 #include "hardware/units.h"

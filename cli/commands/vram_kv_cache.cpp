@@ -6,10 +6,10 @@
 #include <ostream>
 
 #include "cli/commands/vram.h"
+#include "cli/console/table.h"
 #include "cli/options/command_line.h"
 #include "cli/options/operation_command.h"
 #include "cli/views/memory.h"
-#include "cli/views/table.h"
 #include "hardware/error.h"
 #include "hardware/json.h"
 #include "hardware/units.h"

@@ -2,7 +2,7 @@
 
 #include <array>
 
-#include "cli/views/prediction.h"
+#include "cli/console/result_columns.h"
 #include "hardware/error.h"
 #include "hardware/units.h"
 #include "measure/record/shape_columns.h"

@@ -3,7 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <sstream>
 
-#include "cli/views/table.h"
+#include "cli/console/table.h"
 
 namespace ridge::cli {
 namespace {

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "cli/context.h"
+#include "cli/console/context.h"
 
 namespace ridge::cli {
 

@@ -3,33 +3,12 @@
 #include <algorithm>
 #include <ostream>
 
+#include "cli/console/table.h"
 #include "cli/options/command_line.h"
-
-#include "cli/views/table.h"
 #include "hardware/error.h"
 #include "model/machine/catalogue.h"
 
 namespace ridge::cli {
-
-Machines::Machines(hardware::Catalogue catalogue, hardware::View view)
-    : catalogue_(std::move(catalogue)), view_(view) {}
-
-const model::Machine& Machines::at(std::string_view name) {
-    const auto found = resolved_.find(name);
-    if (found != resolved_.end()) return *found->second;
-    const std::string canonical = catalogue_.canonical_name(name);
-    const auto broken = broken_.find(canonical);
-    if (broken != broken_.end())
-        throw broken->second;  // NOLINT(misc-throw-by-value-catch-by-reference)
-    try {
-        auto machine =
-            std::make_unique<const model::Machine>(model::make_machine(catalogue_.at(name, view_)));
-        return *resolved_.emplace(std::string(name), std::move(machine)).first->second;
-    } catch (const InputError& error) {
-        if (!canonical.empty()) broken_.emplace(canonical, error);
-        throw;
-    }
-}
 
 GpuOptions::GpuOptions(CommandLine& line) {
     line.option("--gpu", gpu_, "GPU by name or alias (see `ridge gpus`)")

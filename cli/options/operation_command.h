@@ -6,7 +6,7 @@
 #include <span>
 #include <string>
 
-#include "cli/input/batch.h"
+#include "cli/console/format.h"
 #include "cli/options/operation_options.h"
 #include "model/core/fields.h"
 

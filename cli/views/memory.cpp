@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <ostream>
 
-#include "cli/views/table.h"
+#include "cli/console/table.h"
 #include "hardware/units.h"
 
 namespace ridge::cli {

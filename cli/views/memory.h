@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "cli/context.h"
+#include "cli/console/context.h"
 #include "hardware/json.h"
 #include "hardware/quantity.h"
 #include "model/allocator/memory_plan.h"

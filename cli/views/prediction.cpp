@@ -7,7 +7,7 @@
 #include <charconv>
 #include <ostream>
 
-#include "cli/views/table.h"
+#include "cli/console/table.h"
 #include "hardware/json.h"
 #include "hardware/units.h"
 #include "model/advice.h"
@@ -274,13 +274,6 @@ void append_number(std::string& line, double value) {
     std::array<char, 32> text{};
     const auto result = std::to_chars(text.data(), text.data() + text.size(), value);
     line.append(text.data(), result.ptr);
-}
-
-const std::vector<std::string>& result_columns() {
-    static const std::vector<std::string> columns{
-        "time_us", "time_low_us", "time_high_us", "lower_bound_us",          "bound", "limiter",
-        "flop",    "dram_bytes",  "l2_bytes",     "intensity_flop_per_byte", "error"};
-    return columns;
 }
 
 void append_result_cells(std::string& line, const Outcome& outcome) {

@@ -5,7 +5,8 @@
 #include <string_view>
 #include <vector>
 
-#include "cli/context.h"
+#include "cli/console/context.h"
+#include "cli/console/result_columns.h"
 #include "hardware/json.h"
 #include "model/core/fields.h"
 #include "model/machine/machine.h"
@@ -38,8 +39,6 @@ void write_workload(const Context& context, const model::WorkloadPrediction& tot
 /// The object described by docs/prediction.schema.json.
 [[nodiscard]] Json to_json(const Answer& answer);
 
-/// Column names and cells of the result part of a CSV or Markdown row.
-[[nodiscard]] const std::vector<std::string>& result_columns();
 [[nodiscard]] std::vector<std::string> result_cells(const Answer& answer);
 
 /// Appends the same cells, comma separated, without allocating per cell.

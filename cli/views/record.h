@@ -5,9 +5,9 @@
 #include <span>
 #include <string>
 
-#include "cli/context.h"
-#include "cli/options/gpu_options.h"
-#include "cli/views/table.h"
+#include "cli/console/context.h"
+#include "cli/console/table.h"
+#include "cli/input/machines.h"
 #include "hardware/json.h"
 #include "measure/record/record.h"
 #include "model/core/prediction.h"
@@ -40,18 +40,5 @@ void write_record(const Context& context, const measure::Record& record,
 
 /// The result of one record: measured, predicted, error; failures have their reason.
 [[nodiscard]] Json to_json(const measure::Record& record, const RecordAnswer& answer);
-
-/// Records of files, and how many of their lines could not be read.
-struct LoadedRecords {
-    std::vector<measure::Record> records;
-    std::size_t damaged = 0;
-};
-
-/// Reads records by path, reports damaged lines on `err`, keeps those of `gpu` when it is not
-/// empty. InputError when nothing is left.
-[[nodiscard]] LoadedRecords load_records(const Context& context,
-                                         const std::vector<std::string>& paths,
-                                         const std::string& gpu,
-                                         const hardware::Catalogue& catalogue);
 
 }  // namespace ridge::cli

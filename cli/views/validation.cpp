@@ -6,8 +6,8 @@
 #include <map>
 #include <ostream>
 
+#include "cli/console/table.h"
 #include "cli/views/prediction.h"
-#include "cli/views/table.h"
 #include "hardware/json.h"
 #include "hardware/units.h"
 

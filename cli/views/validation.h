@@ -3,8 +3,8 @@
 
 #include <span>
 
-#include "cli/context.h"
-#include "cli/input/batch.h"
+#include "cli/console/context.h"
+#include "cli/console/format.h"
 #include "measure/judge/validate.h"
 
 namespace ridge::cli {

@@ -5,8 +5,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "cli/console/table.h"
 #include "cli/options/sweep_range.h"
-#include "cli/views/table.h"
 #include "hardware/error.h"
 #include "measure/record/csv_reader.h"
 #include "tests/catch.h"

@@ -9,7 +9,7 @@
 #include <sstream>
 #include <string>
 
-#include "cli/input/batch.h"
+#include "cli/commands/batch.h"
 #include "hardware/error.h"
 #include "model/machine/catalogue.h"
 

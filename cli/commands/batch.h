@@ -13,14 +13,13 @@
 #include <string>
 #include <string_view>
 
-#include "cli/context.h"
+#include "cli/console/context.h"
+#include "cli/console/format.h"
 #include "cli/options/gpu_options.h"
 #include "measure/record/shape_columns.h"
 #include "model/core/fields.h"
 
 namespace ridge::cli {
-
-enum class Format { table, json, csv, markdown };
 
 struct BatchOptions {
     std::string file;                               ///< "-" is the context's input

@@ -1,4 +1,4 @@
-#include "cli/interruption.h"
+#include "cli/console/interruption.h"
 
 namespace ridge::cli {
 namespace {

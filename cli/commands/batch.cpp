@@ -1,13 +1,13 @@
-#include "cli/input/batch.h"
+#include "cli/commands/batch.h"
 
 #include <algorithm>
 #include <memory>
 #include <ostream>
 #include <vector>
 
+#include "cli/console/progress.h"
+#include "cli/console/table.h"
 #include "cli/views/prediction.h"
-#include "cli/views/progress.h"
-#include "cli/views/table.h"
 #include "hardware/error.h"
 #include "hardware/json.h"
 #include "measure/record/csv_reader.h"

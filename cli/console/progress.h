@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-#include "cli/context.h"
+#include "cli/console/context.h"
 
 namespace ridge::cli {
 

@@ -1,4 +1,4 @@
-#include "cli/views/table.h"
+#include "cli/console/table.h"
 
 #include <algorithm>
 #include <ostream>

@@ -1,4 +1,4 @@
-#include "cli/views/progress.h"
+#include "cli/console/progress.h"
 
 #include <ostream>
 

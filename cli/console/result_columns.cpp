@@ -1,0 +1,12 @@
+#include "cli/console/result_columns.h"
+
+namespace ridge::cli {
+
+const std::vector<std::string>& result_columns() {
+    static const std::vector<std::string> columns{
+        "time_us", "time_low_us", "time_high_us", "lower_bound_us",          "bound", "limiter",
+        "flop",    "dram_bytes",  "l2_bytes",     "intensity_flop_per_byte", "error"};
+    return columns;
+}
+
+}  // namespace ridge::cli

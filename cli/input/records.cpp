@@ -1,0 +1,48 @@
+#include "cli/input/records.h"
+
+#include <iterator>
+#include <ostream>
+#include <utility>
+
+#include "cli/console/table.h"
+#include "cli/input/measured_table.h"
+#include "hardware/error.h"
+
+namespace ridge::cli {
+namespace {
+
+/// Records of files and folders, and the rows of CSV tables.
+measure::RecordFile read_files(const std::vector<std::string>& paths) {
+    measure::RecordFile all;
+    for (const std::string& path : paths) {
+        measure::RecordFile part =
+            is_measured_table(path) ? read_measured_table(path) : measure::read_all_records({path});
+        std::move(part.records.begin(), part.records.end(), std::back_inserter(all.records));
+        std::move(part.damaged.begin(), part.damaged.end(), std::back_inserter(all.damaged));
+    }
+    return all;
+}
+
+}  // namespace
+
+LoadedRecords load_records(const Context& context, const std::vector<std::string>& paths,
+                           const std::string& gpu, const hardware::Catalogue& catalogue) {
+    measure::RecordFile file = read_files(paths);
+    for (const measure::Damage& damage : file.damaged) {
+        context.err << "ridge: " << printable(to_string(damage.location))
+                    << ": damaged record: " << printable(damage.message) << '\n';
+    }
+    if (!gpu.empty()) {
+        const std::string wanted = catalogue.at(gpu).name;
+        std::erase_if(file.records, [&](const measure::Record& record) {
+            return catalogue.canonical_name(record.device.name) != wanted;
+        });
+    }
+    if (file.records.empty()) {
+        throw InputError(gpu.empty() ? "there is no record" : "there is no record of " + gpu,
+                         {.file = paths.front()});
+    }
+    return {.records = std::move(file.records), .damaged = file.damaged.size()};
+}
+
+}  // namespace ridge::cli

@@ -1,0 +1,27 @@
+// Records of files, folders and CSV tables, as commands take them.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "cli/console/context.h"
+#include "hardware/catalogue.h"
+#include "measure/record/record.h"
+
+namespace ridge::cli {
+
+/// Records of files, and how many of their lines could not be read.
+struct LoadedRecords {
+    std::vector<measure::Record> records;
+    std::size_t damaged = 0;
+};
+
+/// Reads records by path, reports damaged lines on `err`, keeps those of `gpu` when it is not
+/// empty. InputError when nothing is left.
+[[nodiscard]] LoadedRecords load_records(const Context& context,
+                                         const std::vector<std::string>& paths,
+                                         const std::string& gpu,
+                                         const hardware::Catalogue& catalogue);
+
+}  // namespace ridge::cli
