@@ -112,6 +112,7 @@ constexpr auto device_facts = std::to_array<Row>({
     {"latency.l2_far", ValueKind::quantity, Cycles::dimension, optional, "load that hits in the far L2 partition"},
     {"latency.dram", ValueKind::quantity, Cycles::dimension, optional, "load that comes from DRAM"},
     {"link.name", ValueKind::text, dimensionless, optional, "link between devices, such as NVLink4"},
+    {"link.gpus", ValueKind::count, dimensionless, optional, "devices that the links join; larger groups meet over PCIe"},
     {"link.links", ValueKind::count, dimensionless, optional, "links of one device"},
     {"link.per_link_per_direction", ValueKind::quantity, Bandwidth::dimension, optional, "one link, one way"},
     {"link.per_direction", ValueKind::quantity, Bandwidth::dimension, optional, "all links, one way"},

@@ -42,18 +42,25 @@ std::string_view words_of(Resource resource) {
             return "stores of the results";
         case Resource::quantise:
             return "quantising the input";
+        case Resource::issue:
+            return "the issue slots of the vector pipes";
+        case Resource::load_store:
+            return "the load and store pipe";
+        case Resource::parallelism:
+            return "too few thread blocks for the multiprocessors";
     }
     return "?";
 }
 
 std::string intensity_sentence(const Prediction& p) {
-    if (p.intensity <= Intensity{} || p.ridge <= Intensity{}) return {};
-    const bool below = p.intensity < p.ridge;
+    if (p.algorithmic <= Intensity{} || p.ridge <= Intensity{}) return {};
+    const bool below = p.algorithmic < p.ridge;
     return fmt::format(
-        "The intensity of {} lies {} the ridge point of {}, so the roofline allows {} of the {} "
-        "peak.",
-        format(p.intensity), below ? "below" : "above", format(p.ridge), format(p.attainable),
-        format(p.peak));
+        "The algorithmic intensity of {} lies {} the ridge point of {}, so the roofline calls it "
+        "{} "
+        "and allows {} of the {} peak.",
+        format(p.algorithmic), below ? "below" : "above", format(p.ridge),
+        below ? "memory-bound" : "compute-bound", format(p.attainable), format(p.peak));
 }
 
 std::string tiling_sentence(const Prediction& p, const Machine& machine) {
@@ -95,6 +102,15 @@ std::string chain_sentence(const Operation& operation) {
     } catch (const InputError&) {
         return {};  // not a chain of unary functions
     }
+}
+
+/// What the lower bound assumes. (R7)
+std::string_view bound_words(const Operation& operation) {
+    if (std::holds_alternative<Collective>(operation)) {
+        return "the bytes that must cross the busiest link, at its datasheet rate";
+    }
+    return "algorithmic FLOP at peak or compulsory bytes at the bandwidth of the level that must "
+           "serve them, at datasheet rates; a warm L2 serves what fits in it";
 }
 
 std::string band_sentence(const Prediction& p) {
@@ -148,6 +164,7 @@ std::string describe(const Note& note) {
             return fmt::format("rows are not whole sectors: {} of the bytes read are useful",
                                percent(note.a));
         case NoteCode::host_link:
+            if (note.a > 0.0) return "no links join all the GPUs: they exchange data over PCIe";
             return "limited by PCIe, from and to pinned host memory";
         case NoteCode::split_k:
             return fmt::format("k is split into {} parts; a second kernel adds them", note.a);
@@ -167,6 +184,15 @@ std::string describe(const Note& note) {
                 percent(note.b));
         case NoteCode::serialised:
             return fmt::format("a warp instruction takes {} passes", note.a);
+        case NoteCode::does_not_fit:
+            return fmt::format("needs {} but the device holds {}",
+                               format_capacity(Bytes::from_base(note.a)),
+                               format_capacity(Bytes::from_base(note.b)));
+        case NoteCode::unsplit_keys:
+            return fmt::format(
+                "flash2 folds no grouped queries under a window and splits no keys behind a page "
+                "table: {} thread blocks on {} multiprocessors",
+                note.a, note.b);
         case NoteCode::estimated_kernel:
             return "the efficiency of this kernel is an estimate; it was not measured";
     }
@@ -193,15 +219,15 @@ std::string describe(const Term& term) {
 std::vector<std::string> explain(const Operation& operation, const Prediction& prediction,
                                  const Machine& machine) {
     std::vector<std::string> lines;
-    lines.push_back(fmt::format("{} is bound by {} ({}).", name_of(operation),
-                                name_of(prediction.bound), words_of(prediction.limiter)));
+    lines.push_back(
+        fmt::format("{} is limited by {}.", name_of(operation), words_of(prediction.limiter)));
     for (std::string line :
          {intensity_sentence(prediction), growth_sentence(operation, prediction, machine),
           chain_sentence(operation), tiling_sentence(prediction, machine)}) {
         if (!line.empty()) lines.push_back(std::move(line));
     }
-    lines.push_back(fmt::format("No run can be faster than {}: the roofline at datasheet rates.",
-                                format(prediction.lower_bound)));
+    lines.push_back(fmt::format("No run can be faster than {}: {}.", format(prediction.lower_bound),
+                                bound_words(operation)));
     lines.push_back(band_sentence(prediction));
     for (const Note& note : prediction.notes) lines.push_back("Note: " + describe(note) + ".");
     return lines;

@@ -10,6 +10,7 @@
 #include "model/core/fields.h"
 #include "model/footprint/footprint.h"
 #include "model/matmul/predict.h"
+#include "model/roof/account.h"
 #include "model/streams/predict.h"
 
 namespace ridge::model {
@@ -42,14 +43,6 @@ struct Predictor {
     }
 };
 
-/// No run is faster than the bound (R4): where the figures of a description disagree and a time
-/// model gives less, the bound is the time.
-void hold_bound(Prediction& prediction) {
-    prediction.time = std::max(prediction.time, prediction.lower_bound);
-    prediction.low = std::max(prediction.low, prediction.lower_bound);
-    prediction.high = std::max(prediction.high, prediction.time);
-}
-
 }  // namespace
 
 Outcome predict(const Operation& operation, const Execution& execution, const Machine& machine) {
@@ -58,7 +51,7 @@ Outcome predict(const Operation& operation, const Execution& execution, const Ma
         return NotModelled{refusal(kind, execution.implementation)};
     }
     Outcome outcome = std::visit(Predictor{execution, machine}, operation);
-    if (auto* const prediction = std::get_if<Prediction>(&outcome)) hold_bound(*prediction);
+    if (auto* prediction = std::get_if<Prediction>(&outcome)) settle_account(*prediction, machine);
     return outcome;
 }
 

@@ -22,8 +22,9 @@ plot::SeriesPoint predicted_point(const model::Prediction& p, double x, Ordinate
     plot::SeriesPoint point;
     point.x = x;
     point.y = height_of(p, p.time, ordinate);
-    point.terms = {{"time", format(p.time)},
-                   {"bound", fmt::format("{} ({})", name_of(p.bound), name_of(p.limiter))}};
+    point.terms = {
+        {"time", format(p.time)},
+        {"bound", fmt::format("{}; limited by {}", name_of(p.bound), name_of(p.limiter))}};
     if (p.tiling.tiles > 0) {
         point.terms.push_back({"tiles", fmt::format("{} of {}x{}", p.tiling.tiles, p.tiling.tile.m,
                                                     p.tiling.tile.n)});

@@ -3,9 +3,19 @@
 namespace ridge::cli {
 
 const std::vector<std::string>& result_columns() {
-    static const std::vector<std::string> columns{
-        "time_us", "time_low_us", "time_high_us", "lower_bound_us",          "bound", "limiter",
-        "flop",    "dram_bytes",  "l2_bytes",     "intensity_flop_per_byte", "error"};
+    static const std::vector<std::string> columns{"time_us",
+                                                  "time_low_us",
+                                                  "time_high_us",
+                                                  "lower_bound_us",
+                                                  "bound",
+                                                  "limiter",
+                                                  "flop",
+                                                  "compulsory_bytes",
+                                                  "dram_bytes",
+                                                  "l2_bytes",
+                                                  "algorithmic_intensity_flop_per_byte",
+                                                  "dram_intensity_flop_per_byte",
+                                                  "error"};
     return columns;
 }
 

@@ -12,6 +12,7 @@
 #include "hardware/units.h"
 #include "model/advice.h"
 #include "model/explain.h"
+#include "model/roof/account.h"
 
 namespace ridge::cli {
 namespace {
@@ -40,16 +41,25 @@ std::string band_text(const Prediction& p) {
     return fmt::format("{}   (80 % band {} to {})", us(p.time), us(p.low), us(p.high));
 }
 
-std::string rate_text(const Prediction& p) {
+/// Whether the L2 rather than DRAM serves most of the data. (R2)
+bool served_by_l2(const Prediction& p) {
+    return p.work.l2 > Bytes{} && p.work.dram() * 2.0 < p.work.compulsory();
+}
+
+std::string rate_text(const Prediction& p, const model::Machine& machine) {
     const Flop flop = p.work.flop();
     std::string text;
-    if (flop > Flop{} && p.time > Time{}) {
+    if (flop > Flop{} && p.time > Time{} && p.peak > FlopRate{}) {
         text = fmt::format("{} of {} peak ({} %)", format(flop / p.time), format(p.peak),
                            format_number(100.0 * ((flop / p.time) / p.peak), 3));
     }
-    if (p.work.dram() > Bytes{} && p.time > Time{}) {
-        text += fmt::format("{}{} of {} DRAM", text.empty() ? "" : "; ",
-                            format(p.work.dram() / p.time), format(p.bandwidth));
+    const std::string_view separator = text.empty() ? "" : "; ";
+    if (served_by_l2(p)) {
+        text += fmt::format("{}{} of {} L2", separator, format(p.work.l2 / p.time),
+                            format(l2_ceiling(machine)));
+    } else if (p.work.dram() > Bytes{} && p.time > Time{}) {
+        text += fmt::format("{}{} of {} DRAM", separator, format(p.work.dram() / p.time),
+                            format(p.bandwidth));
     }
     return text;
 }
@@ -66,14 +76,17 @@ std::string work_text(const model::Work& work) {
     return text.empty() ? "data movement only" : text;
 }
 
+/// Whether DRAM serves a share of the data that is worth a figure.
+bool uses_dram(const model::Work& work) {
+    return work.dram() > 1e-3 * work.compulsory();
+}
+
 std::string traffic_text(const model::Work& work) {
-    std::string text = fmt::format("{} ({} read, {} written)", format_traffic(work.dram()),
-                                   format_traffic(work.dram_read), format_traffic(work.dram_write));
-    if (work.dram() > 1.001 * work.compulsory()) {
-        text += "; compulsory " + format_traffic(work.compulsory());
-    }
+    std::string text = "algorithmic " + format_traffic(work.compulsory());
     if (work.l2 > Bytes{}) text += "; L2 " + format_traffic(work.l2);
-    return text;
+    if (!uses_dram(work)) return text + "; nothing from DRAM";
+    return text + fmt::format("; DRAM {} ({} read, {} written)", format_traffic(work.dram()),
+                              format_traffic(work.dram_read), format_traffic(work.dram_write));
 }
 
 std::string tiling_text(const model::Tiling& tiling) {
@@ -91,6 +104,7 @@ void write_terms(const Context& context, const Prediction& p) {
                             {"time", Align::right}},
                 .rows = {}};
     for (const model::Term& term : p.terms) {
+        if (term.time < 1e-6 * p.time) continue;
         std::string amount;
         std::string rate;
         if (term.rate > 0.0 && is_pipe(term.resource)) {
@@ -112,13 +126,21 @@ void write_terms(const Context& context, const Prediction& p) {
 void write_prediction(const Context& context, const Answer& answer, const Prediction& p,
                       Detail detail) {
     write_line(context, "time", band_text(p));
-    write_line(context, "bound", fmt::format("{} ({})", name_of(p.bound), name_of(p.limiter)));
-    if (const std::string rate = rate_text(p); !rate.empty()) write_line(context, "rate", rate);
+    write_line(context, "bound",
+               fmt::format("{}; limited by {}", name_of(p.bound), name_of(p.limiter)));
+    if (const std::string rate = rate_text(p, *answer.machine); !rate.empty())
+        write_line(context, "rate", rate);
     write_line(context, "work", work_text(p.work));
-    if (p.work.dram() > Bytes{}) write_line(context, "traffic", traffic_text(p.work));
-    if (p.intensity > Intensity{}) {
+    if (p.work.l2 > Bytes{} || p.work.dram() > Bytes{}) {
+        write_line(context, "traffic", traffic_text(p.work));
+    }
+    if (p.algorithmic > Intensity{}) {
+        const std::string dram =
+            uses_dram(p.work) ? "DRAM " + format(p.intensity) : std::string("nothing from DRAM");
+        const std::string ridge =
+            p.ridge > Intensity{} ? "; ridge point " + format(p.ridge) : std::string();
         write_line(context, "intensity",
-                   fmt::format("{}; ridge point {}", format(p.intensity), format(p.ridge)));
+                   fmt::format("algorithmic {}, {}{}", format(p.algorithmic), dram, ridge));
     }
     write_line(context, "lower bound", format(p.lower_bound) + " (roofline at datasheet rates)");
     write_line(context, "footprint", format_capacity(p.footprint));
@@ -176,7 +198,8 @@ void add_prediction(Json& json, const Prediction& p) {
     json["dram_write_bytes"] = p.work.dram_write.base();
     json["l2_bytes"] = p.work.l2.base();
     json["footprint_bytes"] = p.footprint.base();
-    json["intensity_flop_per_byte"] = p.intensity.base();
+    json["algorithmic_intensity_flop_per_byte"] = p.algorithmic.base();
+    json["dram_intensity_flop_per_byte"] = p.intensity.base();
     json["ridge_flop_per_byte"] = p.ridge.base();
     json["attainable_flop_per_s"] = p.attainable.base();
     json["peak_flop_per_s"] = p.peak.base();
@@ -216,8 +239,11 @@ void predict(Answer& answer) {
 }
 
 void write_summary(const Context& context, const Answer& answer, Detail detail) {
-    const std::string title =
-        text_of(answer.kind, answer.parameters) + " on " + answer.machine->title;
+    std::string title = text_of(answer.kind, answer.parameters);
+    if (applies(answer.kind, model::Field::l2) && !answer.parameters.has(model::Field::l2)) {
+        title += fmt::format(" l2={}", name_of(model::make_execution(answer.parameters).l2));
+    }
+    title += " on " + answer.machine->title;
     const auto width = static_cast<std::size_t>(std::max(40, context.width));
     context.out << (context.colour ? bold : "") << wrap(title, width, 2)
                 << (context.colour ? reset : "") << '\n';
@@ -291,7 +317,8 @@ void append_result_cells(std::string& line, const Outcome& outcome) {
     line += ',';
     line += name_of(p.limiter);
     for (const double value :
-         {p.work.flop().base(), p.work.dram().base(), p.work.l2.base(), p.intensity.base()}) {
+         {p.work.flop().base(), p.work.compulsory().base(), p.work.dram().base(), p.work.l2.base(),
+          p.algorithmic.base(), p.intensity.base()}) {
         line += ',';
         append_number(line, value);
     }
@@ -313,8 +340,10 @@ std::vector<std::string> result_cells(const Answer& answer) {
             std::string(name_of(p.bound)),
             std::string(name_of(p.limiter)),
             number(p.work.flop().base()),
+            number(p.work.compulsory().base()),
             number(p.work.dram().base()),
             number(p.work.l2.base()),
+            number(p.algorithmic.base()),
             number(p.intensity.base()),
             ""};
 }

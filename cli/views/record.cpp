@@ -150,7 +150,7 @@ void write_record(const Context& context, const Record& record, const RecordAnsw
     if (p != nullptr) {
         write_line(
             context, "predicted",
-            fmt::format("{}   (80 % band {} to {}), {} bound ({})", format(p->time, 4),
+            fmt::format("{}   (80 % band {} to {}), {} bound, limited by {}", format(p->time, 4),
                         format(p->low), format(p->high), name_of(p->bound), name_of(p->limiter)));
     } else {
         write_line(context, "not modelled", answer.reason);

@@ -9,6 +9,7 @@
 #include "hardware/error.h"
 #include "measure/statistics/quantile.h"
 #include "model/predict.h"
+#include "model/roof/roofline.h"
 
 namespace ridge::measure {
 namespace {
@@ -47,7 +48,7 @@ void compare_counters(const Counters& counters, const model::Operation& operatio
     if (counters.sm_l2) comparison.l2 = ratio(work.l2.base(), counters.sm_l2->base());
     if (flop_defined(operation)) comparison.flop = flop_ratio(counters, comparison.prediction);
     if (comparison.prediction.limiter == model::Resource::dram) comparison.work = comparison.dram;
-    if (comparison.prediction.bound == model::Bound::compute) comparison.work = comparison.flop;
+    if (model::is_compute(comparison.prediction.limiter)) comparison.work = comparison.flop;
     if (comparison.work) comparison.rate = (1.0 + comparison.error) / *comparison.work;
 }
 

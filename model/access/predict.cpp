@@ -9,6 +9,7 @@
 #include "model/access/work.h"
 #include "model/bundled/access.h"
 #include "model/machine/features.h"
+#include "model/roof/account.h"
 #include "model/roof/band.h"
 #include "model/roof/block_time.h"
 #include "model/roof/overlap.h"
@@ -127,7 +128,9 @@ void settle(Prediction& prediction, const AccessTime& time, const Execution& exe
     const KernelTime& kernel = time.kernel;
     const Time launch =
         memory.launch.kernel + launch_overhead(memory.launch, execution.launch, 1.0, kernel.total);
-    const Work& work = prediction.work;
+    Work& work = prediction.work;
+    work.dram_read = kernel.dram_read;
+    work.dram_write = kernel.dram_write;
     prediction.terms = {};
     add_term(prediction, Resource::fma, kernel.fma, work.fma.base());
     add_term(prediction, Resource::dram, kernel.dram,
@@ -154,7 +157,7 @@ void settle_roofline(Prediction& prediction, const Execution& execution, const M
 Time least_time(const AccessWork& access, const Machine& machine, L2State l2) {
     Work moved = access.work;
     moved.compulsory_read = std::min(moved.dram_read, moved.l2);
-    Time least = memory_bound_time(moved, machine, l2);
+    Time least = roofline_bound(moved, FlopRate{}, machine, l2);
     const Roofs roofs = roofs_of(machine, DataType::fp32);
     if (access.work.fma > Flop{} && roofs.vector) {
         least = std::max(least, access.passes * (access.work.fma / *roofs.vector));

@@ -171,7 +171,7 @@ AttentionBlocks flash3_blocks(const Attention& attention) {
     }
     // Behind a page table, keys come by plain copies, in the blocks of a window; the causal block
     // of d <= 64 and the one of d > 192 keep their size.
-    const bool paged = attention.kv_write && d > 64 && d <= 192;
+    const bool paged = attention.paged && d > 64 && d <= 192;
     static constexpr std::array full{BlockEntry{64, {192, 192}}, BlockEntry{96, {192, 144}},
                                      BlockEntry{128, {128, 176}}, BlockEntry{192, {128, 112}},
                                      BlockEntry{256, {128, 80}}};
@@ -237,7 +237,7 @@ AttentionGrid flash2_forward_grid(const Attention& attention, const AttentionCon
     const std::int64_t split_keys = attention.head_dim <= 64    ? 256
                                     : attention.head_dim <= 128 ? 128
                                                                 : 64;
-    const bool paged = attention.kv_write;
+    const bool paged = attention.paged;
     if (context.sm_count > 0 && !context.dropout && (folds || !paged)) {
         const std::int64_t tiles = attention.batch * (attention.heads / grid.pack) *
                                    ceil_divide(attention.seq_q * grid.pack, split_rows);
@@ -256,17 +256,19 @@ bool packs_heads(const Attention& attention, std::int64_t group, std::int64_t ro
         return static_cast<double>(queries) /
                static_cast<double>(ceil_divide(queries, rows) * rows);
     };
-    return attention.kv_write || fill(attention.seq_q) < 0.9 * fill(attention.seq_q * group);
+    return attention.paged || fill(attention.seq_q) < 0.9 * fill(attention.seq_q * group);
 }
 
-/// Splits of the keys in flash3 for `tiles` tiles of `key_blocks` blocks. Contiguous calls ask for
-/// one split but in decoding, where the heuristic chooses. A serving engine bounds the splits (32
-/// in decoding, at most 992 sequences; else a stricter heuristic) and lets a small kernel choose:
-/// as many blocks per multiprocessor as an even share of all blocks plus 10 %.
+/// Splits of the keys in flash3 for `tiles` tiles of `key_blocks` blocks. Contiguous calls over
+/// as many queries as keys ask for one split (num_splits = 1 of flash_attn_func); where queries
+/// follow cached keys, the heuristic chooses (num_splits = 0 of flash_attn_with_kvcache). A serving
+/// engine bounds the splits (32 in decoding, at most 992 sequences; else a stricter heuristic) and
+/// lets a small kernel choose: as many blocks per multiprocessor as an even share of all blocks
+/// plus 10 %.
 void split_flash3_keys(AttentionGrid& grid, const Attention& attention, std::int64_t sm_count,
                        std::int64_t tiles, std::int64_t key_blocks) {
-    if (!attention.kv_write) {
-        if (attention.seq_q == 1 && key_blocks > 4) {
+    if (!attention.paged) {
+        if (attention.seq_q < attention.seq_kv && key_blocks > 4) {
             grid.splits = good_splits(tiles, sm_count, key_blocks, {});
         }
         grid.combines = grid.splits > 1;
@@ -305,7 +307,7 @@ AttentionGrid flash3_forward_grid(const Attention& attention, const AttentionCon
     const bool decodes = attention.seq_q == 1;
     grid.few_rows = attention.seq_q * grid.pack <= 64 && (decodes || attention.head_dim == 128);
     if (grid.few_rows) grid.blocks.q = 64;
-    if (attention.kv_write && attention.head_dim <= 64 && attention.window == 0 &&
+    if (attention.paged && attention.head_dim <= 64 && attention.window == 0 &&
         (decodes || !attention.causal)) {
         grid.blocks.kv = grid.few_rows ? 192 : 160;
     }

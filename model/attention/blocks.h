@@ -8,9 +8,8 @@
 //   const ScoreCounts scores = count_scores(op, blocks);
 //
 // Limits: block sizes are those of the public kernels at the time of writing (eq. A6), for head
-// dimensions up to 256; larger ones take the last entry. An operation that writes its cache is
-// taken for the one of a serving engine: keys behind a page table, sequences of varying length (eq.
-// A9).
+// dimensions up to 256; larger ones take the last entry. Keys behind a page table are
+// those of a serving engine, whose calls hold sequences of varying length (eq. A9).
 #pragma once
 
 #include <cstdint>

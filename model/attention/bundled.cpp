@@ -128,6 +128,7 @@ std::string bundled_attention_refusal(const Attention& attention) {
     }
     if (attention.window != 0) return "the bundled attention kernels have no sliding window";
     if (attention.kv_write) return "the bundled attention kernels do not write the cache";
+    if (attention.paged) return "the bundled attention kernels read no page tables";
     return {};
 }
 

@@ -9,16 +9,31 @@
 #include "model/attention/time.h"
 #include "model/attention/work.h"
 #include "model/machine/features.h"
+#include "model/roof/account.h"
 #include "model/roof/band.h"
 #include "model/roof/roofline.h"
 
 namespace ridge::model {
 namespace {
 
-/// The library kernels: flash3 where they run (sm_90), flash2 on other tensor cores.
+/// The compute capability that the released kernels ask for (README of flash-attention): flash1
+/// runs on Turing and newer, flash2 on Ampere and newer. 0 is another maker's GPU, with kernels of
+/// its own.
+bool runs_flash(Implementation implementation, const Machine& machine) {
+    const std::int32_t capability = machine.compute_capability;
+    const Features features = features_of(capability);
+    if (implementation == Implementation::flash3) return features.wgmma;
+    if (!features.warps) return true;
+    return implementation == Implementation::flash2 ? features.mma_sync : capability >= 75;
+}
+
+/// The library kernels: flash3 where they run (sm_90), flash2 on other tensor cores, and three
+/// kernels before those.
 Implementation usual_implementation(const Machine& machine) {
-    return features_of(machine.compute_capability).wgmma ? Implementation::flash3
-                                                         : Implementation::flash2;
+    for (const auto each : {Implementation::flash3, Implementation::flash2}) {
+        if (runs_flash(each, machine)) return each;
+    }
+    return Implementation::standard;
 }
 
 Tiling tiling_of(const AttentionWork& counted, const Machine& machine) {
@@ -63,8 +78,8 @@ std::optional<Modelled> modelled_time(const Attention& op, const AttentionWork& 
     if (!machine.attention || machine.sm_count == 0) return std::nullopt;
     if (is_unfused(implementation)) {
         const StandardParameters& fitted = machine.attention->standard;
-        const bool three_kernels = implementation == Implementation::standard && !op.kv_write &&
-                                   op.direction == Direction::forward;
+        const bool three_kernels =
+            implementation == Implementation::standard && op.direction == Direction::forward;
         if (three_kernels) {
             if (auto time =
                     three_kernel_attention_time(op, counted, fitted, execution, machine, product)) {
@@ -134,7 +149,7 @@ BandClass band_class_of(const Attention& op, Implementation implementation,
         default:
             break;
     }
-    if (op.kv_write) return serving_class(implementation == Implementation::flash3, time.regime);
+    if (op.paged) return serving_class(implementation == Implementation::flash3, time.regime);
     return time.launch > 0.25 * time.total ? BandClass::estimate : BandClass::published;
 }
 
@@ -148,20 +163,25 @@ Validity validity_of(const Attention& op, const Machine& machine) {
     return known_dim && known_shape && known_family ? Validity::validated : Validity::extrapolated;
 }
 
+/// What reaches DRAM in the end, read and written as the implementation counts them.
+void scale_dram(Work& work, Bytes moved) {
+    if (work.dram() <= Bytes{}) return;
+    const double share = moved / work.dram();
+    work.dram_read *= share;
+    work.dram_write *= share;
+}
+
 void set_time(Prediction& prediction, const Modelled& modelled, const Attention& op,
               const AttentionWork& counted, const Execution& execution, const Machine& machine) {
     const AttentionTime& time = modelled.time;
-    // At datasheet rates, but only what exceeds a warm L2 must come from DRAM.
-    prediction.lower_bound = memory_bound_time(counted.work, machine, execution.l2);
-    for (const Term& term : prediction.terms) {
-        if (bound_of(term.resource) != Bound::compute) continue;
-        prediction.lower_bound = std::max(prediction.lower_bound, term.time);
-    }
     set_terms(prediction, time, counted);
     if (time.regime == AttentionRegime::three_kernels) {
         prediction.executed_tensor = time.executed_tensor;
         prediction.work.l2 = time.l2;
-        prediction.work.dram_read -= time.hidden;
+        prediction.work.dram_read = time.dram_bytes - time.dram_write;
+        prediction.work.dram_write = time.dram_write;
+    } else {
+        scale_dram(prediction.work, time.dram_bytes);
     }
     prediction.time = std::max(time.total, prediction.lower_bound);
     apply_band(prediction, band_class_of(op, prediction.implementation, time),
@@ -186,9 +206,13 @@ std::string bundled_refusal(const Attention& op, Implementation implementation,
 
 /// Why the implementation cannot run on the machine; empty when it can.
 std::string refusal(const Attention& op, Implementation implementation, const Machine& machine) {
-    if (implementation == Implementation::flash3 &&
-        !features_of(machine.compute_capability).wgmma) {
-        return "flash3 needs compute capability 9.0; " + machine.name + " does not have it";
+    const bool flash = !is_unfused(implementation) && !is_bundled_attention(implementation);
+    if (flash && !runs_flash(implementation, machine)) {
+        const char* const needed = implementation == Implementation::flash3   ? "9.0"
+                                   : implementation == Implementation::flash2 ? "8.0 or newer"
+                                                                              : "7.5 or newer";
+        return std::string(name_of(implementation)) + " needs compute capability " + needed + "; " +
+               machine.name + " does not have it";
     }
     if (is_bundled_attention(implementation)) return bundled_refusal(op, implementation, machine);
     if (!machine.tensor_peak(op.type) && !machine.vector_peak(op.type)) {
@@ -203,8 +227,25 @@ std::string refusal(const Attention& op, Implementation implementation, const Ma
 
 }  // namespace
 
-Outcome predict(const Attention& op, const Execution& execution, const Machine& machine,
+namespace {
+
+/// Where flash2 forgoes folding or splitting although multiprocessors are idle: its rules for page
+/// tables and windows (flash_api.cpp of flash-attention and of vLLM's copy).
+bool leaves_idle(const Attention& op, Implementation implementation, const AttentionGrid& grid,
+                 const Machine& machine) {
+    if (implementation != Implementation::flash2 || op.direction == Direction::backward) {
+        return false;
+    }
+    const bool windowed = op.seq_q == 1 && op.window > 0 && op.heads > op.kv_heads;
+    const bool unsplit = op.paged && grid.pack == 1 && grid.tiles < machine.sm_count;
+    return windowed || unsplit;
+}
+
+}  // namespace
+
+Outcome predict(const Attention& asked, const Execution& execution, const Machine& machine,
                 ProductPredictor product) {
+    const Attention op = without_idle_masks(asked);
     const Implementation implementation = execution.implementation == Implementation::automatic
                                               ? usual_implementation(machine)
                                               : execution.implementation;
@@ -215,13 +256,15 @@ Outcome predict(const Attention& op, const Execution& execution, const Machine& 
     Work work = counted.work;
     if (!machine.tensor_peak(op.type)) {
         work.fma += work.tensor;
+        work.vector = work.tensor;
         work.tensor = Flop{};
     }
     Prediction prediction = roofline(work, roofs_of(machine, op.type), machine);
     prediction.implementation = implementation;
     if (work.tensor > Flop{}) prediction.executed_tensor = counted.executed_tensor;
+    prediction.lower_bound = roofline_bound(work, prediction.peak, machine, execution.l2);
     prediction.footprint = work.compulsory() + counted.scratch;
-    prediction.tiling = tiling_of(counted, machine);
+    if (machine.sm_count > 0) prediction.tiling = tiling_of(counted, machine);
     if (const auto modelled =
             modelled_time(op, counted, implementation, execution, machine, product)) {
         set_time(prediction, *modelled, op, counted, execution, machine);
@@ -239,6 +282,10 @@ Outcome predict(const Attention& op, const Execution& execution, const Machine& 
     }
     if (op.direction == Direction::backward && !is_unfused(implementation)) {
         prediction.note(NoteCode::atomics);
+    }
+    if (leaves_idle(op, implementation, counted.grid, machine)) {
+        prediction.note(NoteCode::unsplit_keys, static_cast<double>(counted.grid.tiles),
+                        static_cast<double>(machine.sm_count));
     }
     return prediction;
 }

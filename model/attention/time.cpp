@@ -12,11 +12,9 @@
 namespace ridge::model {
 
 namespace detail {
-[[nodiscard]] AttentionTime attention_backward_time(const Attention& op,
-                                                    const AttentionWork& counted,
-                                                    const FlashParameters& fitted,
-                                                    const Execution& execution,
-                                                    const Machine& machine);
+[[nodiscard]] AttentionTime attention_backward_time(
+    const Attention& op, const AttentionWork& counted, Implementation implementation,
+    const FlashParameters& fitted, const Execution& execution, const Machine& machine);
 }
 
 namespace {
@@ -75,7 +73,7 @@ detail::BlockPrice block_of(const Call& call) {
         call.machine, call.op.type, Flop::from_base(4.0 * scores * call.head_dim),
         call.fitted.tensor_fraction, scores, call.fitted, Bytes::from_base(moved),
         call.fitted.load * call.machine.boost_clock);
-    if (call.op.kv_write) {
+    if (call.op.paged) {
         price.softmax += call.fitted.page_block;
         price.whole = std::max(price.whole, price.tensor + price.softmax);
     }
@@ -87,7 +85,7 @@ Time tile_of(const Call& call) {
     const FlashParameters& fitted = call.fitted;
     const AttentionGrid& grid = call.counted.grid;
     Time tile = grid.combines ? fitted.split_tile : Time{};
-    if (!call.op.kv_write && !grid.few_rows && fitted.bulk_tile > Bandwidth{}) {
+    if (!call.op.paged && !grid.few_rows && fitted.bulk_tile > Bandwidth{}) {
         const double moved = 2.0 * call.element * call.tile_rows * call.head_dim;
         return tile + Bytes::from_base(moved) / fitted.bulk_tile;
     }
@@ -234,8 +232,8 @@ AttentionTime forward_time(const Call& call, const Execution& execution) {
     if (call.op.kv_write) {
         time.launch += fitted.cache_write_start;
         time.cache_write = cache_write_time(call, miss);
-        time.scan = static_cast<double>(call.op.batch) / 31.0 * fitted.scan;
     }
+    if (call.op.paged) time.scan = static_cast<double>(call.op.batch) / 31.0 * fitted.scan;
     time.copies = copies_time(call);
     time.combine = combine_time(call);
     time.total = time.launch + time.cache_write + time.scan + time.copies +
@@ -268,7 +266,8 @@ AttentionTime attention_time(const Attention& op, const AttentionWork& counted,
                              const Execution& execution, const Machine& machine) {
     RIDGE_CONTRACT(machine.sm_count > 0);
     if (op.direction == Direction::backward) {
-        return detail::attention_backward_time(op, counted, fitted, execution, machine);
+        return detail::attention_backward_time(op, counted, implementation, fitted, execution,
+                                               machine);
     }
     return forward_time(call_of(op, counted, implementation, fitted, machine), execution);
 }

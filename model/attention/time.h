@@ -61,7 +61,7 @@ struct AttentionTime {
     Bytes dram_bytes;      ///< that miss the L2
     Flop executed_tensor;  ///< of three kernels, as the products' kernels pad them
     Bytes l2;              ///< of three kernels, by the tiles that the products take
-    Bytes hidden;          ///< scores that the softmax of three kernels does not read
+    Bytes dram_write;      ///< of `dram_bytes`, where three kernels are added up
     Bytes working_set;     ///< distinct bytes that the call touches
     double waves = 0.0;
     AttentionRegime regime = AttentionRegime::prefill_throughput;

@@ -12,11 +12,9 @@ namespace detail {
 /// The main kernel runs one thread block per block of keys: five matmuls and one exp2 per block,
 /// and the fp32 sums of dQ go through the L2 by atomics. Before and after it two memory-bound
 /// kernels form the row sums and convert dQ. (eq. T10)
-[[nodiscard]] AttentionTime attention_backward_time(const Attention& op,
-                                                    const AttentionWork& counted,
-                                                    const FlashParameters& fitted,
-                                                    const Execution& execution,
-                                                    const Machine& machine) {
+[[nodiscard]] AttentionTime attention_backward_time(
+    const Attention& op, const AttentionWork& counted, Implementation implementation,
+    const FlashParameters& fitted, const Execution& execution, const Machine& machine) {
     const AttentionBlocks& blocks = counted.grid.blocks;
     const auto sms = static_cast<double>(machine.sm_count);
     const auto d = static_cast<double>(op.head_dim);
@@ -28,10 +26,14 @@ namespace detail {
         scores, fitted, Bytes::from_base(accumulator * static_cast<double>(blocks.q) * d),
         fitted.load * machine.boost_clock);
     const Time tile = fitted.tile + d / 32.0 * (fitted.tile_columns + fitted.tile_rows);
-    const bool causal = op.causal && op.seq_q > 1 && op.window == 0;
+    // A thread block of flash1 walks all blocks of one head, as in the forward pass.
+    const bool whole_head = implementation == Implementation::flash1;
+    const bool causal = op.causal && op.seq_q > 1 && op.window == 0 && !whole_head;
+    const double per_piece =
+        whole_head ? counted.scores.visits : static_cast<double>(counted.scores.longest_column);
     TileLoad load{.pieces = static_cast<double>(counted.grid.tiles)};
     load.average = (executed * block.whole + load.pieces * tile) / sms;
-    load.longest = static_cast<double>(counted.scores.longest_column) * block.whole + tile;
+    load.longest = per_piece * block.whole + tile;
     load.shortest = causal ? block.whole + tile : load.longest;
     load.tail = causal && counted.scores.key_blocks > 1 ? fitted.tail : 0.0;
     const Time span = span_of(load, sms);

@@ -99,23 +99,33 @@ std::optional<AttentionTime> three_kernel_attention_time(
         time.tensor += term_of(*part, Resource::tensor) + term_of(*part, Resource::fma);
         time.dram += term_of(*part, Resource::dram);
         time.dram_bytes += part->work.dram();
+        time.dram_write += part->work.dram_write;
         time.executed_tensor += part->executed_tensor;
         time.l2 += part->work.l2;
         time.launch += term_of(*part, Resource::launch);
         each.l2 = L2State::warm;
     }
     const auto element = static_cast<double>(size_of(op.type));
-    time.hidden = Bytes::from_base((counted.scores.full - counted.scores.exact) * element);
     time.l2 += Bytes::from_base((counted.scores.full + counted.scores.exact) * element);
     const KernelTime softmax = softmax_time(op, counted, fitted, *machine.memory);
     time.softmax = softmax.special;
     time.dram += softmax.dram;
     time.dram_bytes += softmax.dram_read + softmax.dram_write;
+    time.dram_write += softmax.dram_write;
     time.tiles = softmax.latency;
     const Time launches =
         machine.kernel_floor + launch_gaps(machine, execution.launch, counted.work.kernels);
     time.launch += launches;
     time.total += softmax.total + launches;
+    if (op.kv_write) {
+        const Bytes moved = 2.0 * counted.cache_write;
+        const Bandwidth dram = machine.dram_bandwidth * fitted.forward_dram_fraction;
+        time.cache_write = fitted.kernel + moved / dram;
+        time.dram_bytes += moved;
+        time.dram_write += counted.cache_write;
+        time.l2 += moved;
+        time.total += time.cache_write;
+    }
     return time;
 }
 

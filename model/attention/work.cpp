@@ -333,8 +333,9 @@ std::span<const StandardKernel> standard_kernels(Direction direction) {
     return backward;
 }
 
-AttentionWork count_attention(const Attention& attention, Implementation implementation,
+AttentionWork count_attention(const Attention& asked, Implementation implementation,
                               const AttentionContext& context) {
+    const Attention attention = without_idle_masks(asked);
     AttentionWork result;
     result.grid = attention_grid(attention, implementation, context);
     result.scores = count_scores(attention, result.grid);

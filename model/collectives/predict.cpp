@@ -19,14 +19,14 @@ BandClass class_of(CollectivePath path) {
 }
 
 /// Work, link roof and footprint, whatever the algorithm. (eq. C1)
-Prediction counted(const Collective& op, Bandwidth link) {
+Prediction counted(const Collective& op, Bytes least, Bandwidth link) {
     Prediction prediction;
     prediction.implementation = Implementation::library;
     prediction.work.compulsory_read = static_cast<double>(op.bytes) * units::B;
     prediction.work.compulsory_write = prediction.work.compulsory_read;
     prediction.bandwidth = link;
     prediction.footprint = prediction.work.compulsory();
-    prediction.lower_bound = link_bytes(op) / link;
+    prediction.lower_bound = least / link;
     return prediction;
 }
 
@@ -67,31 +67,36 @@ Validity validity_of(const Collective& op) {
 
 Outcome predict(const Collective& op, const Execution& execution, const Machine& machine) {
     const bool host = is_host_copy(op.kind);
-    const std::optional<Bandwidth> link = host             ? machine.pcie_per_direction
-                                          : machine.fabric ? std::optional(machine.fabric->link)
-                                                           : machine.link_per_direction;
+    const bool linked = machine.are_linked(op.gpus);
+    const std::optional<FabricParameters>& fabric = linked ? machine.fabric : machine.host_fabric;
+    const std::optional<Bandwidth> link = host     ? machine.pcie_per_direction
+                                          : fabric ? std::optional(fabric->link)
+                                          : linked ? machine.link_per_direction
+                                                   : machine.pcie_per_direction;
     if (!link) {
         return NotModelled{machine.name + std::string(host ? " has no pcie.per_direction"
                                                            : " has no link.per_direction")};
     }
-    Prediction prediction = counted(op, *link);
-    if (!host && !machine.fabric) {
+    const bool in_switch = !host && fabric && adds_in_switch(*fabric, op);
+    Prediction prediction = counted(op, in_switch ? switch_bytes(op) : link_bytes(op), *link);
+    if (!host && !fabric) {
         settle_roofline(prediction, op, machine);
     } else {
         const CollectiveTime time =
             host ? host_copy_time(*link, static_cast<double>(op.bytes) * units::B)
-                 : collective_time(*machine.fabric, op);
+                 : collective_time(*fabric, op);
         settle_times(prediction, time);
-        apply_band(prediction, class_of(time.path),
-                   host ? Confidence::family : machine.fabric->confidence,
+        apply_band(prediction, class_of(time.path), host ? Confidence::family : fabric->confidence,
                    host ? Validity::validated : validity_of(op));
     }
     const Time gaps = launch_gaps(machine, execution.launch, 1);
     prediction.time += gaps;
     prediction.low += gaps;
     prediction.high += gaps;
-    const bool over_pcie = host || !machine.link_per_direction;
-    if (over_pcie) prediction.note(NoteCode::host_link);
+    const bool over_pcie = host || !linked;
+    if (over_pcie) {
+        prediction.note(NoteCode::host_link, host ? 0.0 : static_cast<double>(op.gpus));
+    }
     settle_limiter(prediction);
     return prediction;
 }

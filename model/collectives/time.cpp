@@ -85,7 +85,7 @@ CollectiveTime nvls_time(const FabricParameters& fabric, const Collective& op) {
                    .wire = bus / (fabric.link * fabric.nvls_rate),
                    .fill = {},
                    .total = {},
-                   .handled = bus,
+                   .handled = switch_bytes(op) + 2.0 * part_of(op),
                    .path = CollectivePath::nvls});
 }
 
@@ -127,6 +127,11 @@ CollectiveTime ring_time(const FabricParameters& fabric, const Collective& op,
                    .path = path});
 }
 
+bool adds_in_switch(const FabricParameters& fabric, const Collective& op) {
+    return op.kind == CollectiveKind::all_reduce && added_by_switch(op.type) &&
+           fabric.nvls_gpus > 0 && op.gpus >= fabric.nvls_gpus;
+}
+
 CollectiveTime collective_time(const FabricParameters& fabric, const Collective& op) {
     const bool send = op.kind == CollectiveKind::send;
     if (send || op.kind == CollectiveKind::all_to_all) {
@@ -137,9 +142,7 @@ CollectiveTime collective_time(const FabricParameters& fabric, const Collective&
         return ll.total <= simple.total ? ll : simple;
     }
     const CollectiveTime ring = ring_time(fabric, op, chosen_protocol(fabric, op));
-    const bool in_switch = op.kind == CollectiveKind::all_reduce && added_by_switch(op.type) &&
-                           fabric.nvls_gpus > 0 && op.gpus >= fabric.nvls_gpus;
-    if (!in_switch) return ring;
+    if (!adds_in_switch(fabric, op)) return ring;
     const CollectiveTime nvls = nvls_time(fabric, op);
     return nvls.total < ring.total ? nvls : ring;
 }

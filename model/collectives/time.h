@@ -47,6 +47,9 @@ struct CollectiveTime {
 [[nodiscard]] CollectiveTime ring_time(const FabricParameters& fabric, const Collective& op,
                                        CollectivePath path);
 
+/// Whether the switch can add the contributions of an all_reduce (NVLS).
+[[nodiscard]] bool adds_in_switch(const FabricParameters& fabric, const Collective& op);
+
 /// Any collective among GPUs; `op` must be valid and no host copy. (eq. C3 to C5)
 [[nodiscard]] CollectiveTime collective_time(const FabricParameters& fabric, const Collective& op);
 

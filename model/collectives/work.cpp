@@ -22,4 +22,9 @@ Bytes link_bytes(const Collective& op) {
     }
 }
 
+Bytes switch_bytes(const Collective& op) {
+    const auto gpus = static_cast<double>(op.gpus);
+    return (gpus - 1.0) / gpus * static_cast<double>(op.bytes) * units::B;
+}
+
 }  // namespace ridge::model

@@ -13,4 +13,8 @@ namespace ridge::model {
 /// 2 (n-1)/n for all_reduce, (n-1)/n for all_gather, reduce_scatter and all_to_all, 1 otherwise.
 [[nodiscard]] Bytes link_bytes(const Collective& op);
 
+/// The same where the switch adds: what the others lack of a GPU's own leaves it once, and the sums
+/// come back once.
+[[nodiscard]] Bytes switch_bytes(const Collective& op);
+
 }  // namespace ridge::model

@@ -183,6 +183,8 @@ Attention make_attention(const Parameters& p) {
     if (!p.has(seq) && !p.has(seq_q)) {
         throw InputError("seq_q is missing for attention", {}, "give seq, or seq_q and seq_kv");
     }
+    // Rows of serving engines give kv_write alone: their caches are paged.
+    const std::int64_t writes = p.count_or(kv_write, 0);
     const std::int64_t queries = p.has(seq_q) ? p.count(seq_q) : p.count(seq);
     return {.batch = p.count_or(batch, 1),
             .heads = p.count(heads),
@@ -194,7 +196,8 @@ Attention make_attention(const Parameters& p) {
             .type = enumerator_or(p, dtype, DataType::bf16),
             .direction = enumerator_or(p, direction, Direction::forward),
             .causal = p.count_or(causal, 0) != 0,
-            .kv_write = p.count_or(kv_write, 0) != 0};
+            .kv_write = writes != 0,
+            .paged = p.count_or(paged, writes) != 0};
 }
 
 RowWise make_rows(RowKind kind, const Parameters& p) {

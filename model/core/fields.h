@@ -70,6 +70,7 @@ enum class Field : std::uint8_t {
     causal,
     window,
     kv_write,
+    paged,
     rows,
     cols,
     table_rows,
@@ -89,7 +90,7 @@ enum class Field : std::uint8_t {
     l2,
     launch
 };
-inline constexpr std::size_t field_count = 38;
+inline constexpr std::size_t field_count = 39;
 
 enum class FieldKind : std::uint8_t { count, flag, word, text };
 

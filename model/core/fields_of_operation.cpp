@@ -52,6 +52,7 @@ class FieldsOf {
         unless(Field::causal, op.causal ? 1 : 0, 0);
         unless(Field::window, op.window, 0);
         unless(Field::kv_write, op.kv_write ? 1 : 0, 0);
+        unless(Field::paged, op.paged ? 1 : 0, op.kv_write ? 1 : 0);
         word_unless(Field::direction, op.direction, Direction::forward);
     }
     void operator()(const Elementwise& op) {

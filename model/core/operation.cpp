@@ -177,6 +177,22 @@ std::int64_t best_degree(AccessPattern pattern) {
     return pattern == AccessPattern::misaligned ? 0 : 1;
 }
 
+Attention without_idle_masks(Attention attention) {
+    if (attention.window > 0) {
+        // One query has no keys behind it: its window lies before it, causal or not.
+        if (attention.seq_q == 1) attention.causal = true;
+        // Keys before and behind a query that the window leaves, as `count_scores` has them.
+        const std::int64_t half = attention.window / 2;
+        const std::int64_t before = attention.causal ? attention.window - 1 : half;
+        const std::int64_t behind = attention.causal ? 0 : attention.window - 1 - half;
+        const bool hides =
+            before < attention.seq_kv - 1 || (!attention.causal && behind < attention.seq_q - 1);
+        if (!hides) attention.window = 0;
+    }
+    if (attention.seq_q == 1 && attention.window == 0) attention.causal = false;
+    return attention;
+}
+
 void validate(const Operation& operation) {
     std::visit([](const auto& op) { check(op); }, operation);
 }

@@ -49,7 +49,12 @@ struct Attention {
     Direction direction = Direction::forward;
     bool causal = false;
     bool kv_write = false;  ///< also writes the new tokens' K and V into the cache
+    bool paged = false;     ///< K and V lie behind a page table, as in a serving engine
 };
+
+/// The same attention with every option left out that changes nothing: a window that hides no key,
+/// a causal mask over one query. (eq. A3)
+[[nodiscard]] Attention without_idle_masks(Attention attention);
 
 /// One expression applied to every element.
 struct Elementwise {

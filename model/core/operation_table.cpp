@@ -34,6 +34,7 @@ constexpr std::array<FieldInfo, field_count> fields{{
     {causal, "causal", FieldKind::flag, "mask later keys (aligned to the last token)"},
     {window, "window", FieldKind::count, "keys that a query sees at most (sliding window)"},
     {kv_write, "kv_write", FieldKind::flag, "also write the new tokens' K and V to the cache"},
+    {paged, "paged", FieldKind::flag, "K and V behind a page table (default: as kv_write)"},
     {rows, "rows", FieldKind::count, "rows"},
     {cols, "cols", FieldKind::count, "columns: elements of one row"},
     {table_rows, "table_rows", FieldKind::count, "rows of the embedding table"},
@@ -60,8 +61,9 @@ constexpr std::array matmul_required{m, n, k};
 constexpr std::array matmul_optional{dtype,    batch, accumulate, out_dtype, a_layout, b_layout,
                                      epilogue, impl,  tile,       l2,        launch};
 constexpr std::array attention_required{heads, head_dim};
-constexpr std::array attention_optional{dtype,  batch,    kv_heads,  seq,  seq_q, seq_kv, causal,
-                                        window, kv_write, direction, impl, l2,    launch};
+constexpr std::array attention_optional{dtype,     batch,  kv_heads, seq,      seq_q,
+                                        seq_kv,    causal, window,   kv_write, paged,
+                                        direction, impl,   l2,       launch};
 constexpr std::array elementwise_required{expr, elements};
 constexpr std::array elementwise_optional{dtype, vectors, scalars, direction, impl, l2, launch};
 constexpr std::array rows_optional{dtype, direction, impl, l2, launch};

@@ -7,6 +7,7 @@ namespace ridge::model {
 Work& Work::operator+=(const Work& other) {
     tensor += other.tensor;
     fma += other.fma;
+    vector += other.vector;
     special += other.special;
     compulsory_read += other.compulsory_read;
     compulsory_write += other.compulsory_write;
@@ -26,14 +27,14 @@ void add_term(Prediction& prediction, Resource resource, Time time, double amoun
 }
 
 std::string_view name_of(Resource resource) {
-    constexpr std::array<std::string_view, 11> names{"tensor", "fma",    "special", "dram",
-                                                     "l2",     "shared", "link",    "latency",
-                                                     "launch", "store",  "quantise"};
+    constexpr std::array<std::string_view, 14> names{
+        "tensor",  "fma",    "special", "dram",     "l2",    "shared",     "link",
+        "latency", "launch", "store",   "quantise", "issue", "load_store", "parallelism"};
     return names[static_cast<std::size_t>(resource)];
 }
 
 std::string_view name_of(Bound bound) {
-    constexpr std::array<std::string_view, 3> names{"memory", "compute", "latency"};
+    constexpr std::array<std::string_view, 2> names{"memory", "compute"};
     return names[static_cast<std::size_t>(bound)];
 }
 

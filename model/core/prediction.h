@@ -21,7 +21,8 @@ namespace ridge::model {
 /// What an operation does, whatever the GPU: counts per pipe and bytes per level.
 struct Work {
     Flop tensor;             ///< on tensor cores
-    Flop fma;                ///< on the vector pipes
+    Flop fma;                ///< on the vector pipes, as their instructions do it
+    Flop vector;             ///< of that, as the field counts it: one per operator and function
     double special = 0.0;    ///< special-function results (exp2, reciprocal, ...)
     Bytes compulsory_read;   ///< each input once
     Bytes compulsory_write;  ///< each output once
@@ -31,9 +32,12 @@ struct Work {
     Bytes shared;  ///< between shared memory and the pipes, 0 where not modelled
     std::int32_t kernels = 1;
 
-    /// FLOP as the field counts them: the matrix products where there are any, else the vector
-    /// arithmetic (attention's softmax arithmetic is in `fma` and `special` alone).
-    [[nodiscard]] Flop flop() const { return tensor > Flop{} ? tensor : fma; }
+    /// Algorithmic FLOP, as the field counts them: the matrix products where there are any, else one
+    /// for each operator and function applied. What the pipes execute is `fma` and `special`. (R1)
+    [[nodiscard]] Flop flop() const {
+        if (tensor > Flop{}) return tensor;
+        return vector > Flop{} ? vector : fma;
+    }
     [[nodiscard]] Bytes compulsory() const { return compulsory_read + compulsory_write; }
     [[nodiscard]] Bytes dram() const { return dram_read + dram_write; }
 
@@ -50,10 +54,15 @@ enum class Resource : std::uint8_t {
     link,
     latency,
     launch,
-    store,    ///< epilogue of a tiled kernel, from the SMs to L2
-    quantise  ///< conversion of the operands by a kernel of its own
+    store,        ///< epilogue of a tiled kernel, from the SMs to L2
+    quantise,     ///< conversion of the operands by a kernel of its own
+    issue,        ///< issue slots of the vector pipes, all instructions
+    load_store,   ///< loads and stores through L1 and shared memory
+    parallelism,  ///< too few thread blocks: most multiprocessors idle or wait for the last ones
 };
-enum class Bound : std::uint8_t { memory, compute, latency };
+
+/// What the roofline says: the side of the ridge point on which the algorithmic intensity lies.
+enum class Bound : std::uint8_t { memory, compute };
 
 /// One candidate of the time: `amount / rate`, in base units of the resource (FLOP, op or byte).
 /// Latency and launch terms have a rate of zero and carry only a time.
@@ -87,13 +96,15 @@ enum class NoteCode : std::uint8_t {
     atomics,          ///< traffic includes atomic accumulation in L2
     split_kv,         ///< keys are split; a = splits
     sparse_gather,    ///< rows are read in whole sectors; a = efficiency
-    host_link,        ///< limited by PCIe
+    host_link,        ///< limited by PCIe; a = GPUs that are not all linked, 0: the host
     split_k,          ///< k is split; a = parts
     power_limited,    ///< the clock falls under the power limit; a = share of the peak left
     quantised_input,  ///< A is quantised first; a = its time in seconds
     rotated_weights,  ///< replayed over several weights; a = how many
     whole_sectors,    ///< of a warp request; a = sectors, b = share of their bytes asked for
     serialised,       ///< a warp instruction takes a passes
+    does_not_fit,     ///< footprint exceeds the device memory; a = need, b = capacity
+    unsplit_keys,     ///< flash2 neither folds nor splits; a = its thread blocks, b = SMs
     estimated_kernel  ///< the kernel's efficiency is an estimate, not a measurement
 };
 struct Note {
@@ -113,16 +124,17 @@ struct Prediction {
     Time time;
     Time low;  ///< 80 % band
     Time high;
-    Time lower_bound;  ///< the roofline at datasheet rates: no run is faster
-    Bound bound = Bound::memory;
-    Resource limiter = Resource::dram;
-    FlopRate peak;           ///< of the pipe that does the work
-    Bandwidth bandwidth;     ///< DRAM roof
-    Intensity intensity;     ///< FLOP per DRAM byte
-    Intensity l2_intensity;  ///< FLOP per byte between L2 and SMs; 0 where not modelled
-    Intensity ridge;         ///< peak / bandwidth
-    FlopRate attainable;     ///< min(peak, intensity x bandwidth)
-    Bytes footprint;         ///< device memory of inputs, outputs and scratch
+    Time lower_bound;                   ///< the roofline at datasheet rates: no run is faster (R7)
+    Bound bound = Bound::memory;        ///< by the roofline (R4)
+    Resource limiter = Resource::dram;  ///< what really limits: the largest term (R8)
+    FlopRate peak;                      ///< of the pipe that does the work
+    Bandwidth bandwidth;                ///< DRAM roof
+    Intensity algorithmic;              ///< FLOP per compulsory byte (R1)
+    Intensity intensity;                ///< FLOP per DRAM byte that the implementation moves (R1)
+    Intensity l2_intensity;             ///< FLOP per byte between L2 and SMs; 0 where not modelled
+    Intensity ridge;                    ///< peak / bandwidth
+    FlopRate attainable;                ///< min(peak, algorithmic intensity x bandwidth)
+    Bytes footprint;                    ///< device memory of inputs, outputs and scratch
     Confidence confidence = Confidence::roofline;
     BandClass band_class = BandClass::roofline;
     Tiling tiling;

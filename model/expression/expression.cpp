@@ -19,7 +19,8 @@ namespace {
 /// What each function costs, in the order of `Function`: forward, then one gradient, and whether
 /// that gradient needs the function's argument or its result. Forward figures are the FP32
 /// instructions that nvcc 13.0 emits for sm_90 at default accuracy, on the path that ordinary
-/// arguments take (table E3 of docs/model.md).
+/// arguments take, and the operations of its definition, by which the field counts (table E3 of
+/// docs/model.md).
 struct FunctionRow {
     Function function;
     std::string_view name;
@@ -32,31 +33,31 @@ struct FunctionRow {
 constexpr std::array rows{
     FunctionRow{Function::input, "input", {}, {}, false, false},
     FunctionRow{Function::constant, "constant", {}, {}, false, false},
-    FunctionRow{Function::add, "+", {1, 0}, {0, 0}, false, false},
-    FunctionRow{Function::subtract, "-", {1, 0}, {0, 0}, false, false},
-    FunctionRow{Function::multiply, "*", {1, 0}, {1, 0}, true, false},
-    FunctionRow{Function::divide, "/", {10, 1}, {11, 1}, true, false},
-    FunctionRow{Function::power, "^", {63, 1}, {65, 1}, true, false},
-    FunctionRow{Function::negate, "neg", {1, 0}, {1, 0}, false, false},
-    FunctionRow{Function::absolute, "abs", {1, 0}, {1, 0}, true, false},
-    FunctionRow{Function::minimum, "min", {1, 0}, {1, 0}, true, false},
-    FunctionRow{Function::maximum, "max", {1, 0}, {1, 0}, true, false},
-    FunctionRow{Function::relu, "relu", {1, 0}, {1, 0}, false, true},
-    FunctionRow{Function::exponential, "exp", {10, 1}, {1, 0}, false, true},
-    FunctionRow{Function::exponential2, "exp2", {2, 1}, {2, 0}, false, true},
-    FunctionRow{Function::logarithm, "log", {27, 0}, {10, 1}, true, false},
-    FunctionRow{Function::sine, "sin", {20, 0}, {21, 0}, true, false},
-    FunctionRow{Function::cosine, "cos", {20, 0}, {21, 0}, true, false},
-    FunctionRow{Function::tangent_hyperbolic, "tanh", {15, 2}, {3, 0}, false, true},
-    FunctionRow{Function::sigmoid, "sigmoid", {16, 2}, {3, 0}, false, true},
-    FunctionRow{Function::silu, "silu", {21, 2}, {21, 2}, true, false},
-    FunctionRow{Function::gelu_erf, "gelu_erf", {20, 1}, {34, 2}, true, false},
-    FunctionRow{Function::gelu_tanh, "gelu_tanh", {23, 2}, {34, 2}, true, false},
-    FunctionRow{Function::error_function, "erf", {16, 1}, {13, 1}, true, false},
-    FunctionRow{Function::square_root, "sqrt", {6, 1}, {11, 1}, false, true},
-    FunctionRow{Function::reciprocal_square_root, "rsqrt", {2, 1}, {4, 0}, false, true},
-    FunctionRow{Function::reciprocal, "reciprocal", {5, 1}, {3, 0}, false, true},
-    FunctionRow{Function::square, "square", {1, 0}, {2, 0}, true, false},
+    FunctionRow{Function::add, "+", {1, 0, 1}, {0, 0, 0}, false, false},
+    FunctionRow{Function::subtract, "-", {1, 0, 1}, {0, 0, 0}, false, false},
+    FunctionRow{Function::multiply, "*", {1, 0, 1}, {1, 0, 1}, true, false},
+    FunctionRow{Function::divide, "/", {10, 1, 1}, {11, 1, 2}, true, false},
+    FunctionRow{Function::power, "^", {63, 1, 1}, {65, 1, 3}, true, false},
+    FunctionRow{Function::negate, "neg", {1, 0, 1}, {1, 0, 1}, false, false},
+    FunctionRow{Function::absolute, "abs", {1, 0, 1}, {1, 0, 1}, true, false},
+    FunctionRow{Function::minimum, "min", {1, 0, 1}, {1, 0, 1}, true, false},
+    FunctionRow{Function::maximum, "max", {1, 0, 1}, {1, 0, 1}, true, false},
+    FunctionRow{Function::relu, "relu", {1, 0, 1}, {1, 0, 1}, false, true},
+    FunctionRow{Function::exponential, "exp", {10, 1, 1}, {1, 0, 1}, false, true},
+    FunctionRow{Function::exponential2, "exp2", {2, 1, 1}, {2, 0, 2}, false, true},
+    FunctionRow{Function::logarithm, "log", {27, 0, 1}, {10, 1, 1}, true, false},
+    FunctionRow{Function::sine, "sin", {20, 0, 1}, {21, 0, 2}, true, false},
+    FunctionRow{Function::cosine, "cos", {20, 0, 1}, {21, 0, 2}, true, false},
+    FunctionRow{Function::tangent_hyperbolic, "tanh", {15, 2, 1}, {3, 0, 3}, false, true},
+    FunctionRow{Function::sigmoid, "sigmoid", {16, 2, 3}, {3, 0, 3}, false, true},
+    FunctionRow{Function::silu, "silu", {21, 2, 3}, {21, 2, 8}, true, false},
+    FunctionRow{Function::gelu_erf, "gelu_erf", {20, 1, 5}, {34, 2, 11}, true, false},
+    FunctionRow{Function::gelu_tanh, "gelu_tanh", {23, 2, 9}, {34, 2, 18}, true, false},
+    FunctionRow{Function::error_function, "erf", {16, 1, 1}, {13, 1, 5}, true, false},
+    FunctionRow{Function::square_root, "sqrt", {6, 1, 1}, {11, 1, 2}, false, true},
+    FunctionRow{Function::reciprocal_square_root, "rsqrt", {2, 1, 1}, {4, 0, 3}, false, true},
+    FunctionRow{Function::reciprocal, "reciprocal", {5, 1, 1}, {3, 0, 3}, false, true},
+    FunctionRow{Function::square, "square", {1, 0, 1}, {2, 0, 2}, true, false},
 };
 
 constexpr bool in_order_of_functions() {
@@ -101,10 +102,12 @@ FunctionCost cost_in_place(const std::vector<Node>& nodes, const Node& node) {
     }
     if (node.function == Function::power && second.function == Function::constant) {
         if (second.constant == 2.0) return cost_of(Function::square);
-        if (second.constant == 3.0) return {.flop = 2.0, .special = 0.0};
+        if (second.constant == 3.0) return {.flop = 2.0, .special = 0.0, .operations = 2.0};
         if (second.constant == -2.0) {
             const FunctionCost reciprocal = cost_of(Function::reciprocal);
-            return {.flop = 1.0 + reciprocal.flop, .special = reciprocal.special};
+            return {.flop = 1.0 + reciprocal.flop,
+                    .special = reciprocal.special,
+                    .operations = 1.0 + reciprocal.operations};
         }
     }
     return cost_of(node.function);
@@ -113,6 +116,7 @@ FunctionCost cost_in_place(const std::vector<Node>& nodes, const Node& node) {
 void add_arithmetic(ExpressionCounts& counts, const FunctionCost& cost) {
     counts.flop += cost.flop;
     counts.special += cost.special;
+    counts.operations += cost.operations;
 }
 
 void add_read(ExpressionCounts& counts, InputShape shape) {
@@ -182,9 +186,15 @@ bool passes_through(const Node& node, std::size_t argument) {
            static_cast<std::size_t>(node.first) == argument;
 }
 
-FunctionCost gradient_cost(const Node& node, std::size_t argument) {
-    if (node.function == Function::add && node.first == node.second) return {1.0, 0.0};
-    if (node.function == Function::subtract && !passes_through(node, argument)) return {1.0, 0.0};
+FunctionCost gradient_cost(const std::vector<Node>& nodes, const Node& node, std::size_t argument) {
+    if (node.function == Function::add && node.first == node.second) return {1.0, 0.0, 1.0};
+    if (node.function == Function::subtract && !passes_through(node, argument))
+        return {1.0, 0.0, 1.0};
+    // Dividing by a scalar multiplies by its reciprocal, in the gradient too.
+    if (node.function == Function::divide &&
+        nodes[static_cast<std::size_t>(node.second)].shape == InputShape::scalar) {
+        return cost_of(Function::multiply);
+    }
     return row_of(node.function).gradient;
 }
 
@@ -204,14 +214,14 @@ ExpressionCounts backward_unfused(const std::vector<Node>& nodes) {
                 counts.vector_reads += saved.vector_reads;
                 add_write(counts, node.shape);
                 if (node.shape == InputShape::tensor) {
-                    add_arithmetic(counts, gradient_cost(node, argument));
+                    add_arithmetic(counts, gradient_cost(nodes, node, argument));
                 }
             }
             if (nodes[argument].shape < node.shape) {  // summed over the rows it was broadcast to
                 ++counts.kernels;
                 add_read(counts, node.shape);
                 add_write(counts, nodes[argument].shape);
-                add_arithmetic(counts, {1.0, 0.0});
+                add_arithmetic(counts, {1.0, 0.0, 1.0});
             }
         }
     }
@@ -221,7 +231,7 @@ ExpressionCounts backward_unfused(const std::vector<Node>& nodes) {
             add_read(counts, nodes[i].shape);
             add_read(counts, nodes[i].shape);
             add_write(counts, nodes[i].shape);
-            if (nodes[i].shape == InputShape::tensor) add_arithmetic(counts, {1.0, 0.0});
+            if (nodes[i].shape == InputShape::tensor) add_arithmetic(counts, {1.0, 0.0, 1.0});
         }
     }
     return counts;
@@ -242,24 +252,55 @@ std::vector<bool> keeps_upstream_gradient(const std::vector<Node>& nodes) {
     return keeps;
 }
 
+/// Whether the gradient of `node` towards `argument` needs the value of `value`.
+bool gradient_needs(const Node& node, std::size_t argument, std::size_t value) {
+    if (!row_of(node.function).needs_argument) return false;
+    const bool two = node.second >= 0 && node.first != node.second;
+    const bool is_first = static_cast<std::size_t>(node.first) == argument;
+    // Of a product the other factor; of a quotient towards the dividend the divisor alone.
+    const bool other_alone =
+        node.function == Function::multiply || (node.function == Function::divide && is_first);
+    return !(two && other_alone && value == argument);
+}
+
+/// Values that the backward kernel needs beside the upstream gradient, and all they are made of.
+/// The derivative of a linear expression is a constant: it needs none. (eq. E3)
+std::vector<bool> values_needed(const std::vector<Node>& nodes) {
+    std::vector<bool> needed(nodes.size(), false);
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+        if (is_leaf(nodes[i]) || !has_gradient(nodes[i])) continue;
+        for (const std::size_t argument : arguments_of(nodes[i])) {
+            if (!has_gradient(nodes[argument]) || passes_through(nodes[i], argument)) continue;
+            if (row_of(nodes[i].function).needs_result) needed[i] = true;
+            for (const std::size_t value : arguments_of(nodes[i])) {
+                if (gradient_needs(nodes[i], argument, value)) needed[value] = true;
+            }
+        }
+    }
+    for (std::size_t i = nodes.size(); i-- > 0;) {
+        if (!needed[i]) continue;
+        for (const std::size_t argument : arguments_of(nodes[i])) needed[argument] = true;
+    }
+    return needed;
+}
+
 ExpressionCounts backward_fused(const Expression& expression) {
     const std::vector<Node>& nodes = expression.nodes();
     const ExpressionCounts unfused = backward_unfused(nodes);
-    ExpressionCounts counts{
-        .kernels = 1, .reads = 1, .flop = unfused.flop, .special = unfused.special};
-    bool needs_values = false;
-    for (const Node& node : nodes) {
-        const FunctionRow& row = row_of(node.function);
-        needs_values |= row.needs_argument || row.needs_result;
-    }
+    ExpressionCounts counts{.kernels = 1,
+                            .reads = 1,
+                            .flop = unfused.flop,
+                            .special = unfused.special,
+                            .operations = unfused.operations};
+    const std::vector<bool> needed = values_needed(nodes);
     const std::vector<bool> keeps = keeps_upstream_gradient(nodes);
     for (std::size_t i = 0; i < nodes.size(); ++i) {
-        if (nodes[i].function != Function::input) continue;
-        if (needs_values) add_read(counts, nodes[i].shape);
-        if (!keeps[i]) add_write(counts, nodes[i].shape);
-    }
-    if (needs_values) {
-        add_arithmetic(counts, {expression.fused().flop, expression.fused().special});
+        if (nodes[i].function == Function::input) {
+            if (needed[i]) add_read(counts, nodes[i].shape);
+            if (!keeps[i]) add_write(counts, nodes[i].shape);
+        } else if (needed[i] && nodes[i].shape == InputShape::tensor) {
+            add_arithmetic(counts, cost_in_place(nodes, nodes[i]));
+        }
     }
     return counts;
 }

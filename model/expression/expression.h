@@ -73,16 +73,18 @@ struct ExpressionCounts {
     std::int32_t writes = 0;
     std::int32_t vector_reads = 0;  ///< broadcast vectors read
     std::int32_t vector_writes = 0;
-    double flop = 0.0;     ///< vector-pipe FLOP per element
-    double special = 0.0;  ///< special-function results per element
+    double flop = 0.0;        ///< vector-pipe FLOP per element
+    double special = 0.0;     ///< special-function results per element
+    double operations = 0.0;  ///< algorithmic FLOP per element
 
     [[nodiscard]] std::int32_t passes() const { return reads + writes; }
 };
 
-/// FLOP and special-function results of one application of a function.
+/// FLOP and special-function results of one application of a function, and its algorithmic FLOP.
 struct FunctionCost {
     double flop = 0.0;
     double special = 0.0;
+    double operations = 0.0;  ///< of its definition: + - * / and one for exp, log, tanh, sqrt ...
 };
 
 /// One kernel of the unfused expression. The distance of a read is how many different tensors were

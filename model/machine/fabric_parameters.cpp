@@ -92,6 +92,10 @@ std::optional<FabricParameters> resolve_fabric(const Description& gpu) {
         if (has_own(gpu, places[0], "ll.start")) fabric.confidence = Confidence::calibrated;
         return fabric;
     }
+    return resolve_host_fabric(gpu);
+}
+
+std::optional<FabricParameters> resolve_host_fabric(const Description& gpu) {
     const auto pcie = gpu.quantity<Bandwidth>("pcie.per_direction");
     if (!pcie || !has(gpu, memory_sections()[0], "read_efficiency")) return std::nullopt;
     return pcie_fabric(*pcie);

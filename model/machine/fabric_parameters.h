@@ -53,4 +53,7 @@ struct FabricParameters {
 /// else a ring through PCIe switches (an estimate). Empty when it has neither.
 [[nodiscard]] std::optional<FabricParameters> resolve_fabric(const hardware::Description& gpu);
 
+/// The ring through PCIe switches. Empty without `pcie.per_direction` or a memory model.
+[[nodiscard]] std::optional<FabricParameters> resolve_host_fabric(const hardware::Description& gpu);
+
 }  // namespace ridge::model

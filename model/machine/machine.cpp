@@ -197,7 +197,9 @@ Machine make_machine(const Description& gpu) {
     read_section(gpu, library_places[0], machine);
     machine.link_per_direction = gpu.quantity<Bandwidth>("link.per_direction");
     machine.pcie_per_direction = gpu.quantity<Bandwidth>("pcie.per_direction");
+    machine.link_gpus = gpu.count("link.gpus").value_or(0);
     machine.fabric = resolve_fabric(gpu);
+    machine.host_fabric = resolve_host_fabric(gpu);
     if (!has_time_models(machine)) return machine;
     if (machine.special_rate) machine.attention = attention_parameters_of(gpu);
     machine.memory = resolve_memory(gpu, machine.l2);

@@ -83,11 +83,18 @@ struct Machine {
     LaunchCosts launch;  ///< zero where the description has none of them
     Time library_gap;    ///< between library kernels of a replayed graph, in fitted tables
     std::optional<Bandwidth> link_per_direction;
+    std::int64_t link_gpus = 0;  ///< that the links join; 0: all of a node
     std::optional<Bandwidth> pcie_per_direction;
     std::optional<AttentionParameters> attention;  ///< fitted; absent: attention is a roofline
     std::optional<MemoryParameters> memory;        ///< of the model of memory-bound kernels
     std::optional<FabricParameters> fabric;        ///< of the model of collectives
+    std::optional<FabricParameters> host_fabric;   ///< over PCIe, for more GPUs than are linked
     MatmulCalibration matmul;
+
+    /// Links that `gpus` devices talk over: their own, or PCIe where those do not reach all.
+    [[nodiscard]] bool are_linked(std::int64_t gpus) const {
+        return link_per_direction.has_value() && (link_gpus == 0 || gpus <= link_gpus);
+    }
 
     [[nodiscard]] std::optional<FlopRate> tensor_peak(DataType type) const {
         return tensor[static_cast<std::size_t>(type)];

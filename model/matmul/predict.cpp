@@ -13,6 +13,7 @@
 #include "model/matmul/time.h"
 #include "model/matmul/traffic.h"
 #include "model/matmul/work.h"
+#include "model/roof/account.h"
 #include "model/roof/roofline.h"
 
 namespace ridge::model {
@@ -74,7 +75,7 @@ void set_terms(Prediction& p, const MatmulTime& t, Resource pipe,
                const MatmulParameters& parameters) {
     const double flop = p.work.flop().base();
     p.terms = {};
-    add_term(p, pipe, std::max(t.pipe, t.power), flop);
+    add_term(p, pipe, std::max(t.pipe, t.power), pipe == Resource::load_store ? 0.0 : flop);
     add_term(p, Resource::dram, t.dram, p.work.dram().base());
     add_term(p, Resource::l2, t.l2, t.l2_reads.base());
     add_term(p, Resource::store, t.store, p.work.compulsory_write.base());
@@ -114,16 +115,22 @@ Confidence confidence_of(Evidence evidence) {
     return evidence == Evidence::own ? Confidence::calibrated : Confidence::family;
 }
 
+/// What the pipe's term stands for: elementwise kernels wait for their loads, not for arithmetic.
+Resource pipe_term(const MatmulSituation& s, Implementation implementation) {
+    if (implementation == Implementation::naive || implementation == Implementation::coalesced) {
+        return Resource::load_store;
+    }
+    return s.pipe == MatmulPipe::vector ? Resource::fma : Resource::tensor;
+}
+
 /// Time, terms, traffic and tiling of a model over the roofline's counts.
 void apply_time(Prediction& p, const MatmulSituation& s, const MatmulTime& t) {
     p.time = t.total;
     p.work.kernels = t.kernels;
     p.work.dram_read = t.dram_reads;
     p.work.dram_write = t.dram_writes;
-    const Bytes moved = std::min(p.work.compulsory(), p.work.dram() - t.repeats);
-    p.lower_bound = std::max(p.work.flop() / s.peak, moved / s.machine.dram_bandwidth);
     p.time = std::max(p.time, p.lower_bound);
-    set_terms(p, t, s.pipe == MatmulPipe::vector ? Resource::fma : Resource::tensor, s.parameters);
+    set_terms(p, t, pipe_term(s, p.implementation), s.parameters);
     set_notes(p, s.op, s, t);
 }
 
@@ -198,6 +205,15 @@ Outcome predict(const Matmul& op, const Execution& execution, const Machine& mac
                            " runs on tensor cores, which do not take dtype " +
                            std::string(name_of(op.type)) + " on " + machine.name};
     }
+    if (bundled && machine.sm_count == 0) {
+        return NotModelled{"impl " + std::string(name_of(implementation)) + " is a CUDA kernel; " +
+                           machine.name + " does not run it"};
+    }
+    if (implementation == Implementation::mma &&
+        !features_of(machine.compute_capability).mma_sync) {
+        return NotModelled{"impl mma needs compute capability 8.0 or newer; " + machine.name +
+                           " does not have it"};
+    }
     if (implementation == Implementation::wgmma && !features_of(machine.compute_capability).wgmma) {
         return NotModelled{"impl wgmma needs compute capability 9.0, which " + machine.name +
                            " does not have"};
@@ -207,6 +223,7 @@ Outcome predict(const Matmul& op, const Execution& execution, const Machine& mac
     const Roofs roofs = matmul_roofs(op, pipe, machine);
     Prediction prediction = roofline(work, roofs, machine);
     prediction.implementation = implementation;
+    prediction.lower_bound = roofline_bound(work, prediction.peak, machine, execution.l2);
     if (pipe == Pipe::vector && size_of(op.type) < 4) prediction.note(NoteCode::vector_pipe);
 
     const MatmulPipe kernels = kernels_of(op, pipe, bundled.has_value(), machine);

@@ -84,7 +84,9 @@ double repeat_time(const Candidate& best, const Context& c, double repeats) {
 }
 
 MatmulTime assemble(const MatmulSituation& s, const Context& c, const Candidate& best) {
-    const double repeats = best.tile.m > 1 ? search::repeated_bytes(s, c, best.tile) : 0.0;
+    // The kernel for one row reads its matrix once; a tile of one row that was asked for does not.
+    const bool one_row = !s.tile && best.tile.m == 1;
+    const double repeats = one_row ? 0.0 : search::repeated_bytes(s, c, best.tile);
     MatmulTime t;
     t.tile = best.tile;
     t.split = static_cast<std::int32_t>(best.split);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "hardware/checked.h"
+#include "model/expression/expression.h"
 
 namespace ridge::model {
 namespace {
@@ -11,7 +12,7 @@ double real(std::int64_t count) {
     return static_cast<double>(count);
 }
 
-/// Vector-pipe FLOP per element of C: bias 1 add; relu 1 max; tanh-GeLU 8 beside its tanh.
+/// Vector-pipe FLOP per element of C: bias 1 add; relu 1 max; GeLU as in table E3.
 double epilogue_flop(Epilogue epilogue) {
     switch (epilogue) {
         case Epilogue::none:
@@ -22,7 +23,7 @@ double epilogue_flop(Epilogue epilogue) {
         case Epilogue::bias_relu:
             return 2.0;
         case Epilogue::bias_gelu:
-            return 9.0;
+            return 1.0 + cost_of(Function::gelu_tanh).flop;
     }
     return 0.0;
 }
@@ -47,7 +48,10 @@ Work matmul_work(const Matmul& op, bool on_tensor_cores) {
     Work work;
     work.tensor = on_tensor_cores ? product : Flop{};
     work.fma = epilogue + (on_tensor_cores ? Flop{} : product);
-    work.special = op.epilogue == Epilogue::bias_gelu ? outputs : 0.0;
+    work.vector = on_tensor_cores ? Flop{} : product;
+    if (op.epilogue == Epilogue::bias_gelu) {
+        work.special = cost_of(Function::gelu_tanh).special * outputs;
+    }
     work.compulsory_read =
         element * real(op.batch) * real(op.k) * (real(op.m) + real(op.n)) * units::B;
     if (op.epilogue == Epilogue::accumulate) work.compulsory_read += result * outputs * units::B;

@@ -41,6 +41,7 @@ KernelTime block_time(const MemoryParameters& memory, const BlockKernel& kernel)
     time.l2 = l2_time(memory, moved.l2_read, moved.l2_write, std::max(1.0, kernel.blocks));
     const double lanes = kernel.lanes > 0.0 ? kernel.lanes : memory.fp32_lanes;
     time.fma = kernel.slots / lanes * units::cycle / clocks;
+    time.results = kernel.special;
     time.special = kernel.special / memory.special_lanes * units::cycle / clocks;
     const Time rounds = (kernel.rounds - 1.0) * kernel.life;
     const Time throughput = combined({time.dram, time.l2, time.fma, time.special}, pipes);
@@ -59,6 +60,7 @@ KernelTime& operator+=(KernelTime& sum, const KernelTime& further) {
     sum.dram_read += further.dram_read;
     sum.dram_write += further.dram_write;
     sum.l2_traffic += further.l2_traffic;
+    sum.results += further.results;
     sum.rounds += further.rounds;
     return sum;
 }

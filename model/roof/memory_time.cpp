@@ -13,6 +13,7 @@ KernelTime finished(const MemoryParameters& memory, KernelTime time, const Strea
                     double busy_sms, Time drain) {
     const Frequency clocks = memory.clock * std::min(busy_sms, memory.sm_count);
     time.fma = work.slots / work.lanes * units::cycle / clocks;
+    time.results = work.special;
     time.special = work.special / memory.special_lanes * units::cycle / clocks;
     const Time throughput = combined({time.dram, time.l2, time.fma, time.special}, pipes);
     time.total = combined({throughput, time.latency}, bytes_in_flight) + drain;

@@ -70,7 +70,8 @@ struct KernelTime {
     Bytes dram_read{};  ///< predicted traffic
     Bytes dram_write{};
     Bytes l2_traffic{};
-    double rounds = 0.0;  ///< waves of threads or rows, not rounded up
+    double results = 0.0;  ///< of the special-function units
+    double rounds = 0.0;   ///< waves of threads or rows, not rounded up
 };
 
 /// Time that DRAM needs for reads and writes mixed. (eq. B2)

@@ -34,18 +34,9 @@ Roofs roofs_of(const Machine& machine, DataType type) {
             .shared = machine.shared_bandwidth};
 }
 
-Bound bound_of(Resource limiter) {
-    switch (limiter) {
-        case Resource::tensor:
-        case Resource::fma:
-        case Resource::special:
-            return Bound::compute;
-        case Resource::latency:
-        case Resource::launch:
-            return Bound::latency;
-        default:
-            return Bound::memory;
-    }
+bool is_compute(Resource resource) {
+    return resource == Resource::tensor || resource == Resource::fma ||
+           resource == Resource::special || resource == Resource::issue;
 }
 
 void settle_limiter(Prediction& prediction) {
@@ -55,7 +46,16 @@ void settle_limiter(Prediction& prediction) {
     }
     if (largest == nullptr) return;
     prediction.limiter = largest->resource;
-    prediction.bound = bound_of(largest->resource);
+}
+
+void settle_intensities(Prediction& p) {
+    const Flop flop = p.work.flop();
+    p.algorithmic = p.work.compulsory() > Bytes{} ? flop / p.work.compulsory() : Intensity{};
+    p.intensity = p.work.dram() > Bytes{} ? flop / p.work.dram() : Intensity{};
+    p.l2_intensity = p.work.l2 > Bytes{} ? flop / p.work.l2 : Intensity{};
+    p.attainable = std::min(p.peak, p.algorithmic * p.bandwidth);
+    const bool above = p.peak > FlopRate{} && p.algorithmic >= p.ridge && flop > Flop{};
+    p.bound = above ? Bound::compute : Bound::memory;
 }
 
 Time launch_gaps(const Machine& machine, LaunchMode mode, std::int32_t kernels) {
@@ -65,12 +65,6 @@ Time launch_gaps(const Machine& machine, LaunchMode mode, std::int32_t kernels) 
 Time library_gaps(const Machine& machine, LaunchMode mode, std::int32_t kernels) {
     if (mode == LaunchMode::graph) return machine.library_gap * kernels;
     return launch_gaps(machine, mode, kernels);
-}
-
-Time memory_bound_time(const Work& work, const Machine& machine, L2State l2) {
-    const Bytes spared_most = machine.l2.size;
-    const Bytes could_hit = l2 == L2State::warm ? work.compulsory() : work.compulsory_write;
-    return (work.compulsory() - std::min(could_hit, spared_most)) / machine.dram_bandwidth;
 }
 
 Prediction roofline(const Work& work, const Roofs& roofs, const Machine& machine) {
@@ -92,8 +86,6 @@ Prediction roofline(const Work& work, const Roofs& roofs, const Machine& machine
     Time largest{};
     for (const Term& term : prediction.terms) {
         largest = std::max(largest, term.time);
-        const bool compute = bound_of(term.resource) == Bound::compute;
-        if (compute) prediction.lower_bound = std::max(prediction.lower_bound, term.time);
     }
     const Time launch = machine.kernel_floor * work.kernels;
     if (launch > Time{}) {
@@ -104,10 +96,11 @@ Prediction roofline(const Work& work, const Roofs& roofs, const Machine& machine
     prediction.peak = main_pipe(work, roofs);
     prediction.bandwidth = roofs.dram;
     prediction.ridge = prediction.peak / roofs.dram;
-    if (work.dram() > Bytes{}) prediction.intensity = work.flop() / work.dram();
-    if (work.l2 > Bytes{}) prediction.l2_intensity = work.flop() / work.l2;
-    prediction.attainable = std::min(prediction.peak, prediction.intensity * roofs.dram);
     prediction.footprint = work.compulsory();
+    if (prediction.peak > FlopRate{}) {
+        prediction.lower_bound = std::max(prediction.lower_bound, work.flop() / prediction.peak);
+    }
+    settle_intensities(prediction);
     settle_limiter(prediction);
     return prediction;
 }

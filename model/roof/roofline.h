@@ -2,7 +2,7 @@
 //
 //   const Roofs roofs = roofs_of(machine, DataType::bf16);
 //   Prediction p = roofline(work, roofs, machine);
-//   p.ridge, p.intensity, p.attainable, p.bound, p.lower_bound, p.terms
+//   p.ridge, p.algorithmic, p.attainable, p.bound, p.lower_bound, p.terms
 //
 // Method: each resource needs amount / rate; no run is faster than the largest of these
 // (docs/model.md R1 to R4, after Williams, Waterman and Patterson 2009). Calibrated time models
@@ -30,7 +30,7 @@ struct Roofs {
 /// 16- and 8-bit types, whose elementwise arithmetic is done in fp32).
 [[nodiscard]] Roofs roofs_of(const Machine& machine, DataType type);
 
-/// Work, terms, intensity, ridge point, bound and lower-bound time. `time` is the lower bound plus
+/// Work, terms, intensities, ridge point, bound and lower-bound time. `time` is the lower bound plus
 /// the launch floor of each kernel (R5); the band is left to the caller.
 [[nodiscard]] Prediction roofline(const Work& work, const Roofs& roofs, const Machine& machine);
 
@@ -41,14 +41,13 @@ struct Roofs {
 /// there the gap of those tables, `model.library.graph_gap`.
 [[nodiscard]] Time library_gaps(const Machine& machine, LaunchMode mode, std::int32_t kernels);
 
-/// The time that no run of memory-bound work beats, given the state of the L2: a warm L2 spares
-/// DRAM at most its own size, a cold one only writes (R7).
-[[nodiscard]] Time memory_bound_time(const Work& work, const Machine& machine, L2State l2);
+/// Whether the resource is arithmetic: pipes and the slots that feed them.
+[[nodiscard]] bool is_compute(Resource resource);
 
-/// The bound that follows from the largest term.
-[[nodiscard]] Bound bound_of(Resource limiter);
+/// Sets intensities, attainable rate and bound from work, peak and bandwidth. (R1 to R4)
+void settle_intensities(Prediction& prediction);
 
-/// Sets `limiter` and `bound` from the terms: the largest of them.
+/// Sets `limiter` from the terms: the largest of them. (R8)
 void settle_limiter(Prediction& prediction);
 
 }  // namespace ridge::model

@@ -215,7 +215,8 @@ KernelTime bundled_copy_time(const MemoryParameters& memory, const Copy& op, L2S
     const auto bytes = static_cast<double>(whole_bytes);
     const BlockTraffic moved = stream_traffic(memory, bytes * units::B, bytes * units::B, l2);
     const Time load = first_load(memory, moved.missing);
-    const bool ragged = std::fmod(bytes, vector_bytes) != 0.0;
+    // Less than one vector is one load, element by element.
+    const bool ragged = bytes > vector_bytes && std::fmod(bytes, vector_bytes) != 0.0;
     return block_time(memory,
                       {.traffic = moved,
                        .blocks = static_cast<double>(bundled::copy_grid(whole_bytes).blocks()),

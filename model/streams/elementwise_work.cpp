@@ -28,6 +28,7 @@ Work elementwise_work(const Elementwise& op, Implementation implementation) {
     work.dram_write = counts.writes * pass;
     work.l2 = work.dram();
     work.fma = counts.flop * elements * units::FLOP;
+    work.vector = counts.operations * elements * units::FLOP;
     work.special = counts.special * elements;
     work.kernels = counts.kernels;
     return work;

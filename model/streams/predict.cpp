@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "model/roof/account.h"
 #include "model/roof/band.h"
 #include "model/roof/memory_time.h"
 #include "model/roof/roofline.h"
@@ -53,12 +54,13 @@ double arrays_of(const Work& work) {
 
 /// Replaces the roofline's terms and time. `all` is the time of all kernels, without launches.
 void settle_terms(Prediction& prediction, const KernelTime& all, Time kernels, Time launch) {
-    const Bytes dram = all.dram_read + all.dram_write;
+    prediction.work.dram_read = all.dram_read;
+    prediction.work.dram_write = all.dram_write;
     prediction.terms = {};
-    add_term(prediction, Resource::fma, all.fma, prediction.work.fma.base());
-    add_term(prediction, Resource::special, all.special, prediction.work.special);
-    add_term(prediction, Resource::dram, all.dram, dram.base());
-    add_term(prediction, Resource::l2, all.l2, all.l2_traffic.base());
+    add_term(prediction, Resource::issue, all.fma, 0.0);
+    add_term(prediction, Resource::special, all.special, all.results);
+    add_term(prediction, Resource::dram, all.dram, prediction.work.dram().base());
+    add_term(prediction, Resource::l2, all.l2, prediction.work.l2.base());
     add_term(prediction, Resource::latency, all.latency, 0.0);
     add_term(prediction, Resource::launch, launch);
     prediction.time = kernels + launch;
@@ -83,9 +85,6 @@ void settle_bundled(Prediction& prediction, const KernelTime& all, const Executi
     const Time launch =
         launch_overhead(memory.launch, execution.launch, kernels, all.total / kernels);
     settle_terms(prediction, all, all.total - floors, floors + launch);
-    Work& work = prediction.work;
-    work.dram_read = std::max(work.dram_read, all.dram_read);
-    work.dram_write = std::max(work.dram_write, all.dram_write);
 }
 
 /// The roofline with launches and gaps, for a device without a memory model.
@@ -101,11 +100,7 @@ Prediction counted(const Work& work, DataType type, const Execution& execution,
                    Implementation implementation, const Machine& machine) {
     Prediction prediction = roofline(work, roofs_of(machine, type), machine);
     prediction.implementation = implementation;
-    prediction.lower_bound = memory_bound_time(work, machine, execution.l2);
-    for (const Term& term : prediction.terms) {
-        if (bound_of(term.resource) != Bound::compute) continue;
-        prediction.lower_bound = std::max(prediction.lower_bound, term.time);
-    }
+    prediction.lower_bound = roofline_bound(work, prediction.peak, machine, execution.l2);
     if (machine.l2.holds(work.compulsory())) {
         prediction.note(NoteCode::l2_resident, work.compulsory().base(), machine.l2.size.base());
     }

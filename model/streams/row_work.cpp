@@ -94,6 +94,7 @@ Work row_work(const RowWise& op, Implementation implementation) {
     work.compulsory_read = compulsory.read;
     work.compulsory_write = compulsory.write;
     work.fma = passes.flop * matrix * units::FLOP;
+    work.vector = (passes.flop + passes.special) * matrix * units::FLOP;
     work.special = passes.special * matrix + passes.row_special * real(op.rows);
     work.kernels = passes.kernels;
     return work;

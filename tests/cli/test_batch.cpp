@@ -31,7 +31,8 @@ TEST_CASE("rows repeat their columns and add the result") {
     REQUIRE(lines.size() == 2);
     CHECK(lines[0].rfind("op,gpu,dtype,m,n,k,comment,time_us,time_low_us,time_high_us,", 0) == 0);
     for (const char* name :
-         {",bound,", ",flop,", ",dram_bytes,", ",intensity_flop_per_byte,", ",error"}) {
+         {",bound,", ",flop,", ",dram_bytes,", ",algorithmic_intensity_flop_per_byte,",
+          ",dram_intensity_flop_per_byte,", ",error"}) {
         CHECK(lines[0].find(name) != std::string::npos);
     }
     CHECK(lines[1].rfind("matmul,h100-sxm,bf16,4096,4096,4096,\"a, b\",", 0) == 0);

@@ -69,9 +69,10 @@ TEST_CASE("each operation of a sequence is timed as it was asked for") {
 TEST_CASE("JSON holds the documented keys with their units") {
     const json object =
         json_of("predict matmul --m 512 --n 256 --k 128 --dtype fp16 --gpu h100-sxm");
-    for (const char* key : {"op", "gpu", "dtype", "flop", "dram_bytes", "intensity_flop_per_byte",
-                            "ridge_flop_per_byte", "bound", "time_us", "time_low_us",
-                            "time_high_us", "terms", "notes"}) {
+    for (const char* key :
+         {"op", "gpu", "dtype", "flop", "dram_bytes", "algorithmic_intensity_flop_per_byte",
+          "dram_intensity_flop_per_byte", "ridge_flop_per_byte", "bound", "time_us", "time_low_us",
+          "time_high_us", "terms", "notes"}) {
         CAPTURE(key);
         CHECK(object.contains(key));
     }
@@ -157,10 +158,10 @@ TEST_CASE("unfused kernels and passes of the course example") {
         "predict elementwise --expr \"sin(x)^2 + cos(x)^2\" --elements 1000 --dtype fp32 --unfused "
         "--gpu h100-sxm");
     CHECK(unfused["kernels"] == 5);
-    CHECK(unfused["dram_bytes"] == 11 * 4000.0);
+    CHECK(unfused["l2_bytes"] == 11 * 4000.0);
     const json fused = json_of(
         "predict elementwise --expr \"sin(x)^2 + cos(x)^2\" --elements 1000 --dtype fp32 --gpu "
         "h100-sxm");
     CHECK(fused["kernels"] == 1);
-    CHECK(fused["dram_bytes"] == 2 * 4000.0);
+    CHECK(fused["l2_bytes"] == 2 * 4000.0);
 }

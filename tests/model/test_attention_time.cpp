@@ -74,8 +74,13 @@ TEST_CASE("a full call by hand", "[attention][time]") {
 }
 
 TEST_CASE("decoding of one sequence splits its keys and combines them", "[attention][time]") {
-    const Attention op{
-        .heads = 32, .kv_heads = 8, .seq_q = 1, .seq_kv = 65536, .head_dim = 128, .kv_write = true};
+    const Attention op{.heads = 32,
+                       .kv_heads = 8,
+                       .seq_q = 1,
+                       .seq_kv = 65536,
+                       .head_dim = 128,
+                       .kv_write = true,
+                       .paged = true};
     const Prediction p = predicted(op, with(Implementation::flash3), machine("h200-sxm"));
     // 8 tiles of 512 blocks over 132 SMs: ceil(1.1 x 4096 / 132) = 35 blocks per SM, 15 splits.
     CHECK(p.tiling.split == 15);
@@ -115,7 +120,8 @@ TEST_CASE("launch modes add the gaps of their kernels", "[attention][time]") {
                        .seq_kv = 4096,
                        .head_dim = 128,
                        .causal = true,
-                       .kv_write = true};
+                       .kv_write = true,
+                       .paged = true};
     const Machine& h200 = machine("h200-sxm");
     const auto time = [&](LaunchMode mode) {
         return predicted(op, with(Implementation::flash3, mode), h200).time;
@@ -144,6 +150,7 @@ struct Draw {
         op.seq_q = among({0, 1}) == 0 ? 1 : op.seq_kv;
         op.causal = op.seq_q > 1;
         op.kv_write = paged;
+        op.paged = paged;
         return op;
     }
 };
@@ -283,7 +290,8 @@ TEST_CASE("a GPU without its own fit says so and has a wider band", "[attention]
                        .seq_kv = 4096,
                        .head_dim = 128,
                        .causal = true,
-                       .kv_write = true};
+                       .kv_write = true,
+                       .paged = true};
     const auto spread = [&](const char* gpu) {
         const Prediction p = predicted(op, with(Implementation::automatic), machine(gpu));
         return p.high / p.low;

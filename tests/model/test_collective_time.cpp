@@ -3,6 +3,7 @@
 
 #include "model/machine/catalogue.h"
 #include "model/machine/machine.h"
+#include "model/predict.h"
 #include "tests/catch.h"
 
 namespace ridge::model {
@@ -88,6 +89,30 @@ TEST_CASE("more GPUs and more bytes never take less time on one path", "[collect
                 last = time;
             }
         }
+    }
+}
+
+TEST_CASE("a switch that adds halves the bound; bridged cards beyond a pair talk over PCIe",
+          "[collective]") {
+    const hardware::Catalogue catalogue = model::catalogue();
+    const auto predicted = [&catalogue](const char* gpu, std::int64_t gpus) {
+        const Collective op{.kind = CollectiveKind::all_reduce,
+                            .gpus = gpus,
+                            .bytes = 1'000'000'000,
+                            .type = DataType::bf16};
+        return std::get<Prediction>(predict(op, {}, make_machine(catalogue.at(gpu))));
+    };
+    const Prediction switched = predicted("h100-sxm", 8);
+    CHECK(switched.lower_bound.in(units::ms) == Approx(7.0 / 8.0 / 0.45));
+    Time terms{};
+    for (const Term& term : switched.terms) terms += term.time;
+    CHECK(switched.lower_bound < terms);
+    for (const char* gpu : {"h100-pcie", "h100-nvl", "a100-pcie-80gb"}) {
+        INFO(gpu);
+        const Machine machine = make_machine(catalogue.at(gpu));
+        CHECK(predicted(gpu, 2).bandwidth == *machine.link_per_direction);
+        CHECK(predicted(gpu, 8).bandwidth == *machine.pcie_per_direction);
+        CHECK(predicted(gpu, 8).time > 3.0 * predicted(gpu, 2).time);
     }
 }
 

@@ -44,18 +44,20 @@ TEST_CASE("an explanation names bound, limiter, intensity, ridge point and lower
           "[explain]") {
     const std::string text =
         all_of(explain(Matmul{.m = 1, .n = 1, .k = 1}, prediction_of(), machine_of()));
-    CHECK(contains(text, "matmul is bound by compute (tensor cores)"));
+    CHECK(contains(text, "matmul is limited by tensor cores"));
     CHECK(contains(text, "2000 FLOP/B"));
     CHECK(contains(text, "above the ridge point of 100 FLOP/B"));
+    CHECK(contains(text, "compute-bound"));
     CHECK(contains(text, "100 TFLOP/s"));
     CHECK(contains(text, "20 ms"));
 }
 
 TEST_CASE("below the ridge point it says so", "[explain]") {
     Prediction prediction = prediction_of();
-    prediction.intensity = 20.0 * units::FLOP / units::B;
+    prediction.algorithmic = 20.0 * units::FLOP / units::B;
     const std::string text = all_of(explain(Copy{.elements = 1}, prediction, machine_of()));
     CHECK(contains(text, "below the ridge point"));
+    CHECK(contains(text, "memory-bound"));
 }
 
 TEST_CASE("tiles and waves are told where there are any", "[explain]") {

@@ -193,6 +193,30 @@ TEST_CASE("gradients of small expressions", "[expression]") {
                    5);
 }
 
+TEST_CASE("the derivative of a linear expression is a constant: nothing is read for it",
+          "[expression]") {
+    const auto fused = [](const char* text) {
+        return backward_counts(parse_expression(text), Fusion::fused);
+    };
+    for (const char* text : {"alpha * x + beta", "x / 2", "x - 3 * y"}) {
+        INFO(text);
+        require_counts(fused(text), 1, 1, 1);
+    }
+    CHECK(fused("x / 2").flop == 1.0);
+    CHECK(fused("alpha * x + beta").flop == 1.0);
+    // The argument of gelu is recomputed, gelu itself is not.
+    const ExpressionCounts gelu = fused("gelu_tanh(x + y)");
+    require_counts(gelu, 1, 3, 2);
+    CHECK(gelu.flop == backward_counts(parse_expression("gelu_tanh(x)"), Fusion::fused).flop + 1.0);
+}
+
+TEST_CASE("functions count as the field counts them, apart from what is executed", "[expression]") {
+    const ExpressionCounts gelu = parse_expression("gelu_tanh(x + bias)").fused();
+    CHECK(gelu.operations == 10.0);
+    CHECK(gelu.flop == 24.0);
+    CHECK(parse_expression("exp(x)").fused().operations == 1.0);
+}
+
 TEST_CASE("faults are located and explained", "[expression][error]") {
     const auto column = [](const char* text) { return error_of(text).location().column; };
     CHECK(column("x + ") == 5);

@@ -89,8 +89,9 @@ TEST_CASE("gaps are what a launch takes beyond the kernel", "[machine]") {
     CHECK(h100.launch.stream.in(units::ns) == Approx(2430));
     CHECK(h100.library_gap.in(units::ns) == Approx(1260 - 577));
     const Machine k80 = datasheet("k80");
-    CHECK(k80.launch.gap() == Time{});
-    CHECK(k80.launch.stream == Time{});
+    CHECK(k80.launch.kernel.in(units::ns) == Approx(600));  // of its family; the others are usual
+    CHECK(k80.launch.gap().in(units::ns) == Approx(50));
+    CHECK(k80.launch.stream.in(units::ns) == Approx(2500));
     CHECK(k80.library_gap == Time{});
 }
 

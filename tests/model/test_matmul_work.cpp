@@ -74,7 +74,8 @@ TEST_CASE("epilogues add vector work and the operand they read", "[matmul]") {
     CHECK(matmul_work(op, true).fma.base() == 2 * outputs);
     CHECK(extra_read(matmul_work(op, true)) == 50 * 2);
     op.epilogue = Epilogue::bias_gelu;
-    CHECK(matmul_work(op, true).special == outputs);
+    CHECK(matmul_work(op, true).special == 2 * outputs);  // gelu_tanh of table E3
+    CHECK(matmul_work(op, true).fma.base() == (1 + 23) * outputs);
     CHECK(extra_read(matmul_work(op, true)) == 50 * 2);
     op.epilogue = Epilogue::accumulate;
     CHECK(matmul_work(op, true).fma.base() == outputs);

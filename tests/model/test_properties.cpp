@@ -15,6 +15,7 @@
 #include "model/core/fields.h"
 #include "model/machine/catalogue.h"
 #include "model/predict.h"
+#include "model/roof/account.h"
 #include "model/roof/roofline.h"
 #include "tests/catch.h"
 #include "tests/model/random_operation.h"
@@ -108,6 +109,52 @@ TEST_CASE("more DRAM bandwidth slows no operation", "[property]") {
         const Outcome outcome = predict(operation, execution, faster);
         REQUIRE(std::get<Prediction>(outcome).time <= p.time * (1.0 + 1e-9));
     });
+}
+
+/// The most that the hardware can do of a term's amount in a second; zero where unknown.
+double ceiling_of(const Term& term, const Prediction& p, const Machine& machine) {
+    switch (term.resource) {
+        case Resource::tensor:
+        case Resource::fma:
+            return p.peak.base();
+        case Resource::special:
+            return machine.special_rate.value_or(0.0);
+        case Resource::dram:
+        case Resource::link:
+            return p.bandwidth.base();
+        case Resource::l2:
+        case Resource::store:
+            return l2_ceiling(machine).base();
+        default:
+            return 0.0;
+    }
+}
+
+Time time_of(const Prediction& p, Resource resource) {
+    Time longest{};
+    for (const Term& term : p.terms) {
+        if (term.resource == resource) longest = std::max(longest, term.time);
+    }
+    return longest;
+}
+
+TEST_CASE("no term runs above its ceiling; the largest names the limiter", "[property]") {
+    for_each_prediction(
+        12, [](const Operation&, const Execution&, const Machine& machine, const Prediction& p) {
+            for (const Term& term : p.terms) {
+                INFO(name_of(term.resource));
+                const double ceiling = ceiling_of(term, p, machine);
+                if (ceiling > 0.0)
+                    REQUIRE(term.amount <= ceiling * term.time.base() * (1.0 + 1e-9));
+                if (term.resource == Resource::dram) REQUIRE(term.amount == p.work.dram().base());
+            }
+            if (p.limiter != Resource::parallelism) {
+                const Time named = time_of(p, p.limiter);
+                for (const Term& term : p.terms) REQUIRE(term.time <= named * (1.0 + 1e-9));
+            }
+            REQUIRE(p.lower_bound > Time{});
+            REQUIRE(p.time >= machine.kernel_floor * (1.0 - 1e-12));
+        });
 }
 
 Roofs doubled(Roofs roofs) {
@@ -343,7 +390,7 @@ TEST_CASE("a workload adds up its parts", "[property]") {
             REQUIRE(total.time == time);
             REQUIRE(total.not_modelled == missing);
             // Independent errors partly cancel: the band is within the sum of the bands.
-            REQUIRE(total.low >= low * (1.0 - 1e-12));
+            REQUIRE(total.low >= low - time * 1e-12);
             REQUIRE(total.high <= high * (1.0 + 1e-12));
             REQUIRE(total.low <= total.time);
             REQUIRE(total.time <= total.high);

@@ -1,4 +1,5 @@
 // The roofline on a machine of round numbers, every figure by hand.
+#include "model/roof/account.h"
 #include "model/roof/roofline.h"
 
 #include "model/machine/catalogue.h"
@@ -75,9 +76,9 @@ TEST_CASE("above the ridge point compute bounds, below it memory", "[roofline]")
     CHECK(low.attainable.in(units::TFLOP / units::s) == Approx(20.0));
 }
 
-TEST_CASE("tiny work is bound by latency", "[roofline]") {
+TEST_CASE("tiny work is limited by its launch", "[roofline]") {
     const Prediction p = predict_work(work_of(1e3, 1e3, 1e3));
-    CHECK(p.bound == Bound::latency);
+    CHECK(p.bound == Bound::memory);  // 1 FLOP/B
     CHECK(p.limiter == Resource::launch);
 }
 
@@ -111,16 +112,27 @@ TEST_CASE("small types compute in fp32 on the vector pipe, fp64 in its own", "[r
     CHECK_FALSE(roofs_of(machine, DataType::fp8).tensor.has_value());
 }
 
-TEST_CASE("resources map to bounds", "[roofline]") {
-    CHECK(bound_of(Resource::tensor) == Bound::compute);
-    CHECK(bound_of(Resource::fma) == Bound::compute);
-    CHECK(bound_of(Resource::special) == Bound::compute);
-    CHECK(bound_of(Resource::dram) == Bound::memory);
-    CHECK(bound_of(Resource::l2) == Bound::memory);
-    CHECK(bound_of(Resource::shared) == Bound::memory);
-    CHECK(bound_of(Resource::link) == Bound::memory);
-    CHECK(bound_of(Resource::latency) == Bound::latency);
-    CHECK(bound_of(Resource::launch) == Bound::latency);
+TEST_CASE("the two intensities differ where an implementation moves more", "[roofline]") {
+    const Prediction p = predict_work(work_of(1e9, 1e9, 4e9));
+    CHECK(p.algorithmic.base() == Approx(1.0));
+    CHECK(p.intensity.base() == Approx(0.25));
+}
+
+TEST_CASE("an L2 that holds the data has the bound, one that does not spares its size",
+          "[roofline]") {
+    Machine machine = round_machine();
+    machine.l2.size = 100.0 * units::MB;
+    machine.l2_bandwidth = 10.0 * machine.dram_bandwidth;
+    const Work small = work_of(0, 1e7, 1e7);
+    const Time near = small.compulsory() / *machine.l2_bandwidth;
+    CHECK(roofline_bound(small, FlopRate{}, machine, L2State::warm) == near);
+    CHECK(roofline_bound(small, FlopRate{}, machine, L2State::warm) > Time{});
+    const Work large = work_of(0, 1e9, 1e9);
+    CHECK(roofline_bound(large, FlopRate{}, machine, L2State::warm) ==
+          (large.compulsory() - machine.l2.size) / machine.dram_bandwidth);
+    machine.l2_bandwidth.reset();  // an L2 of unknown rate spares nothing
+    CHECK(roofline_bound(small, FlopRate{}, machine, L2State::warm) ==
+          small.compulsory() / machine.dram_bandwidth);
 }
 
 TEST_CASE("ridge points of the GPUs in bf16", "[roofline]") {

@@ -161,6 +161,7 @@ void require_covered(const model::Attention& op, const model::Execution& executi
     }
     if (op.window != 0) throw Refusal("the bundled attention kernels have no sliding window");
     if (op.kv_write) throw Refusal("the bundled attention kernels do not write the cache");
+    if (op.paged) throw Refusal("the bundled attention kernels read no page tables");
     if (execution.tile) throw Refusal("the bundled attention kernels choose their tiles");
 }
 

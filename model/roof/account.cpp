@@ -1,0 +1,143 @@
+#include "model/roof/account.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "model/roof/roofline.h"
+
+namespace ridge::model {
+namespace {
+
+/// Highest rate of a term in its own unit; zero where there is none or it is unknown.
+double ceiling_of(Resource resource, const Prediction& p, const Machine& machine) {
+    switch (resource) {
+        case Resource::tensor:
+        case Resource::fma:
+            return p.peak.base();
+        case Resource::special:
+            return machine.special_rate.value_or(0.0);
+        case Resource::dram:
+        case Resource::link:
+            return p.bandwidth.base();
+        case Resource::l2:
+        case Resource::store:
+            return l2_ceiling(machine).base();
+        case Resource::shared:
+            return machine.shared_bandwidth.value_or(Bandwidth{}).base();
+        default:
+            return 0.0;
+    }
+}
+
+/// The traffic of a level is at least what its terms carry: stores of a tiled kernel are a term
+/// apart, and what the L2 sends once to several multiprocessors (multicast) counts once in its term
+/// and for each of them in the traffic.
+void settle_traffic(Prediction& p, const Machine& machine) {
+    if (machine.l2.size <= Bytes{}) p.work.l2 = Bytes{};
+    double stored = 0.0;
+    for (const Term& term : p.terms) {
+        if (term.resource == Resource::store) stored += term.amount;
+    }
+    p.work.l2 = std::max(p.work.l2, Bytes::from_base(stored));
+    for (Term& term : p.terms) {
+        if (term.resource == Resource::dram) term.amount = p.work.dram().base();
+        if (term.resource != Resource::l2) continue;
+        term.amount = std::min(term.amount, p.work.l2.base() - stored);
+    }
+}
+
+bool is_near(Resource resource) {
+    return resource == Resource::l2 || resource == Resource::store || resource == Resource::shared;
+}
+
+/// A term at its ceiling at most: as long as its amount takes there, but no longer than `longest`.
+/// Returns the time that the amount takes.
+Time hold_ceiling(Term& term, const Prediction& p, const Machine& machine, Time longest) {
+    const double ceiling = ceiling_of(term.resource, p, machine);
+    Time least{};
+    if (ceiling > 0.0 && term.amount > 0.0) {
+        least = Time::from_base(term.amount / ceiling);
+        term.time = std::max(term.time, std::min(least, longest));
+        if (least > term.time) term.amount = ceiling * term.time.base();
+    }
+    term.rate = term.amount > 0.0 ? term.amount / term.time.base() : 0.0;
+    return least;
+}
+
+/// No term above its ceiling, and no whole shorter than what a pipe, DRAM or a link needs. The L2
+/// and shared memory work under the largest term: their terms grow to it at most and the time never
+/// grows for them.
+void hold_ceilings(Prediction& p, const Machine& machine) {
+    const Time unbounded = Time::from_base(std::numeric_limits<double>::infinity());
+    Time least{};
+    Time longest{};
+    for (Term& term : p.terms) {
+        if (!is_near(term.resource))
+            least = std::max(least, hold_ceiling(term, p, machine, unbounded));
+        longest = std::max(longest, term.time);
+    }
+    settle_limiter(p);
+    for (Term& term : p.terms) {
+        if (is_near(term.resource)) hold_ceiling(term, p, machine, longest);
+    }
+    if (least <= p.time) return;
+    const double longer = least / p.time;
+    p.time = least;
+    p.low = p.low * longer;
+    p.high = p.high * longer;
+}
+
+/// Terms that more thread blocks would shorten.
+bool waits_for_blocks(Resource resource) {
+    switch (resource) {
+        case Resource::tensor:
+        case Resource::fma:
+        case Resource::special:
+        case Resource::issue:
+        case Resource::load_store:
+        case Resource::shared:
+        case Resource::store:
+            return true;
+        default:
+            return false;
+    }
+}
+
+}  // namespace
+
+Bandwidth l2_ceiling(const Machine& machine) {
+    Bandwidth ceiling = machine.l2_bandwidth.value_or(Bandwidth{});
+    if (machine.memory) ceiling = std::max(ceiling, machine.memory->l2_read);
+    return ceiling;
+}
+
+Time roofline_bound(const Work& work, FlopRate peak, const Machine& machine, L2State l2) {
+    const Bytes once = work.compulsory();
+    const Bytes could_hit = l2 == L2State::warm ? once : work.compulsory_write;
+    const Bandwidth near = l2_ceiling(machine);
+    const Bytes spared = near > Bandwidth{} ? std::min(could_hit, machine.l2.size) : Bytes{};
+    Time bound = (once - spared) / machine.dram_bandwidth;
+    if (near > Bandwidth{}) bound = std::max(bound, once / near);
+    if (peak > FlopRate{}) bound = std::max(bound, work.flop() / peak);
+    return bound;
+}
+
+void settle_account(Prediction& p, const Machine& machine) {
+    settle_traffic(p, machine);
+    hold_ceilings(p, machine);
+    settle_intensities(p);
+    constexpr double mostly_idle = 0.5;
+    const bool idle = p.tiling.tiles > 0 && p.tiling.wave_efficiency < mostly_idle;
+    if (idle && waits_for_blocks(p.limiter)) p.limiter = Resource::parallelism;
+    p.time = std::max({p.time, p.lower_bound, machine.kernel_floor});
+    p.low = std::min(p.time, std::max(p.low, p.lower_bound));
+    if (p.confidence == Confidence::roofline) {
+        p.low = std::min(p.time, std::max(p.low, machine.kernel_floor));
+    }
+    p.high = std::max(p.high, p.time);
+    if (p.footprint > machine.dram_capacity) {
+        p.note(NoteCode::does_not_fit, p.footprint.base(), machine.dram_capacity.base());
+    }
+}
+
+}  // namespace ridge::model

@@ -1,0 +1,193 @@
+// What options of attention may do to its time: options without effect change nothing, masks cost
+// at most a stated factor, more queries are never much faster, writing the cache is never free.
+#include <algorithm>
+#include <array>
+#include <string>
+#include <vector>
+
+#include "model/machine/catalogue.h"
+#include "model/predict.h"
+#include "tests/catch.h"
+#include "tests/model/random_operation.h"
+
+namespace ridge::model {
+namespace {
+
+constexpr std::size_t cases = 600;
+constexpr std::array implementations{Implementation::standard, Implementation::flash1,
+                                     Implementation::flash2,   Implementation::flash3,
+                                     Implementation::mma,      Implementation::wgmma};
+
+const std::vector<Machine>& machines() {
+    static const std::vector<Machine> all = [] {
+        const hardware::Catalogue catalogue = model::catalogue();
+        std::vector<Machine> found;
+        for (const char* gpu :
+             {"a100-sxm-80gb", "h100-sxm", "h200-sxm", "b200", "l40s", "v100-sxm", "mi300x"}) {
+            found.push_back(make_machine(catalogue.at(gpu)));
+        }
+        return found;
+    }();
+    return all;
+}
+
+std::optional<Prediction> predicted(const Attention& op, Implementation implementation,
+                                    const Machine& machine, L2State l2 = L2State::warm) {
+    const Outcome outcome =
+        predict(Operation(op), {.implementation = implementation, .l2 = l2}, machine);
+    const auto* prediction = std::get_if<Prediction>(&outcome);
+    if (prediction == nullptr) return std::nullopt;
+    return *prediction;
+}
+
+/// Random calls: prompts, decoding and a few queries over a cache; paged or not.
+Attention random_call(test::Random& random) {
+    Attention op = test::random_attention(random, test::Heads::grouped);
+    if (random.coin()) op.seq_q = std::min(op.seq_kv, random.whole(1, 8));
+    if (random.coin()) op.seq_kv = random.whole(op.seq_kv, 65536);
+    op.direction = Direction::forward;
+    op.window = 0;
+    op.paged = random.coin();
+    return op;
+}
+
+template <class Check>
+void for_each_pair(std::uint64_t seed, Attention (*change)(test::Random&, const Attention&),
+                   Check&& check) {
+    test::Random random(seed);
+    for (std::size_t i = 0; i < cases; ++i) {
+        const Attention op = random_call(random);
+        const Attention changed = change(random, op);
+        for (const Machine& machine : machines()) {
+            for (const Implementation implementation : implementations) {
+                for (const L2State l2 : {L2State::warm, L2State::cold}) {
+                    const auto before = predicted(op, implementation, machine, l2);
+                    const auto after = predicted(changed, implementation, machine, l2);
+                    if (!before || !after) continue;
+                    INFO(test::describe(op)
+                         << " -> " << test::describe(changed) << " " << name_of(implementation)
+                         << " on " << machine.name << ": " << before->time.in(units::us) << " -> "
+                         << after->time.in(units::us) << " us");
+                    check(*before, *after);
+                }
+            }
+        }
+    }
+}
+
+TEST_CASE("a window that hides no key changes nothing", "[attention][property]") {
+    for_each_pair(
+        31,
+        [](test::Random& random, const Attention& op) {
+            Attention windowed = op;
+            windowed.window = op.causal ? op.seq_kv + random.whole(0, 100)
+                                        : 2 * (op.seq_q + op.seq_kv) + random.whole(0, 100);
+            return windowed;
+        },
+        [](const Prediction& before, const Prediction& after) {
+            REQUIRE(after.time == before.time);
+            REQUIRE(after.lower_bound == before.lower_bound);
+            REQUIRE(after.work.dram() == before.work.dram());
+        });
+}
+
+TEST_CASE("a causal mask over one query changes nothing", "[attention][property]") {
+    for_each_pair(
+        32,
+        [](test::Random&, const Attention& op) {
+            Attention causal = op;
+            causal.causal = !op.causal;
+            return op.seq_q > 1 ? op : causal;
+        },
+        [](const Prediction& before, const Prediction& after) {
+            REQUIRE(after.time == before.time);
+        });
+}
+
+bool has_note(const Prediction& prediction, NoteCode code) {
+    return std::any_of(prediction.notes.begin(), prediction.notes.end(),
+                       [code](const Note& note) { return note.code == code; });
+}
+
+// Tiles of different lengths leave a tail, and blocks of other sizes fill up differently.
+constexpr double dearest_mask = 1.6;
+
+TEST_CASE("a causal mask costs at most 1.6 times none", "[attention][property]") {
+    for_each_pair(
+        33,
+        [](test::Random&, const Attention& op) {
+            Attention causal = op;
+            causal.causal = op.seq_q <= op.seq_kv;
+            return causal;
+        },
+        [](const Prediction& before, const Prediction& after) {
+            REQUIRE(after.time <= before.time * dearest_mask);
+        });
+}
+
+TEST_CASE("a window costs at most 1.6 times none, but where the library is known to idle",
+          "[attention][property]") {
+    for_each_pair(
+        34,
+        [](test::Random& random, const Attention& op) {
+            Attention windowed = op;
+            windowed.window = random.coin()
+                                  ? random.size(op.seq_kv)
+                                  : std::max<std::int64_t>(1, op.seq_kv - random.whole(1, 20));
+            return windowed;
+        },
+        [](const Prediction& before, const Prediction& after) {
+            if (has_note(after, NoteCode::unsplit_keys)) return;
+            REQUIRE(after.time <= before.time * dearest_mask);
+        });
+}
+
+TEST_CASE("writing the cache is never free", "[attention][property]") {
+    for_each_pair(
+        35,
+        [](test::Random&, const Attention& op) {
+            Attention writes = op;
+            writes.kv_write = true;
+            return writes;
+        },
+        [](const Prediction& before, const Prediction& after) {
+            REQUIRE(after.time >= before.time);
+            REQUIRE(after.work.kernels == before.work.kernels + 1);
+        });
+}
+
+TEST_CASE("one more query takes at least half the time", "[attention][property]") {
+    // The kernels for one query copy the grouped queries before and after.
+    for_each_pair(
+        36,
+        [](test::Random&, const Attention& op) {
+            Attention more = op;
+            more.seq_q = op.causal ? std::min(op.seq_kv, op.seq_q + 1) : op.seq_q + 1;
+            return more;
+        },
+        [](const Prediction& before, const Prediction& after) {
+            if (has_note(before, NoteCode::roofline_only)) return;
+            REQUIRE(after.time >= 0.5 * before.time);
+        });
+}
+
+TEST_CASE("a page table changes the time at most threefold, but where the library is known to idle",
+          "[attention][property]") {
+    for_each_pair(
+        37,
+        [](test::Random&, const Attention& op) {
+            Attention other = op;
+            other.paged = !op.paged;
+            return other;
+        },
+        [](const Prediction& before, const Prediction& after) {
+            for (const Prediction& each : {before, after}) {
+                if (has_note(each, NoteCode::unsplit_keys)) return;
+            }
+            REQUIRE(after.time <= 3.0 * before.time);
+            REQUIRE(before.time <= 3.0 * after.time);
+        });
+}
+
+}  // namespace
+}  // namespace ridge::model
