@@ -225,10 +225,6 @@ std::string refusal(const Attention& op, Implementation implementation, const Ma
     return {};
 }
 
-}  // namespace
-
-namespace {
-
 /// Where flash2 forgoes folding or splitting although multiprocessors are idle: its rules for page
 /// tables and windows (flash_api.cpp of flash-attention and of vLLM's copy).
 bool leaves_idle(const Attention& op, Implementation implementation, const AttentionGrid& grid,
