@@ -11,12 +11,12 @@
 //   H200DS = { kind = "vendor", text = "NVIDIA, H200 datasheet" }
 //
 //   [dram]
-//   bandwidth = { value = "4.8 TB/s", source = "H200DS", also = [{ value = "4.811 TB/s", source =
-//   "RUN" }] }
+//   bandwidth = { value = "4.8 TB/s", source = "H200DS",
+//                 also = [{ value = "4.811 TB/s", source = "RUN" }] }
 //
 // Every number names its source; unknown keys, missing or undeclared sources, units of the wrong
-// kind, wrong types, negative and zero values and those outside a field's range are problems, and all are reported
-// at once with file, line and column. `docs/gpu-files.md` describes the format.
+// kind, wrong types, negative and zero values and those outside a field's range are problems, and all
+// are reported at once with file, line and column. `docs/gpu-files.md` describes the format.
 #pragma once
 
 #include <string>

@@ -256,7 +256,7 @@ std::int64_t parse_count(std::string_view text, std::string_view field) {
     if ((rest == "K" || rest == "k") && value > 0 && value < (1 << 20)) {
         hint = "write " + std::to_string(value * 1024) + " or " + std::to_string(value * 1000);
     }
-    throw InputError(where + quoted(text) + " is not a whole number from 0 up", {}, hint);
+    throw InputError(where + quoted(text) + " is not a whole number of 0 or more", {}, hint);
 }
 
 double parse_number(std::string_view text, std::string_view field) {

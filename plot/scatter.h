@@ -4,9 +4,10 @@
 // and the error bands run parallel to the diagonal. Above the diagonal the prediction was too low.
 //
 //   scatter_chart({.title = "H200, kernel time",
-//                  .x = {.title = "Predicted", .unit = "us"}, .y = {.title = "Measured", .unit =
-//                  "us"}, .groups = {{.name = "matmul", .detail = "n = 120, median 4 %", .points =
-//                  {...}}}, .tolerances = {0.1, 0.2}})
+//                  .x = {.title = "Predicted", .unit = "us"},
+//                  .y = {.title = "Measured", .unit = "us"},
+//                  .groups = {{.name = "matmul", .detail = "n = 120", .points = {...}}},
+//                  .tolerances = {0.1, 0.2}})
 #pragma once
 
 #include <string>

@@ -78,7 +78,8 @@ void write_fit(const Context& context, const Need& need) {
         fmt::format("{} into {}: {} of it.", total <= need.limit->usable ? "Fits" : "Does not fit",
                     text_of(*need.limit),
                     format_number(100.0 * (total / need.limit->usable), 3) + " %"));
-    write_sentence(context, "Besides, libraries hold workspaces and an allocator rounds up.");
+    write_sentence(context,
+                   "On top of this, libraries hold workspaces and an allocator rounds up.");
 }
 
 Json json_of(const Need& need) {

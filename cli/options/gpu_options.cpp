@@ -17,13 +17,14 @@ GpuOptions::GpuOptions(CommandLine& line) {
     line.option("--gpu-file", files_, "GPU description or overlay in TOML; may be repeated")
         .value("FILE")
         .group("GPU");
-    line.flag("--datasheet", datasheet_, "paper figures: leave out measured overlays").group("GPU");
+    line.flag("--datasheet", datasheet_, "datasheet values only: ignore measured overlays")
+        .group("GPU");
 }
 
 std::string GpuOptions::name() const {
     const std::vector<std::string> all = names();
     if (all.size() != 1) {
-        throw InputError("gpu: one name is wanted, got " + std::to_string(all.size()));
+        throw InputError("gpu: expected one name, got " + std::to_string(all.size()));
     }
     return all.front();
 }

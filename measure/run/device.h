@@ -9,8 +9,8 @@
 //   Device& device = *std::get<std::unique_ptr<Device>>(opened);
 //   auto prepared = device.prepare(operation, execution, DataPattern::normal);
 //   if (auto* unit = std::get_if<std::unique_ptr<Case>>(&prepared)) {
-//       if ((*unit)->verify().ok) samples = (*unit)->sample({.method = Method::events, .count =
-//       10});
+//       const SampleRequest ten{.method = Method::events, .count = 10};
+//       if ((*unit)->verify().ok) samples = (*unit)->sample(ten);
 //   }
 //
 // Errors: what the device fairly cannot do (no fp8 on sm_80, not enough memory, no such bundled

@@ -1,8 +1,8 @@
 // Measures questions on a device and keeps what was found.
 //
 //   const Record record = *measure_one(device, question, options);
-//   const SuiteResult result = measure_suite(device, suite(Suite::quick, 90), {.folder =
-//   "records"});
+//   const SuiteOptions into{.folder = "records"};
+//   const SuiteResult result = measure_suite(device, suite(Suite::quick, 90), into);
 //
 // Order of one measurement: prepare, verify against the CPU, probe, choose the method, sample,
 // count. A case that computes wrongly is never timed; a case that cannot be prepared or fails

@@ -1,7 +1,7 @@
 // How the times of several resources combine into one: the only place where that is decided.
 //
-//   combined({dram, l2, fma, special}, pipes)         // nearly the largest: the pipes run side by
-//   side combined({throughput, latency}, bytes_in_flight)  // bends where few bytes are in flight
+//   combined({dram, l2, fma, special}, pipes)         // nearly the largest: pipes run side by side
+//   combined({throughput, latency}, bytes_in_flight)  // bends where few bytes are in flight
 //
 // Method: the p-norm (sum of t^p)^(1/p), equation B1 of docs/model.md. p = 1 adds (nothing
 // overlaps), p = infinity takes the largest (everything overlaps); between them the sum bends

@@ -70,7 +70,7 @@ TEST_CASE("counts are whole numbers") {
     CHECK_THROWS_WITH(parse_count("9223372036854775808", "m"),
                       contains_text("m: ") && contains_text("too large"));
     CHECK_THROWS_WITH(parse_count("128K", "seq"),
-                      "seq: \"128K\" is not a whole number from 0 up "
+                      "seq: \"128K\" is not a whole number of 0 or more "
                       "(write 131072 or 128000)");
     for (const std::string text : {"-1", "1.5", "1e6", "1_000", "", "four"}) {
         CAPTURE(text);

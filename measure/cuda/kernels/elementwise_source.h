@@ -9,9 +9,10 @@
 //
 // Example, gelu(x + bias) for bfloat16 x [rows, columns] and bias [columns]:
 //   elementwise_source({.name = "gelu_bias",
-//                       .operands = {{.name = "x"}, {.name = "bias", .broadcast =
-//                       Broadcast::along_rows}}, .result = ElementType::bfloat16, .expression =
-//                       "gelu(x + bias)"})
+//                       .operands = {{.name = "x"},
+//                                    {.name = "bias", .broadcast = Broadcast::along_rows}},
+//                       .result = ElementType::bfloat16,
+//                       .expression = "gelu(x + bias)"})
 // Kernel parameters: one pointer per operand, the result pointer, `elements` and `columns` (both of
 // the index type). The expression is C++ over the operands' names, each a `Real`, and over exp,
 // exp2_of, log, sine, cosine, sqrt, rsqrt, tanh, erf, sigmoid, relu, silu, gelu, gelu_tanh, abs,
@@ -19,9 +20,9 @@
 // Launch: 1-D grid of elementwise_blocks(...) blocks of `threads`. erf is formula 7.1.26 of
 // Abramowitz and Stegun (absolute error 1.5e-7), a third of the instructions of erff, which alone
 // would bound gelu on a 16-bit type. tanh is tanhf. In double every function is the compiler's own.
-// Limits: float64 alone, or float32, float16, bfloat16 in any mix; width above
-// 1 needs 16-byte aligned arrays and, with broadcasts, columns that are a multiple of the width
-// (elementwise_width chooses); 32-bit indices below 2^31 elements.
+// Limits: float64 alone, or float32, float16, bfloat16 in any mix; width above 1 needs 16-byte
+// aligned arrays and, with broadcasts, columns that are a multiple of the width (elementwise_width
+// chooses); 32-bit indices below 2^31 elements.
 #pragma once
 
 #include <algorithm>

@@ -3,8 +3,8 @@
 // Method: the source is compiled for the GPU's own architecture to machine code, loaded as a
 // library of the CUDA runtime, and kept, so that the same text is compiled once per process.
 //
-//   const RuntimeKernel& kernel = compile_kernel({.source = text, .name = "gelu", .architecture =
-//   90}); kernel.launch(stream, blocks, threads, arguments);
+//   const KernelSource source{.source = text, .name = "gelu", .architecture = 90};
+//   compile_kernel(source).launch(stream, blocks, threads, arguments);
 //
 // Errors: Refusal when NVRTC is missing or too old for the GPU; DeviceError with the compiler's log
 // when it refuses the source.
