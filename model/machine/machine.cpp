@@ -84,9 +84,14 @@ std::optional<FlopRate> peak_of(const Description& gpu, const std::string& pipe,
 /// a description made in memory is checked here.
 void require_ranges(const Description& gpu) {
     for (const auto& [path, datum] : gpu.data) {
+        // Those of the model are checked where they are read (`section_reader.h`).
+        if (path.starts_with("model.") || std::holds_alternative<std::string>(datum.value))
+            continue;
         const hardware::Field* const field = hardware::device_schema().find(path);
-        if (field == nullptr || field->kind == hardware::ValueKind::text) continue;
-        if (field->range.contains(gpu.value(path).value())) continue;
+        const auto* const count = std::get_if<std::int64_t>(&datum.value);
+        const double value =
+            count != nullptr ? static_cast<double>(*count) : std::get<double>(datum.value);
+        if (field == nullptr || field->range.contains(value)) continue;
         throw InputError("the description of " + gpu.name + ": " + path +
                              " must lie in the range " + range_text(*field),
                          datum.location);
