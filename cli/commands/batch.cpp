@@ -2,11 +2,16 @@
 
 #include <algorithm>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <ostream>
+#include <thread>
 #include <vector>
 
+#include "cli/commands/ordered_blocks.h"
 #include "cli/console/progress.h"
 #include "cli/console/table.h"
+#include "cli/input/row_block.h"
 #include "cli/views/prediction.h"
 #include "hardware/error.h"
 #include "hardware/json.h"
@@ -30,14 +35,43 @@ void require_names(const ShapeColumns& columns, const BatchOptions& options) {
     }
 }
 
+/// Machines for several threads: one at a time looks one up. A machine never changes.
+class SharedMachines {
+  public:
+    explicit SharedMachines(Machines& machines) : machines_(machines) {}
+
+    const model::Machine& at(std::string_view name) {
+        const std::scoped_lock lock(mutex_);
+        return machines_.at(name);
+    }
+
+  private:
+    Machines& machines_;
+    std::mutex mutex_;
+};
+
 /// Turns the cells of a row into an answer. Remembers the last names it looked up, since
 /// neighbouring rows mostly share them.
 class RowPredictor {
   public:
-    RowPredictor(Machines& machines, const BatchOptions& options, const ShapeColumns& columns)
+    RowPredictor(SharedMachines& machines, const BatchOptions& options, const ShapeColumns& columns)
         : machines_(machines), options_(options), columns_(columns) {}
 
-    /// Fills `answer`; throws InputError when the row cannot be understood.
+    /// Fills `answer`, or says in `error` why the row cannot be understood; whether there is a
+    /// prediction.
+    bool answer(const Row& row, Answer& answer, std::string& error) {
+        error = row.problem;
+        if (error.empty()) {
+            try {
+                predict(row.cells, answer);
+            } catch (const InputError& broken) {
+                error = broken.what();
+            }
+        }
+        return error.empty() && !std::holds_alternative<model::NotModelled>(answer.outcome);
+    }
+
+  private:
     void predict(const std::vector<std::string_view>& cells, Answer& answer) {
         columns_.require_whole(cells);
         answer.machine = &machine_of(cells);
@@ -46,7 +80,6 @@ class RowPredictor {
         cli::predict(answer);
     }
 
-  private:
     const model::Machine& machine_of(const std::vector<std::string_view>& cells) {
         std::string_view name = columns_.cell(cells, ColumnRole::gpu);
         if (name.empty()) name = options_.gpu;
@@ -71,7 +104,7 @@ class RowPredictor {
         return kind_;
     }
 
-    Machines& machines_;
+    SharedMachines& machines_;
     const BatchOptions& options_;
     const ShapeColumns& columns_;
     const model::Machine* machine_ = nullptr;
@@ -80,100 +113,133 @@ class RowPredictor {
     std::string kind_name_;
 };
 
-/// Where rows go; one class per format.
-class RowWriter {
+/// Rows and their answers as text, in the formats whose rows do not depend on each other.
+class RowText {
   public:
-    RowWriter(std::ostream& out, Format format, const std::vector<std::string>& columns)
-        : out_(out), format_(format), column_count_(columns.size()) {
+    RowText(Format format, const std::vector<std::string>& columns)
+        : format_(format), column_count_(columns.size()) {
+        const auto& results = result_columns();
         for (std::size_t i = 0; i < columns.size(); ++i) {
-            const auto& results = result_columns();
             const bool earlier =
                 std::find(results.begin(), results.end(), columns[i]) != results.end();
             if (!earlier) passed_.push_back(i);
         }
-        if (format_ == Format::json) {
-            out_ << "[";
-            return;
+    }
+
+    /// The columns of the input that are in the output.
+    [[nodiscard]] const std::vector<std::size_t>& passed() const { return passed_; }
+
+    /// Every row of JSON begins with the comma that parts it from the one before.
+    void append(std::string& text, const Row& row, const Answer& answer,
+                const std::string& error) const {
+        format_ == Format::json ? append_json(text, row, answer, error)
+                                : append_csv(text, row, answer, error);
+    }
+
+  private:
+    void append_csv(std::string& text, const Row& row, const Answer& answer,
+                    const std::string& error) const {
+        const bool as_it_stands = passed_.size() == column_count_ && row.problem.empty() &&
+                                  row.cells.size() == column_count_;
+        if (as_it_stands) {
+            text += row.raw;
+            text += ',';
+        } else {
+            for (const std::size_t i : passed_) {
+                if (i < row.cells.size()) append_csv_cell(text, row.cells[i]);
+                text += ',';
+            }
         }
-        for (const std::size_t i : passed_) {
-            table_.columns.push_back({columns[i]});
-            append_csv_cell(line_, columns[i]);
-            line_ += ',';
+        append_result_cells(
+            text, error.empty() ? answer.outcome : model::Outcome(model::NotModelled{error}));
+        text += '\n';
+    }
+
+    static void append_json(std::string& text, const Row& row, const Answer& answer,
+                            const std::string& error) {
+        Json json;
+        if (error.empty()) {
+            json = to_json(answer);
+        } else {
+            json["row"] = row.line;
+            json["error"] = error;
         }
-        const char* separator = "";
+        text += ",\n";
+        json.append_to(text);
+    }
+
+    Format format_;
+    std::size_t column_count_;
+    std::vector<std::size_t> passed_;
+};
+
+/// Where rows go; one class per format.
+class RowWriter {
+  public:
+    RowWriter(std::ostream& out, Format format, const std::vector<std::string>& columns,
+              const RowText& text)
+        : out_(out), format_(format), text_(text) {
+        for (const std::size_t i : text_.passed()) table_.columns.push_back({columns[i]});
         for (const std::string& name : result_columns()) {
             table_.columns.push_back({name, Align::right});
-            line_ += separator + name;
+        }
+        if (format_ == Format::json) out_ << "[";
+        if (format_ != Format::csv) return;
+        const char* separator = "";
+        for (const Column& column : table_.columns) {
+            line_ += separator;
+            append_csv_cell(line_, column.name);
             separator = ",";
         }
         line_ += '\n';
-        if (format_ != Format::csv) line_.clear();
     }
 
-    void write(const CsvReader& reader, const Answer& answer, const std::string& error) {
-        switch (format_) {
-            case Format::csv:
-                write_csv_row(reader, answer, error);
-                break;
-            case Format::json:
-                write_json_row(reader, answer, error);
-                break;
-            default:
-                add_table_row(reader, answer, error);
-                break;
+    /// Whether rows are text that does not depend on other rows; a table's columns do.
+    [[nodiscard]] bool takes_text() const {
+        return format_ == Format::csv || format_ == Format::json;
+    }
+
+    void write(const Row& row, const Answer& answer, const std::string& error) {
+        if (!takes_text()) {
+            add_table_row(row, answer, error);
+            return;
         }
+        const std::size_t begin = line_.size();
+        text_.append(line_, row, answer, error);
+        if (format_ == Format::json && first_) line_.erase(begin, 1);
+        first_ = false;
+        if (line_.size() > std::size_t{1} << 16) flush();
+    }
+
+    /// Rows that `RowText` wrote.
+    void write(std::string_view text) {
+        if (text.empty()) return;
+        flush();
+        if (format_ == Format::json && first_) text.remove_prefix(1);
+        first_ = false;
+        out_.write(text.data(), static_cast<std::streamsize>(text.size()));
     }
 
     /// Whether rows still arrive where they should.
     [[nodiscard]] bool good() const { return static_cast<bool>(out_); }
 
     void finish() {
+        flush();
         if (format_ == Format::json) out_ << "\n]\n";
         if (format_ == Format::table) write_text(out_, table_);
         if (format_ == Format::markdown) write_markdown(out_, table_);
-        flush();
     }
 
   private:
-    void write_csv_row(const CsvReader& reader, const Answer& answer, const std::string& error) {
-        const bool as_it_stands = passed_.size() == column_count_ && reader.problem().empty() &&
-                                  reader.cells().size() == column_count_;
-        if (as_it_stands) {
-            line_ += reader.raw();
-            line_ += ',';
-        } else {
-            for (const std::size_t i : passed_) {
-                if (i < reader.cells().size()) append_csv_cell(line_, reader.cells()[i]);
-                line_ += ',';
-            }
-        }
-        append_result_cells(
-            line_, error.empty() ? answer.outcome : model::Outcome(model::NotModelled{error}));
-        line_ += '\n';
-        if (line_.size() > std::size_t{1} << 16) flush();
-    }
-
-    void write_json_row(const CsvReader& reader, const Answer& answer, const std::string& error) {
-        Json json;
-        if (error.empty()) {
-            json = to_json(answer);
-        } else {
-            json["row"] = reader.line();
-            json["error"] = error;
-        }
-        out_ << (first_ ? "\n" : ",\n") << json.text();
-        first_ = false;
-    }
-
-    void add_table_row(const CsvReader& reader, const Answer& answer, const std::string& error) {
-        std::vector<std::string> row;
-        for (const std::size_t i : passed_) {
-            row.emplace_back(i < reader.cells().size() ? reader.cells()[i] : std::string_view());
+    void add_table_row(const Row& row, const Answer& answer, const std::string& error) {
+        std::vector<std::string> cells;
+        for (const std::size_t i : text_.passed()) {
+            cells.emplace_back(i < row.cells.size() ? row.cells[i] : std::string_view());
         }
         Answer shown = answer;
         if (!error.empty()) shown.outcome = model::NotModelled{error};
-        for (std::string& cell : result_cells(shown)) row.push_back(std::move(cell));
-        table_.rows.push_back(std::move(row));
+        for (std::string& cell : result_cells(shown)) cells.push_back(std::move(cell));
+        table_.rows.push_back(std::move(cells));
     }
 
     void flush() {
@@ -183,8 +249,7 @@ class RowWriter {
 
     std::ostream& out_;
     Format format_;
-    std::size_t column_count_;
-    std::vector<std::size_t> passed_;  ///< columns of the input that are in the output
+    const RowText& text_;
     Table table_;
     std::string line_;
     bool first_ = true;
@@ -226,20 +291,81 @@ void predict_rows(CsvReader& reader, RowPredictor& predictor, RowWriter& writer,
     Answer answer;
     std::string error;
     while (writer.good() && reader.next()) {
-        error = reader.problem();
-        if (error.empty()) {
-            try {
-                predictor.predict(reader.cells(), answer);
-            } catch (const InputError& broken) {
-                error = broken.what();
-            }
-        }
-        const bool failed =
-            !error.empty() || std::holds_alternative<model::NotModelled>(answer.outcome);
-        result.failed += failed ? 1 : 0;
-        writer.write(reader, answer, error);
+        const Row row = row_of(reader);
+        result.failed += predictor.answer(row, answer, error) ? 0 : 1;
+        writer.write(row, answer, error);
         progress.count(++result.rows);
     }
+}
+
+/// What one thread does with a block; the text ends with the last row that was answered.
+OrderedBlocks::Work answer_rows(RowPredictor predictor, const RowText& text) {
+    return [predictor = std::move(predictor), &text, answer = Answer(), error = std::string(),
+            cells = std::vector<std::string_view>()](AnsweredBlock& block) mutable {
+        for (std::size_t i = 0; i < block.rows.size(); ++i) {
+            const std::size_t end = block.text.size();
+            try {
+                const Row row = block.rows.row(i, cells);
+                const bool predicted = predictor.answer(row, answer, error);
+                text.append(block.text, row, answer, error);
+                block.failed += predicted ? 0 : 1;
+                ++block.answered;
+            } catch (...) {
+                block.text.resize(end);
+                throw;
+            }
+        }
+    };
+}
+
+/// Reads a block; false at the end of the input. With `prompt`, the block also ends where more input
+/// would have to be waited for.
+bool fill(CsvReader& reader, RowBlock& rows, bool prompt) {
+    while (!rows.full()) {
+        if (!reader.next()) return false;
+        rows.add(row_of(reader));
+        if (prompt && reader.must_wait()) return true;
+    }
+    return true;
+}
+
+void write_block(const AnsweredBlock& block, RowWriter& writer, Progress& progress,
+                 BatchResult& result) {
+    writer.write(block.text);
+    result.failed += block.failed;
+    for (std::int64_t i = 0; i < block.answered; ++i) progress.count(++result.rows);
+    if (block.failure) std::rethrow_exception(block.failure);
+}
+
+/// The same with several threads: this one reads blocks and writes them in the order of the input.
+/// Before it waits for a pipe it writes all that it has read.
+void predict_blocks(CsvReader& reader, OrderedBlocks& blocks, RowWriter& writer, bool piped,
+                    Progress& progress, BatchResult& result) {
+    std::exception_ptr unreadable;
+    bool more = true;
+    while (more && writer.good()) {
+        OrderedBlocks::Block block = blocks.spare();
+        try {
+            more = fill(reader, block->rows, piped);
+        } catch (const std::exception&) {
+            unreadable = std::current_exception();
+            more = false;
+        }
+        if (block->rows.size() > 0) blocks.submit(std::move(block));
+        const bool all = !more || (piped && reader.must_wait());
+        while (writer.good() && !blocks.empty() && (all || blocks.full() || blocks.oldest_done())) {
+            OrderedBlocks::Block oldest = blocks.take();
+            write_block(*oldest, writer, progress, result);
+            blocks.give_back(std::move(oldest));
+        }
+    }
+    if (unreadable) std::rethrow_exception(unreadable);
+}
+
+/// As many threads as there are cores for this process, where no number is given.
+int jobs_of(const BatchOptions& options) {
+    if (options.jobs) return *options.jobs;
+    return std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 1, most_jobs);
 }
 
 }  // namespace
@@ -249,12 +375,20 @@ BatchResult predict_batch(const Context& context, Machines& machines, const Batc
     const auto opened = piped ? nullptr : measure::open_table(options.file);
     CsvReader reader(opened ? *opened : context.in, piped ? "<stdin>" : options.file);
     const ShapeColumns columns = columns_of(reader, options);
-    RowPredictor predictor(machines, options, columns);
-    RowWriter writer(context.out, options.format, columns.names());
+    SharedMachines shared(machines);
+    RowPredictor predictor(shared, options, columns);
+    const RowText text(options.format, columns.names());
+    RowWriter writer(context.out, options.format, columns.names(), text);
     Progress progress(context, "rows");
     BatchResult result;
+    const int jobs = jobs_of(options);
     try {
-        predict_rows(reader, predictor, writer, progress, result);
+        if (jobs == 1 || !writer.takes_text()) {
+            predict_rows(reader, predictor, writer, progress, result);
+        } else {
+            OrderedBlocks blocks(jobs, [&] { return answer_rows(predictor, text); });
+            predict_blocks(reader, blocks, writer, piped, progress, result);
+        }
     } catch (const std::exception&) {
         writer.finish();
         context.out.flush();

@@ -5,6 +5,10 @@
 // `--keep`; another name is an error. Columns of an earlier result are replaced. An empty cell takes the field's default, and cells of fields that the row's operation
 // does not have are ignored. A row that cannot be predicted gets the reason in `error` and the rest
 // go on. Where reading fails, what was predicted before is written and the failure is an InputError.
+//
+// CSV and JSON are predicted by several threads and written in the order of the input: the same bytes
+// for any number of them. A text or Markdown table, whose columns take their width from all rows, is
+// kept in memory and made by one.
 #pragma once
 
 #include <cstdint>
@@ -21,6 +25,9 @@
 
 namespace ridge::cli {
 
+/// Threads that a batch may have.
+constexpr int most_jobs = 256;
+
 struct BatchOptions {
     std::string file;                               ///< "-" is the context's input
     std::string gpu;                                ///< for rows without one; may be empty
@@ -28,6 +35,7 @@ struct BatchOptions {
     model::Parameters defaults;                     ///< fields for rows that leave them empty
     Format format = Format::csv;
     measure::OtherColumns keep;  ///< columns that pass through
+    std::optional<int> jobs;     ///< threads, at most `most_jobs`; all cores when not given
 };
 
 struct BatchResult {

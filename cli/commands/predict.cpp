@@ -1,4 +1,5 @@
 #include <memory>
+#include <optional>
 #include <ostream>
 
 #include "cli/commands/batch.h"
@@ -25,6 +26,7 @@ struct PredictOptions {
     std::string format;
     bool explain = false;
     std::string keep;
+    std::int32_t jobs = 0;  ///< 0 when not given
     std::vector<std::string> sequence;
 };
 
@@ -103,7 +105,8 @@ int predict_many(const Context& context, const PredictOptions& options) {
         .operation = options.operation.optional_kind(),
         .defaults = options.operation.parameters(),
         .format = options.format.empty() ? Format::csv : parse_format(options.format),
-        .keep = parse_kept_columns(options.keep)};
+        .keep = parse_kept_columns(options.keep),
+        .jobs = options.jobs == 0 ? std::nullopt : std::optional<int>(options.jobs)};
     const BatchResult result = predict_batch(context, machines, batch);
     if (result.failed > 0) {
         context.err << "ridge: " << result.failed << " of " << result.rows
@@ -127,6 +130,10 @@ Action build_predict(CommandLine& line, std::span<const std::string> arguments) 
     line.option("--keep", options->keep,
                 "with --from: columns that pass through, by comma; all for any")
         .value("NAMES");
+    line.option("--jobs", options->jobs,
+                "with --from: threads that predict (default: one per core)")
+        .value("COUNT")
+        .in_range(1, most_jobs);
     line.footer(
         "Examples:\n"
         "  ridge predict matmul --m 4096 --n 4096 --k 4096 --gpu h100-sxm --explain\n"
@@ -138,6 +145,7 @@ Action build_predict(CommandLine& line, std::span<const std::string> arguments) 
     return [options](const Context& context) {
         if (!options->from.empty()) return predict_many(context, *options);
         if (!options->keep.empty()) throw InputError("keep: --keep goes with --from");
+        if (options->jobs != 0) throw InputError("jobs: --jobs goes with --from");
         if (!options->operation.given() && options->sequence.empty()) {
             static_cast<void>(options->operation.kind());
         }

@@ -35,6 +35,11 @@ class CsvReader {
     /// was read in part is not taken for a row.
     [[nodiscard]] bool next();
 
+    /// Whether the stream must be read for the next row, which may block on a pipe.
+    [[nodiscard]] bool must_wait() const {
+        return !at_end_ && buffer_.find('\n', position_) == std::string::npos;
+    }
+
     [[nodiscard]] const std::vector<std::string_view>& cells() const { return cells_; }
     /// The row as it stands in the input, without its line break.
     [[nodiscard]] std::string_view raw() const { return raw_; }

@@ -1,0 +1,264 @@
+// `predict --from --jobs`: the same bytes for any number of threads, also where something fails.
+#include <algorithm>
+#include <condition_variable>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <mutex>
+#include <stdexcept>
+#include <string>
+#include <thread>
+
+#include "cli/commands/ordered_blocks.h"
+#include "tests/catch.h"
+#include "tests/cli/run.h"
+
+using ridge::cli::AnsweredBlock;
+using ridge::cli::OrderedBlocks;
+using ridge::test::run_line;
+using ridge::test::Transcript;
+
+namespace {
+
+constexpr int several_blocks = 6000;
+
+/// Rows of several operations and GPUs, with broken and quoted ones among them.
+std::string mixed_rows(int count) {
+    std::string text = "op,gpu,m,n,k,elements,note\n";
+    for (int i = 0; i < count; ++i) {
+        const std::string number = std::to_string(1 + i * 37 % 9000);
+        const std::string gpu = i % 3 == 0 ? "h100-sxm" : i % 3 == 1 ? "a100-sxm-80gb" : "";
+        switch (i % 97) {
+            case 11:
+                text += "matmul,nope," + number + ",4,4,,unknown GPU\n";
+                break;
+            case 23:
+                text += "matmul," + gpu + ",-4,4,4,,broken field\n";
+                break;
+            case 31:
+                text += "copy," + gpu + ",,,,\"" + number + "\",\"a, \"\"b\"\"\nand a line\"\n";
+                break;
+            case 47:
+                text += "copy," + gpu + ",,,\"" + number + "x,,never closed\n";
+                break;
+            case 53:
+                text += "matmul," + gpu + ",1,2\n";
+                break;
+            default:
+                text += "matmul," + gpu + "," + number + ",512,64,," + std::to_string(i) + "\n";
+                break;
+        }
+    }
+    return text;
+}
+
+std::string with_jobs(const std::string& line, int jobs) {
+    return line + " --jobs " + std::to_string(jobs);
+}
+
+/// Gives its text and then an error.
+class BreakingInput : public std::streambuf {
+  public:
+    explicit BreakingInput(std::string text) : text_(std::move(text)) {
+        setg(text_.data(), text_.data(), text_.data() + text_.size());
+    }
+
+  protected:
+    int_type underflow() override { throw std::runtime_error("input/output error"); }
+
+  private:
+    std::string text_;
+};
+
+/// Keeps so many bytes and takes no more.
+class SmallDisk : public std::streambuf {
+  public:
+    explicit SmallDisk(std::size_t space) : space_(space) {}
+    std::string kept;
+
+  protected:
+    int_type overflow(int_type c) override {
+        const char byte = traits_type::to_char_type(c);
+        return xsputn(&byte, 1) == 1 ? traits_type::not_eof(c) : traits_type::eof();
+    }
+    std::streamsize xsputn(const char* bytes, std::streamsize count) override {
+        const auto taken = std::min(space_ - kept.size(), static_cast<std::size_t>(count));
+        kept.append(bytes, taken);
+        return static_cast<std::streamsize>(taken);
+    }
+
+  private:
+    std::size_t space_;
+};
+
+/// The same rows without end; counts the bytes asked for.
+class RowsWithoutEnd : public std::streambuf {
+  public:
+    std::size_t given = 0;
+
+  protected:
+    int_type underflow() override {
+        if (given > 0) text_ = "4096\n";
+        given += text_.size();
+        setg(text_.data(), text_.data(), text_.data() + text_.size());
+        return traits_type::to_int_type(text_.front());
+    }
+
+  private:
+    std::string text_ = "elements\n";
+};
+
+int run_streams(const std::string& line, std::istream& in, std::ostream& out, std::string& err) {
+    std::ostringstream errors;
+    const ridge::cli::Context context{.in = in, .out = out, .err = errors};
+    const int code = ridge::cli::run(ridge::test::words_of(line), context);
+    err = errors.str();
+    return code;
+}
+
+}  // namespace
+
+TEST_CASE("any number of jobs writes the same bytes") {
+    const std::string rows = mixed_rows(several_blocks);
+    const auto file = std::filesystem::temp_directory_path() / "ridge_test_batch_jobs.csv";
+    std::ofstream(file, std::ios::binary) << rows;
+    for (const char* format : {"csv", "json", "md"}) {
+        const std::string options = std::string(" --gpu h200-sxm --format ") + format;
+        const Transcript one = run_line("predict --from - --jobs 1" + options, rows);
+        REQUIRE(one.code == 2);
+        CHECK_THAT(one.err, contains_text(" of 6000 rows"));
+        for (const int jobs : {2, 3, 7}) {
+            CAPTURE(format, jobs);
+            const Transcript piped = run_line(with_jobs("predict --from -" + options, jobs), rows);
+            CHECK((piped.out == one.out));
+            CHECK(piped.err == one.err);
+            const Transcript read =
+                run_line(with_jobs("predict --from " + file.string() + options, jobs));
+            CHECK((read.out == one.out));
+            CHECK(read.code == one.code);
+        }
+        CHECK((run_line("predict --from -" + options, rows).out == one.out));
+    }
+    std::filesystem::remove(file);
+}
+
+TEST_CASE("no rows and few rows are written as with one job") {
+    for (const int count : {0, 1, 511, 512, 513}) {
+        for (const char* format : {"csv", "json"}) {
+            CAPTURE(count, format);
+            const std::string line =
+                std::string("predict --from - --gpu h200-sxm --format ") + format;
+            const std::string rows = mixed_rows(count);
+            CHECK(
+                (run_line(with_jobs(line, 3), rows).out == run_line(with_jobs(line, 1), rows).out));
+        }
+    }
+}
+
+TEST_CASE("jobs before a read error write what one job writes") {
+    std::string written;
+    for (const int jobs : {1, 2, 3, 7}) {
+        BreakingInput broken(mixed_rows(30000) + "matmul,,1");
+        std::istream in(&broken);
+        std::ostringstream out;
+        std::string err;
+        CHECK(run_streams(with_jobs("predict --from - --gpu h200-sxm", jobs), in, out, err) == 2);
+        CHECK_THAT(err, contains_text("cannot read on"));
+        if (jobs == 1) written = out.str();
+        CHECK((out.str() == written));
+    }
+    CHECK(std::count(written.begin(), written.end(), '\n') > 5000);
+}
+
+TEST_CASE("a full disk ends the reading with any number of jobs") {
+    std::string written;
+    for (const int jobs : {1, 2, 7}) {
+        RowsWithoutEnd rows;
+        std::istream in(&rows);
+        SmallDisk disk(300000);
+        std::ostream out(&disk);
+        std::string err;
+        CHECK(run_streams(with_jobs("predict copy --gpu h200-sxm --from -", jobs), in, out, err) ==
+              2);
+        CHECK_THAT(err, contains_text("cannot write the output"));
+        CHECK(rows.given < std::size_t{4} << 20U);
+        if (jobs == 1) written = disk.kept;
+        CHECK((disk.kept == written));
+    }
+    CHECK(written.size() == 300000);
+}
+
+TEST_CASE("a number of jobs that makes no sense is refused") {
+    for (const char* jobs : {"0", "-3", "257", "many"}) {
+        const Transcript refused =
+            run_line(std::string("predict --from - --gpu h200-sxm --jobs ") + jobs, "op,m,n,k\n");
+        CHECK(refused.code == 1);
+        CHECK_THAT(refused.err, contains_text("--jobs"));
+    }
+    const Transcript alone = run_line("predict copy --elements 10 --gpu h200-sxm --jobs 2");
+    CHECK(alone.code == 1);
+    CHECK_THAT(alone.err, contains_text("--jobs goes with --from"));
+}
+
+namespace {
+
+/// A block whose only row has this text.
+OrderedBlocks::Block block_of(OrderedBlocks& blocks, const std::string& text) {
+    OrderedBlocks::Block block = blocks.spare();
+    const std::vector<std::string_view> cells{text};
+    block->rows.add({.cells = cells, .raw = text, .problem = {}, .line = 1});
+    return block;
+}
+
+std::string only_text(const AnsweredBlock& block) {
+    std::vector<std::string_view> cells;
+    return std::string(block.rows.row(0, cells).raw);
+}
+
+}  // namespace
+
+TEST_CASE("blocks come back in order when later ones are done first") {
+    std::mutex mutex;
+    std::condition_variable changed;
+    bool second_done = false;
+    const OrderedBlocks::Work work = [&](AnsweredBlock& block) {
+        block.text = only_text(block);
+        std::unique_lock lock(mutex);
+        if (block.text == "0") changed.wait(lock, [&] { return second_done; });
+        if (block.text == "1") second_done = true;
+        changed.notify_all();
+    };
+    OrderedBlocks blocks(2, [&] { return work; });
+    for (int i = 0; i < 6; ++i) {
+        CHECK(!blocks.full());
+        blocks.submit(block_of(blocks, std::to_string(i)));
+    }
+    CHECK(blocks.full());
+    for (int i = 0; i < 6; ++i) CHECK(blocks.take()->text == std::to_string(i));
+    CHECK(blocks.empty());
+}
+
+TEST_CASE("what the work of a block throws comes back with that block") {
+    const OrderedBlocks::Work work = [](AnsweredBlock& block) {
+        block.text = only_text(block);
+        if (block.text == "2") throw std::runtime_error("no memory");
+    };
+    OrderedBlocks blocks(3, [&] { return work; });
+    for (int i = 0; i < 4; ++i) blocks.submit(block_of(blocks, std::to_string(i)));
+    for (int i = 0; i < 4; ++i) {
+        const OrderedBlocks::Block block = blocks.take();
+        CHECK(block->text == std::to_string(i));
+        CHECK((block->failure != nullptr) == (i == 2));
+    }
+}
+
+TEST_CASE("a single block is answered by the thread that takes it") {
+    std::thread::id answered_by;
+    OrderedBlocks blocks(
+        4, [&] { return [&](AnsweredBlock&) { answered_by = std::this_thread::get_id(); }; });
+    blocks.submit(block_of(blocks, "x"));
+    CHECK(!blocks.oldest_done());
+    static_cast<void>(blocks.take());
+    CHECK(answered_by == std::this_thread::get_id());
+}
