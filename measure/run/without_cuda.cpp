@@ -6,7 +6,7 @@ namespace ridge::measure {
 Maybe<std::unique_ptr<Device>> open_device(std::int32_t) {
     return Unavailable{.reason = "this ridge was built without CUDA",
                        .remedy =
-                           "install the CUDA Toolkit (12.0 or newer) and build with "
+                           "install the CUDA Toolkit (13.0 or newer) and build with "
                            "-DRIDGE_CUDA=ON; predictions need no GPU"};
 }
 
