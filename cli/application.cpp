@@ -37,15 +37,6 @@ std::string unknown_command(const std::string& name) {
            (near.empty() ? "" : "; did you mean '" + near + "'?");
 }
 
-int show_program_help(std::ostream& out) {
-    CommandLine line("ridge", "Models GPU performance and checks itself against the hardware.");
-    line.footer(program_footer);
-    line.version(version);
-    for (const CommandInfo& command : command_table()) line.subcommand(command.name, command.help);
-    out << line.help() << '\n';
-    return success;
-}
-
 int run_command(const CommandInfo& command, std::span<const std::string> arguments,
                 const Context& context) {
     CommandLine line("ridge " + std::string(command.name), command.help);
@@ -65,12 +56,13 @@ int run_command(const CommandInfo& command, std::span<const std::string> argumen
 
 int dispatch(std::span<const std::string> arguments, const Context& context) {
     if (arguments.empty()) {
-        show_program_help(context.err);
+        context.err << program().help() << '\n';
         return usage;
     }
     const std::string& first = arguments.front();
     if (first == "--help" || first == "-h" || first == "help") {
-        return show_program_help(context.out);
+        context.out << program().help() << '\n';
+        return success;
     }
     if (first == "--version") {
         context.out << "ridge " << version << '\n';
@@ -85,6 +77,14 @@ int dispatch(std::span<const std::string> arguments, const Context& context) {
 }
 
 }  // namespace
+
+CommandLine program() {
+    CommandLine line("ridge", "Models GPU performance and checks itself against the hardware.");
+    line.footer(program_footer);
+    line.version(version);
+    for (const CommandInfo& command : command_table()) line.subcommand(command.name, command.help);
+    return line;
+}
 
 int run(std::span<const std::string> arguments, const Context& context) {
     try {

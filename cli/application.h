@@ -8,6 +8,11 @@
 
 namespace ridge::cli {
 
+class CommandLine;
+
+/// The program with its commands, as its help and its manual page list them.
+[[nodiscard]] CommandLine program();
+
 /// Parses and runs; every error is caught here, printed to `context.err` and mapped to an exit
 /// code: 1 usage, 2 bad input data, 3 device, 4 bound exceeded, 70 internal.
 int run(std::span<const std::string> arguments, const Context& context);
