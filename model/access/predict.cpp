@@ -140,7 +140,6 @@ void settle(Prediction& prediction, const AccessTime& time, const Execution& exe
     add_term(prediction, Resource::latency, kernel.latency, 0.0);
     add_term(prediction, Resource::launch, launch);
     prediction.time = kernel.total - memory.launch.kernel + launch;
-    settle_limiter(prediction);
     apply_band(prediction, BandClass::access, memory.streams, Validity::validated);
 }
 

@@ -114,7 +114,6 @@ void set_terms(Prediction& prediction, const AttentionTime& time, const Attentio
              counted.work.l2.base());
     add_term(prediction, Resource::latency, time.tiles + time.tail + time.scan + time.combine);
     add_term(prediction, Resource::launch, time.launch);
-    settle_limiter(prediction);
 }
 
 /// Calls of a serving engine by regime.

@@ -97,7 +97,6 @@ Outcome predict(const Collective& op, const Execution& execution, const Machine&
     if (over_pcie) {
         prediction.note(NoteCode::host_link, host ? 0.0 : static_cast<double>(op.gpus));
     }
-    settle_limiter(prediction);
     return prediction;
 }
 

@@ -13,11 +13,8 @@ using ranges::share;
 using ranges::share_of_peak;
 using ranges::span_of_time;
 
-constexpr Origin none = Origin::none;
-constexpr Origin tables = Origin::tables;
-constexpr Origin records = Origin::records;
-constexpr Origin assumed = Origin::assumed;
-constexpr Need required = Need::required;
+using enum Origin;
+using enum Need;
 
 // clang-format off
 using F = FlashParameters;

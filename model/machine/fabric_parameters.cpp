@@ -13,9 +13,8 @@ using ranges::factor;
 using ranges::share_of_peak;
 using ranges::span_of_time;
 
-constexpr Origin tables = Origin::tables;
-constexpr Origin assumed = Origin::assumed;
-constexpr Need required = Need::required;
+using enum Origin;
+using enum Need;
 constexpr hardware::Range message_bytes{1.0, 1e12};
 
 /// A ring through PCIe switches, not measured: the tuner's PCIe hops, LL at half the usual copy

@@ -18,13 +18,8 @@ using ranges::share;
 using ranges::share_of_peak;
 using ranges::span_of_time;
 
-constexpr Origin none = Origin::none;
-constexpr Origin tables = Origin::tables;
-constexpr Origin records = Origin::records;
-constexpr Origin either = Origin::either;
-constexpr Origin measured = Origin::measured;
-constexpr Origin assumed = Origin::assumed;
-constexpr Need required = Need::required;
+using enum Origin;
+using enum Need;
 
 constexpr hardware::Range elements{1e-3, 1e5};
 

@@ -20,12 +20,8 @@ using ranges::rate_per_clock;
 using ranges::share;
 using ranges::span_of_time;
 
-constexpr Origin tables = Origin::tables;
-constexpr Origin records = Origin::records;
-constexpr Origin either = Origin::either;
-constexpr Origin measured = Origin::measured;
-constexpr Origin assumed = Origin::assumed;
-constexpr Need required = Need::required;
+using enum Origin;
+using enum Need;
 constexpr hardware::Range elements_per_clock{1e-3, 1e5};
 
 // clang-format off

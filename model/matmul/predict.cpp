@@ -152,7 +152,6 @@ void apply_library(Prediction& p, const MatmulSituation& s) {
                matmul_validity(s));
     const bool guessed = t.alignment != 1.0 && !falls_back(s.pipe);
     if (guessed) widen_band(p, estimated_cliff);
-    settle_limiter(p);
 }
 
 void apply_bundled(Prediction& p, const MatmulSituation& s, Implementation implementation,
@@ -169,7 +168,6 @@ void apply_bundled(Prediction& p, const MatmulSituation& s, Implementation imple
     apply_band(p, bundled_band(implementation), confidence_of(parameters.evidence),
                own ? Validity::validated : Validity::extrapolated);
     if (!own) p.note(NoteCode::estimated_kernel);
-    settle_limiter(p);
 }
 
 /// Where no parameters are known (other makers' devices): the roofline and a wide band.
