@@ -50,9 +50,10 @@ ROOMS = {
     "measure/cuda": RECORD + ["measure/run"] +
                     [CUDA + room for room in ("kernels", "memory", "libraries", "clocks",
                                               "counters", "plans")],
+    "programs/traces": HARDWARE,
     "plot": HARDWARE,
 }
-LIBRARIES = RECORD + ["measure/run", "measure/judge", "measure/fit", "plot"]
+LIBRARIES = RECORD + ["measure/run", "measure/judge", "measure/fit", "programs/traces", "plot"]
 for room, below in {
     "console": [],
     "input": ["console"],
@@ -71,9 +72,9 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]')
 CUDA_HEADER = re.compile(r"^(cuda|cupti|cublas|nvrtc|nvml|nvperf|mma\.h|cooperative_groups)")
 # Libraries whose headers take seconds to compile, and the one file that pays for each.
 HEAVY = {"CLI": "cli/options/command_line.cpp", "nlohmann": "hardware/json.cpp",
-         "toml++": "hardware/document.cpp"}
+         "toml++": "hardware/document.cpp", "rapidjson": "programs/traces/trace_event.cpp"}
 SOURCES = {".h", ".cpp", ".cu", ".cuh"}
-LAYERS = ("hardware", "model", "measure", "plot", "cli")
+LAYERS = ("hardware", "model", "measure", "programs", "plot", "cli")
 
 
 def problems_of(root, path):

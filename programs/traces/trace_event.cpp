@@ -1,0 +1,448 @@
+#include "programs/traces/trace_event.h"
+
+#include <rapidjson/error/en.h>
+#include <rapidjson/reader.h>
+
+#include <charconv>
+#include <cmath>
+#include <string_view>
+
+#include "programs/traces/byte_source.h"
+
+namespace ridge::programs {
+namespace {
+
+/// RapidJSON's idea of a stream, over a ByteSource.
+class BufferedStream {
+  public:
+    using Ch = char;
+
+    explicit BufferedStream(ByteSource& source) : source_(source), buffer_(capacity) { fill(); }
+
+    // The names are RapidJSON's. NOLINTBEGIN(readability-identifier-naming)
+    [[nodiscard]] Ch Peek() const { return *at_; }
+    Ch Take() {
+        const Ch taken = *at_;
+        if (++at_ == end_) fill();
+        return taken;
+    }
+    [[nodiscard]] std::size_t Tell() const {
+        return before_ + static_cast<std::size_t>(at_ - buffer_.data());
+    }
+    // Writing is for parsing in place, which a stream cannot do.
+    Ch* PutBegin() { return nullptr; }
+    void Put(Ch) {}
+    void Flush() {}
+    std::size_t PutEnd(Ch*) { return 0; }
+    // NOLINTEND(readability-identifier-naming)
+
+  private:
+    static constexpr std::size_t capacity = std::size_t{1} << 20U;
+
+    void fill() {
+        before_ += static_cast<std::size_t>(end_ - buffer_.data());
+        const std::size_t got = ended_ ? 0 : source_.read(buffer_.data(), capacity);
+        ended_ = got == 0;
+        if (ended_) buffer_[0] = '\0';  // RapidJSON's end
+        at_ = buffer_.data();
+        end_ = at_ + got;
+        if (ended_) end_ = nullptr;  // never reached again: Peek stays at the zero
+    }
+
+    ByteSource& source_;
+    std::vector<char> buffer_;
+    std::size_t before_ = 0;
+    bool ended_ = false;
+    const char* at_ = buffer_.data();
+    const char* end_ = buffer_.data();
+};
+
+std::int64_t whole(std::string_view text) {
+    std::int64_t value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error == std::errc{} && end == text.data() + text.size()) return value;
+    double real = 0.0;
+    std::from_chars(text.data(), text.data() + text.size(), real);
+    constexpr double limit = 9e18;
+    return std::abs(real) < limit ? static_cast<std::int64_t>(real) : -1;
+}
+
+/// Decimal microseconds as nanoseconds, exact to the last digit where that is a nanosecond: a time
+/// since boot in microseconds with three decimals has more digits than a double holds.
+std::int64_t nanoseconds(std::string_view text) {
+    std::int64_t micro = 0;
+    const char* const last = text.data() + text.size();
+    const auto [end, error] = std::from_chars(text.data(), last, micro);
+    constexpr std::int64_t limit = 9'000'000'000'000'000;
+    if (error != std::errc{} || micro > limit || micro < -limit) return 0;
+    if (end == last) return micro * 1000;
+    if (*end == '.' && text.find_first_of("eE") == std::string_view::npos) {
+        std::int64_t nano = 0;
+        int digits = 0;
+        for (const char* at = end + 1; at != last && digits < 3; ++at, ++digits) {
+            nano = nano * 10 + (*at - '0');
+        }
+        for (; digits < 3; ++digits) nano *= 10;
+        return micro * 1000 + (text.front() == '-' ? -nano : nano);
+    }
+    double real = 0.0;
+    std::from_chars(text.data(), last, real);
+    return std::abs(real) < static_cast<double>(limit)
+               ? static_cast<std::int64_t>(std::llround(real * 1000.0))
+               : 0;
+}
+
+enum class Place : std::uint8_t {
+    outside,
+    document,
+    events,
+    event,
+    args,
+    list,
+    devices,
+    device,
+    skip
+};
+
+/// What a key of an event or of its args names.
+enum class Field : std::uint8_t {
+    none,
+    phase,
+    category,
+    name,
+    process,
+    thread,
+    start,
+    duration,
+    args,
+    external_id,
+    correlation,
+    sequence,
+    device,
+    stream,
+    bytes,
+    registers,
+    shared_bytes,
+    graph_node,
+    grid,
+    block,
+    input_types,
+    input_dims,
+    input_strides,
+    concrete_inputs
+};
+
+struct Word {
+    std::string_view text;
+    Field field;
+};
+
+constexpr std::array event_words{Word{"ph", Field::phase},     Word{"cat", Field::category},
+                                 Word{"name", Field::name},    Word{"pid", Field::process},
+                                 Word{"tid", Field::thread},   Word{"ts", Field::start},
+                                 Word{"dur", Field::duration}, Word{"args", Field::args}};
+constexpr std::array arg_words{Word{"External id", Field::external_id},
+                               Word{"correlation", Field::correlation},
+                               Word{"Sequence number", Field::sequence},
+                               Word{"device", Field::device},
+                               Word{"stream", Field::stream},
+                               Word{"bytes", Field::bytes},
+                               Word{"registers per thread", Field::registers},
+                               Word{"shared memory", Field::shared_bytes},
+                               Word{"graph node id", Field::graph_node},
+                               Word{"grid", Field::grid},
+                               Word{"block", Field::block},
+                               Word{"Input type", Field::input_types},
+                               Word{"Input Dims", Field::input_dims},
+                               Word{"Input Strides", Field::input_strides},
+                               Word{"Concrete Inputs", Field::concrete_inputs}};
+
+template <std::size_t count>
+Field find(const std::array<Word, count>& words, std::string_view text) {
+    for (const Word& word : words) {
+        if (word.text == text) return word.field;
+    }
+    return Field::none;
+}
+
+class EventHandler : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, EventHandler> {
+  public:
+    EventHandler(TraceHeader& header, const std::function<void(const TraceEvent&)>& visit)
+        : header_(header), visit_(visit) {
+        places_.push_back(Place::outside);
+    }
+
+    [[nodiscard]] std::uint64_t events() const { return events_; }
+
+    // The names are RapidJSON's. NOLINTBEGIN(readability-identifier-naming)
+    bool Key(const char* text, rapidjson::SizeType length, bool) {
+        const std::string_view key(text, length);
+        switch (place()) {
+            case Place::event:
+                field_ = find(event_words, key);
+                break;
+            case Place::args:
+                field_ = find(arg_words, key);
+                break;
+            case Place::document:
+            case Place::device:
+                key_ = key;
+                break;
+            default:
+                break;
+        }
+        return true;
+    }
+    bool StartObject() {
+        switch (place()) {
+            case Place::outside:
+                return enter(Place::document);
+            case Place::events:
+                event_.clear();
+                return enter(Place::event);
+            case Place::event:
+                return enter(field_ == Field::args ? Place::args : Place::skip);
+            case Place::devices:
+                header_.devices.emplace_back();
+                return enter(Place::device);
+            default:
+                return enter(Place::skip);
+        }
+    }
+    bool StartArray() {
+        switch (place()) {
+            case Place::outside:
+                return enter(Place::events);
+            case Place::document:
+                if (key_ == "traceEvents") return enter(Place::events);
+                return enter(key_ == "deviceProperties" ? Place::devices : Place::skip);
+            case Place::args:
+                index_ = 0;
+                if (std::string* const text = list()) *text += '[';
+                return enter(Place::list);
+            case Place::list:
+                if (std::string* const text = list()) open(*text);
+                return enter(Place::list);
+            default:
+                return enter(Place::skip);
+        }
+    }
+    bool EndObject(rapidjson::SizeType) {
+        const Place left = place();
+        places_.pop_back();
+        if (left == Place::event) {
+            ++events_;
+            visit_(event_);
+        }
+        return true;
+    }
+    bool EndArray(rapidjson::SizeType) {
+        const Place left = place();
+        places_.pop_back();
+        if (left == Place::list) {
+            if (std::string* const text = list()) *text += ']';
+        }
+        return true;
+    }
+    bool RawNumber(const char* text, rapidjson::SizeType length, bool) {
+        const std::string_view number(text, length);
+        switch (place()) {
+            case Place::event:
+            case Place::args:
+                set_number(number);
+                break;
+            case Place::list:
+                element(number, false);
+                break;
+            case Place::device:
+                set_device(number);
+                break;
+            default:
+                break;
+        }
+        return true;
+    }
+    bool String(const char* text, rapidjson::SizeType length, bool) {
+        const std::string_view string(text, length);
+        switch (place()) {
+            case Place::event:
+                set_text(string);
+                break;
+            case Place::list:
+                element(string, true);
+                break;
+            case Place::device:
+                if (key_ == "name") header_.devices.back().name = string.substr(0, longest_text);
+                break;
+            default:
+                break;
+        }
+        return true;
+    }
+    bool Default() {
+        return true;
+    }  // null, true, false: nothing that is kept
+       // NOLINTEND(readability-identifier-naming)
+
+  private:
+    static constexpr std::size_t deepest = 64;
+
+    [[nodiscard]] Place place() const { return places_.back(); }
+    bool enter(Place next) {
+        places_.push_back(next);
+        return places_.size() <= deepest;
+    }
+
+    /// The text that the current list of an event's args goes to; null: it is not kept as text.
+    std::string* list() {
+        switch (field_) {
+            case Field::input_types:
+                return &event_.input_types;
+            case Field::input_dims:
+                return &event_.input_dims;
+            case Field::input_strides:
+                return &event_.input_strides;
+            case Field::concrete_inputs:
+                return &event_.concrete_inputs;
+            default:
+                return nullptr;
+        }
+    }
+    static void separate(std::string& text) {
+        if (!text.empty() && text.back() != '[') text += ',';
+    }
+    static void open(std::string& text) {
+        separate(text);
+        text += '[';
+    }
+    void element(std::string_view value, bool quoted) {
+        if (std::string* const text = list()) {
+            if (text->size() + value.size() > longest_text) return;
+            separate(*text);
+            if (quoted) *text += '"';
+            for (const char letter : value)
+                *text += letter == '"' || letter == '\\' ? '\'' : letter;
+            if (quoted) *text += '"';
+        } else if (!quoted && index_ < 3 && (field_ == Field::grid || field_ == Field::block)) {
+            (field_ == Field::grid ? event_.grid : event_.block)[index_++] = whole(value);
+        }
+    }
+    void set_text(std::string_view text) {
+        text = text.substr(0, longest_text);
+        switch (field_) {
+            case Field::phase:
+                event_.phase = text;
+                break;
+            case Field::category:
+                event_.category = text;
+                break;
+            case Field::name:
+                event_.name = text;
+                break;
+            default:
+                break;
+        }
+    }
+    void set_number(std::string_view text) {
+        switch (field_) {
+            case Field::start:
+                event_.start_ns = nanoseconds(text);
+                break;
+            case Field::duration:
+                event_.duration_ns = nanoseconds(text);
+                break;
+            case Field::process:
+                event_.process = whole(text);
+                break;
+            case Field::thread:
+                event_.thread = whole(text);
+                break;
+            case Field::external_id:
+                event_.external_id = whole(text);
+                break;
+            case Field::correlation:
+                event_.correlation = whole(text);
+                break;
+            case Field::sequence:
+                event_.sequence = whole(text);
+                break;
+            case Field::device:
+                event_.device = whole(text);
+                break;
+            case Field::stream:
+                event_.stream = whole(text);
+                break;
+            case Field::bytes:
+                event_.bytes = whole(text);
+                break;
+            case Field::registers:
+                event_.registers = whole(text);
+                break;
+            case Field::shared_bytes:
+                event_.shared_bytes = whole(text);
+                break;
+            case Field::graph_node:
+                event_.graph_node = whole(text);
+                break;
+            default:
+                break;
+        }
+    }
+    void set_device(std::string_view text) {
+        TraceDevice& device = header_.devices.back();
+        if (key_ == "id") device.id = whole(text);
+        if (key_ == "numSms") device.multiprocessors = whole(text);
+        if (key_ == "totalGlobalMem") device.memory_bytes = whole(text);
+        if (key_ == "computeMajor") device.major = whole(text);
+        if (key_ == "computeMinor") device.minor = whole(text);
+    }
+
+    TraceHeader& header_;
+    const std::function<void(const TraceEvent&)>& visit_;
+    std::vector<Place> places_;
+    std::string key_;
+    Field field_ = Field::none;
+    std::size_t index_ = 0;
+    TraceEvent event_;
+    std::uint64_t events_ = 0;
+};
+
+}  // namespace
+
+void TraceEvent::clear() {
+    // Texts keep their memory: the next event fills them again.
+    for (std::string* text :
+         {&phase, &category, &name, &input_types, &input_dims, &input_strides, &concrete_inputs}) {
+        text->clear();
+    }
+    process = thread = -1;
+    start_ns = duration_ns = 0;
+    external_id = correlation = sequence = device = stream = bytes = -1;
+    registers = shared_bytes = graph_node = -1;
+    grid = {};
+    block = {};
+}
+
+ReadResult for_each_event(ByteSource& source, TraceHeader& header,
+                          const std::function<void(const TraceEvent&)>& visit) {
+    BufferedStream stream(source);
+    EventHandler handler(header, visit);
+    rapidjson::Reader reader;
+    // Iterative, so that nesting cannot exhaust the stack; numbers as text, for most are not needed.
+    constexpr unsigned flags = rapidjson::kParseIterativeFlag |
+                               rapidjson::kParseNumbersAsStringsFlag |
+                               rapidjson::kParseStopWhenDoneFlag;
+    const rapidjson::ParseResult parsed = reader.Parse<flags>(stream, handler);
+    ReadResult result{.bytes = stream.Tell(), .events = handler.events(), .damage = {}};
+    if (!source.failure().empty()) {
+        result.damage = source.failure();
+    } else if (parsed.IsError()) {
+        result.damage = parsed.Code() == rapidjson::kParseErrorTermination
+                            ? "nested too deeply"
+                            : rapidjson::GetParseError_En(parsed.Code());
+    }
+    if (!result.damage.empty()) result.damage += " at byte " + std::to_string(result.bytes);
+    return result;
+}
+
+}  // namespace ridge::programs

@@ -1,0 +1,78 @@
+// The events of a Chrome trace (the JSON that the PyTorch profiler writes), one after the other.
+//
+//   for_each_event(source, [&](const TraceEvent& event) { ... });
+//
+// Both forms are read: an object with `traceEvents`, or the bare array. The parser streams: memory
+// does not grow with the file. Only the fields below are kept; everything else is passed over.
+// Times are nanoseconds. Nesting is limited, and one event's texts are cut at `longest_text`.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace ridge::programs {
+
+class ByteSource;
+
+struct TraceEvent {
+    std::string phase;     ///< "X" a span, "i" an instant, "M" metadata, "s", "f" flows
+    std::string category;  ///< "cpu_op", "kernel", "cuda_runtime", ...
+    std::string name;
+    std::int64_t process = -1;  ///< -1 where it is not a number
+    std::int64_t thread = -1;
+    std::int64_t start_ns = 0;
+    std::int64_t duration_ns = 0;
+
+    // args
+    std::int64_t external_id = -1;
+    std::int64_t correlation = -1;
+    std::int64_t sequence = -1;  ///< autograd's number, shared by an operator and its backward
+    std::int64_t device = -1;
+    std::int64_t stream = -1;
+    std::int64_t bytes = -1;
+    std::int64_t registers = -1;
+    std::int64_t shared_bytes = -1;
+    std::int64_t graph_node = -1;
+    std::array<std::int64_t, 3> grid{};
+    std::array<std::int64_t, 3> block{};
+    std::string input_types;  ///< JSON arrays as they stood, without blanks
+    std::string input_dims;
+    std::string input_strides;
+    std::string concrete_inputs;
+
+    void clear();
+};
+
+/// A GPU as the trace describes it.
+struct TraceDevice {
+    std::int64_t id = 0;
+    std::string name;
+    std::int64_t multiprocessors = 0;
+    std::int64_t memory_bytes = 0;
+    std::int64_t major = 0;
+    std::int64_t minor = 0;
+};
+
+struct TraceHeader {
+    std::vector<TraceDevice> devices;
+    std::int64_t world_size = 0;  ///< of distributedInfo; 0: not said
+    std::int64_t rank = -1;
+};
+
+/// How far the file could be read.
+struct ReadResult {
+    std::uint64_t bytes = 0;
+    std::uint64_t events = 0;
+    std::string damage;  ///< what broke, and at which byte; empty when all was read
+};
+
+inline constexpr std::size_t longest_text = std::size_t{1} << 16U;
+
+/// Calls `visit` with each event; `header` is filled on the way, from before and after the events.
+ReadResult for_each_event(ByteSource& source, TraceHeader& header,
+                          const std::function<void(const TraceEvent&)>& visit);
+
+}  // namespace ridge::programs

@@ -1,0 +1,175 @@
+// Reading of profiler traces: what is kept, who launched what, and what damage does.
+#include "programs/traces/trace.h"
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+
+#include "hardware/error.h"
+#include "programs/traces/byte_source.h"
+#include "tests/catch.h"
+
+using namespace ridge;
+using namespace ridge::programs;
+
+namespace {
+
+/// A file for the length of a test.
+class TemporaryFile {
+  public:
+    explicit TemporaryFile(const std::string& content, const std::string& suffix = ".json")
+        : path_(std::filesystem::temp_directory_path() /
+                ("ridge-trace-" + std::to_string(++count_) + "-" +
+                 std::to_string(std::hash<std::string>{}(content)) + suffix)) {
+        std::ofstream(path_, std::ios::binary) << content;
+    }
+    TemporaryFile(const TemporaryFile&) = delete;
+    TemporaryFile& operator=(const TemporaryFile&) = delete;
+    ~TemporaryFile() { std::filesystem::remove(path_); }
+    [[nodiscard]] std::string path() const { return path_.string(); }
+
+  private:
+    static inline int count_ = 0;
+    std::filesystem::path path_;
+};
+
+const std::string small = R"json({"deviceProperties": [{"id": 0, "name": "NVIDIA H200",
+  "numSms": 132, "totalGlobalMem": 150109880320, "computeMajor": 9, "computeMinor": 0}],
+ "traceEvents": [
+  {"ph": "X", "cat": "cpu_op", "name": "aten::linear", "pid": 1, "tid": 1,
+   "ts": 4461877651414.097, "dur": 90.5, "args": {"External id": 1}},
+  {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": 4461877651420.001,
+   "dur": 60, "args": {"External id": 2, "Input Dims": [[8, 4], [4, 2], []],
+   "Input type": ["c10::BFloat16", "c10::BFloat16", "Scalar"],
+   "Input Strides": [[4, 1], [1, 4], []],
+   "Concrete Inputs": ["", "", "a \"quoted\" value"]}},
+  {"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": 1,
+   "ts": 4461877651430, "dur": 5, "args": {"correlation": 7, "External id": 2}},
+  {"ph": "X", "cat": "cuda_runtime", "name": "cudaGraphLaunch", "pid": 1, "tid": 1,
+   "ts": 4461877651500, "dur": 3, "args": {"correlation": 8}},
+  {"ph": "X", "cat": "kernel", "name": "gemm", "pid": 0, "tid": 7, "ts": 4461877651440.5,
+   "dur": 12.345, "args": {"External id": 2, "correlation": 7, "device": 0, "stream": 7,
+   "grid": [2, 3, 4], "block": [128, 1, 1], "registers per thread": 168,
+   "shared memory": 1024}},
+  {"ph": "X", "cat": "kernel", "name": "replayed", "pid": 0, "tid": 7, "ts": 4461877651430.5,
+   "dur": 1, "args": {"correlation": 8, "device": 0, "stream": 7}},
+  {"ph": "X", "cat": "gpu_memset", "name": "Memset (Device)", "pid": 0, "tid": 7,
+   "ts": 4461877651439.5, "dur": 0.7,
+   "args": {"External id": 99, "correlation": 700, "bytes": 4}},
+  {"ph": "X", "cat": "cpu_op", "name": "aten::relu", "pid": 1, "tid": 1, "ts": 4461877651499,
+   "dur": 10, "args": {"External id": 3}},
+  {"ph": "s", "id": 1, "cat": "ac2g", "name": "ac2g", "ts": 1}]})json";
+
+}  // namespace
+
+TEST_CASE("a trace gives operators, kernels and who launched them", "[trace]") {
+    const TemporaryFile file(small);
+    const Trace trace = read_trace(file.path());
+    CHECK(trace.read.damage.empty());
+    CHECK(trace.read.events == 9);
+    CHECK(trace.device_name() == "NVIDIA H200");
+    REQUIRE(trace.header.devices.size() == 1);
+    CHECK(trace.header.devices[0].multiprocessors == 132);
+
+    REQUIRE(trace.operators.size() == 3);
+    CHECK(trace.text(trace.operators[0].name) == "aten::linear");
+    CHECK(trace.operators[0].parent == none);
+    CHECK(trace.operators[1].parent == 0);
+    CHECK(trace.operators[2].parent == none);
+    CHECK(trace.operators[0].start_ns == 4461877651414097);
+    CHECK(trace.operators[0].end_ns == 4461877651504597);
+    CHECK(trace.text(trace.operators[1].inputs) ==
+          R"(["c10::BFloat16","c10::BFloat16","Scalar"]|[[8,4],[4,2],[]]|[[4,1],[1,4],[]]|)"
+          R"(["","","a 'quoted' value"])");
+
+    REQUIRE(trace.kernels.size() == 3);  // by start
+    const Kernel& replayed = trace.kernels[0];
+    const Kernel& fill = trace.kernels[1];
+    const Kernel& gemm = trace.kernels[2];
+    CHECK(trace.text(gemm.name) == "gemm");
+    CHECK(gemm.op == 1);
+    CHECK(gemm.duration_ns == 12345);
+    CHECK(gemm.grid == std::array<std::int64_t, 3>{2, 3, 4});
+    CHECK(gemm.registers == 168);
+    CHECK(gemm.shared_bytes == 1024);
+    CHECK(trace.text(trace.calls[static_cast<std::size_t>(gemm.launch)].name) ==
+          "cudaLaunchKernel");
+    CHECK(replayed.op == 2);  // without an id: the operator open when its graph was launched
+    CHECK(fill.op == none);   // neither its id nor its launch is in the trace
+    CHECK(fill.kind == KernelKind::fill);
+    CHECK(fill.bytes == 4);
+}
+
+TEST_CASE("a bare array of events is a trace as well", "[trace]") {
+    const TemporaryFile file(R"([{"ph":"X","cat":"kernel","name":"k","ts":1e3,"dur":"x"}])");
+    const Trace trace = read_trace(file.path());
+    REQUIRE(trace.kernels.size() == 1);
+    CHECK(trace.kernels[0].start_ns == 1000000);
+    CHECK(trace.kernels[0].duration_ns == 0);
+    CHECK(trace.device_name().empty());
+}
+
+TEST_CASE("a file cut anywhere gives the events before the cut and says where it broke",
+          "[trace]") {
+    for (std::size_t length = 1; length < small.size(); length += 7) {
+        const TemporaryFile file(small.substr(0, length));
+        try {
+            const Trace trace = read_trace(file.path());
+            CHECK(trace.read.events <= 9);
+            CHECK(trace.read.damage.find("at byte") != std::string::npos);
+        } catch (const InputError& error) {
+            CHECK(error.location().file == file.path());  // not one whole event
+            CHECK(length < 400);
+        }
+    }
+}
+
+TEST_CASE("damaged gzip, deep nesting and things that are not files are errors or said",
+          "[trace]") {
+    std::ifstream in(RIDGE_TRACES "/trace_gpt2_train.json.gz", std::ios::binary);
+    const std::string packed((std::istreambuf_iterator<char>(in)), {});
+    REQUIRE(packed.size() > 10000);
+    const TemporaryFile cut(packed.substr(0, packed.size() / 2), ".json.gz");
+    const Trace half = read_trace(cut.path());
+    CHECK(half.read.damage.find("gzip stream ends too early") != std::string::npos);
+    CHECK(half.read.events > 100);
+
+    std::string flipped = packed;
+    flipped[packed.size() / 2] = static_cast<char>(~flipped[packed.size() / 2]);
+    const TemporaryFile broken(flipped, ".json.gz");
+    CHECK_FALSE(read_trace(broken.path()).read.damage.empty());
+
+    const TemporaryFile deep(R"({"traceEvents":[{"name":"a"},{"args":)" + std::string(100000, '['));
+    CHECK(read_trace(deep.path()).read.damage.find("nested too deeply") != std::string::npos);
+    const TemporaryFile hollow("{}");
+    CHECK_THROWS_AS(read_trace(hollow.path()), InputError);
+    CHECK_THROWS_AS(read_trace("/nowhere/trace.json"), InputError);
+    CHECK_THROWS_AS(read_trace("/"), InputError);
+    CHECK_THROWS_AS(read_trace("/dev/zero"), InputError);
+}
+
+TEST_CASE("every kernel of PyTorch's own traces finds its operator", "[trace]") {
+    struct Expected {
+        const char* file;
+        std::size_t operators;
+        std::size_t kernels;
+        double microseconds;
+    };
+    // Counted in the files with Python's json module.
+    for (const Expected& expected : {Expected{"trace_llama_prefill", 399, 114, 1459.152},
+                                     Expected{"trace_gpt2_train", 877, 189, 6771.859},
+                                     Expected{"trace_llama_compiled", 54, 42, 1130.955}}) {
+        const Trace trace = read_trace(std::string(RIDGE_TRACES "/") + expected.file + ".json.gz");
+        CHECK(trace.read.damage.empty());
+        CHECK(trace.device_name() == "NVIDIA H200");
+        CHECK(trace.operators.size() == expected.operators);
+        CHECK(trace.kernels.size() == expected.kernels);
+        std::int64_t total = 0;
+        for (const Kernel& kernel : trace.kernels) {
+            total += kernel.duration_ns;
+            CHECK(kernel.op != none);
+        }
+        CHECK(static_cast<double>(total) / 1000.0 == Approx(expected.microseconds));
+    }
+}
