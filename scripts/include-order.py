@@ -50,10 +50,12 @@ ROOMS = {
     "measure/cuda": RECORD + ["measure/run"] +
                     [CUDA + room for room in ("kernels", "memory", "libraries", "clocks",
                                               "counters", "plans")],
+    "programs/aten": MODEL,
     "programs/traces": HARDWARE,
     "plot": HARDWARE,
 }
-LIBRARIES = RECORD + ["measure/run", "measure/judge", "measure/fit", "programs/traces", "plot"]
+LIBRARIES = RECORD + ["measure/run", "measure/judge", "measure/fit", "programs/aten", "programs/traces",
+                      "plot"]
 for room, below in {
     "console": [],
     "input": ["console"],
