@@ -19,6 +19,12 @@ enum class TextId : std::uint32_t { empty = 0 };
 class TextPool {
   public:
     TextPool() { add(""); }
+    // Moved, never copied: the keys of a copy would point into the original.
+    TextPool(const TextPool&) = delete;
+    TextPool& operator=(const TextPool&) = delete;
+    TextPool(TextPool&&) = default;
+    TextPool& operator=(TextPool&&) = default;
+    ~TextPool() = default;
 
     TextId add(std::string_view text);
     [[nodiscard]] const std::string& operator[](TextId id) const {

@@ -1,0 +1,93 @@
+#include "programs/traces/timeline.h"
+
+#include <algorithm>
+#include <map>
+#include <vector>
+
+namespace ridge::programs {
+namespace {
+
+struct Span {
+    std::int64_t start = 0;
+    std::int64_t end = 0;
+};
+
+/// The sum of the overlaps of `span` with disjoint spans sorted by start.
+std::int64_t overlap(const Span& span, const std::vector<Span>& others) {
+    std::int64_t sum = 0;
+    auto at =
+        std::lower_bound(others.begin(), others.end(), span.start,
+                         [](const Span& other, std::int64_t time) { return other.end <= time; });
+    for (; at != others.end() && at->start < span.end; ++at) {
+        sum += std::min(span.end, at->end) - std::max(span.start, at->start);
+    }
+    return sum;
+}
+
+/// One GPU's kernels, in the order of their starts.
+class DeviceTimeline {
+  public:
+    void add(const Trace& trace, const Kernel& kernel) {
+        const Span span{.start = kernel.start_ns, .end = kernel.end_ns()};
+        if (kernels_ == 0) first_ = last_ = span.start;
+        ++kernels_;
+        kernel_ns_ += kernel.duration_ns;
+        if (span.start > last_) gap(trace, kernel);
+        busy_ += std::max<std::int64_t>(0, span.end - std::max(last_, span.start));
+        last_ = std::max(last_, span.end);
+        if (is_communication(trace.text(kernel.name))) {
+            communication_.push_back(span);
+        } else if (!computing_.empty() && span.start <= computing_.back().end) {
+            computing_.back().end = std::max(computing_.back().end, span.end);
+        } else {
+            computing_.push_back(span);
+        }
+    }
+
+    void add_to(Timeline& total) const {
+        total.span_ns += last_ - first_;
+        total.busy_ns += busy_;
+        total.kernel_ns += kernel_ns_;
+        total.host_late_ns += host_late_;
+        total.gaps += gaps_;
+        for (const Span& span : communication_) {
+            total.communication_ns += span.end - span.start;
+            total.communication_hidden_ns += overlap(span, computing_);
+        }
+    }
+
+  private:
+    void gap(const Trace& trace, const Kernel& kernel) {
+        ++gaps_;
+        if (kernel.launch == none) return;
+        const Call& launch = trace.calls[static_cast<std::size_t>(kernel.launch)];
+        host_late_ += std::clamp<std::int64_t>(launch.end_ns - last_, 0, kernel.start_ns - last_);
+    }
+
+    std::int64_t first_ = 0;
+    std::int64_t last_ = 0;
+    std::int64_t busy_ = 0;
+    std::int64_t kernel_ns_ = 0;
+    std::int64_t host_late_ = 0;
+    std::int64_t gaps_ = 0;
+    std::int64_t kernels_ = 0;
+    std::vector<Span> communication_;
+    std::vector<Span> computing_;  // merged
+};
+
+}  // namespace
+
+bool is_communication(std::string_view kernel_name) {
+    return kernel_name.starts_with("nccl") ||
+           kernel_name.find("AllReduce") != std::string_view::npos;
+}
+
+Timeline timeline_of(const Trace& trace) {
+    std::map<std::int64_t, DeviceTimeline> devices;
+    for (const Kernel& kernel : trace.kernels) devices[kernel.device].add(trace, kernel);
+    Timeline total;
+    for (const auto& [device, timeline] : devices) timeline.add_to(total);
+    return total;
+}
+
+}  // namespace ridge::programs

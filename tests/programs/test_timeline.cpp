@@ -1,0 +1,68 @@
+// Busy and idle time of a GPU, by hand.
+#include "programs/traces/timeline.h"
+
+#include "tests/catch.h"
+
+using namespace ridge::programs;
+
+namespace {
+
+struct KernelAt {
+    std::int64_t start;
+    std::int64_t duration;
+    std::int64_t launched = -1;  ///< when the call that launched it returned
+    const char* name = "k";
+    std::int64_t device = 0;
+};
+
+Trace trace_of(const std::vector<KernelAt>& kernels) {
+    Trace trace;
+    for (const KernelAt& at : kernels) {
+        Kernel kernel{.name = trace.texts.add(at.name)};
+        kernel.start_ns = at.start;
+        kernel.duration_ns = at.duration;
+        kernel.device = at.device;
+        if (at.launched >= 0) {
+            kernel.launch = static_cast<std::int32_t>(trace.calls.size());
+            trace.calls.push_back({.start_ns = at.launched - 5, .end_ns = at.launched});
+        }
+        trace.kernels.push_back(kernel);
+    }
+    return trace;
+}
+
+}  // namespace
+
+TEST_CASE("gaps are idle time, the host's as far as it launched late", "[trace]") {
+    // Busy 0-100, 110-200 (launched in time), 300-400 (its launch returned at 290).
+    const Timeline timeline = timeline_of(trace_of({{0, 100, 0}, {110, 90, 50}, {300, 100, 290}}));
+    CHECK(timeline.span_ns == 400);
+    CHECK(timeline.kernel_ns == 290);
+    CHECK(timeline.busy_ns == 290);
+    CHECK(timeline.idle_ns() == 110);
+    CHECK(timeline.host_late_ns == 90);
+    CHECK(timeline.gaps == 2);
+}
+
+TEST_CASE("kernels at the same time count once as busy, twice as kernel time", "[trace]") {
+    const Timeline timeline = timeline_of(trace_of({{0, 100}, {20, 30}, {90, 60}, {160, 10}}));
+    CHECK(timeline.kernel_ns == 200);
+    CHECK(timeline.busy_ns == 160);
+    CHECK(timeline.idle_ns() == 10);
+    CHECK(timeline.host_late_ns == 0);  // nobody knows when it was launched
+}
+
+TEST_CASE("communication is hidden where a kernel runs beside it", "[trace]") {
+    const char* nccl = "ncclDevKernel_AllReduce_Sum_bf16_RING_LL";
+    const Timeline timeline =
+        timeline_of(trace_of({{0, 100}, {50, 200, -1, nccl}, {120, 30}, {300, 50, -1, nccl}}));
+    CHECK(timeline.communication_ns == 250);
+    CHECK(timeline.communication_hidden_ns == 50 + 30);
+}
+
+TEST_CASE("two GPUs add up; no kernels give zeros", "[trace]") {
+    const Timeline two = timeline_of(trace_of({{0, 100}, {1000, 50, -1, "k", 1}, {200, 100}}));
+    CHECK(two.span_ns == 300 + 50);
+    CHECK(two.idle_ns() == 100);
+    CHECK(timeline_of(Trace{}).span_ns == 0);
+}
