@@ -62,6 +62,13 @@ double element_blocks(double count, std::int64_t element, bool vector) {
     return static_cast<double>(bundled::elementwise_grid(elements, width).blocks());
 }
 
+/// What is left behind whole vectors is one more load, of the first block; less than one vector is
+/// a single load, element by element.
+Time ragged_wait(const MemoryParameters& memory, double amount, double vector) {
+    const bool waits = amount > vector && std::fmod(amount, vector) != 0.0;
+    return waits ? ragged_load * memory.bundled.first_l2 : Time{};
+}
+
 /// (eq. B22)
 KernelTime element_kernel(const MemoryParameters& memory, const ElementCode& code,
                           const BlockTraffic& moved, double elements, DataType type) {
@@ -79,7 +86,7 @@ KernelTime element_kernel(const MemoryParameters& memory, const ElementCode& cod
     kernel.life = load + per_thread * code.flop * clocks_per_flop * units::cycle / memory.clock *
                              (memory.fp32_lanes / kernel.lanes);
     kernel.life += operand_wait * std::max(0.0, code.accesses - 2.0) * load;
-    if (std::fmod(elements, width) != 0.0) kernel.life += ragged_load * memory.bundled.first_l2;
+    kernel.life += ragged_wait(memory, elements, width);
     return block_time(memory, kernel);
 }
 
@@ -215,12 +222,10 @@ KernelTime bundled_copy_time(const MemoryParameters& memory, const Copy& op, L2S
     const auto bytes = static_cast<double>(whole_bytes);
     const BlockTraffic moved = stream_traffic(memory, bytes * units::B, bytes * units::B, l2);
     const Time load = first_load(memory, moved.missing);
-    // Less than one vector is one load, element by element.
-    const bool ragged = bytes > vector_bytes && std::fmod(bytes, vector_bytes) != 0.0;
     return block_time(memory,
                       {.traffic = moved,
                        .blocks = static_cast<double>(bundled::copy_grid(whole_bytes).blocks()),
-                       .life = ragged ? load + ragged_load * memory.bundled.first_l2 : load});
+                       .life = load + ragged_wait(memory, bytes, vector_bytes)});
 }
 
 KernelTime bundled_transpose_time(const MemoryParameters& memory, const Transpose& op,

@@ -3,12 +3,31 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <sstream>
+#include <cstdlib>
 #include <string_view>
+
+#include "hardware/error.h"
 
 namespace ridge::test {
 
 using namespace ridge::model;
+
+namespace {
+
+/// A number from the environment; zero where there is none.
+std::uint64_t setting(const char* name) {
+    const char* const text = std::getenv(name);  // NOLINT(concurrency-mt-unsafe)
+    return text == nullptr ? 0 : std::strtoull(text, nullptr, 10);
+}
+
+}  // namespace
+
+std::size_t case_count(std::size_t usual) {
+    static const std::uint64_t factor = std::max<std::uint64_t>(1, setting("RIDGE_CASES"));
+    return usual * factor;
+}
+
+Random::Random(std::uint64_t seed) : engine_(seed + setting("RIDGE_SEED")) {}
 
 std::int64_t Random::whole(std::int64_t low, std::int64_t high) {
     return std::uniform_int_distribution<std::int64_t>(low, high)(engine_);
@@ -32,12 +51,10 @@ constexpr std::array plain_types{DataType::fp64, DataType::fp32, DataType::fp16,
                                  DataType::fp8};
 constexpr std::array attention_types{DataType::fp16, DataType::bf16};
 constexpr std::array head_dims{16, 32, 40, 64, 80, 96, 128, 192, 256};
-constexpr std::array<std::string_view, 6> expressions{"x",
-                                                      "relu(x)",
-                                                      "gelu(x + bias)",
-                                                      "sin(x)^2 + cos(x)^2",
-                                                      "x * sigmoid(y) + z",
-                                                      "sigmoid(sigmoid(sigmoid(x)))"};
+constexpr std::array<std::string_view, 10> functions{"relu",    "gelu", "sin", "exp",  "sqrt",
+                                                     "sigmoid", "tanh", "abs", "silu", "log"};
+constexpr std::array<std::string_view, 6> operators{" + ", " - ", " * ", " / ", "^", " * "};
+constexpr std::array<std::string_view, 8> leaves{"y", "y", "y", "x", "bias", "alpha", "2", "0.5"};
 constexpr std::array directions{Direction::forward, Direction::backward};
 constexpr std::array epilogues{Epilogue::none, Epilogue::bias, Epilogue::bias_relu,
                                Epilogue::bias_gelu, Epilogue::accumulate};
@@ -57,8 +74,8 @@ Matmul random_matmul(Random& random) {
             .epilogue = random.pick(epilogues)};
 }
 
-RowWise random_rows(Random& random) {
-    return {.kind = static_cast<RowKind>(random.whole(0, 3)),
+RowWise random_rows(Random& random, RowKind kind) {
+    return {.kind = kind,
             .rows = random.size(1 << 18),
             .cols = random.size(1 << 16),
             .type = random.pick(plain_types),
@@ -88,7 +105,11 @@ std::vector<std::pair<std::string, Operation>> grown_attention(const Attention& 
     std::vector<std::pair<std::string, Operation>> larger;
     grow(larger, op, "batch", &Attention::batch);
     grow(larger, op, "seq_kv", &Attention::seq_kv);
-    if (!op.causal || op.seq_q * 2 <= op.seq_kv) grow(larger, op, "seq_q", &Attention::seq_q);
+    // A window lies before a single query, and on both sides of one among others (eq. A3).
+    const bool turns = op.window > 0 && !op.causal && op.seq_q == 1;
+    if ((!op.causal || op.seq_q * 2 <= op.seq_kv) && !turns) {
+        grow(larger, op, "seq_q", &Attention::seq_q);
+    }
     if (op.window > 0) grow(larger, op, "window", &Attention::window);
     Attention heads = op;
     heads.heads *= 2;
@@ -119,64 +140,133 @@ Attention random_attention(Random& random, Heads heads) {
             .kv_write = false};
 }
 
-Operation random_operation(Random& random) {
-    switch (random.whole(0, 8)) {
-        case 0:
+std::string random_expression(Random& random, int depth) {
+    const std::int64_t form = depth == 0 ? 0 : random.whole(0, 9);
+    if (form < 2) return std::string(random.pick(leaves));
+    const std::string first = random_expression(random, depth - 1);
+    if (form < 5) return std::string(random.pick(functions)) + "(" + first + ")";
+    const std::string_view sign = random.pick(operators);
+    const std::string second = sign == "^" ? "2" : random_expression(random, depth - 1);
+    return "(" + first + std::string(sign) + second + ")";
+}
+
+namespace {
+
+/// Of a tensor, not of constants and scalars alone; drawn again where constants fold to infinity.
+Expression random_tensor_expression(Random& random) {
+    while (true) {
+        const std::string text = random_expression(random, 3);
+        if (text.find('y') == std::string::npos) continue;
+        try {
+            return parse_expression(text);
+        } catch (const InputError&) {
+            continue;
+        }
+    }
+}
+
+Elementwise random_elementwise(Random& random) {
+    return {.expression = random_tensor_expression(random),
+            .elements = random.size(std::int64_t{1} << 32),
+            .type = random.pick(plain_types),
+            .direction = random.pick(directions)};
+}
+
+Collective random_collective(Random& random, OperationKind kind) {
+    return {.kind = collective_kind(kind),
+            .gpus = random.whole(2, 16),
+            .bytes = random.size(std::int64_t{1} << 34)};
+}
+
+/// How often a kind is drawn: there are many kinds of collectives and rows.
+int weight_of(OperationKind kind) {
+    switch (kind) {
+        case OperationKind::matmul:
+        case OperationKind::attention:
+            return 8;
+        case OperationKind::elementwise:
+        case OperationKind::access:
+            return 6;
+        case OperationKind::all_reduce:
+        case OperationKind::all_gather:
+        case OperationKind::reduce_scatter:
+        case OperationKind::all_to_all:
+        case OperationKind::broadcast:
+        case OperationKind::send:
+        case OperationKind::host_to_device:
+        case OperationKind::device_to_host:
+            return 1;
+        default:
+            return 3;
+    }
+}
+
+}  // namespace
+
+// Without a default: the compiler names the kind that lacks a case.
+Operation random_operation(Random& random, OperationKind kind) {
+    switch (kind) {
+        case OperationKind::matmul:
             return random_matmul(random);
-        case 1:
+        case OperationKind::attention:
             return random_attention(random, Heads::grouped);
-        case 2:
-            return Elementwise{.expression = parse_expression(random.pick(expressions)),
-                               .elements = random.size(std::int64_t{1} << 32),
-                               .type = random.pick(plain_types),
-                               .direction = random.pick(directions)};
-        case 3:
-            return random_rows(random);
-        case 4:
+        case OperationKind::elementwise:
+            return random_elementwise(random);
+        case OperationKind::softmax:
+            return random_rows(random, RowKind::softmax);
+        case OperationKind::layernorm:
+            return random_rows(random, RowKind::layernorm);
+        case OperationKind::rmsnorm:
+            return random_rows(random, RowKind::rmsnorm);
+        case OperationKind::sum:
+            return random_rows(random, RowKind::sum);
+        case OperationKind::transpose:
             return Transpose{.rows = random.size(1 << 16),
                              .cols = random.size(1 << 16),
                              .type = random.pick(plain_types)};
-        case 5:
+        case OperationKind::copy:
             return Copy{.elements = random.size(std::int64_t{1} << 34),
                         .type = random.pick(plain_types)};
-        case 6:
+        case OperationKind::gather:
             return Gather{.rows = random.size(1 << 20),
                           .cols = random.size(1 << 14),
                           .table_rows = random.size(1 << 20),
                           .type = random.pick(plain_types)};
-        case 7:
+        case OperationKind::access:
             return random_access(random);
-        default:
-            return Collective{.kind = static_cast<CollectiveKind>(random.whole(0, 7)),
-                              .gpus = random.whole(2, 16),
-                              .bytes = random.size(std::int64_t{1} << 34)};
+        case OperationKind::all_reduce:
+        case OperationKind::all_gather:
+        case OperationKind::reduce_scatter:
+        case OperationKind::all_to_all:
+        case OperationKind::broadcast:
+        case OperationKind::send:
+        case OperationKind::host_to_device:
+        case OperationKind::device_to_host:
+            return random_collective(random, kind);
     }
+    std::abort();
+}
+
+Operation random_operation(Random& random) {
+    static const std::vector<OperationKind> kinds = [] {
+        std::vector<OperationKind> often;
+        for (const OperationInfo& info : operation_table()) {
+            often.insert(often.end(), static_cast<std::size_t>(weight_of(info.kind)), info.kind);
+        }
+        return often;
+    }();
+    return random_operation(random, random.pick(kinds));
 }
 
 Execution random_execution(const Operation& operation, Random& random) {
     constexpr std::array l2_states{L2State::warm, L2State::cold};
     constexpr std::array launches{LaunchMode::kernel, LaunchMode::graph, LaunchMode::stream};
-    constexpr std::array attention{Implementation::automatic, Implementation::standard,
-                                   Implementation::eager,     Implementation::flash1,
-                                   Implementation::flash2,    Implementation::flash3,
-                                   Implementation::mma,       Implementation::wgmma};
-    constexpr std::array matmul{Implementation::automatic, Implementation::library,
-                                Implementation::naive, Implementation::tiled, Implementation::mma};
-    constexpr std::array elementwise{Implementation::automatic, Implementation::unfused};
     Execution execution{.l2 = random.pick(l2_states), .launch = random.pick(launches)};
-    if (std::holds_alternative<Attention>(operation))
-        execution.implementation = random.pick(attention);
-    if (std::holds_alternative<Elementwise>(operation)) {
-        execution.implementation = random.pick(elementwise);
+    if (random.whole(0, 2) > 0) {
+        execution.implementation = random.pick(info_of(kind_of(operation)).implementations);
     }
-    if (std::holds_alternative<Matmul>(operation)) {
-        execution.implementation = random.pick(matmul);
-        if (random.whole(0, 7) == 0) execution.tile = Tile{128, 64, 32};
-    }
-    const auto* rows = std::get_if<RowWise>(&operation);
-    if (rows != nullptr && rows->kind == RowKind::softmax &&
-        rows->direction == Direction::forward && random.coin()) {
-        execution.implementation = Implementation::manual;
+    if (std::holds_alternative<Matmul>(operation) && random.whole(0, 7) == 0) {
+        execution.tile = Tile{128, 64, 32};
     }
     return execution;
 }
@@ -230,41 +320,6 @@ struct Grow {
     }
 };
 
-struct Describe {
-    std::ostringstream& out;
-
-    void operator()(const Matmul& op) const {
-        out << " batch=" << op.batch << " m=" << op.m << " n=" << op.n << " k=" << op.k;
-    }
-    void operator()(const Attention& op) const {
-        out << " batch=" << op.batch << " heads=" << op.heads << " kv_heads=" << op.kv_heads
-            << " seq_q=" << op.seq_q << " seq_kv=" << op.seq_kv << " head_dim=" << op.head_dim
-            << " window=" << op.window << " causal=" << op.causal
-            << (op.direction == Direction::forward ? " forward" : " backward");
-    }
-    void operator()(const Elementwise& op) const {
-        out << " elements=" << op.elements << " expr=" << to_string(op.expression);
-    }
-    void operator()(const RowWise& op) const {
-        out << " rows=" << op.rows << " cols=" << op.cols
-            << (op.direction == Direction::forward ? " forward" : " backward");
-    }
-    void operator()(const Transpose& op) const {
-        out << " rows=" << op.rows << " cols=" << op.cols;
-    }
-    void operator()(const Copy& op) const { out << " elements=" << op.elements; }
-    void operator()(const Gather& op) const {
-        out << " rows=" << op.rows << " cols=" << op.cols << " table_rows=" << op.table_rows;
-    }
-    void operator()(const Access& op) const {
-        out << " pattern=" << name_of(op.pattern) << " elements=" << op.elements << " "
-            << degree_name(op.pattern) << "=" << op.degree;
-    }
-    void operator()(const Collective& op) const {
-        out << " gpus=" << op.gpus << " bytes=" << op.bytes;
-    }
-};
-
 }  // namespace
 
 std::vector<std::pair<std::string, Operation>> grown(const Operation& operation) {
@@ -272,10 +327,7 @@ std::vector<std::pair<std::string, Operation>> grown(const Operation& operation)
 }
 
 std::string describe(const Operation& operation) {
-    std::ostringstream out;
-    out << name_of(operation) << " dtype=" << name_of(type_of(operation));
-    std::visit(Describe{out}, operation);
-    return out.str();
+    return text_of(kind_of(operation), parameters_of(operation));
 }
 
 }  // namespace ridge::test

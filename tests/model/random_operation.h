@@ -1,4 +1,13 @@
 // Random valid operations for property tests: seeded, of all kinds, counts log-uniform.
+//
+//   Random random(7);
+//   for (std::size_t i = 0; i < case_count(1000); ++i) {
+//       const Operation operation = random_operation(random);
+//       const Execution execution = random_execution(operation, random);
+//
+// An operation kind without a case in `random_operation` does not compile, and implementations come
+// from the operation table: what is added to the model is covered by every property. For a long run
+// (scripts/soak) RIDGE_CASES multiplies `case_count` and RIDGE_SEED moves every seed.
 #pragma once
 
 #include <cstdint>
@@ -7,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "model/core/fields.h"
 #include "model/core/implementation.h"
 #include "model/core/operation.h"
 
@@ -14,7 +24,7 @@ namespace ridge::test {
 
 class Random {
   public:
-    explicit Random(std::uint64_t seed) : engine_(seed) {}
+    explicit Random(std::uint64_t seed);
 
     /// Uniform in [low, high].
     [[nodiscard]] std::int64_t whole(std::int64_t low, std::int64_t high);
@@ -33,12 +43,20 @@ class Random {
     std::mt19937_64 engine_;
 };
 
+/// `usual`, or more in a long run.
+[[nodiscard]] std::size_t case_count(std::size_t usual);
+
 enum class Heads : std::uint8_t { equal, grouped };
 
 [[nodiscard]] model::Attention random_attention(Random& random, Heads heads);
+/// Any kind, products and attention most often.
 [[nodiscard]] model::Operation random_operation(Random& random);
+[[nodiscard]] model::Operation random_operation(Random& random, model::OperationKind kind);
 
-/// An implementation that suits the operation, L2 state, launch mode; now and then a tile.
+/// The text of an expression nested at most `depth` deep: functions, operators, inputs.
+[[nodiscard]] std::string random_expression(Random& random, int depth);
+
+/// An implementation that the operation table lists, L2 state, launch mode; now and then a tile.
 [[nodiscard]] model::Execution random_execution(const model::Operation& operation, Random& random);
 
 /// The operation with each of its dimensions made larger in turn, and that dimension's name.

@@ -13,7 +13,8 @@
 namespace ridge::model {
 namespace {
 
-constexpr std::size_t cases = 600;
+/// Calls of each property; on seven GPUs, in six implementations, 10^5 pairs and more.
+const std::size_t cases = test::case_count(1500);
 constexpr std::array implementations{Implementation::standard, Implementation::flash1,
                                      Implementation::flash2,   Implementation::flash3,
                                      Implementation::mma,      Implementation::wgmma};
@@ -183,7 +184,9 @@ TEST_CASE("a page table changes the time at most threefold, but where the librar
         },
         [](const Prediction& before, const Prediction& after) {
             for (const Prediction& each : {before, after}) {
+                // A roofline alone counts what split keys write and read again as DRAM traffic.
                 if (has_note(each, NoteCode::unsplit_keys)) return;
+                if (has_note(each, NoteCode::roofline_only)) return;
             }
             REQUIRE(after.time <= 3.0 * before.time);
             REQUIRE(before.time <= 3.0 * after.time);

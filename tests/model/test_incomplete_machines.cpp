@@ -2,7 +2,7 @@
 // dropped or wrong by orders of magnitude.
 //
 // Each case is a machine made of a description in memory and every operation in every
-// implementation on it. The outcome is a prediction whose numbers are finite, whose time is no less
+// implementation on it: chosen shapes, and one drawn at random for each. The outcome is a prediction whose numbers are finite, whose time is no less
 // than its bound and lies in its band, a refusal with a reason, or an InputError that names the
 // field.
 #include <algorithm>
@@ -97,16 +97,20 @@ struct Case {
     Execution execution;
 };
 
+/// `automatic` and what the table lists.
+std::vector<Implementation> ways_of(OperationKind kind) {
+    std::vector<Implementation> ways{Implementation::automatic};
+    for (const Implementation each : info_of(kind).implementations) ways.push_back(each);
+    return ways;
+}
+
 std::vector<Case> cases_of(const std::vector<LaunchMode>& launches,
                            const std::vector<L2State>& states) {
     std::vector<Case> cases;
     for (const auto& group : {matmuls(), attentions(), streams(), collectives()}) {
         for (const Operation& operation : group) {
             validate(operation);
-            const auto kind = parse_operation_kind(name_of(operation));
-            std::vector<Implementation> ways{Implementation::automatic};
-            for (const Implementation each : info_of(kind).implementations) ways.push_back(each);
-            for (const Implementation way : ways) {
+            for (const Implementation way : ways_of(kind_of(operation))) {
                 for (const LaunchMode launch : launches) {
                     for (const L2State l2 : states) {
                         cases.push_back(
@@ -114,6 +118,20 @@ std::vector<Case> cases_of(const std::vector<LaunchMode>& launches,
                     }
                 }
             }
+        }
+    }
+    return cases;
+}
+
+/// Another shape for every kind of operation in every implementation.
+std::vector<Case> drawn_cases(test::Random& random) {
+    std::vector<Case> cases;
+    for (const OperationInfo& info : operation_table()) {
+        for (const Implementation way : ways_of(info.kind)) {
+            const Operation operation = test::random_operation(random, info.kind);
+            Execution execution = test::random_execution(operation, random);
+            execution.implementation = way;
+            cases.push_back({operation, execution});
         }
     }
     return cases;
@@ -177,51 +195,74 @@ bool scale_field(hardware::Datum& datum, double by) {
     return differs;
 }
 
+const std::vector<Case>& chosen_cases() {
+    static const std::vector<Case> cases = cases_of({LaunchMode::graph}, {L2State::warm});
+    return cases;
+}
+
+/// On every GPU: the chosen cases for those where most is described, random ones for all.
+template <class Check>
+void for_each_gpu(std::uint64_t seed, Check&& check) {
+    constexpr std::array described{"h200-sxm", "a100-pcie-40gb", "t4", "b200", "mi300x"};
+    const hardware::Catalogue gpus = catalogue();
+    test::Random random(seed);
+    for (const hardware::CatalogueEntry& entry : gpus.entries()) {
+        const bool in_full =
+            std::find(described.begin(), described.end(), entry.name) != described.end();
+        CAPTURE(entry.name);
+        check(gpus.at(entry.name),
+              [&](const hardware::Description& changed, const std::string& field) {
+                  if (in_full) CHECK(fault_of(changed, field, chosen_cases()) == "");
+                  for (std::size_t i = 0; i < test::case_count(1); ++i) {
+                      CHECK(fault_of(changed, field, drawn_cases(random)) == "");
+                  }
+              });
+    }
+}
+
 TEST_CASE("every operation on every GPU gives sound numbers or a reason", "[machine]") {
     const hardware::Catalogue gpus = catalogue();
     const auto cases = cases_of({LaunchMode::kernel, LaunchMode::graph, LaunchMode::stream},
                                 {L2State::warm, L2State::cold});
+    test::Random random(41);
     for (const hardware::CatalogueEntry& entry : gpus.entries()) {
         for (const auto view : {hardware::View::datasheet, hardware::View::calibrated}) {
             CAPTURE(entry.name);
-            CHECK(fault(make_machine(gpus.at(entry.name, view)), cases) == "");
-        }
-    }
-}
-
-TEST_CASE("no single field is needed for sound numbers or a reason", "[machine]") {
-    const hardware::Catalogue gpus = catalogue();
-    const auto cases = cases_of({LaunchMode::graph}, {L2State::warm});
-    for (const char* const name : {"h200-sxm", "a100-pcie-40gb", "t4", "b200", "mi300x"}) {
-        const hardware::Description& gpu = gpus.at(name);
-        for (const auto& [path, datum] : gpu.data) {
-            hardware::Description changed = gpu;
-            changed.data.erase(path);
-            CAPTURE(name, path);
-            CHECK(fault_of(changed, path, cases) == "");
-        }
-    }
-}
-
-TEST_CASE(
-    "a field that is wrong by orders of magnitude gives sound numbers or an error that names "
-    "it",
-    "[machine]") {
-    const hardware::Catalogue gpus = catalogue();
-    const auto cases = cases_of({LaunchMode::kernel}, {L2State::warm});
-    for (const char* const name : {"h200-sxm", "a100-pcie-40gb", "mi300x"}) {
-        hardware::Description changed = gpus.at(name);
-        for (auto& [path, datum] : changed.data) {
-            const hardware::Datum described = datum;
-            for (const double by : scales) {
-                if (scale_field(datum, by)) {
-                    CAPTURE(name, path, by);
-                    CHECK(fault_of(changed, path, cases) == "");
-                }
-                datum = described;
+            const Machine machine = make_machine(gpus.at(entry.name, view));
+            CHECK(fault(machine, cases) == "");
+            for (std::size_t i = 0; i < test::case_count(20); ++i) {
+                CHECK(fault(machine, drawn_cases(random)) == "");
             }
         }
     }
+}
+
+TEST_CASE("no single field of any GPU is needed for sound numbers or a reason", "[machine]") {
+    for_each_gpu(42, [](const hardware::Description& gpu, auto&& is_sound_without) {
+        for (const auto& [path, datum] : gpu.data) {
+            hardware::Description changed = gpu;
+            changed.data.erase(path);
+            CAPTURE(path);
+            is_sound_without(changed, path);
+        }
+    });
+}
+
+TEST_CASE(
+    "a field of any GPU that is wrong by orders of magnitude gives sound numbers or an error that "
+    "names it",
+    "[machine]") {
+    for_each_gpu(43, [](const hardware::Description& gpu, auto&& is_sound_with) {
+        hardware::Description changed = gpu;
+        for (auto& [path, datum] : changed.data) {
+            const hardware::Datum described = datum;
+            for (const double by : scales) {
+                CAPTURE(path, by);
+                if (scale_field(datum, by)) is_sound_with(changed, path);
+                datum = described;
+            }
+        }
+    });
 }
 
 }  // namespace

@@ -2,12 +2,12 @@
 // time is below its bound, cold is never faster than warm, more work never takes much less time.
 #include <cmath>
 #include <map>
-#include <random>
 #include <string>
 
 #include "model/machine/catalogue.h"
 #include "model/predict.h"
 #include "tests/catch.h"
+#include "tests/model/random_operation.h"
 
 using namespace ridge;
 using namespace ridge::model;
@@ -26,23 +26,20 @@ class Shapes {
   public:
     Matmul next() {
         Matmul op{.m = extent(), .n = extent(), .k = extent()};
-        if (random_() % 8 == 0) op.batch = 1 + static_cast<std::int64_t>(random_() % 16);
+        if (random_.whole(0, 7) == 0) op.batch = random_.whole(1, 16);
         return op;
     }
     Execution execution() {
-        return {.l2 = random_() % 2 == 0 ? L2State::warm : L2State::cold,
-                .launch = static_cast<LaunchMode>(random_() % 3)};
+        return {.l2 = random_.coin() ? L2State::warm : L2State::cold,
+                .launch = static_cast<LaunchMode>(random_.whole(0, 2))};
     }
 
   private:
-    std::int64_t extent() {
-        const double logarithm = std::uniform_real_distribution<double>(0.0, 9.7)(random_);
-        return static_cast<std::int64_t>(std::exp(logarithm));
-    }
-    std::mt19937 random_{20};
+    std::int64_t extent() { return static_cast<std::int64_t>(std::exp(random_.real(0.0, 9.7))); }
+    test::Random random_{20};
 };
 
-constexpr int trials = 3000;
+const auto trials = static_cast<int>(test::case_count(20000));
 constexpr auto gpus = {"h200-sxm", "a100-sxm-80gb", "l40s", "v100-pcie", "b200"};
 
 Matmul for_machine(Matmul op, const Machine& m) {

@@ -23,7 +23,8 @@
 namespace ridge::model {
 namespace {
 
-constexpr std::size_t cases = 1500;
+/// Operations of each property; on a dozen GPUs that is 10^5 predictions.
+const std::size_t cases = test::case_count(9000);
 
 const std::vector<Machine>& machines() {
     static const std::vector<Machine> all = [] {
@@ -88,6 +89,21 @@ bool within_band(const Prediction& p) {
     return p.low <= p.time && p.time <= p.high && p.time >= p.lower_bound * (1.0 - 1e-12);
 }
 
+TEST_CASE("every kind of operation is drawn, valid and described", "[property]") {
+    test::Random random(10);
+    for (const OperationInfo& info : operation_table()) {
+        for (int i = 0; i < 200; ++i) {
+            const Operation operation = test::random_operation(random, info.kind);
+            REQUIRE_NOTHROW(validate(operation));
+            REQUIRE(kind_of(operation) == info.kind);
+            const std::string text = test::describe(operation);
+            INFO(text);
+            const OperationText read = parse_operation(text);
+            REQUIRE(test::describe(make_operation(read.kind, read.parameters)) == text);
+        }
+    }
+}
+
 TEST_CASE("predictions are finite, positive, within their band and above the roof", "[property]") {
     for_each_prediction(
         1, [](const Operation&, const Execution&, const Machine&, const Prediction& p) {
@@ -96,6 +112,34 @@ TEST_CASE("predictions are finite, positive, within their band and above the roo
             REQUIRE(p.time <= p.high);
             REQUIRE(p.time >= p.lower_bound * (1.0 - 1e-12));
         });
+}
+
+TEST_CASE("less than one vector takes no longer than one vector", "[property]") {
+    const std::vector<const char*> texts{"x + 1", "gelu(x + bias)", "x * y"};
+    for (const DataType type : {DataType::fp8, DataType::bf16, DataType::fp32, DataType::fp64}) {
+        const auto vector = static_cast<std::int64_t>(16 / size_of(type));
+        const auto ways_to_stream = [&](std::int64_t elements) {
+            std::vector<Operation> operations{Copy{.elements = elements, .type = type}};
+            for (const char* text : texts) {
+                operations.emplace_back(Elementwise{
+                    .expression = parse_expression(text), .elements = elements, .type = type});
+            }
+            return operations;
+        };
+        const std::vector<Operation> whole = ways_to_stream(vector);
+        for (std::int64_t elements = 1; elements < vector; ++elements) {
+            const std::vector<Operation> less = ways_to_stream(elements);
+            for (std::size_t i = 0; i < less.size(); ++i) {
+                for (const Machine& machine : machines()) {
+                    const Outcome tiny = predict(less[i], {}, machine);
+                    if (!std::holds_alternative<Prediction>(tiny)) continue;
+                    INFO(test::describe(less[i]) << " on " << machine.name);
+                    const Outcome full = predict(whole[i], {}, machine);
+                    REQUIRE(std::get<Prediction>(tiny).time <= std::get<Prediction>(full).time);
+                }
+            }
+        }
+    }
 }
 
 TEST_CASE("more DRAM bandwidth slows no operation", "[property]") {
