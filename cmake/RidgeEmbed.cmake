@@ -1,5 +1,7 @@
 # Writes a C++ source that holds description files as text. Run as a script:
-#   cmake -DROOT=<source root> -DOUTPUT=<file.cpp> "-DFILES=a.toml|b.toml" -P RidgeEmbed.cmake
+#   cmake -DROOT=<source root> -DOUTPUT=<file.cpp> "-DFILES=a.toml|b.toml"
+#         -DHEADER=<header> -DNAMESPACE=<namespace> -DFUNCTION=<function> -P RidgeEmbed.cmake
+# The header declares the function, which returns the files as hardware::EmbeddedFile.
 
 string(REPLACE "|" ";" files "${FILES}")
 list(SORT files)
@@ -13,23 +15,23 @@ foreach(path IN LISTS files)
 endforeach()
 list(LENGTH files count)
 file(WRITE "${OUTPUT}.new" "// Written by cmake/RidgeEmbed.cmake; do not edit.
-#include \"hardware/embedded.h\"
+#include \"${HEADER}\"
 
 #include <array>
 
-namespace ridge::hardware {
+namespace ${NAMESPACE} {
 namespace {
 
-constexpr std::array<EmbeddedFile, ${count}> files{{
+constexpr std::array<hardware::EmbeddedFile, ${count}> files{{
 ${body}}};
 
 }  // namespace
 
-std::span<const EmbeddedFile> embedded_files() {
+std::span<const hardware::EmbeddedFile> ${FUNCTION}() {
     return files;
 }
 
-}  // namespace ridge::hardware
+}  // namespace ${NAMESPACE}
 ")
 file(COPY_FILE "${OUTPUT}.new" "${OUTPUT}")
 file(REMOVE "${OUTPUT}.new")

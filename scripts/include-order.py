@@ -52,10 +52,15 @@ ROOMS = {
                                               "counters", "plans")],
     "programs/aten": MODEL,
     "programs/traces": HARDWARE,
+    "programs/configs": HARDWARE,
+    "programs/graph": MODEL,
+    "programs/software": MODEL + ["programs/configs", "programs/graph"],
+    "programs": MODEL + ["programs/configs", "programs/graph", "programs/software"],
     "plot": HARDWARE,
 }
-LIBRARIES = RECORD + ["measure/run", "measure/judge", "measure/fit", "programs/aten", "programs/traces",
-                      "plot"]
+PROGRAMS = ["programs", "programs/configs", "programs/graph", "programs/software", "programs/aten",
+            "programs/traces"]
+LIBRARIES = RECORD + PROGRAMS + ["measure/run", "measure/judge", "measure/fit", "plot"]
 for room, below in {
     "console": [],
     "input": ["console"],

@@ -9,6 +9,7 @@ std::span<const CommandInfo> command_table() {
         CommandInfo{"predict", "What bounds an operation, how long it takes, what it moves",
                     build_predict},
         CommandInfo{"vram", "How much device memory an operation needs", build_vram},
+        CommandInfo{"model", "Whole models from a config: parameters, memory, time", build_model},
         CommandInfo{"roofline", "Draw operations on a GPU's roofline", build_roofline},
         CommandInfo{"sweep", "Predict over ranges of shapes", build_sweep},
         CommandInfo{"compare", "Predict one operation on several GPUs", build_compare},

@@ -1,0 +1,74 @@
+#include "programs/configs/presets.h"
+
+#include <algorithm>
+#include <cctype>
+#include <filesystem>
+
+#include "hardware/document.h"
+#include "hardware/error.h"
+#include "hardware/nearest.h"
+#include "programs/configs/config_reader.h"
+#include "programs/configs/toml_reader.h"
+
+namespace ridge::programs {
+namespace {
+
+std::string stem_of(std::string_view path) {
+    const std::size_t slash = path.rfind('/');
+    std::string_view name = slash == std::string_view::npos ? path : path.substr(slash + 1);
+    if (name.ends_with(".json")) name.remove_suffix(5);
+    return std::string(name);
+}
+
+std::string lower(std::string_view text) {
+    std::string result(text);
+    std::transform(result.begin(), result.end(), result.begin(), [](char c) {
+        return static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    });
+    return result;
+}
+
+Architecture read_file(const std::string& path) {
+    const std::string text = hardware::read_text_file(path);
+    Architecture a =
+        path.ends_with(".toml") ? read_model_toml(text, path) : read_config(text, path);
+    if (a.name.empty()) {
+        const std::filesystem::path file(path);
+        a.name = file.stem() == "config" && file.has_parent_path()
+                     ? file.parent_path().filename().string()
+                     : file.stem().string();
+    }
+    return a;
+}
+
+}  // namespace
+
+std::vector<std::string> preset_names() {
+    std::vector<std::string> names;
+    for (const hardware::EmbeddedFile& file : embedded_presets()) {
+        names.push_back(stem_of(file.path));
+    }
+    return names;
+}
+
+Architecture find_model(const std::string& name) {
+    std::error_code ignored;
+    if (std::filesystem::is_directory(name, ignored)) {
+        return read_file((std::filesystem::path(name) / "config.json").string());
+    }
+    if (std::filesystem::exists(name, ignored)) return read_file(name);
+    const std::string wanted = lower(name);
+    for (const hardware::EmbeddedFile& file : embedded_presets()) {
+        if (stem_of(file.path) == wanted) {
+            return read_config(file.text, "preset " + stem_of(file.path));
+        }
+    }
+    const std::vector<std::string> close = near(name, preset_names(), 4);
+    std::string hint;
+    for (const std::string& candidate : close) hint += (hint.empty() ? "" : ", ") + candidate;
+    throw InputError(
+        "model: '" + name + "' is neither a file, nor a folder, nor a preset", {},
+        hint.empty() ? "ridge model --list names the presets" : "near presets: " + hint);
+}
+
+}  // namespace ridge::programs

@@ -1,0 +1,27 @@
+// Configs of well-known models that come with ridge, each with the place its numbers are from.
+//
+//   const Architecture a = find_model("llama-3.1-8b");       // a preset
+//   const Architecture b = find_model("./my-model");         // a folder with config.json
+//   const Architecture c = find_model("config.json");        // or the file, or a small .toml
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "hardware/embedded.h"
+#include "programs/configs/architecture.h"
+
+namespace ridge::programs {
+
+/// The preset files, sorted by path; the build writes the definition.
+[[nodiscard]] std::span<const hardware::EmbeddedFile> embedded_presets();
+
+[[nodiscard]] std::vector<std::string> preset_names();
+
+/// A folder, a file, or the name of a preset (case does not count). InputError when it is none,
+/// with near names.
+[[nodiscard]] Architecture find_model(const std::string& name);
+
+}  // namespace ridge::programs

@@ -1,0 +1,79 @@
+#include "programs/configs/weights.h"
+
+#include <algorithm>
+#include <string>
+
+#include "hardware/checked.h"
+#include "hardware/error.h"
+
+namespace ridge::programs {
+
+std::int64_t weight_bytes(const Weight& weight, const WeightFormat& format) {
+    const bool quantised =
+        format.quantisation != Quantisation::none &&
+        (weight.role == WeightRole::product || weight.role == WeightRole::expert);
+    if (!quantised) return weight.elements() * format.bytes;
+    if (format.quantisation != Quantisation::int4) {
+        return weight.elements() + weight.rows * weight.stacked * format.bytes;
+    }
+    const std::int64_t groups = ceil_divide(weight.columns, format.group);
+    return weight.stacked * weight.rows * (ceil_divide(weight.columns, 2) + groups * format.bytes);
+}
+
+std::int64_t weights_bytes(const Architecture& architecture, const WeightFormat& format) {
+    std::int64_t sum = 0;
+    for (const Weight& weight : weights_of(architecture)) {
+        sum += weight_bytes(weight, format) * weight.count;
+    }
+    return sum;
+}
+
+std::int64_t cache_elements(const AttentionSpec& attention) {
+    if (attention.latent()) return attention.kv_rank + attention.rotary_dim;
+    return attention.kv_heads * (attention.head_dim + attention.value_dim);
+}
+
+std::int64_t cached_tokens(const AttentionSpec& attention, std::int64_t tokens) {
+    return attention.window > 0 ? std::min(tokens, attention.window) : tokens;
+}
+
+std::int64_t kv_cache_bytes(const Architecture& a, const CacheShape& shape) {
+    std::int64_t sum = 0;
+    for (std::size_t kind = 0; kind < a.kinds.size(); ++kind) {
+        const AttentionSpec& attention = a.kinds[kind].attention;
+        const std::int64_t tokens = cached_tokens(attention, shape.tokens);
+        if (tokens == 0) continue;
+        sum += checked_product({{"layers", a.layers_of(kind)},
+                                {"elements of a token", cache_elements(attention)},
+                                {"seq", tokens},
+                                {"batch", shape.batch},
+                                {"bytes of an element", shape.bytes}});
+    }
+    return sum;
+}
+
+Quantisation parse_quantisation(std::string_view text, std::string_view field) {
+    if (text.empty()) return Quantisation::none;
+    for (const Quantisation each :
+         {Quantisation::none, Quantisation::fp8, Quantisation::int8, Quantisation::int4}) {
+        if (name_of(each) == text) return each;
+    }
+    throw InputError(std::string(field) + ": '" + std::string(text) +
+                     "' is not none, fp8, int8 or int4");
+}
+
+std::string_view name_of(Quantisation quantisation) {
+    switch (quantisation) {
+        case Quantisation::none:
+            return "none";
+        case Quantisation::fp8:
+            return "fp8";
+        case Quantisation::int8:
+            return "int8";
+        case Quantisation::int4:
+            return "int4";
+    }
+    return "";
+}
+
+}  // namespace ridge::programs

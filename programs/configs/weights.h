@@ -1,0 +1,48 @@
+// Bytes of a model's weights and of its key and value cache.
+//
+//   const std::int64_t bytes = weights_bytes(a, {.type = DataType::bf16});     // 16060522496
+//   kv_cache_bytes(a, {.type = DataType::bf16, .batch = 1, .tokens = 4096});
+//
+// Method: every weight in the type of the model; with quantised weights the products of the layers
+// take `bits` each and a scale of the model's type per group, all else (embeddings, norms, router,
+// head) stays. The cache keeps K and V of every layer, or the latent vector and the rotary key; a
+// layer with a window keeps at most the window.
+// Limits: gradients and optimizer states are those of the software that trains.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "programs/configs/architecture.h"
+
+namespace ridge::programs {
+
+enum class Quantisation : std::uint8_t { none, fp8, int8, int4 };
+
+struct WeightFormat {
+    std::int64_t bytes = 2;  ///< of one element of the model's type
+    Quantisation quantisation = Quantisation::none;
+    std::int64_t group = 128;  ///< int4: elements that share a scale; fp8 and int8: one per output
+};
+
+[[nodiscard]] std::int64_t weight_bytes(const Weight& weight, const WeightFormat& format);
+[[nodiscard]] std::int64_t weights_bytes(const Architecture& architecture,
+                                         const WeightFormat& format);
+
+struct CacheShape {
+    std::int64_t bytes = 2;  ///< of one element
+    std::int64_t batch = 1;
+    std::int64_t tokens = 0;
+};
+/// Elements that one layer keeps of one token.
+[[nodiscard]] std::int64_t cache_elements(const AttentionSpec& attention);
+/// Tokens that a layer keeps of a sequence.
+[[nodiscard]] std::int64_t cached_tokens(const AttentionSpec& attention, std::int64_t tokens);
+[[nodiscard]] std::int64_t kv_cache_bytes(const Architecture& architecture,
+                                          const CacheShape& shape);
+
+/// "none", "fp8", "int8" or "int4"; InputError names `field`.
+[[nodiscard]] Quantisation parse_quantisation(std::string_view text, std::string_view field);
+[[nodiscard]] std::string_view name_of(Quantisation quantisation);
+
+}  // namespace ridge::programs

@@ -1,0 +1,83 @@
+#include "programs/graph/program.h"
+
+#include <cmath>
+#include <numeric>
+
+#include "model/predict.h"
+
+namespace ridge::programs {
+namespace {
+
+model::Work times(model::Work work, double count) {
+    work.tensor = work.tensor * count;
+    work.fma = work.fma * count;
+    work.vector = work.vector * count;
+    work.special *= count;
+    work.compulsory_read = work.compulsory_read * count;
+    work.compulsory_write = work.compulsory_write * count;
+    work.dram_read = work.dram_read * count;
+    work.dram_write = work.dram_write * count;
+    work.l2 = work.l2 * count;
+    work.shared = work.shared * count;
+    return work;
+}
+
+}  // namespace
+
+std::int64_t Program::kernels() const {
+    return std::accumulate(
+        entries.begin(), entries.end(), std::int64_t{0},
+        [](std::int64_t sum, const Entry& entry) { return sum + entry.count * entry.kernels; });
+}
+
+Time time_of(const Entry& entry, const model::Outcome& outcome) {
+    const auto* prediction = std::get_if<model::Prediction>(&outcome);
+    return prediction == nullptr ? Time{} : prediction->time * static_cast<double>(entry.count);
+}
+
+ProgramTime predict(const Program& program, const model::Machine& machine) {
+    ProgramTime result;
+    result.outcomes.reserve(program.entries.size());
+    double below = 0.0;
+    double above = 0.0;
+    for (const Entry& entry : program.entries) {
+        result.outcomes.push_back(model::predict(entry.operation, entry.execution, machine));
+        result.total.kernels += entry.count * entry.kernels;
+        const auto* part = std::get_if<model::Prediction>(&result.outcomes.back());
+        if (part == nullptr) {
+            ++result.total.not_modelled;
+            continue;
+        }
+        const auto count = static_cast<double>(entry.count);
+        result.total.work += times(part->work, count);
+        result.total.time += part->time * count;
+        const double under = count * (part->time - part->low).base();
+        const double over = count * (part->high - part->time).base();
+        below += under * under;
+        above += over * over;
+    }
+    result.total.low = result.total.time - Time::from_base(std::sqrt(below));
+    result.total.high = result.total.time + Time::from_base(std::sqrt(above));
+    return result;
+}
+
+std::string_view name_of(Module module) {
+    constexpr std::string_view names[module_count] = {
+        "embedding", "norm", "attention", "mlp",           "experts", "residual",
+        "head",      "loss", "optimizer", "communication", "other"};
+    return names[static_cast<std::size_t>(module)];
+}
+
+std::string_view name_of(Pass pass) {
+    switch (pass) {
+        case Pass::forward:
+            return "forward";
+        case Pass::backward:
+            return "backward";
+        case Pass::update:
+            return "update";
+    }
+    return "";
+}
+
+}  // namespace ridge::programs

@@ -1,0 +1,24 @@
+// libFuzzer: any bytes are a config or an error, never a crash; a config that is read has weights.
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+
+#include "hardware/error.h"
+#include "programs/configs/config_reader.h"
+#include "programs/configs/toml_reader.h"
+
+// The name is libFuzzer's. NOLINTNEXTLINE(readability-identifier-naming)
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    using namespace ridge::programs;
+    const std::string text(data, data + size);
+    try {
+        const Architecture architecture = text.starts_with("{")
+                                              ? read_config(text, "fuzz.json")
+                                              : read_model_toml(text, "fuzz.toml");
+        if (parameters_of(architecture) <= 0) std::abort();
+    } catch (const ridge::InputError&) {
+        return 0;
+    }
+    return 0;
+}
