@@ -199,6 +199,13 @@ void advise_on(Adviser& adviser, const Copy& op) {
 void advise_on(Adviser& adviser, const Gather& op) {
     try_narrow(adviser, op);
 }
+void advise_on(Adviser& adviser, const Cat& op) {
+    try_narrow(adviser, op);
+}
+void advise_on(Adviser& adviser, const AdamW& op) {
+    try_implementations(adviser, op, {Implementation::fused});
+    try_narrow(adviser, op);
+}
 /// The same elements read in a row, on one path, from banks of their own.
 void advise_on(Adviser& adviser, const Access& op) {
     Access best = op;

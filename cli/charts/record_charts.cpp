@@ -43,7 +43,10 @@ std::string label_of(const Record& record) {
             rest += " " + (info.kind == model::FieldKind::flag ? std::string(info.name) : value);
         }
     }
-    if (question.execution.l2 == model::L2State::cold) rest += " cold";
+    if (question.execution.l2 != model::L2State::warm) {
+        rest += ' ';
+        rest += name_of(question.execution.l2);
+    }
     if (question.execution.launch != model::LaunchMode::kernel) {
         rest += " " + std::string(name_of(question.execution.launch));
     }

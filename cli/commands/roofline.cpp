@@ -63,6 +63,9 @@ struct ShortLabel {
     std::string operator()(const model::Copy& op) const {
         return fmt::format("copy {}", op.elements);
     }
+    std::string operator()(const model::AdamW& op) const {
+        return fmt::format("adamw {}", op.elements);
+    }
     std::string operator()(const model::Access& op) const {
         return fmt::format("{} {} {}, {}", name_of(op.pattern), degree_name(op.pattern), op.degree,
                            op.elements);

@@ -69,7 +69,7 @@ model::AttentionSoftware software_of(const std::string& impl) {
     if (!model::has(model::OperationKind::attention, implementation)) {
         throw InputError(model::refusal(model::OperationKind::attention, implementation));
     }
-    return implementation == model::Implementation::eager ? model::AttentionSoftware::standard
+    return implementation == model::Implementation::torch ? model::AttentionSoftware::standard
                                                           : model::AttentionSoftware::flash2;
 }
 

@@ -137,6 +137,8 @@ struct Planner {
     }
     Plan operator()(const model::Copy& op) const { return plan_copy(op, execution, context); }
     Plan operator()(const model::Gather& op) const { return plan_gather(op, execution, context); }
+    Plan operator()(const model::Cat&) const { throw Refusal("there is no bundled cat"); }
+    Plan operator()(const model::AdamW&) const { throw Refusal("there is no bundled adamw"); }
     Plan operator()(const model::Access& op) const { return plan_access(op, execution, context); }
     Plan operator()(const model::Collective&) const {
         throw Refusal("collectives between GPUs are not measured");

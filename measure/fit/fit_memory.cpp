@@ -59,7 +59,8 @@ bool streams(const MeasuredRow& row) {
     constexpr std::array kinds{Kind::elementwise, Kind::softmax,   Kind::layernorm, Kind::rmsnorm,
                                Kind::sum,         Kind::transpose, Kind::copy,      Kind::gather};
     return std::find(kinds.begin(), kinds.end(), row.kind) != kinds.end() &&
-           row.execution.implementation != model::Implementation::eager;
+           row.execution.implementation != model::Implementation::torch &&
+           row.execution.implementation != model::Implementation::compiled;
 }
 
 /// Bundled kernels by operation and implementation; rows of one shape are held out together.

@@ -32,6 +32,8 @@ struct Choose {
     Implementation operator()(const model::Transpose&) const { return Implementation::tiled; }
     Implementation operator()(const model::Copy&) const { return Implementation::bundled; }
     Implementation operator()(const model::Gather&) const { return Implementation::bundled; }
+    Implementation operator()(const model::Cat&) const { return Implementation::torch; }
+    Implementation operator()(const model::AdamW&) const { return Implementation::torch; }
     Implementation operator()(const model::Access&) const { return Implementation::bundled; }
     Implementation operator()(const model::Collective&) const { return Implementation::library; }
 };
@@ -48,6 +50,10 @@ std::optional<Unavailable> not_measured(const model::Operation& operation,
     if (!model::has(kind, implementation)) {
         return Unavailable{.reason = model::refusal(kind, implementation)};
     }
+    if (model::is_framework(implementation) || model::needs_framework(operation)) {
+        return Unavailable{.reason = "kernels of PyTorch are predicted, not measured",
+                           .remedy = "scripts/torch-kernels.py measures them"};
+    }
     const bool flash = implementation == Implementation::flash1 ||
                        implementation == Implementation::flash2 ||
                        implementation == Implementation::flash3;
@@ -58,6 +64,7 @@ std::optional<Unavailable> not_measured(const model::Operation& operation,
 }
 
 model::Implementation choose(const model::Operation& operation, std::int32_t compute_capability) {
+    if (model::needs_framework(operation)) return Implementation::torch;
     return std::visit(Choose{compute_capability}, operation);
 }
 

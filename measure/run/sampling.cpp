@@ -48,6 +48,10 @@ Maybe<Method> choose_method(Time estimate, std::int64_t launches, const Question
                             const DeviceInfo& info) {
     const model::Execution& execution = question.execution;
     const bool cold = execution.l2 == model::L2State::cold;
+    if (execution.l2 == model::L2State::dirty) {
+        return Unavailable{.reason = "a dirty L2 is not made here: the flush reads last",
+                           .remedy = "ask for l2=cold"};
+    }
     if (execution.launch == model::LaunchMode::graph) {
         if (!cold) return Method::graph;
         return Unavailable{.reason = "a replayed graph finds the L2 warm",

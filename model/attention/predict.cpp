@@ -36,6 +36,23 @@ Implementation usual_implementation(const Machine& machine) {
     return Implementation::standard;
 }
 
+/// The kernels that stand for a backend of scaled_dot_product_attention.
+Implementation kernel_of(Implementation implementation, const Machine& machine) {
+    switch (implementation) {
+        case Implementation::torch_flash:
+            return Implementation::flash2;
+        case Implementation::torch_efficient:
+            return Implementation::flash1;
+        case Implementation::torch_cudnn:
+            return features_of(machine.compute_capability).wgmma ? Implementation::flash3
+                                                                 : Implementation::flash2;
+        case Implementation::torch_math:
+            return Implementation::torch;
+        default:
+            return implementation;
+    }
+}
+
 Tiling tiling_of(const AttentionWork& counted, const Machine& machine) {
     const AttentionGrid& grid = counted.grid;
     const std::int64_t slots = std::max<std::int64_t>(1, machine.sm_count * grid.blocks_per_sm);
@@ -170,8 +187,9 @@ void scale_dram(Work& work, Bytes moved) {
     work.dram_write *= share;
 }
 
-void set_time(Prediction& prediction, const Modelled& modelled, const Attention& op,
-              const AttentionWork& counted, const Execution& execution, const Machine& machine) {
+void set_time(Prediction& prediction, const Modelled& modelled, Implementation implementation,
+              const Attention& op, const AttentionWork& counted, const Execution& execution,
+              const Machine& machine) {
     const AttentionTime& time = modelled.time;
     set_terms(prediction, time, counted);
     if (time.regime == AttentionRegime::three_kernels) {
@@ -183,7 +201,7 @@ void set_time(Prediction& prediction, const Modelled& modelled, const Attention&
         scale_dram(prediction.work, time.dram_bytes);
     }
     prediction.time = std::max(time.total, prediction.lower_bound);
-    apply_band(prediction, band_class_of(op, prediction.implementation, time),
+    apply_band(prediction, band_class_of(op, implementation, time),
                modelled.own ? Confidence::calibrated : Confidence::family,
                validity_of(op, machine));
     if (execution.l2 == L2State::warm && time.dram_bytes <= 0.1 * time.working_set) {
@@ -241,9 +259,10 @@ bool leaves_idle(const Attention& op, Implementation implementation, const Atten
 Outcome predict(const Attention& asked, const Execution& execution, const Machine& machine,
                 ProductPredictor product) {
     const Attention op = without_idle_masks(asked);
-    const Implementation implementation = execution.implementation == Implementation::automatic
-                                              ? usual_implementation(machine)
-                                              : execution.implementation;
+    const Implementation asked_for = execution.implementation == Implementation::automatic
+                                         ? usual_implementation(machine)
+                                         : execution.implementation;
+    const Implementation implementation = kernel_of(asked_for, machine);
     if (std::string reason = refusal(op, implementation, machine); !reason.empty()) {
         return NotModelled{std::move(reason)};
     }
@@ -255,14 +274,14 @@ Outcome predict(const Attention& asked, const Execution& execution, const Machin
         work.tensor = Flop{};
     }
     Prediction prediction = roofline(work, roofs_of(machine, op.type), machine);
-    prediction.implementation = implementation;
+    prediction.implementation = asked_for;
     if (work.tensor > Flop{}) prediction.executed_tensor = counted.executed_tensor;
     prediction.lower_bound = roofline_bound(work, prediction.peak, machine, execution.l2);
     prediction.footprint = work.compulsory() + counted.scratch;
     if (machine.sm_count > 0) prediction.tiling = tiling_of(counted, machine);
     if (const auto modelled =
             modelled_time(op, counted, implementation, execution, machine, product)) {
-        set_time(prediction, *modelled, op, counted, execution, machine);
+        set_time(prediction, *modelled, implementation, op, counted, execution, machine);
     } else {
         prediction.time += launch_gaps(machine, execution.launch, work.kernels);
         prediction.low = prediction.lower_bound;
@@ -278,6 +297,7 @@ Outcome predict(const Attention& asked, const Execution& execution, const Machin
     if (op.direction == Direction::backward && !is_unfused(implementation)) {
         prediction.note(NoteCode::atomics);
     }
+    if (implementation != asked_for) prediction.note(NoteCode::estimated_kernel);
     if (leaves_idle(op, implementation, counted.grid, machine)) {
         prediction.note(NoteCode::unsplit_keys, static_cast<double>(counted.grid.tiles),
                         static_cast<double>(machine.sm_count));

@@ -120,7 +120,7 @@ detail::TileLoad tiles_of(const Call& call, const detail::BlockPrice& block, Tim
 
 /// Share of the working set that the L2 has lost since the last call. (eq. T4)
 double missing(const Machine& machine, Bytes working_set, L2State state) {
-    if (state == L2State::cold) return 1.0;
+    if (state != L2State::warm) return 1.0;
     return 1.0 - machine.l2.found(working_set);
 }
 

@@ -136,7 +136,7 @@ Time span_in_pairs(const Call& call, const Prices& prices, const TiledAttentionP
 double missing(const Machine& machine, const AttentionParameters& sets, Bytes working_set,
                L2State state) {
     if (!sets.decode) return 0.0;
-    if (state == L2State::cold) return 1.0;
+    if (state != L2State::warm) return 1.0;
     return 1.0 - machine.l2.found(working_set);
 }
 

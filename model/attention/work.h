@@ -32,7 +32,7 @@ namespace ridge::model {
 /// One kernel per product and softmax, with the scores in memory: three good kernels, or those of
 /// an eager framework.
 [[nodiscard]] constexpr bool is_unfused(Implementation implementation) {
-    return implementation == Implementation::standard || implementation == Implementation::eager;
+    return implementation == Implementation::standard || implementation == Implementation::torch;
 }
 
 struct AttentionWork {

@@ -9,7 +9,7 @@ namespace ridge::model {
 namespace {
 
 constexpr std::array<std::string_view, data_type_count> names{"fp64", "fp32", "tf32", "fp16",
-                                                              "bf16", "fp8",  "int8"};
+                                                              "bf16", "fp8",  "int8", "int32"};
 
 constexpr std::array<std::pair<std::string_view, DataType>, 8> aliases{
     {{"double", DataType::fp64},
@@ -35,7 +35,7 @@ DataType parse_data_type(std::string_view text, std::string_view field) {
         if (text == alias) return type;
     }
     throw InputError(std::string(field) + ": unknown type '" + std::string(text) + "'", {},
-                     "known types: fp64, fp32, tf32, fp16, bf16, fp8, int8");
+                     "known types: fp64, fp32, tf32, fp16, bf16, fp8, int8, int32");
 }
 
 }  // namespace ridge::model

@@ -9,12 +9,13 @@
 
 namespace ridge::model {
 
-/// fp8 is e4m3 or e5m2 (the cost is the same); tf32 is stored in 4 bytes.
-enum class DataType : std::uint8_t { fp64, fp32, tf32, fp16, bf16, fp8, int8 };
+/// fp8 is e4m3 or e5m2 (the cost is the same); tf32 is stored in 4 bytes; int32 is what products of
+/// int8 may be stored as, and no operand of anything.
+enum class DataType : std::uint8_t { fp64, fp32, tf32, fp16, bf16, fp8, int8, int32 };
 
 inline constexpr std::array all_data_types{DataType::fp64, DataType::fp32, DataType::tf32,
                                            DataType::fp16, DataType::bf16, DataType::fp8,
-                                           DataType::int8};
+                                           DataType::int8, DataType::int32};
 inline constexpr std::size_t data_type_count = all_data_types.size();
 
 /// Bytes of one element in memory.
@@ -24,6 +25,7 @@ inline constexpr std::size_t data_type_count = all_data_types.size();
             return 8;
         case DataType::fp32:
         case DataType::tf32:
+        case DataType::int32:
             return 4;
         case DataType::fp16:
         case DataType::bf16:

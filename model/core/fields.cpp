@@ -18,6 +18,7 @@ constexpr std::array<std::string_view, 2> layouts{"row", "column"};
 constexpr std::array<std::string_view, 5> epilogues{"none", "bias", "bias_relu", "bias_gelu",
                                                     "accumulate"};
 constexpr std::array<std::string_view, 2> directions{"forward", "backward"};
+constexpr std::array<std::string_view, 3> axes{"rows", "columns", "all"};
 const std::array<std::string_view, 4> patterns{
     name_of(AccessPattern::strided), name_of(AccessPattern::misaligned),
     name_of(AccessPattern::divergent), name_of(AccessPattern::bank_conflict)};
@@ -56,6 +57,8 @@ std::int64_t parse_word(Field field, std::string_view name, std::string_view tex
             return parse_enumerator(epilogues, name, text);
         case direction:
             return parse_enumerator(directions, name, text);
+        case axis:
+            return parse_enumerator(axes, name, text);
         case pattern:
             return parse_enumerator(patterns, name, text);
         case impl:
@@ -79,6 +82,8 @@ std::string word_text(Field field, std::int64_t value) {
             return std::string(epilogues[position]);
         case direction:
             return std::string(directions[position]);
+        case axis:
+            return std::string(axes[position]);
         case pattern:
             return std::string(patterns[position]);
         case impl:
@@ -165,6 +170,12 @@ Enum enumerator_or(const Parameters& parameters, Field field, Enum otherwise) {
     return static_cast<Enum>(parameters.count_or(field, static_cast<std::int64_t>(otherwise)));
 }
 
+/// The type of an elementwise result where it is another than that of the inputs.
+std::optional<DataType> output_of(const Parameters& p, DataType type) {
+    const DataType output = enumerator_or(p, out_dtype, type);
+    return output == type ? std::nullopt : std::optional(output);
+}
+
 Matmul make_matmul(const Parameters& p) {
     const DataType type = enumerator_or(p, dtype, DataType::bf16);
     return {.batch = p.count_or(batch, 1),
@@ -205,7 +216,8 @@ RowWise make_rows(RowKind kind, const Parameters& p) {
             .rows = p.count(rows),
             .cols = p.count(cols),
             .type = enumerator_or(p, dtype, DataType::bf16),
-            .direction = enumerator_or(p, direction, Direction::forward)};
+            .direction = enumerator_or(p, direction, Direction::forward),
+            .axis = enumerator_or(p, axis, Axis::rows)};
 }
 
 /// The degree by the field of the pattern; the others' fields must not be given.
@@ -260,25 +272,41 @@ Operation make_operation(OperationKind kind, const Parameters& p) {
                                                                .scalars = split_names(p.scalars_)}),
                 .elements = p.count(elements),
                 .type = enumerator_or(p, dtype, DataType::fp32),
-                .direction = enumerator_or(p, direction, Direction::forward)};
+                .direction = enumerator_or(p, direction, Direction::forward),
+                .output = output_of(p, enumerator_or(p, dtype, DataType::fp32))};
             break;
         case Kind::softmax:
-            operation = make_rows(RowKind::softmax, p);
-            break;
         case Kind::layernorm:
-            operation = make_rows(RowKind::layernorm, p);
-            break;
         case Kind::rmsnorm:
-            operation = make_rows(RowKind::rmsnorm, p);
-            break;
         case Kind::sum:
-            operation = make_rows(RowKind::sum, p);
+        case Kind::mean:
+        case Kind::max:
+        case Kind::argmax:
+        case Kind::cross_entropy:
+        case Kind::scan:
+            operation = make_rows(row_kind(kind), p);
             break;
         case Kind::transpose:
-            operation = Transpose{.rows = p.count(rows), .cols = p.count(cols), .type = type};
+            operation = Transpose{.rows = p.count(rows),
+                                  .cols = p.count(cols),
+                                  .type = type,
+                                  .batch = p.count_or(batch, 1),
+                                  .inner = p.count_or(inner, 1)};
             break;
         case Kind::copy:
-            operation = Copy{.elements = p.count(elements), .type = type};
+            operation =
+                Copy{.elements = p.count(elements), .type = type, .stride = p.count_or(stride, 1)};
+            break;
+        case Kind::cat:
+            operation = Cat{.inputs = p.count(inputs),
+                            .rows = p.count(rows),
+                            .cols = p.count(cols),
+                            .type = type,
+                            .axis = enumerator_or(p, axis, Axis::columns)};
+            break;
+        case Kind::adamw:
+            operation = AdamW{.elements = p.count(elements),
+                              .type = enumerator_or(p, dtype, DataType::fp32)};
             break;
         case Kind::gather:
             operation = Gather{.rows = p.count(rows),

@@ -34,9 +34,16 @@ enum class OperationKind : std::uint8_t {
     layernorm,
     rmsnorm,
     sum,
+    mean,
+    max,
+    argmax,
+    cross_entropy,
+    scan,
     transpose,
     copy,
     gather,
+    cat,
+    adamw,
     access,
     all_reduce,
     all_gather,
@@ -47,7 +54,7 @@ enum class OperationKind : std::uint8_t {
     host_to_device,
     device_to_host
 };
-inline constexpr std::size_t operation_kind_count = 19;
+inline constexpr std::size_t operation_kind_count = 26;
 
 enum class Field : std::uint8_t {
     pattern,
@@ -73,6 +80,9 @@ enum class Field : std::uint8_t {
     paged,
     rows,
     cols,
+    inner,
+    inputs,
+    axis,
     table_rows,
     elements,
     stride,
@@ -90,7 +100,7 @@ enum class Field : std::uint8_t {
     l2,
     launch
 };
-inline constexpr std::size_t field_count = 39;
+inline constexpr std::size_t field_count = 42;
 
 enum class FieldKind : std::uint8_t { count, flag, word, text };
 
@@ -122,6 +132,8 @@ struct OperationInfo {
 [[nodiscard]] OperationKind kind_of(const Operation& operation);
 /// The collective of that name; the operation must be one.
 [[nodiscard]] CollectiveKind collective_kind(OperationKind kind);
+/// The same of an operation along rows.
+[[nodiscard]] RowKind row_kind(OperationKind kind);
 [[nodiscard]] bool applies(OperationKind kind, Field field);
 
 /// Whether the operation can be carried out so; `automatic` always.

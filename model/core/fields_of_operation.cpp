@@ -61,14 +61,30 @@ class FieldsOf {
         parameters_.set(Field::expr, to_string(op.expression));
         text_if(Field::vectors, declared(op.expression, InputShape::vector));
         text_if(Field::scalars, declared(op.expression, InputShape::scalar));
+        word_unless(Field::out_dtype, op.result(), op.type);
         word_unless(Field::direction, op.direction, Direction::forward);
     }
     void operator()(const RowWise& op) {
         matrix(op);
+        word_unless(Field::axis, op.axis, Axis::rows);
         word_unless(Field::direction, op.direction, Direction::forward);
     }
-    void operator()(const Transpose& op) { matrix(op); }
+    void operator()(const Transpose& op) {
+        matrix(op);
+        unless(Field::batch, op.batch, 1);
+        unless(Field::inner, op.inner, 1);
+    }
     void operator()(const Copy& op) {
+        type(op.type);
+        count(Field::elements, op.elements);
+        unless(Field::stride, op.stride, 1);
+    }
+    void operator()(const Cat& op) {
+        matrix(op);
+        count(Field::inputs, op.inputs);
+        word_unless(Field::axis, op.axis, Axis::columns);
+    }
+    void operator()(const AdamW& op) {
         type(op.type);
         count(Field::elements, op.elements);
     }

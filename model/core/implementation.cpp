@@ -22,11 +22,16 @@ constexpr std::array implementations{
     Word{Implementation::automatic, std::string_view("auto")},
     Word{Implementation::library, std::string_view("library")},
     Word{Implementation::bundled, std::string_view("bundled")},
-    Word{Implementation::eager, std::string_view("eager")},
+    Word{Implementation::torch, std::string_view("torch")},
+    Word{Implementation::compiled, std::string_view("compiled")},
     Word{Implementation::standard, std::string_view("standard")},
     Word{Implementation::flash1, std::string_view("flash1")},
     Word{Implementation::flash2, std::string_view("flash2")},
     Word{Implementation::flash3, std::string_view("flash3")},
+    Word{Implementation::torch_flash, std::string_view("torch-flash")},
+    Word{Implementation::torch_efficient, std::string_view("torch-efficient")},
+    Word{Implementation::torch_cudnn, std::string_view("torch-cudnn")},
+    Word{Implementation::torch_math, std::string_view("torch-math")},
     Word{Implementation::fused, std::string_view("fused")},
     Word{Implementation::unfused, std::string_view("unfused")},
     Word{Implementation::manual, std::string_view("manual")},
@@ -38,7 +43,8 @@ constexpr std::array implementations{
     Word{Implementation::wgmma, std::string_view("wgmma")}};
 
 constexpr std::array l2_states{Word{L2State::warm, std::string_view("warm")},
-                               Word{L2State::cold, std::string_view("cold")}};
+                               Word{L2State::cold, std::string_view("cold")},
+                               Word{L2State::dirty, std::string_view("dirty")}};
 
 constexpr std::array launch_modes{Word{LaunchMode::kernel, std::string_view("kernel")},
                                   Word{LaunchMode::graph, std::string_view("graph")},
@@ -65,6 +71,32 @@ auto parse_word(const Words& words, std::string_view text, std::string_view fiel
 
 }  // namespace
 
+namespace {
+
+struct NeedsFramework {
+    bool operator()(const Elementwise& op) const {
+        const ExpressionCounts& counts = op.expression.fused();
+        return op.result() != op.type || counts.mask_reads > 0 || counts.mask_writes > 0;
+    }
+    bool operator()(const RowWise& op) const {
+        return op.kind > RowKind::sum || op.axis != Axis::rows;
+    }
+    bool operator()(const Transpose& op) const { return op.batch > 1 || op.inner > 1; }
+    bool operator()(const Copy& op) const { return op.stride > 1; }
+    bool operator()(const Cat&) const { return true; }
+    bool operator()(const AdamW&) const { return true; }
+    template <class Op>
+    bool operator()(const Op&) const {
+        return false;
+    }
+};
+
+}  // namespace
+
+bool needs_framework(const Operation& operation) {
+    return std::visit(NeedsFramework{}, operation);
+}
+
 std::string_view name_of(Implementation implementation) {
     return word_of(implementations, implementation);
 }
@@ -76,6 +108,7 @@ std::string_view name_of(LaunchMode mode) {
 }
 
 Implementation parse_implementation(std::string_view text) {
+    if (text == "eager") return Implementation::torch;
     return parse_word(implementations, text, "impl");
 }
 L2State parse_l2_state(std::string_view text) {

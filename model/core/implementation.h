@@ -14,18 +14,25 @@
 namespace ridge::model {
 
 /// `automatic` means the usual choice for the operation and GPU. For operations that stream their
-/// data that is a well-made kernel; where the launch mode is `stream`, it is the eager kernel,
-/// since a time of one call in a stream is that of a framework.
+/// data that is a well-made kernel; where the launch mode is `stream`, it is PyTorch's kernel,
+/// since a time of one call in a stream is that of a framework. Operations that only PyTorch runs
+/// (cat, reductions beside sums of rows, cross_entropy ...) are its kernels.
 enum class Implementation : std::uint8_t {
     automatic,
     library,  ///< the vendor's: cuBLASLt for products, NCCL and the driver's copies for collectives
     bundled,  ///< the kernel that ridge brings along: copy, gather, access
-    eager,    ///< kernels of an eager framework, one per operation
+    torch,    ///< PyTorch's own kernels, one per operation; "eager" is another word for it
+    compiled,  ///< the Triton kernels that torch.compile makes
     // attention: three kernels with the scores in memory; the library kernels
     standard,
     flash1,
     flash2,
     flash3,
+    // attention: backends of PyTorch's scaled_dot_product_attention
+    torch_flash,
+    torch_efficient,
+    torch_cudnn,
+    torch_math,
     // elementwise and row-wise
     fused,
     unfused,
@@ -39,11 +46,12 @@ enum class Implementation : std::uint8_t {
     wgmma
 };
 
-/// State of the L2 cache with respect to the inputs when the operation starts.
-enum class L2State : std::uint8_t { warm, cold };
+/// State of the L2 cache when the operation starts: its inputs are there (warm), or other data is,
+/// as it lies in memory (cold) or still to be written back (dirty).
+enum class L2State : std::uint8_t { warm, cold, dirty };
 
 /// What the time includes: the sum of kernel durations, or also the gaps between launches in a
-/// replayed CUDA graph or a stream. For eager kernels `stream` is what events around one call of
+/// replayed CUDA graph or a stream. For kernels of a framework `stream` is what events around one call of
 /// the framework show, with its dispatch on the host.
 enum class LaunchMode : std::uint8_t { kernel, graph, stream };
 
@@ -62,6 +70,17 @@ struct Execution {
     LaunchMode launch = LaunchMode::kernel;
     std::optional<Tile> tile{};  ///< overrides the tile the model would choose
 };
+
+/// Kernels of PyTorch, written or generated.
+[[nodiscard]] constexpr bool is_framework(Implementation implementation) {
+    return implementation == Implementation::torch || implementation == Implementation::compiled ||
+           (implementation >= Implementation::torch_flash &&
+            implementation <= Implementation::torch_math);
+}
+
+/// Whether only a framework's kernels carry the operation out: there is neither a bundled kernel nor
+/// a library's for it.
+[[nodiscard]] bool needs_framework(const Operation& operation);
 
 [[nodiscard]] std::string_view name_of(Implementation implementation);
 [[nodiscard]] std::string_view name_of(L2State state);

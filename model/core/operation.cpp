@@ -51,6 +51,10 @@ void check(const Matmul& op) {
                              std::string(name_of(op.type)),
                          {}, "fp32; fp16 with fp16 or fp8; fp64 with fp64");
     }
+    if (op.output == DataType::int32 && op.type != DataType::int8) {
+        throw InputError("out_dtype: int32 goes with dtype int8, not " +
+                         std::string(name_of(op.type)));
+    }
 }
 
 void check(const Attention& op) {
@@ -95,10 +99,24 @@ void check(const RowWise& op) {
     require_product({{"rows", op.rows}, {"cols", op.cols}});
 }
 void check(const Transpose& op) {
-    require_product({{"rows", op.rows}, {"cols", op.cols}});
+    require_product(
+        {{"batch", op.batch}, {"rows", op.rows}, {"cols", op.cols}, {"inner", op.inner}});
 }
 void check(const Copy& op) {
+    require_product({{"elements", op.elements}, {"stride", op.stride}});
+}
+
+void check(const Cat& op) {
+    require_product({{"inputs", op.inputs}, {"rows", op.rows}, {"cols", op.cols}});
+    if (op.axis == Axis::all) throw InputError("axis: cat joins along rows or columns, not all");
+}
+
+void check(const AdamW& op) {
     require_product({{"elements", op.elements}});
+    if (size_of(op.type) == 1) {
+        throw InputError("dtype: adamw is one of fp64, fp32, fp16, bf16, not " +
+                         std::string(name_of(op.type)));
+    }
 }
 
 void check(const Gather& op) {
@@ -194,6 +212,9 @@ Attention without_idle_masks(Attention attention) {
 }
 
 void validate(const Operation& operation) {
+    if (type_of(operation) == DataType::int32) {
+        throw InputError("dtype: int32 is a type of results (out_dtype) alone");
+    }
     std::visit([](const auto& op) { check(op); }, operation);
 }
 

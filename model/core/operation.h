@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -56,35 +57,84 @@ struct Attention {
 /// a causal mask over one query. (eq. A3)
 [[nodiscard]] Attention without_idle_masks(Attention attention);
 
-/// One expression applied to every element.
+/// One expression applied to every element; a result of another type than the inputs is a cast.
 struct Elementwise {
     Expression expression;
     std::int64_t elements = 0;
     DataType type = DataType::fp32;
     Direction direction = Direction::forward;
+    std::optional<DataType> output{};  ///< of the result; empty: `type`
+
+    [[nodiscard]] DataType result() const { return output.value_or(type); }
 };
 
 /// An operation along the rows of a [rows, cols] matrix.
-enum class RowKind : std::uint8_t { softmax, layernorm, rmsnorm, sum };
+enum class RowKind : std::uint8_t {
+    softmax,
+    layernorm,
+    rmsnorm,
+    sum,
+    mean,
+    max,
+    argmax,         ///< int64 positions
+    cross_entropy,  ///< log-softmax and the mean loss of int64 targets, one per row
+    scan            ///< running sums
+};
+/// What a reduction leaves: one result per row, one per column, or one.
+enum class Axis : std::uint8_t { rows, columns, all };
 struct RowWise {
     RowKind kind = RowKind::softmax;
     std::int64_t rows = 0;
     std::int64_t cols = 0;
     DataType type = DataType::bf16;
     Direction direction = Direction::forward;
+    Axis axis = Axis::rows;  ///< of sum, mean, max, argmax
 };
 
-/// out[cols, rows] = in[rows, cols].
+/// sum, mean, max or argmax.
+[[nodiscard]] constexpr bool is_reduction(RowKind kind) {
+    return kind == RowKind::sum || kind == RowKind::mean || kind == RowKind::max ||
+           kind == RowKind::argmax;
+}
+
+/// Results of a reduction along its axis; of any other operation along rows, one per row.
+[[nodiscard]] constexpr std::int64_t results_of(const RowWise& op) {
+    if (op.axis == Axis::all) return 1;
+    return op.axis == Axis::rows ? op.rows : op.cols;
+}
+
+/// out[batch, cols, rows, inner] = in[batch, rows, cols, inner]: matrices of pieces of `inner`
+/// elements that stay together, as heads of attention are exchanged with tokens.
 struct Transpose {
     std::int64_t rows = 0;
     std::int64_t cols = 0;
     DataType type = DataType::bf16;
+    std::int64_t batch = 1;
+    std::int64_t inner = 1;
 };
 
-/// out = in.
+/// out[i] = in[stride x i].
 struct Copy {
-    std::int64_t elements = 0;
+    std::int64_t elements = 0;  ///< of the result
     DataType type = DataType::bf16;
+    std::int64_t stride = 1;  ///< elements
+};
+
+/// `inputs` matrices [rows, cols] joined: side by side (`Axis::columns`, the rows of the result are
+/// made of pieces) or one below the other (`Axis::rows`).
+struct Cat {
+    std::int64_t inputs = 2;
+    std::int64_t rows = 0;
+    std::int64_t cols = 0;
+    DataType type = DataType::bf16;
+    Axis axis = Axis::columns;
+};
+
+/// One step of AdamW over all parameters: reads parameters, gradients and both moments, writes
+/// parameters and moments, all of one type.
+struct AdamW {
+    std::int64_t elements = 0;
+    DataType type = DataType::fp32;
 };
 
 /// out[rows, cols] = table[index[rows], cols] with int64 indices into a table of table_rows rows.
@@ -129,7 +179,7 @@ struct Collective {
 };
 
 using Operation = std::variant<Matmul, Attention, Elementwise, RowWise, Transpose, Copy, Gather,
-                               Access, Collective>;
+                               Cat, AdamW, Access, Collective>;
 
 /// "matmul", "attention", "elementwise", "softmax", ..., "all_reduce".
 [[nodiscard]] std::string_view name_of(const Operation& operation);

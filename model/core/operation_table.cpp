@@ -21,7 +21,7 @@ constexpr std::array<FieldInfo, field_count> fields{{
     {n, "n", FieldKind::count, "columns of B and C"},
     {k, "k", FieldKind::count, "columns of A, rows of B"},
     {accumulate, "accumulate", FieldKind::word, "accumulator type (fp32; fp16; fp64)"},
-    {out_dtype, "out_dtype", FieldKind::word, "element type of C"},
+    {out_dtype, "out_dtype", FieldKind::word, "element type of the result (int8: fp32 or int32)"},
     {a_layout, "a_layout", FieldKind::word, "row (k contiguous) or column"},
     {b_layout, "b_layout", FieldKind::word, "row (n contiguous) or column"},
     {epilogue, "epilogue", FieldKind::word, "none, bias, bias_relu, bias_gelu, accumulate"},
@@ -37,9 +37,13 @@ constexpr std::array<FieldInfo, field_count> fields{{
     {paged, "paged", FieldKind::flag, "K and V behind a page table (default: as kv_write)"},
     {rows, "rows", FieldKind::count, "rows"},
     {cols, "cols", FieldKind::count, "columns: elements of one row"},
+    {inner, "inner", FieldKind::count, "elements that a transpose keeps together"},
+    {inputs, "inputs", FieldKind::count, "tensors that are joined"},
+    {axis, "axis", FieldKind::word,
+     "results of a reduction: one per row (rows), per column (columns), or one (all)"},
     {table_rows, "table_rows", FieldKind::count, "rows of the embedding table"},
     {elements, "elements", FieldKind::count, "elements of each tensor"},
-    {stride, "stride", FieldKind::count, "strided: elements from one read to the next"},
+    {stride, "stride", FieldKind::count, "elements from one read to the next"},
     {offset, "offset", FieldKind::count, "misaligned: elements before the first read"},
     {paths, "paths", FieldKind::count, "divergent: code paths that each warp takes, 1 to 32"},
     {ways, "ways", FieldKind::count, "bank_conflict: threads of a warp on one bank, 1 to 32"},
@@ -51,7 +55,7 @@ constexpr std::array<FieldInfo, field_count> fields{{
     {bytes, "bytes", FieldKind::count, "message size in bytes (not elements)"},
     {impl, "impl", FieldKind::word, "implementation (auto: the usual one)"},
     {tile, "tile", FieldKind::word, "tile MxN[xK] instead of the model's choice"},
-    {l2, "l2", FieldKind::word, "warm or cold L2 cache at the start"},
+    {l2, "l2", FieldKind::word, "L2 cache at the start: warm, cold, or dirty (to be written back)"},
     {launch, "launch", FieldKind::word,
      "what the time holds: kernel, graph, or stream (eager calls)"},
 }};
@@ -65,9 +69,16 @@ constexpr std::array attention_optional{dtype,     batch,  kv_heads, seq,      s
                                         seq_kv,    causal, window,   kv_write, paged,
                                         direction, impl,   l2,       launch};
 constexpr std::array elementwise_required{expr, elements};
-constexpr std::array elementwise_optional{dtype, vectors, scalars, direction, impl, l2, launch};
+constexpr std::array elementwise_optional{dtype,     vectors, scalars, out_dtype,
+                                          direction, impl,    l2,      launch};
 constexpr std::array rows_optional{dtype, direction, impl, l2, launch};
+constexpr std::array reduction_optional{dtype, axis, direction, impl, l2, launch};
+constexpr std::array forward_reduction_optional{dtype, axis, impl, l2, launch};
+constexpr std::array transpose_optional{dtype, batch, inner, impl, l2, launch};
 constexpr std::array copy_required{elements};
+constexpr std::array copy_optional{dtype, stride, impl, l2, launch};
+constexpr std::array cat_required{inputs, rows, cols};
+constexpr std::array cat_optional{dtype, axis, impl, l2, launch};
 constexpr std::array plain_optional{dtype, impl, l2, launch};
 constexpr std::array gather_required{rows, cols, table_rows};
 constexpr std::array access_required{pattern, elements};
@@ -78,18 +89,24 @@ constexpr std::array collective_optional{gpus, dtype, launch};
 constexpr std::array matmul_ways{Implementation::library,        Implementation::naive,
                                  Implementation::coalesced,      Implementation::tiled,
                                  Implementation::register_tiled, Implementation::mma,
-                                 Implementation::wgmma};
+                                 Implementation::wgmma,          Implementation::torch};
 constexpr std::array attention_ways{
-    Implementation::standard, Implementation::eager, Implementation::flash1, Implementation::flash2,
-    Implementation::flash3,   Implementation::mma,   Implementation::wgmma};
+    Implementation::standard,    Implementation::torch,       Implementation::flash1,
+    Implementation::flash2,      Implementation::flash3,      Implementation::mma,
+    Implementation::wgmma,       Implementation::torch_flash, Implementation::torch_efficient,
+    Implementation::torch_cudnn, Implementation::torch_math};
 constexpr std::array elementwise_ways{Implementation::fused, Implementation::unfused,
-                                      Implementation::eager};
+                                      Implementation::torch, Implementation::compiled};
 constexpr std::array softmax_ways{Implementation::fused, Implementation::manual,
-                                  Implementation::eager};
-constexpr std::array row_ways{Implementation::fused, Implementation::eager};
+                                  Implementation::torch, Implementation::compiled};
+constexpr std::array row_ways{Implementation::fused, Implementation::torch,
+                              Implementation::compiled};
+constexpr std::array framework_ways{Implementation::torch, Implementation::compiled};
+constexpr std::array torch_way{Implementation::torch};
+constexpr std::array adamw_ways{Implementation::torch, Implementation::fused};
 constexpr std::array transpose_ways{Implementation::tiled, Implementation::naive,
-                                    Implementation::eager};
-constexpr std::array plain_ways{Implementation::bundled, Implementation::eager};
+                                    Implementation::torch};
+constexpr std::array plain_ways{Implementation::bundled, Implementation::torch};
 constexpr std::array bundled_way{Implementation::bundled};
 constexpr std::array library_way{Implementation::library};
 
@@ -107,12 +124,26 @@ const std::array<OperationInfo, operation_kind_count> operations{{
      rows_optional, row_ways},
     {Kind::rmsnorm, "rmsnorm", "root-mean-square normalisation of each row", common_required_rows,
      rows_optional, row_ways},
-    {Kind::sum, "sum", "sum of each row", common_required_rows, rows_optional, row_ways},
-    {Kind::transpose, "transpose", "out[cols,rows] = in[rows,cols]", common_required_rows,
-     plain_optional, transpose_ways},
-    {Kind::copy, "copy", "out = in", copy_required, plain_optional, plain_ways},
+    {Kind::sum, "sum", "sum of each row, of each column, or of all", common_required_rows,
+     reduction_optional, row_ways},
+    {Kind::mean, "mean", "mean of each row, of each column, or of all", common_required_rows,
+     reduction_optional, framework_ways},
+    {Kind::max, "max", "largest of each row, of each column, or of all", common_required_rows,
+     forward_reduction_optional, framework_ways},
+    {Kind::argmax, "argmax", "where the largest is", common_required_rows,
+     forward_reduction_optional, framework_ways},
+    {Kind::cross_entropy, "cross_entropy", "loss of rows of logits against one target each",
+     common_required_rows, rows_optional, framework_ways},
+    {Kind::scan, "scan", "running sums along each row", common_required_rows, plain_optional,
+     torch_way},
+    {Kind::transpose, "transpose", "out[batch,cols,rows,inner] = in[batch,rows,cols,inner]",
+     common_required_rows, transpose_optional, transpose_ways},
+    {Kind::copy, "copy", "out = in, or every stride-th element of it", copy_required, copy_optional,
+     plain_ways},
     {Kind::gather, "gather", "embedding rows by index", gather_required, plain_optional,
      plain_ways},
+    {Kind::cat, "cat", "tensors joined to one", cat_required, cat_optional, torch_way},
+    {Kind::adamw, "adamw", "optimizer step of AdamW", copy_required, plain_optional, adamw_ways},
     {Kind::access, "access", "strided or misaligned reads, divergent branches, bank conflicts",
      access_required, access_optional, bundled_way},
     {Kind::all_reduce, "all_reduce", "sum over GPUs, result everywhere", collective_required,
@@ -133,7 +164,9 @@ const std::array<OperationInfo, operation_kind_count> operations{{
      collective_optional, library_way},
 }};
 
-constexpr std::array row_kinds{Kind::softmax, Kind::layernorm, Kind::rmsnorm, Kind::sum};
+constexpr std::array row_kinds{Kind::softmax, Kind::layernorm,     Kind::rmsnorm,
+                               Kind::sum,     Kind::mean,          Kind::max,
+                               Kind::argmax,  Kind::cross_entropy, Kind::scan};
 constexpr std::array collective_kinds{
     Kind::all_reduce, Kind::all_gather, Kind::reduce_scatter, Kind::all_to_all,
     Kind::broadcast,  Kind::send,       Kind::host_to_device, Kind::device_to_host};
@@ -148,6 +181,8 @@ struct KindOf {
     Kind operator()(const Transpose&) const { return Kind::transpose; }
     Kind operator()(const Copy&) const { return Kind::copy; }
     Kind operator()(const Gather&) const { return Kind::gather; }
+    Kind operator()(const Cat&) const { return Kind::cat; }
+    Kind operator()(const AdamW&) const { return Kind::adamw; }
     Kind operator()(const Access&) const { return Kind::access; }
     Kind operator()(const Collective& op) const {
         return collective_kinds[static_cast<std::size_t>(op.kind)];
@@ -167,6 +202,12 @@ CollectiveKind collective_kind(OperationKind kind) {
     const auto found = std::find(collective_kinds.begin(), collective_kinds.end(), kind);
     RIDGE_CONTRACT(found != collective_kinds.end());
     return static_cast<CollectiveKind>(found - collective_kinds.begin());
+}
+
+RowKind row_kind(OperationKind kind) {
+    const auto found = std::find(row_kinds.begin(), row_kinds.end(), kind);
+    RIDGE_CONTRACT(found != row_kinds.end());
+    return static_cast<RowKind>(found - row_kinds.begin());
 }
 
 bool has(OperationKind kind, Implementation implementation) {
@@ -208,6 +249,8 @@ const OperationInfo& info_of(OperationKind kind) {
 
 OperationKind parse_operation_kind(std::string_view name) {
     if (name == "alltoall") return Kind::all_to_all;
+    if (name == "embedding") return Kind::gather;
+    if (name == "cumsum") return Kind::scan;
     std::vector<std::string> names;
     for (const OperationInfo& info : operations) {
         if (info.name == name) return info.kind;

@@ -1,5 +1,5 @@
 // Counts of elementwise expressions: passes over memory and arithmetic, unfused and fused, forward
-// and backward, and the canonical text. The parser stands in expression_parser.cpp.
+// and backward. The parser stands in parser.cpp, the canonical text in text.cpp.
 //
 // Every count walks the nodes once in evaluation order. Work on scalars is done by the host and
 // work on broadcast vectors is negligible beside the tensors, so neither counts as FLOP; kernels on
@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 
 #include "hardware/error.h"
@@ -58,13 +57,15 @@ constexpr std::array rows{
     FunctionRow{Function::reciprocal_square_root, "rsqrt", {2, 1, 1}, {4, 0, 3}, false, true},
     FunctionRow{Function::reciprocal, "reciprocal", {5, 1, 1}, {3, 0, 3}, false, true},
     FunctionRow{Function::square, "square", {1, 0, 1}, {2, 0, 2}, true, false},
+    FunctionRow{Function::masked_fill, "masked_fill", {1, 0, 1}, {1, 0, 1}, false, false},
+    FunctionRow{Function::dropout, "dropout", {28, 0, 2}, {1, 0, 1}, false, false},
 };
 
 constexpr bool in_order_of_functions() {
     for (std::size_t i = 0; i < rows.size(); ++i) {
         if (static_cast<std::size_t>(rows[i].function) != i) return false;
     }
-    return rows.size() == static_cast<std::size_t>(Function::square) + 1;
+    return rows.size() == static_cast<std::size_t>(Function::dropout) + 1;
 }
 static_assert(in_order_of_functions());
 
@@ -119,6 +120,13 @@ void add_arithmetic(ExpressionCounts& counts, const FunctionCost& cost) {
     counts.operations += cost.operations;
 }
 
+/// Whether an argument of `node` is a mask: an input that `masked_fill` asks.
+bool is_mask(const std::vector<Node>& nodes, const Node& node, std::size_t argument) {
+    return node.function == Function::masked_fill && node.first != node.second &&
+           static_cast<std::size_t>(node.second) == argument &&
+           nodes[argument].function == Function::input;
+}
+
 void add_read(ExpressionCounts& counts, InputShape shape) {
     if (shape == InputShape::tensor) ++counts.reads;
     if (shape == InputShape::vector) ++counts.vector_reads;
@@ -135,9 +143,14 @@ ExpressionCounts count_unfused(const std::vector<Node>& nodes) {
         if (is_leaf(node) || node.shape == InputShape::scalar) continue;
         ++counts.kernels;
         for (const std::size_t argument : arguments_of(node)) {
-            add_read(counts, nodes[argument].shape);
+            if (is_mask(nodes, node, argument)) {
+                ++counts.mask_reads;
+            } else {
+                add_read(counts, nodes[argument].shape);
+            }
         }
         add_write(counts, node.shape);
+        if (node.function == Function::dropout) ++counts.mask_writes;
         if (node.shape == InputShape::tensor) add_arithmetic(counts, cost_in_place(nodes, node));
     }
     if (is_leaf(nodes.back())) counts = {.kernels = 1, .reads = 1, .writes = 1};
@@ -146,8 +159,20 @@ ExpressionCounts count_unfused(const std::vector<Node>& nodes) {
 
 ExpressionCounts count_fused(const std::vector<Node>& nodes) {
     ExpressionCounts counts{.kernels = 1, .writes = 1};
+    std::vector<bool> masks(nodes.size(), false);
     for (const Node& node : nodes) {
-        if (node.function == Function::input) add_read(counts, node.shape);
+        for (const std::size_t argument : arguments_of(node)) {
+            if (is_mask(nodes, node, argument)) masks[argument] = true;
+        }
+    }
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+        const Node& node = nodes[i];
+        if (masks[i]) {
+            ++counts.mask_reads;
+        } else if (node.function == Function::input) {
+            add_read(counts, node.shape);
+        }
+        if (node.function == Function::dropout) ++counts.mask_writes;
         if (!is_leaf(node) && node.shape == InputShape::tensor) {
             add_arithmetic(counts, cost_in_place(nodes, node));
         }
@@ -305,111 +330,6 @@ ExpressionCounts backward_fused(const Expression& expression) {
     return counts;
 }
 
-// Binding strengths of the canonical text.
-enum Strength : int { of_sum = 1, of_product, of_sign, of_power, of_primary };
-
-int strength_of(const Node& node) {
-    switch (node.function) {
-        case Function::add:
-        case Function::subtract:
-            return of_sum;
-        case Function::multiply:
-        case Function::divide:
-            return of_product;
-        case Function::negate:
-            return of_sign;
-        case Function::constant:
-            return std::signbit(node.constant) ? of_sign : of_primary;
-        case Function::power:
-        case Function::square:
-            return of_power;
-        default:
-            return of_primary;
-    }
-}
-
-class Writer {
-  public:
-    explicit Writer(const std::vector<Node>& nodes) : nodes_(nodes) {}
-
-    std::string write() {
-        append(static_cast<std::int32_t>(nodes_.size()) - 1, of_sum);
-        return std::move(text_);
-    }
-
-  private:
-    void append(std::int32_t index, int weakest) {
-        const Node& node = nodes_[static_cast<std::size_t>(index)];
-        const bool parenthesised = strength_of(node) < weakest;
-        if (parenthesised) text_ += '(';
-        append_bare(node);
-        if (parenthesised) text_ += ')';
-    }
-
-    void append_bare(const Node& node) {
-        const std::string_view name = name_of(node.function);
-        switch (node.function) {
-            case Function::input:
-                text_ += node.name;
-                break;
-            case Function::constant:
-                append_number(node.constant);
-                break;
-            case Function::add:
-            case Function::subtract:
-                append_infix(node, name, of_sum);
-                break;
-            case Function::multiply:
-            case Function::divide:
-                append_infix(node, name, of_product);
-                break;
-            case Function::negate:
-                text_ += '-';
-                append(node.first, of_sign);
-                break;
-            case Function::square:
-                append(node.first, of_primary);
-                text_ += "^2";
-                break;
-            case Function::power:
-                append(node.first, of_primary);
-                text_ += '^';
-                append(node.second, of_sign);
-                break;
-            default:
-                append_call(node, name);
-        }
-    }
-
-    void append_infix(const Node& node, std::string_view sign, int strength) {
-        append(node.first, strength);
-        text_ += ' ';
-        text_ += sign;
-        text_ += ' ';
-        append(node.second, strength + 1);
-    }
-
-    void append_call(const Node& node, std::string_view name) {
-        text_ += name;
-        text_ += '(';
-        append(node.first, of_sum);
-        if (node.second >= 0) {
-            text_ += ", ";
-            append(node.second, of_sum);
-        }
-        text_ += ')';
-    }
-
-    void append_number(double value) {
-        std::array<char, 32> digits{};
-        const auto result = std::to_chars(digits.data(), digits.data() + digits.size(), value);
-        text_.append(digits.data(), result.ptr);
-    }
-
-    const std::vector<Node>& nodes_;
-    std::string text_;
-};
-
 }  // namespace
 
 Expression::Expression(std::string text, std::vector<Node> nodes)
@@ -449,10 +369,6 @@ FunctionCost cost_of(Function function) {
 FunctionCost cost_of(const Expression& expression, std::size_t node) {
     RIDGE_CONTRACT(node < expression.nodes().size());
     return cost_in_place(expression.nodes(), expression.nodes()[node]);
-}
-
-std::string to_string(const Expression& expression) {
-    return expression.empty() ? std::string() : Writer(expression.nodes()).write();
 }
 
 ExpressionCounts backward_counts(const Expression& expression, Fusion fusion) {

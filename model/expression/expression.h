@@ -4,6 +4,7 @@
 //   expr   := term (('+' | '-') term)*        term := unary (('*' | '/') unary)*
 //   unary  := '-' unary | power               power := primary ('^' unary)?
 //   primary := number | name | name '(' expr (',' expr)* ')' | '(' expr ')'
+// masked_fill(x, mask) reads a mask of one byte an element, dropout(x) writes one.
 // Names that are not functions are inputs, `pi` is the number. Inputs named c, alpha, beta or eps
 // (or declared so) are scalars, bias, gamma and scale (or declared so) are vectors broadcast over
 // rows; all others are tensors of the full shape. Equal subexpressions are one node, constants are
@@ -52,7 +53,9 @@ enum class Function : std::uint8_t {
     square_root,
     reciprocal_square_root,
     reciprocal,
-    square
+    square,
+    masked_fill,  ///< first where second, a mask of one byte an element, is not set
+    dropout       ///< and the mask that it drew, one byte an element
 };
 
 enum class InputShape : std::uint8_t { scalar, vector, tensor };
@@ -73,9 +76,11 @@ struct ExpressionCounts {
     std::int32_t writes = 0;
     std::int32_t vector_reads = 0;  ///< broadcast vectors read
     std::int32_t vector_writes = 0;
-    double flop = 0.0;        ///< vector-pipe FLOP per element
-    double special = 0.0;     ///< special-function results per element
-    double operations = 0.0;  ///< algorithmic FLOP per element
+    std::int32_t mask_reads = 0;   ///< tensors of one byte an element, not among `reads`
+    std::int32_t mask_writes = 0;  ///< the same of `writes`
+    double flop = 0.0;             ///< vector-pipe FLOP per element
+    double special = 0.0;          ///< special-function results per element
+    double operations = 0.0;       ///< algorithmic FLOP per element
 
     [[nodiscard]] std::int32_t passes() const { return reads + writes; }
 };

@@ -30,6 +30,7 @@ struct NamedFunction {
 constexpr std::array named_functions{
     NamedFunction{"abs", Function::absolute, 1},
     NamedFunction{"cos", Function::cosine, 1},
+    NamedFunction{"dropout", Function::dropout, 1},
     NamedFunction{"erf", Function::error_function, 1},
     NamedFunction{"exp", Function::exponential, 1},
     NamedFunction{"exp2", Function::exponential2, 1},
@@ -38,6 +39,7 @@ constexpr std::array named_functions{
     NamedFunction{"gelu_tanh", Function::gelu_tanh, 1},
     NamedFunction{"ln", Function::logarithm, 1},
     NamedFunction{"log", Function::logarithm, 1},
+    NamedFunction{"masked_fill", Function::masked_fill, 2},
     NamedFunction{"max", Function::maximum, 2},
     NamedFunction{"maximum", Function::maximum, 2},
     NamedFunction{"min", Function::minimum, 2},
@@ -137,6 +139,10 @@ double evaluate(Function function, double x, double y) {
             return 1.0 / x;
         case Function::square:
             return x * x;
+        case Function::masked_fill:
+            return y == 0.0 ? x : 0.0;
+        case Function::dropout:
+            return x;
     }
     return x;
 }

@@ -129,7 +129,10 @@ Footprint of_operation(const Attention& op, Implementation implementation, Pass 
     add_attention_tensors(parts, sizes, pass);
     switch (implementation) {
         case Implementation::standard:
-        case Implementation::eager:
+        case Implementation::torch:
+            add_standard(parts, sizes, pass);
+            break;
+        case Implementation::torch_math:
             add_standard(parts, sizes, pass);
             break;
         case Implementation::flash1:
@@ -200,21 +203,25 @@ std::int32_t intermediates_alive(const std::vector<Node>& nodes) {
 
 Footprint of_operation(const Elementwise& op, Implementation implementation, Pass pass) {
     const double tensor = count(op.elements) * count(size_of(op.type));
+    const double result = count(op.elements) * count(size_of(op.result()));
     const std::vector<Node>& nodes = op.expression.nodes();
     const double inputs = count(op.expression.fused().reads);
+    const ExpressionCounts& counts = op.expression.fused();
     const bool unfused =
-        implementation == Implementation::unfused || implementation == Implementation::eager;
+        implementation == Implementation::unfused || implementation == Implementation::torch;
     const auto kernels = static_cast<double>(std::count_if(nodes.begin(), nodes.end(), is_kernel));
     Parts parts;
     parts.add("inputs", inputs * tensor, Phase::input);
-    parts.add("output", tensor, Phase::output);
+    parts.add("masks read", counts.mask_reads * count(op.elements), Phase::input);
+    parts.add("output", result, Phase::output);
+    parts.add("masks drawn", counts.mask_writes * count(op.elements), Phase::output);
     if (pass == Pass::inference) {
         if (unfused) {
             parts.add("intermediates", intermediates_alive(nodes) * tensor, Phase::scratch);
         }
         return parts.footprint();
     }
-    parts.add("d_output", tensor, Phase::gradient);
+    parts.add("d_output", result, Phase::gradient);
     parts.add("d_inputs", inputs * tensor, Phase::gradient);
     if (unfused && kernels > 1.0) {
         parts.add("activations", (kernels - 1.0) * tensor, Phase::saved);
@@ -226,17 +233,25 @@ Footprint of_operation(const Elementwise& op, Implementation implementation, Pas
 Footprint of_operation(const RowWise& op, Implementation implementation, Pass pass) {
     const double element = count(size_of(op.type));
     const double matrix = count(op.rows) * count(op.cols) * element;
-    const double column = count(op.rows) * element;
+    const double results = count(results_of(op));
+    const double column = results * (op.kind == RowKind::argmax ? 8.0 : element);
     const bool normalises = op.kind == RowKind::layernorm || op.kind == RowKind::rmsnorm;
     const double parameters =
         normalises ? count(op.cols) * element * (op.kind == RowKind::layernorm ? 2.0 : 1.0) : 0.0;
     const double statistics =
         normalises ? count(op.rows) * fp32 * (op.kind == RowKind::layernorm ? 2.0 : 1.0) : 0.0;
-    const double output = op.kind == RowKind::sum ? column : matrix;
+    const double output = is_reduction(op.kind)               ? column
+                          : op.kind == RowKind::cross_entropy ? element
+                                                              : matrix;
+    const double targets = op.kind == RowKind::cross_entropy ? 8.0 * count(op.rows) : 0.0;
     const bool training = pass == Pass::training;
     Parts parts;
     parts.add("x", matrix, Phase::input);
     parts.add("parameters", parameters, Phase::input);
+    parts.add("targets", targets, Phase::input);
+    if (op.kind == RowKind::cross_entropy && implementation == Implementation::torch) {
+        parts.add("log probabilities", matrix, training ? Phase::saved : Phase::scratch);
+    }
     parts.add("y", output, Phase::output);
     parts.add("statistics", statistics, training ? Phase::saved : Phase::scratch);
     if (implementation == Implementation::manual && op.kind == RowKind::softmax) {
@@ -264,13 +279,32 @@ Footprint moved(double input, double output, Pass pass) {
 }
 
 Footprint of_operation(const Transpose& op, Implementation, Pass pass) {
-    const double matrix = count(op.rows) * count(op.cols) * count(size_of(op.type));
+    const double matrix = count(op.batch) * count(op.rows) * count(op.cols) * count(op.inner) *
+                          count(size_of(op.type));
     return moved(matrix, matrix, pass);
 }
 
 Footprint of_operation(const Copy& op, Implementation, Pass pass) {
+    const double element = count(size_of(op.type));
+    const double span = count(op.elements - 1) * count(op.stride) + 1.0;
+    return moved(span * element, count(op.elements) * element, pass);
+}
+
+Footprint of_operation(const Cat& op, Implementation, Pass pass) {
+    const double all = count(op.inputs) * count(op.rows) * count(op.cols) * count(size_of(op.type));
+    return moved(all, all, pass);
+}
+
+Footprint of_operation(const AdamW& op, Implementation implementation, Pass) {
     const double tensor = count(op.elements) * count(size_of(op.type));
-    return moved(tensor, tensor, pass);
+    Parts parts;
+    parts.add("parameters", tensor, Phase::input);
+    parts.add("gradients", tensor, Phase::gradient);
+    parts.add("moments", 2.0 * tensor, Phase::saved);
+    // One kernel for each of its operations keeps the denominators.
+    parts.add("denominators", implementation == Implementation::torch ? tensor : 0.0,
+              Phase::scratch);
+    return parts.footprint();
 }
 
 Footprint of_operation(const Gather& op, Implementation, Pass pass) {

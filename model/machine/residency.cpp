@@ -1,5 +1,6 @@
 #include "model/machine/residency.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 
@@ -47,8 +48,12 @@ double Residency::found(Bytes distance, Readers readers) const {
 
 Bytes Residency::written_back(Bytes write, Bytes distance, L2State state) const {
     if (write <= Bytes{}) return Bytes{};
-    if (state == L2State::warm) return write * (1.0 - found(distance));
-    return write * (write / (write + size * absorbed));
+    if (state == L2State::cold) return write * (write / (write + size * absorbed));
+    return write * (1.0 - found(distance)) + displaced(distance, state);
+}
+
+Bytes Residency::displaced(Bytes filled, L2State state) const {
+    return state == L2State::dirty ? std::min(filled, capacity()) : Bytes{};
 }
 
 double retained(Bytes footprint, Bytes capacity, double steepness) {

@@ -43,8 +43,12 @@ struct Residency {
     [[nodiscard]] bool holds(Bytes footprint) const { return found(footprint) >= 0.9; }
 
     /// Bytes of a write that reach DRAM: warm, what the next run finds evicted; cold, all but what
-    /// a clean L2 takes up. (eq. H3)
+    /// a clean L2 takes up; dirty, with the lines of others that the `distance` bytes displace.
+    /// (eq. H3)
     [[nodiscard]] Bytes written_back(Bytes write, Bytes distance, L2State state) const;
+
+    /// Dirty lines of others that `filled` bytes displace, which DRAM takes back. (eq. H3)
+    [[nodiscard]] Bytes displaced(Bytes filled, L2State state) const;
 };
 
 /// Share of a footprint that a capacity still holds: near 1 well below it, 1/2 at it. (eq. H2)

@@ -63,10 +63,11 @@ MatmulPipe kernels_of(const Matmul& op, Pipe pipe, bool bundled, const Machine& 
     return machine.matmul.find(wanted) != nullptr ? wanted : MatmulPipe::tensor;
 }
 
-/// Without a named implementation a call in a stream is a framework's (B8).
+/// A call in a stream is a framework's without a named implementation, or with the framework's (B8).
 MatmulCaller caller_of(const Execution& execution) {
-    const bool named = execution.implementation != Implementation::automatic;
-    return named ? MatmulCaller::code : MatmulCaller::framework;
+    const bool code = execution.implementation != Implementation::automatic &&
+                      execution.implementation != Implementation::torch;
+    return code ? MatmulCaller::code : MatmulCaller::framework;
 }
 
 /// Replaces the roofline's terms by those of the model. The pipe's term is what it issues or what
@@ -88,7 +89,8 @@ void set_terms(Prediction& p, const MatmulTime& t, Resource pipe,
 
 void set_notes(Prediction& p, const Matmul& op, const MatmulSituation& s, const MatmulTime& t) {
     const double once = p.work.compulsory().base();
-    const bool library = p.implementation == Implementation::library;
+    const bool library =
+        p.implementation == Implementation::library || p.implementation == Implementation::torch;
     if (library && row_alignment(op) < 16 && s.pipe != MatmulPipe::vector) {
         p.note(NoteCode::alignment_cliff, static_cast<double>(row_alignment(op)), t.alignment);
     }
@@ -189,9 +191,11 @@ void keep_roofline(Prediction& p, const Matmul& op, const Execution& execution,
 }  // namespace
 
 Outcome predict(const Matmul& op, const Execution& execution, const Machine& machine) {
-    const Implementation implementation = execution.implementation == Implementation::automatic
-                                              ? Implementation::library
-                                              : execution.implementation;
+    const bool named = execution.implementation != Implementation::automatic;
+    const Implementation asked = named ? execution.implementation : Implementation::library;
+    // PyTorch's products are those of the library.
+    const Implementation implementation =
+        asked == Implementation::torch ? Implementation::library : asked;
     const Pipe pipe = pipe_of(op, implementation, machine);
     if (pipe == Pipe::none) {
         return NotModelled{"dtype " + std::string(name_of(op.type)) +
@@ -220,7 +224,7 @@ Outcome predict(const Matmul& op, const Execution& execution, const Machine& mac
     work.l2 = matmul_tile_traffic(op, execution.tile.value_or(Tile{128, 128, 32}));
     const Roofs roofs = matmul_roofs(op, pipe, machine);
     Prediction prediction = roofline(work, roofs, machine);
-    prediction.implementation = implementation;
+    prediction.implementation = asked;
     prediction.lower_bound = roofline_bound(work, prediction.peak, machine, execution.l2);
     if (pipe == Pipe::vector && size_of(op.type) < 4) prediction.note(NoteCode::vector_pipe);
 

@@ -50,8 +50,9 @@ void set_traffic(const MatmulSituation& s, Context& c) {
     const double once = c.a_bytes + c.b_bytes + c.c_bytes;
     const double miss = miss_share(s, once);
     c.write_bytes = c.c_bytes * miss;
-    if (s.l2 == L2State::cold) {
+    if (s.l2 != L2State::warm) {
         c.read_bytes = c.a_bytes + c.b_bytes;
+        c.write_bytes += s.machine.l2.displaced(Bytes::from_base(once), s.l2).base();
     } else {
         const bool rotating = s.launch == LaunchMode::graph;
         const double weight_miss =

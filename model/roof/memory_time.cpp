@@ -47,7 +47,7 @@ KernelTime stream_time(const MemoryParameters& memory, const StreamWork& work,
     KernelTime time;
     time.rounds = blocks / (kernel.blocks_per_sm * memory.sm_count);
     time.dram_read = work.read * (1.0 - hits);
-    time.dram_write = work.write * (1.0 - kept);
+    time.dram_write = work.write * (1.0 - kept) + memory.l2.displaced(work.read + work.write, l2);
     time.l2_traffic = work.l2_read + work.l2_write;
     time.dram = dram_time(memory, time.dram_read, time.dram_write);
     time.l2 = l2_time(memory, work.l2_read, work.l2_write, busy);
@@ -70,7 +70,7 @@ KernelTime row_time(const MemoryParameters& memory, const RowShape& shape, const
     KernelTime time;
     time.rounds = shape.rows / slots;
     time.dram_read = work.read * (1.0 - warm) * (1.0 + again * (1.0 - stays));
-    time.dram_write = work.write * (1.0 - kept);
+    time.dram_write = work.write * (1.0 - kept) + memory.l2.displaced(work.read + work.write, l2);
     const Bytes l2_read = work.l2_read * kernel.read_passes;
     time.l2_traffic = l2_read + work.l2_write;
     time.dram = dram_time(memory, time.dram_read, time.dram_write);

@@ -28,7 +28,7 @@ double block_of(double wanted) {
 
 /// Passes over a row that does not stay on chip.
 double passes_of(const RowWise& op) {
-    if (op.kind == RowKind::sum) return 1.0;
+    if (is_reduction(op.kind) || op.kind == RowKind::scan) return 1.0;
     return op.kind == RowKind::softmax && op.direction == Direction::forward ? 3.0 : 2.0;
 }
 
@@ -87,7 +87,7 @@ StreamKernel eager_stream_kernel(const MemoryParameters& memory, DataType type, 
 }
 
 RowKernel eager_row_kernel(const RowWise& op, const MemoryParameters& memory) {
-    if (op.kind == RowKind::softmax || op.kind == RowKind::sum) {
+    if (op.kind != RowKind::layernorm && op.kind != RowKind::rmsnorm) {
         const bool short_row = op.cols <= 1024 && op.cols * size_of(op.type) <= 4096;
         return short_row ? eager_softmax_by_warps(op, memory) : eager_softmax_by_blocks(op, memory);
     }

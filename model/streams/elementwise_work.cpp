@@ -17,15 +17,22 @@ ExpressionCounts counts_of(const Elementwise& op, Fusion fusion) {
 Work elementwise_work(const Elementwise& op, Implementation implementation) {
     const ExpressionCounts fused = counts_of(op, Fusion::fused);
     const ExpressionCounts counts =
-        implementation == Implementation::fused ? fused : counts_of(op, Fusion::unfused);
+        implementation == Implementation::fused || implementation == Implementation::compiled
+            ? fused
+            : counts_of(op, Fusion::unfused);
     const auto elements = static_cast<double>(op.elements);
     const Bytes pass = pass_of(op);
 
     Work work;
-    work.compulsory_read = fused.reads * pass;
-    work.compulsory_write = fused.writes * pass;
-    work.dram_read = counts.reads * pass;
-    work.dram_write = counts.writes * pass;
+    const Bytes mask = elements * units::B;
+    // The result alone may have another type; gradients have that of the inputs.
+    const bool forward = op.direction == Direction::forward;
+    const double apart = static_cast<double>(size_of(op.result()) - size_of(op.type));
+    const Bytes cast = forward ? elements * apart * units::B : Bytes{};
+    work.compulsory_read = fused.reads * pass + fused.mask_reads * mask;
+    work.compulsory_write = fused.writes * pass + fused.mask_writes * mask + cast;
+    work.dram_read = counts.reads * pass + counts.mask_reads * mask;
+    work.dram_write = counts.writes * pass + counts.mask_writes * mask + cast;
     work.l2 = work.dram();
     work.fma = counts.flop * elements * units::FLOP;
     work.vector = counts.operations * elements * units::FLOP;

@@ -13,7 +13,7 @@
 
 namespace ridge::model {
 
-/// `fused` is one kernel; `unfused` and `eager` are one kernel per function. Compulsory bytes are
+/// `fused` and `compiled` are one kernel; `unfused` and `torch` are one kernel per function. Compulsory bytes are
 /// those of the fused kernel.
 [[nodiscard]] Work elementwise_work(const Elementwise& op, Implementation implementation);
 

@@ -3,6 +3,7 @@
 #include "model/streams/predict.h"
 
 #include <algorithm>
+#include <string>
 
 #include "model/roof/account.h"
 #include "model/roof/band.h"
@@ -18,10 +19,19 @@
 namespace ridge::model {
 namespace {
 
-/// A time of one call in a stream is a framework's; everything else is a well-made kernel's.
-Implementation resolved(const Execution& execution, Implementation usual) {
+/// A time of one call in a stream is a framework's; everything else is a well-made kernel's, where
+/// there is one.
+Implementation resolved(const Operation& op, const Execution& execution, Implementation usual) {
     if (execution.implementation != Implementation::automatic) return execution.implementation;
-    return execution.launch == LaunchMode::stream ? Implementation::eager : usual;
+    const bool framework = execution.launch == LaunchMode::stream || needs_framework(op);
+    return framework ? Implementation::torch : usual;
+}
+
+/// Why no bundled kernel does it; empty when one does, or a framework's is asked for.
+std::string bundled_refusal(const Operation& op, Implementation implementation) {
+    if (is_framework(implementation) || !needs_framework(op)) return {};
+    return "impl " + std::string(name_of(implementation)) + " is a bundled kernel, and none does " +
+           "this " + std::string(name_of(op)) + "; it has torch";
 }
 
 /// What the operation asks of each kernel it starts: the same share for all.
@@ -117,8 +127,9 @@ Validity eager_validity(const Prediction& prediction, DataType type, Direction d
 }
 
 Prediction framework_stream(const Work& work, DataType type, Direction direction,
-                            const Execution& execution, const Machine& machine) {
-    Prediction prediction = counted(work, type, execution, Implementation::eager, machine);
+                            const Execution& execution, const Machine& machine,
+                            Implementation implementation = Implementation::torch) {
+    Prediction prediction = counted(work, type, execution, implementation, machine);
     if (!machine.memory) {
         settle_roofline(prediction, execution, machine);
         return prediction;
@@ -135,15 +146,16 @@ Prediction framework_stream(const Work& work, DataType type, Direction direction
 
 BandClass framework_row_class(const RowWise& op, const RowKernel& kernel) {
     constexpr std::int64_t short_rows = 2560;
-    if (op.kind == RowKind::softmax || op.kind == RowKind::sum) {
+    if (op.kind != RowKind::layernorm && op.kind != RowKind::rmsnorm) {
         return kernel.read_passes > 1.0 ? BandClass::eager_rows : BandClass::eager_softmax;
     }
     return op.cols < short_rows ? BandClass::eager_rows : BandClass::eager_stream;
 }
 
-Prediction framework_rows(const RowWise& op, const Execution& execution, const Machine& machine) {
-    const Work work = row_work(op, Implementation::eager);
-    Prediction prediction = counted(work, op.type, execution, Implementation::eager, machine);
+Prediction framework_rows(const RowWise& op, const Execution& execution, const Machine& machine,
+                          Implementation implementation) {
+    const Work work = row_work(op, implementation);
+    Prediction prediction = counted(work, op.type, execution, implementation, machine);
     if (!machine.memory) {
         settle_roofline(prediction, execution, machine);
         return prediction;
@@ -194,7 +206,7 @@ Bytes total(const SectorBytes& moved) {
 
 /// Whether what a bundled kernel moves is known: backward passes have none.
 bool runs_bundled(Direction direction, Implementation implementation, const Machine& machine) {
-    return direction == Direction::forward && implementation != Implementation::eager &&
+    return direction == Direction::forward && !is_framework(implementation) &&
            machine.memory.has_value();
 }
 
@@ -206,14 +218,17 @@ Validity bundled_validity(Direction direction) {
 }  // namespace
 
 Outcome predict(const Elementwise& op, const Execution& execution, const Machine& machine) {
-    const Implementation implementation = resolved(execution, Implementation::fused);
+    const Implementation implementation = resolved(op, execution, Implementation::fused);
+    if (auto reason = bundled_refusal(op, implementation); !reason.empty()) {
+        return NotModelled{std::move(reason)};
+    }
     Work work = elementwise_work(op, implementation);
     if (runs_bundled(op.direction, implementation, machine)) {
         work.l2 = total(bundled_sectors(*machine.memory, op, implementation));
     }
     Prediction prediction =
-        implementation == Implementation::eager
-            ? framework_stream(work, op.type, op.direction, execution, machine)
+        is_framework(implementation)
+            ? framework_stream(work, op.type, op.direction, execution, machine, implementation)
             : bundled_prediction(
                   work, op.type, execution, implementation, machine, BandClass::stream,
                   bundled_validity(op.direction), [&](const MemoryParameters& memory) {
@@ -223,12 +238,17 @@ Outcome predict(const Elementwise& op, const Execution& execution, const Machine
 }
 
 Outcome predict(const RowWise& op, const Execution& execution, const Machine& machine) {
-    const Implementation implementation = resolved(execution, Implementation::fused);
+    const Implementation implementation = resolved(op, execution, Implementation::fused);
+    if (auto reason = bundled_refusal(op, implementation); !reason.empty()) {
+        return NotModelled{std::move(reason)};
+    }
     const bool manual = implementation == Implementation::manual;
     if (manual && op.direction == Direction::backward) {
-        return NotModelled{"impl manual is a softmax forward; backward has fused, eager"};
+        return NotModelled{"impl manual is a softmax forward; backward has fused, torch"};
     }
-    if (implementation == Implementation::eager) return framework_rows(op, execution, machine);
+    if (is_framework(implementation)) {
+        return framework_rows(op, execution, machine, implementation);
+    }
     Work work = row_work(op, implementation);
     if (runs_bundled(op.direction, implementation, machine)) {
         work.l2 = total(bundled_sectors(*machine.memory, op, implementation));
@@ -247,9 +267,12 @@ Outcome predict(const RowWise& op, const Execution& execution, const Machine& ma
 }
 
 Outcome predict(const Transpose& op, const Execution& execution, const Machine& machine) {
-    const Implementation implementation = resolved(execution, Implementation::tiled);
+    const Implementation implementation = resolved(op, execution, Implementation::tiled);
+    if (auto reason = bundled_refusal(op, implementation); !reason.empty()) {
+        return NotModelled{std::move(reason)};
+    }
     Work work = transpose_work(op, implementation, machine.dram_sector);
-    if (implementation == Implementation::eager) {
+    if (implementation == Implementation::torch) {
         return framework_stream(work, op.type, Direction::forward, execution, machine);
     }
     if (machine.memory) work.l2 = total(bundled_sectors(op, implementation));
@@ -261,25 +284,28 @@ Outcome predict(const Transpose& op, const Execution& execution, const Machine& 
 }
 
 Outcome predict(const Copy& op, const Execution& execution, const Machine& machine) {
-    const Implementation implementation = resolved(execution, Implementation::bundled);
-    if (implementation == Implementation::eager) {
-        return framework_stream(copy_work(op), op.type, Direction::forward, execution, machine);
+    const Implementation implementation = resolved(op, execution, Implementation::bundled);
+    if (auto reason = bundled_refusal(op, implementation); !reason.empty()) {
+        return NotModelled{std::move(reason)};
     }
-    return bundled_prediction(copy_work(op), op.type, execution, implementation, machine,
-                              BandClass::stream, Validity::validated,
-                              [&](const MemoryParameters& memory) {
+    const Work work = copy_work(op, machine.dram_sector);
+    if (implementation == Implementation::torch) {
+        return framework_stream(work, op.type, Direction::forward, execution, machine);
+    }
+    return bundled_prediction(work, op.type, execution, implementation, machine, BandClass::stream,
+                              Validity::validated, [&](const MemoryParameters& memory) {
                                   return bundled_copy_time(memory, op, execution.l2);
                               });
 }
 
 Outcome predict(const Gather& op, const Execution& execution, const Machine& machine) {
-    const Implementation implementation = resolved(execution, Implementation::bundled);
+    const Implementation implementation = resolved(op, execution, Implementation::bundled);
     Work work = gather_work(op, machine.dram_sector);
     if (runs_bundled(Direction::forward, implementation, machine)) {
         work.l2 = total(bundled_sectors(*machine.memory, op));
     }
     Prediction prediction =
-        implementation == Implementation::eager
+        implementation == Implementation::torch
             ? framework_stream(work, op.type, Direction::forward, execution, machine)
             : bundled_prediction(
                   work, op.type, execution, implementation, machine, BandClass::row_kernel,
@@ -292,6 +318,16 @@ Outcome predict(const Gather& op, const Execution& execution, const Machine& mac
     const double efficiency = gather_sector_efficiency(op, machine.dram_sector);
     if (efficiency < 1.0) prediction.note(NoteCode::sparse_gather, efficiency);
     return prediction;
+}
+
+Outcome predict(const Cat& op, const Execution& execution, const Machine& machine) {
+    return framework_stream(cat_work(op), op.type, Direction::forward, execution, machine);
+}
+
+Outcome predict(const AdamW& op, const Execution& execution, const Machine& machine) {
+    const Implementation implementation = resolved(op, execution, Implementation::torch);
+    return framework_stream(adamw_work(op, implementation), op.type, Direction::forward, execution,
+                            machine, implementation);
 }
 
 }  // namespace ridge::model

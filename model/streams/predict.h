@@ -15,5 +15,7 @@ namespace ridge::model {
                               const Machine& machine);
 [[nodiscard]] Outcome predict(const Copy& op, const Execution& execution, const Machine& machine);
 [[nodiscard]] Outcome predict(const Gather& op, const Execution& execution, const Machine& machine);
+[[nodiscard]] Outcome predict(const Cat& op, const Execution& execution, const Machine& machine);
+[[nodiscard]] Outcome predict(const AdamW& op, const Execution& execution, const Machine& machine);
 
 }  // namespace ridge::model

@@ -36,6 +36,12 @@ constexpr Passes rmsnorm_forward{1, 1, 1, 0, 0, 0, 0, 4, 4.0, 0.0, 1.0, 1};
 constexpr Passes rmsnorm_backward{2, 1, 1, 1, 0, 0, 4, 0, 9.0, 0.0, 0.0, 2};
 constexpr Passes sum_forward{1, 0, 0, 0, 0, 1, 0, 0, 1.0, 0.0, 0.0, 1};
 constexpr Passes sum_backward{0, 1, 0, 0, 1, 0, 0, 0, 0.0, 0.0, 0.0, 1};
+// One kernel over the logits; the eager framework writes log-softmax and then looks its values up.
+constexpr Passes loss_forward{1, 0, 0, 0, 0, 0, 8, 0, 4.0, 1.0, 1.0, 1};
+constexpr Passes loss_forward_torch{1, 1, 0, 0, 1, 0, 8, 0, 4.0, 1.0, 1.0, 2};
+constexpr Passes loss_backward{1, 1, 0, 0, 0, 0, 8, 0, 3.0, 1.0, 0.0, 1};
+constexpr Passes loss_backward_torch{2, 2, 0, 0, 0, 1, 8, 0, 3.0, 1.0, 0.0, 3};
+constexpr Passes scan_forward{1, 1, 0, 0, 0, 0, 0, 0, 1.0, 0.0, 0.0, 1};
 
 const Passes& passes_of(const RowWise& op, Implementation implementation) {
     const bool forward = op.direction == Direction::forward;
@@ -47,7 +53,17 @@ const Passes& passes_of(const RowWise& op, Implementation implementation) {
             return forward ? layernorm_forward : layernorm_backward;
         case RowKind::rmsnorm:
             return forward ? rmsnorm_forward : rmsnorm_backward;
+        case RowKind::cross_entropy:
+            if (implementation == Implementation::torch) {
+                return forward ? loss_forward_torch : loss_backward_torch;
+            }
+            return forward ? loss_forward : loss_backward;
+        case RowKind::scan:
+            return scan_forward;
         case RowKind::sum:
+        case RowKind::mean:
+        case RowKind::max:
+        case RowKind::argmax:
             break;
     }
     return forward ? sum_forward : sum_backward;
@@ -63,12 +79,12 @@ ReadWrite traffic_of(const Passes& passes, const RowWise& op) {
     const double rows = real(op.rows);
     const double cols = real(op.cols);
     const double element = real(size_of(op.type));
-    const double read = element * (passes.matrix_reads * matrix + passes.column_reads * cols +
-                                   passes.row_reads * rows) +
-                        passes.statistics_read * rows;
-    const double write = element * (passes.matrix_writes * matrix + passes.column_writes * cols +
-                                    passes.row_writes * rows) +
-                         passes.statistics_written * rows;
+    constexpr double position = 8.0;
+    const double result = real(results_of(op)) * (op.kind == RowKind::argmax ? position : element);
+    const double read = element * (passes.matrix_reads * matrix + passes.column_reads * cols) +
+                        passes.row_reads * result + passes.statistics_read * rows;
+    const double write = element * (passes.matrix_writes * matrix + passes.column_writes * cols) +
+                         passes.row_writes * result + passes.statistics_written * rows;
     return {.read = read * units::B, .write = write * units::B};
 }
 
@@ -101,7 +117,7 @@ Work row_work(const RowWise& op, Implementation implementation) {
 }
 
 Work transpose_work(const Transpose& op, Implementation implementation, std::int64_t sector_bytes) {
-    const double matrix = real(op.rows) * real(op.cols);
+    const double matrix = real(op.batch) * real(op.rows) * real(op.cols) * real(op.inner);
     const Bytes once = matrix * real(size_of(op.type)) * units::B;
     Work work = streaming(once, once);
     if (implementation == Implementation::naive) {
@@ -110,9 +126,36 @@ Work transpose_work(const Transpose& op, Implementation implementation, std::int
     return work;
 }
 
-Work copy_work(const Copy& op) {
-    const Bytes once = real(op.elements) * real(size_of(op.type)) * units::B;
-    return streaming(once, once);
+Work copy_work(const Copy& op, std::int64_t sector_bytes) {
+    const std::int64_t element = size_of(op.type);
+    const Bytes once = real(op.elements) * real(element) * units::B;
+    const std::int64_t apart = std::min(op.stride * element, std::max(element, sector_bytes));
+    const Bytes read = real(op.elements) * real(apart) * units::B;
+    Work work = streaming(read, once);
+    work.compulsory_read = once;
+    return work;
+}
+
+Work cat_work(const Cat& op) {
+    const Bytes all =
+        real(op.inputs) * real(op.rows) * real(op.cols) * real(size_of(op.type)) * units::B;
+    return streaming(all, all);
+}
+
+Work adamw_work(const AdamW& op, Implementation implementation) {
+    const Bytes tensor = real(op.elements) * real(size_of(op.type)) * units::B;
+    constexpr double flop = 12.0;  // of the update's formula, per parameter
+    constexpr double special = 2.0;
+    const bool each = implementation == Implementation::torch;
+    Work work =
+        each ? streaming(12.0 * tensor, 8.0 * tensor) : streaming(4.0 * tensor, 3.0 * tensor);
+    work.compulsory_read = 4.0 * tensor;
+    work.compulsory_write = 3.0 * tensor;
+    work.fma = flop * real(op.elements) * units::FLOP;
+    work.vector = (flop + special) * real(op.elements) * units::FLOP;
+    work.special = special * real(op.elements);
+    work.kernels = each ? 8 : 1;
+    return work;
 }
 
 double gather_distinct_rows(const Gather& op) {

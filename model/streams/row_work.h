@@ -11,15 +11,22 @@
 
 namespace ridge::model {
 
-/// softmax, layernorm, rmsnorm, row sum; forward or backward; `manual` is softmax out of five
+/// softmax, layernorm, rmsnorm, reductions, cross entropy, running sums; forward or backward; `manual` is softmax out of five
 /// kernels (5MN + M reads, 3MN + 2M writes), anything else is one fused kernel.
 [[nodiscard]] Work row_work(const RowWise& op, Implementation implementation);
 
-/// One read and one write of the matrix. The naive kernel writes one sector per element at L2.
+/// One read and one write of all matrices. The naive kernel writes one sector per element at L2.
 [[nodiscard]] Work transpose_work(const Transpose& op, Implementation implementation,
                                   std::int64_t sector_bytes);
 
-[[nodiscard]] Work copy_work(const Copy& op);
+/// Strided reads take whole sectors.
+[[nodiscard]] Work copy_work(const Copy& op, std::int64_t sector_bytes);
+
+[[nodiscard]] Work cat_work(const Cat& op);
+
+/// Four tensors read and three written; `torch`, which has a kernel for each of its eight
+/// operations, twelve and eight. (eq. B30)
+[[nodiscard]] Work adamw_work(const AdamW& op, Implementation implementation);
 
 /// Indices (8 bytes each), the touched table rows in whole sectors, and the output.
 [[nodiscard]] Work gather_work(const Gather& op, std::int64_t sector_bytes);

@@ -69,7 +69,7 @@ TEST_CASE("nonsense on the command line names the field") {
         {"predict --op \"matmul m=4 n=4 k=4 m=8\" --gpu h100-sxm", "'m' is given twice"},
         {"predict elementwise --expr x+1 --elements 5 --unfused --impl fused --gpu h100-sxm",
          "contradict"},
-        {"vram copy --elements 5 --impl library", "it has bundled, eager"},
+        {"vram copy --elements 5 --impl library", "it has bundled, torch"},
         {"vram attention --seq 4 --heads 2 --head-dim 64 --capacity -1GiB", "capacity"},
         {"vram attention --seq 4 --heads 2 --head-dim 64 --capacity \"0 GiB\"", "capacity"},
         {"vram attention --seq 4 --heads 2 --head-dim 64 --pass both", "pass"},

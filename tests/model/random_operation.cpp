@@ -75,11 +75,13 @@ Matmul random_matmul(Random& random) {
 }
 
 RowWise random_rows(Random& random, RowKind kind) {
+    const bool forward = kind == RowKind::max || kind == RowKind::argmax || kind == RowKind::scan;
     return {.kind = kind,
             .rows = random.size(1 << 18),
             .cols = random.size(1 << 16),
             .type = random.pick(plain_types),
-            .direction = random.pick(directions)};
+            .direction = forward ? Direction::forward : random.pick(directions),
+            .axis = is_reduction(kind) ? static_cast<Axis>(random.whole(0, 2)) : Axis::rows};
 }
 
 Access random_access(Random& random) {
@@ -213,20 +215,34 @@ Operation random_operation(Random& random, OperationKind kind) {
         case OperationKind::elementwise:
             return random_elementwise(random);
         case OperationKind::softmax:
-            return random_rows(random, RowKind::softmax);
         case OperationKind::layernorm:
-            return random_rows(random, RowKind::layernorm);
         case OperationKind::rmsnorm:
-            return random_rows(random, RowKind::rmsnorm);
         case OperationKind::sum:
-            return random_rows(random, RowKind::sum);
+        case OperationKind::mean:
+        case OperationKind::max:
+        case OperationKind::argmax:
+        case OperationKind::cross_entropy:
+        case OperationKind::scan:
+            return random_rows(random, row_kind(kind));
         case OperationKind::transpose:
             return Transpose{.rows = random.size(1 << 16),
                              .cols = random.size(1 << 16),
-                             .type = random.pick(plain_types)};
+                             .type = random.pick(plain_types),
+                             .batch = random.coin() ? 1 : random.size(16),
+                             .inner = random.coin() ? 1 : random.size(256)};
         case OperationKind::copy:
             return Copy{.elements = random.size(std::int64_t{1} << 34),
-                        .type = random.pick(plain_types)};
+                        .type = random.pick(plain_types),
+                        .stride = random.coin() ? 1 : random.size(64)};
+        case OperationKind::cat:
+            return Cat{.inputs = random.whole(1, 16),
+                       .rows = random.size(1 << 14),
+                       .cols = random.size(1 << 12),
+                       .type = random.pick(plain_types),
+                       .axis = random.coin() ? Axis::rows : Axis::columns};
+        case OperationKind::adamw:
+            return AdamW{.elements = random.size(std::int64_t{1} << 32),
+                         .type = random.coin() ? DataType::fp32 : DataType::bf16};
         case OperationKind::gather:
             return Gather{.rows = random.size(1 << 20),
                           .cols = random.size(1 << 14),
@@ -259,7 +275,7 @@ Operation random_operation(Random& random) {
 }
 
 Execution random_execution(const Operation& operation, Random& random) {
-    constexpr std::array l2_states{L2State::warm, L2State::cold};
+    constexpr std::array l2_states{L2State::warm, L2State::cold, L2State::dirty};
     constexpr std::array launches{LaunchMode::kernel, LaunchMode::graph, LaunchMode::stream};
     Execution execution{.l2 = random.pick(l2_states), .launch = random.pick(launches)};
     if (random.whole(0, 2) > 0) {
@@ -300,6 +316,12 @@ struct Grow {
     Larger operator()(const Collective& op) const { return one(op, "bytes", &Collective::bytes); }
     Larger operator()(const RowWise& op) const { return matrix(op); }
     Larger operator()(const Transpose& op) const { return matrix(op); }
+    Larger operator()(const Cat& op) const {
+        Larger larger = matrix(op);
+        grow(larger, op, "inputs", &Cat::inputs);
+        return larger;
+    }
+    Larger operator()(const AdamW& op) const { return one(op, "elements", &AdamW::elements); }
     Larger operator()(const Gather& op) const {
         Larger larger = matrix(op);
         grow(larger, op, "table_rows", &Gather::table_rows);

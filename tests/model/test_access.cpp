@@ -192,7 +192,7 @@ TEST_CASE("a machine without the numbers says so", "[access]") {
     const Prediction plain = predicted(access(AccessPattern::bank_conflict, 8), {}, bare);
     CHECK(plain.confidence == Confidence::roofline);
     CHECK(plain.time >= 8.0 * (4.0 * elements * units::B / *bare.shared_bandwidth));
-    const Outcome eager = predict(strided, {.implementation = Implementation::eager}, h200());
+    const Outcome eager = predict(strided, {.implementation = Implementation::torch}, h200());
     CHECK(std::holds_alternative<NotModelled>(eager));
 }
 

@@ -17,7 +17,8 @@ std::string sample_of(const FieldInfo& info) {
         {"a_layout", "column"},  {"b_layout", "column"},    {"epilogue", "bias_gelu"},
         {"expr", "gelu(x + b)"}, {"vectors", "b"},          {"scalars", "s"},
         {"impl", "unfused"},     {"direction", "backward"}, {"tile", "128x256x64"},
-        {"l2", "cold"},          {"launch", "graph"},       {"pattern", "divergent"}};
+        {"l2", "cold"},          {"launch", "graph"},       {"pattern", "divergent"},
+        {"axis", "columns"}};
     if (info.kind == FieldKind::count) return "48";
     if (info.kind == FieldKind::flag) return "1";
     return words.at(info.name);
@@ -86,8 +87,11 @@ TEST_CASE("every word of an enumeration returns", "[fields]") {
         CHECK(returns(Field::dtype, std::string(name_of(type)).c_str()));
     }
     for (const char* word :
-         {"auto", "library", "eager", "standard", "flash1", "flash2", "flash3", "fused", "unfused",
-          "manual", "naive", "coalesced", "tiled", "register_tiled", "mma", "wgmma"}) {
+         {"auto",        "library",    "torch",  "compiled",       "standard",
+          "flash1",      "flash2",     "flash3", "torch-flash",    "torch-efficient",
+          "torch-cudnn", "torch-math", "fused",  "unfused",        "manual",
+          "naive",       "coalesced",  "tiled",  "register_tiled", "mma",
+          "wgmma"}) {
         CHECK(returns(Field::impl, word));
     }
     for (const char* word : {"none", "bias", "bias_relu", "bias_gelu", "accumulate"}) {
@@ -97,7 +101,8 @@ TEST_CASE("every word of an enumeration returns", "[fields]") {
     for (const char* word : {"strided", "misaligned", "divergent", "bank_conflict"}) {
         CHECK(returns(Field::pattern, word));
     }
-    for (const char* word : {"warm", "cold"}) CHECK(returns(Field::l2, word));
+    for (const char* word : {"rows", "columns", "all"}) CHECK(returns(Field::axis, word));
+    for (const char* word : {"warm", "cold", "dirty"}) CHECK(returns(Field::l2, word));
     for (const char* word : {"64x32", "1x1", "4096x4096x4096"}) CHECK(returns(Field::tile, word));
 }
 
@@ -234,9 +239,9 @@ TEST_CASE("library is the vendor's: other operations name what they have") {
         CHECK(has(info.kind, Implementation::library) == vendor);
     }
     CHECK(refusal(OperationKind::copy, Implementation::library) ==
-          "impl library is not an implementation of copy; it has bundled, eager");
+          "impl library is not an implementation of copy; it has bundled, torch");
     CHECK(refusal(OperationKind::transpose, Implementation::library) ==
-          "impl library is not an implementation of transpose; it has tiled, naive, eager");
+          "impl library is not an implementation of transpose; it has tiled, naive, torch");
 }
 
 TEST_CASE("the execution takes its words from the parameters", "[fields]") {

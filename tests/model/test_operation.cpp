@@ -106,6 +106,7 @@ TEST_CASE("accumulators go with their types", "[operation]") {
             .empty();
     };
     for (const DataType type : all_data_types) {
+        if (type == DataType::int32) continue;  // no operand of anything
         CHECK(accumulates(type, DataType::fp32) == (type != DataType::fp64));
         CHECK(accumulates(type, DataType::fp64) == (type == DataType::fp64));
         CHECK(accumulates(type, DataType::fp16) ==

@@ -109,7 +109,7 @@ TEST_CASE("a gather moves indices, whole sectors of the touched rows, and the ou
 }
 
 TEST_CASE("a copy reads and writes once", "[rows]") {
-    const Work work = copy_work({.elements = 4096, .type = DataType::fp64});
+    const Work work = copy_work({.elements = 4096, .type = DataType::fp64}, 32);
     require_bytes(work, 8.0 * 4096, 8.0 * 4096);
     CHECK(work.flop() == Flop{});
     CHECK(work.special == 0.0);

@@ -118,6 +118,8 @@ struct Expected {
         }
     }
 
+    std::optional<Launches> operator()(const model::Cat&) const { return std::nullopt; }
+    std::optional<Launches> operator()(const model::AdamW&) const { return std::nullopt; }
     std::optional<Launches> operator()(const model::Collective&) const { return std::nullopt; }
 };
 
@@ -125,6 +127,10 @@ struct Expected {
 
 std::optional<Launches> bundled_launches(const measure::Question& question, std::int64_t sm_count) {
     constexpr std::int64_t unit = 128;  // bytes of shared memory, in which the driver reports it
+    if (model::needs_framework(question.operation) ||
+        model::is_framework(question.execution.implementation)) {
+        return std::nullopt;
+    }
     auto launches = std::visit(Expected{question.execution, sm_count}, question.operation);
     if (launches) {
         for (LaunchGrid& grid : *launches) grid.shared_bytes = rounded_up(grid.shared_bytes, unit);

@@ -94,6 +94,8 @@ std::string code_of(Function function, const std::string& a, const std::string& 
             return "((Real)1 / " + a + ")";
         case Function::square:
             return "(" + a + " * " + a + ")";
+        case Function::masked_fill:
+        case Function::dropout:
         case Function::input:
         case Function::constant:
             break;
@@ -155,6 +157,8 @@ double value_of(Function function, double a, double b) {
             return 1.0 / a;
         case Function::square:
             return a * a;
+        case Function::masked_fill:
+        case Function::dropout:
         case Function::input:
         case Function::constant:
             break;

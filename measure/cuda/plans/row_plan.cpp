@@ -196,6 +196,8 @@ Launch build(Builder& builder, RowKind kind, Implementation implementation) {
             return builder.normalize(Norm::rms);
         case RowKind::sum:
             return builder.sum();
+        default:
+            break;
     }
     throw ContractViolation("unknown row operation");
 }
