@@ -68,7 +68,7 @@ std::optional<Advice> pad(const Adviser& adviser, const Matmul& op, const Extent
     const std::int64_t now = op.*(extent.field);
     const Tile& tile = adviser.now().tiling.tile;
     const std::int64_t sixteen_bytes =
-        16 / std::min<std::int64_t>(size_of(op.type), size_of(op.output));
+        128 / std::min<std::int64_t>(bits_of(op.type), bits_of(op.output));
     const std::array<std::int64_t, 4> units{sixteen_bytes, row_unit, 2 * row_unit,
                                             tile.*(extent.edge)};
     std::optional<Advice> best;
@@ -214,6 +214,8 @@ void advise_on(Adviser& adviser, const Access& op) {
     adviser.add(adviser.consider(changed("change", degree_name(op.pattern), op.degree, best.degree),
                                  best, adviser.execution()));
 }
+void advise_on(Adviser&, const Mla&) {}
+void advise_on(Adviser&, const Moe&) {}
 void advise_on(Adviser&, const Collective&) {}
 
 }  // namespace

@@ -10,6 +10,8 @@
 #include "model/core/fields.h"
 #include "model/footprint/footprint.h"
 #include "model/matmul/predict.h"
+#include "model/mla/predict.h"
+#include "model/moe/predict.h"
 #include "model/roof/account.h"
 #include "model/streams/predict.h"
 
@@ -31,6 +33,8 @@ struct Predictor {
     Outcome operator()(const Elementwise& op) const {
         return with_footprint(op, pass_of(op.direction));
     }
+    Outcome operator()(const Mla& op) const { return with_footprint(op, Pass::inference); }
+    Outcome operator()(const Moe& op) const { return with_footprint(op, Pass::inference); }
     Outcome operator()(const Access& op) const { return with_footprint(op, Pass::inference); }
 
     template <class Op>

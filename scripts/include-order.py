@@ -14,7 +14,7 @@ import sys
 HARDWARE = ["hardware"]
 MODEL_CORE = ["model/core", "model/expression"]
 MODEL_BASE = HARDWARE + MODEL_CORE + ["model/machine", "model/roof", "model/bundled"]
-MODEL = MODEL_BASE + ["model", "model/matmul", "model/attention", "model/streams", "model/access",
+MODEL = MODEL_BASE + ["model", "model/matmul", "model/attention", "model/mla", "model/moe", "model/streams", "model/access",
                       "model/collectives", "model/footprint", "model/allocator"]
 RECORD = MODEL + ["measure/statistics", "measure/record"]
 CUDA = "measure/cuda/"
@@ -28,6 +28,8 @@ ROOMS = {
     "model/roof": HARDWARE + MODEL_CORE + ["model/machine"],
     "model/matmul": MODEL_BASE,
     "model/attention": MODEL_BASE,
+    "model/mla": MODEL_BASE,
+    "model/moe": MODEL_BASE,
     "model/streams": MODEL_BASE,
     "model/access": MODEL_BASE,
     "model/collectives": MODEL_BASE,

@@ -57,6 +57,13 @@ struct ShortLabel {
             decode ? fmt::format("{}:{}", op.seq_q, op.seq_kv) : std::to_string(op.seq_q);
         return fmt::format("attention {}x{}x{}", op.batch * op.heads, tokens, op.head_dim);
     }
+    std::string operator()(const model::Mla& op) const {
+        return fmt::format("mla {}x{}:{}", op.batch * op.heads, op.seq_q, op.seq_kv);
+    }
+    std::string operator()(const model::Moe& op) const {
+        return fmt::format("moe {} x {}/{}, {}x{}", op.tokens, op.topk, op.experts, op.hidden,
+                           op.intermediate);
+    }
     std::string operator()(const model::Elementwise& op) const {
         return fmt::format("{}, {}", op.expression.text(), op.elements);
     }

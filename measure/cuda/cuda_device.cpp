@@ -129,6 +129,8 @@ struct Planner {
     Plan operator()(const model::Elementwise& op) const {
         return plan_elementwise(op, execution, context);
     }
+    Plan operator()(const model::Mla&) const { throw Refusal("mla has no bundled kernel"); }
+    Plan operator()(const model::Moe&) const { throw Refusal("moe has no bundled kernel"); }
     Plan operator()(const model::RowWise& op) const {
         return plan_row_wise(op, execution, context);
     }

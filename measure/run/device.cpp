@@ -27,6 +27,8 @@ struct Choose {
             model::features_of(compute_capability).wgmma && !model::decodes_with_splits(op);
         return tiled_on_hopper ? Implementation::wgmma : Implementation::mma;
     }
+    Implementation operator()(const model::Mla&) const { return Implementation::library; }
+    Implementation operator()(const model::Moe&) const { return Implementation::cutlass; }
     Implementation operator()(const model::Elementwise&) const { return Implementation::fused; }
     Implementation operator()(const model::RowWise&) const { return Implementation::fused; }
     Implementation operator()(const model::Transpose&) const { return Implementation::tiled; }
@@ -53,6 +55,21 @@ std::optional<Unavailable> not_measured(const model::Operation& operation,
     if (model::is_framework(implementation) || model::needs_framework(operation)) {
         return Unavailable{.reason = "kernels of PyTorch are predicted, not measured",
                            .remedy = "scripts/torch-kernels.py measures them"};
+    }
+    if (kind == model::OperationKind::mla || kind == model::OperationKind::moe) {
+        return Unavailable{.reason = std::string(model::info_of(kind).name) +
+                                     " has no bundled kernel: it is predicted, not measured"};
+    }
+    const auto* const product = std::get_if<model::Matmul>(&operation);
+    if (product != nullptr && is_block_scaled(product->type)) {
+        return Unavailable{.reason = "products of dtype " + std::string(name_of(product->type)) +
+                                     " are predicted, not measured"};
+    }
+    const auto* const attention = std::get_if<model::Attention>(&operation);
+    if (attention != nullptr && cache_type_of(*attention) != attention->type) {
+        return Unavailable{.reason =
+                               "attention over a cache of another type is predicted, not "
+                               "measured"};
     }
     const bool flash = implementation == Implementation::flash1 ||
                        implementation == Implementation::flash2 ||

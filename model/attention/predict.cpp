@@ -231,6 +231,11 @@ std::string refusal(const Attention& op, Implementation implementation, const Ma
         return std::string(name_of(implementation)) + " needs compute capability " + needed + "; " +
                machine.name + " does not have it";
     }
+    if (cache_type_of(op) != op.type && implementation != Implementation::flash3) {
+        return "kv_dtype " + std::string(name_of(cache_type_of(op))) + " with dtype " +
+               std::string(name_of(op.type)) + " is modelled for flash3 (compute capability 9.0)" +
+               (machine.compute_capability == 90 ? "" : ", which " + machine.name + " lacks");
+    }
     if (is_bundled_attention(implementation)) return bundled_refusal(op, implementation, machine);
     if (!machine.tensor_peak(op.type) && !machine.vector_peak(op.type)) {
         return "dtype " + std::string(name_of(op.type)) +

@@ -66,9 +66,10 @@ detail::BlockPrice block_of(const Call& call) {
     const AttentionBlocks& blocks = call.counted.grid.blocks;
     const auto scores = static_cast<double>(blocks.q * blocks.kv);
     const double row = call.element * call.head_dim;
-    const double moved = call.whole_head
-                             ? 3.0 * row * static_cast<double>(blocks.q)
-                             : 2.0 * row * static_cast<double>(std::min(blocks.kv, call.op.seq_kv));
+    const double cached = static_cast<double>(size_of(cache_type_of(call.op))) * call.head_dim;
+    const double moved =
+        call.whole_head ? 3.0 * row * static_cast<double>(blocks.q)
+                        : 2.0 * cached * static_cast<double>(std::min(blocks.kv, call.op.seq_kv));
     detail::BlockPrice price = detail::price_block(
         call.machine, call.op.type, Flop::from_base(4.0 * scores * call.head_dim),
         call.fitted.tensor_fraction, scores, call.fitted, Bytes::from_base(moved),
@@ -149,7 +150,7 @@ Time cache_write_time(const Call& call, double miss) {
         call.machine.limits ? static_cast<double>(call.machine.limits->threads) : 2048.0;
     Time time = tokens * threads / (resident * call.sms) * call.fitted.cache_write;
     if (op.seq_q == 1) return time;
-    const Bytes moved = 2.0 * call.counted.cache_write;
+    const Bytes moved = call.counted.cache_read + call.counted.cache_write;
     const Bandwidth far = call.machine.dram_bandwidth * call.fitted.dram_fraction;
     const Bandwidth near = std::max(far, call.fitted.load * call.machine.boost_clock * call.sms);
     return time + miss * (moved / far) + (1.0 - miss) * (moved / near);
@@ -217,12 +218,13 @@ AttentionTime forward_time(const Call& call, const Execution& execution) {
     time.tail = span - load.average;
     time.droop = detail::droop_of(span, fitted);
 
-    const Bytes stream = call.counted.work.compulsory() - 2.0 * call.counted.cache_write;
+    const Bytes cache = call.counted.cache_read + call.counted.cache_write;
+    const Bytes stream = call.counted.work.compulsory() - cache;
     time.working_set = stream + call.counted.cache_write;
     const double miss = missing(call.machine, time.working_set, execution.l2);
     const Time lone = call.per_piece * fitted.lone_block_factor * block.whole + tile;
     time.dram = dram_floor(call, miss * stream, miss, lone, tile);
-    time.dram_bytes = miss * (stream + 2.0 * call.counted.cache_write);
+    time.dram_bytes = miss * (stream + cache);
 
     // A combine kernel without splits starts beside the attention kernel: it adds no gap.
     const AttentionGrid& grid = call.counted.grid;

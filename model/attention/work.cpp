@@ -18,8 +18,9 @@ constexpr double accumulator_bytes = 4.0;  // fp32
 
 /// Sizes that all counts are made of. Bytes of whole tensors, over batch and heads.
 struct Sizes {
-    double element;
-    double rows;  ///< batch x heads x seq_q
+    double element;  ///< of queries and outputs
+    double cached;   ///< of keys and values
+    double rows;     ///< batch x heads x seq_q
     double head_dim;
     double q;         ///< T
     double kv;        ///< U
@@ -35,10 +36,11 @@ Sizes sizes_of(const Attention& attention, const ScoreCounts& counts) {
     const auto keys = static_cast<double>(attention.seq_kv);
     Sizes sizes{};
     sizes.element = static_cast<double>(size_of(attention.type));
+    sizes.cached = static_cast<double>(size_of(cache_type_of(attention)));
     sizes.rows = batch * heads * static_cast<double>(attention.seq_q);
     sizes.head_dim = static_cast<double>(attention.head_dim);
     sizes.q = sizes.rows * sizes.head_dim * sizes.element;
-    const double per_key = batch * kv_heads * sizes.head_dim * sizes.element;
+    const double per_key = batch * kv_heads * sizes.head_dim * sizes.cached;
     sizes.kv = per_key * keys;
     sizes.kv_seen = per_key * static_cast<double>(counts.visible_keys);
     sizes.expanded = sizes.kv * heads / kv_heads;
@@ -219,7 +221,7 @@ double kv_passes(const Attention& attention, const AttentionContext& context,
     return 1.0 + lost * (std::max(1.0, density * waves) - 1.0);
 }
 
-void count_flash_forward(AttentionWork& result, const Sizes& sizes, double element) {
+void count_flash_forward(AttentionWork& result, const Sizes& sizes) {
     Work& work = result.work;
     const AttentionGrid& grid = result.grid;
     const double statistics = sizes.rows * statistic_bytes;
@@ -236,7 +238,7 @@ void count_flash_forward(AttentionWork& result, const Sizes& sizes, double eleme
     const auto tiles = static_cast<double>(whole_tiles);
     const double keys = std::min(result.scores.executed / static_cast<double>(grid.blocks.q),
                                  tiles * static_cast<double>(result.scores.visible_keys));
-    const double kv_loads = keys * sizes.head_dim * element * 2.0;
+    const double kv_loads = keys * sizes.head_dim * sizes.cached * 2.0;
     work.l2 = bytes(2.0 * sizes.q + kv_loads + statistics + 2.0 * partial);
     work.kernels = 1 + (grid.combines ? 1 : 0) + grid.query_copies;
     result.statistics = bytes(statistics);
@@ -284,9 +286,9 @@ void count_flash(AttentionWork& result, const Attention& attention, Implementati
     result.kv_dram_passes =
         is_bundled_attention(implementation)
             ? bundled_kv_passes(attention, implementation, result.grid, context)
-            : kv_passes(attention, context, result.grid, result.scores, sizes.element);
+            : kv_passes(attention, context, result.grid, result.scores, sizes.cached);
     if (is_forward(attention)) {
-        count_flash_forward(result, sizes, sizes.element);
+        count_flash_forward(result, sizes);
         if (is_bundled_attention(implementation) && !result.grid.few_rows) {
             result.work.l2 = bundled_l2_bytes(attention, implementation, context, result.grid,
                                               result.scores.executed,
@@ -304,13 +306,15 @@ void count_flash(AttentionWork& result, const Attention& attention, Implementati
 void count_kv_write(AttentionWork& result, const Attention& attention, const Sizes& sizes) {
     Work& work = result.work;
     const auto tokens = static_cast<double>(std::min(attention.seq_q, attention.seq_kv));
-    const double moved = 2.0 * sizes.kv * tokens / static_cast<double>(attention.seq_kv);
-    result.cache_write = bytes(moved);
-    work.compulsory_read += bytes(moved);
-    work.compulsory_write += bytes(moved);
-    work.dram_read += bytes(moved);
-    work.dram_write += bytes(moved);
-    work.l2 += bytes(2.0 * moved);
+    const double written = 2.0 * sizes.kv * tokens / static_cast<double>(attention.seq_kv);
+    const double read = written * sizes.element / sizes.cached;
+    result.cache_read = bytes(read);
+    result.cache_write = bytes(written);
+    work.compulsory_read += bytes(read);
+    work.compulsory_write += bytes(written);
+    work.dram_read += bytes(read);
+    work.dram_write += bytes(written);
+    work.l2 += bytes(read + written);
     ++work.kernels;
 }
 

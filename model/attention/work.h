@@ -44,7 +44,8 @@ struct AttentionWork {
     double executed_special = 0.0;
     Bytes statistics;              ///< softmax statistics within work.dram()
     Bytes scratch;                 ///< beside inputs and outputs
-    Bytes cache_write;             ///< K and V of the new tokens, which are read and written
+    Bytes cache_read;              ///< K and V of the new tokens, from the projections
+    Bytes cache_write;             ///< the same into the cache, in its type
     Bytes side_dram;               ///< of a flash backward's kernels before and after the main one
     double kv_dram_passes = 1.0;   ///< times that K and V are read from DRAM (flash2, flash3)
     std::string_view dram_growth;  ///< "Theta(N d + N^2)": DRAM traffic of one head

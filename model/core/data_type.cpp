@@ -1,5 +1,6 @@
 #include "model/core/data_type.h"
 
+#include <cmath>
 #include <string>
 #include <utility>
 
@@ -8,8 +9,8 @@
 namespace ridge::model {
 namespace {
 
-constexpr std::array<std::string_view, data_type_count> names{"fp64", "fp32", "tf32", "fp16",
-                                                              "bf16", "fp8",  "int8", "int32"};
+constexpr std::array<std::string_view, data_type_count> names{
+    "fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8", "int32", "fp8_block", "nvfp4"};
 
 constexpr std::array<std::pair<std::string_view, DataType>, 8> aliases{
     {{"double", DataType::fp64},
@@ -23,8 +24,34 @@ constexpr std::array<std::pair<std::string_view, DataType>, 8> aliases{
 
 }  // namespace
 
+double scale_bytes(DataType type, double rows, double k, Operand operand) {
+    constexpr double nvfp4_run = 16.0;
+    constexpr double square = 128.0;
+    constexpr double fp32 = 4.0;
+    if (type == DataType::nvfp4) return rows * std::ceil(k / nvfp4_run);
+    if (type != DataType::fp8_block) return 0.0;
+    const double lines = operand == Operand::weights ? std::ceil(rows / square) : rows;
+    return fp32 * lines * std::ceil(k / square);
+}
+
+double operand_bytes(DataType type, double rows, double k, Operand operand) {
+    const double bytes = static_cast<double>(bits_of(type)) / 8.0;
+    return rows * k * bytes + scale_bytes(type, rows, k, operand);
+}
+
 std::string_view name_of(DataType type) {
     return names[static_cast<std::size_t>(type)];
+}
+
+std::string_view rate_name(DataType type) {
+    switch (type) {
+        case DataType::fp8_block:
+            return "fp8";
+        case DataType::nvfp4:
+            return "fp4";
+        default:
+            return name_of(type);
+    }
 }
 
 DataType parse_data_type(std::string_view text, std::string_view field) {
@@ -34,8 +61,9 @@ DataType parse_data_type(std::string_view text, std::string_view field) {
     for (const auto& [alias, type] : aliases) {
         if (text == alias) return type;
     }
-    throw InputError(std::string(field) + ": unknown type '" + std::string(text) + "'", {},
-                     "known types: fp64, fp32, tf32, fp16, bf16, fp8, int8, int32");
+    throw InputError(
+        std::string(field) + ": unknown type '" + std::string(text) + "'", {},
+        "known types: fp64, fp32, tf32, fp16, bf16, fp8, int8, int32, fp8_block, nvfp4");
 }
 
 }  // namespace ridge::model

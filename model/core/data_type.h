@@ -1,44 +1,96 @@
-// Element types of tensors.
+// Element types of tensors, and the bytes that they take in memory.
+//
+//   size_of(DataType::bf16)                        // 2
+//   operand_bytes(DataType::nvfp4, 1, 4096)        // 2304: 4 bits each, and a scale byte per 16
+//
+// Method: docs/model.md M24. Block-scaled types keep one scale for a block of elements along k;
+// operands of products are counted with it, every other tensor has a type of whole bytes.
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <string_view>
 
+#include "hardware/checked.h"
+#include "hardware/error.h"
 #include "hardware/quantity.h"
 
 namespace ridge::model {
 
 /// fp8 is e4m3 or e5m2 (the cost is the same); tf32 is stored in 4 bytes; int32 is what products of
-/// int8 may be stored as, and no operand of anything.
-enum class DataType : std::uint8_t { fp64, fp32, tf32, fp16, bf16, fp8, int8, int32 };
+/// int8 may be stored as, and no operand of anything. fp8_block is e4m3 with an fp32 scale per 128
+/// elements along k (activations) or 128 x 128 (weights), as DeepSeek-V3 has it; nvfp4 is e2m1 with
+/// an e4m3 scale per 16 elements along k.
+enum class DataType : std::uint8_t {
+    fp64,
+    fp32,
+    tf32,
+    fp16,
+    bf16,
+    fp8,
+    int8,
+    int32,
+    fp8_block,
+    nvfp4
+};
 
-inline constexpr std::array all_data_types{DataType::fp64, DataType::fp32, DataType::tf32,
-                                           DataType::fp16, DataType::bf16, DataType::fp8,
-                                           DataType::int8, DataType::int32};
+inline constexpr std::array all_data_types{
+    DataType::fp64, DataType::fp32, DataType::tf32,  DataType::fp16,      DataType::bf16,
+    DataType::fp8,  DataType::int8, DataType::int32, DataType::fp8_block, DataType::nvfp4};
 inline constexpr std::size_t data_type_count = all_data_types.size();
 
-/// Bytes of one element in memory.
-[[nodiscard]] constexpr std::int64_t size_of(DataType type) {
+/// Bits of one element in memory, without its share of a scale.
+[[nodiscard]] constexpr std::int64_t bits_of(DataType type) {
     switch (type) {
         case DataType::fp64:
-            return 8;
+            return 64;
         case DataType::fp32:
         case DataType::tf32:
         case DataType::int32:
-            return 4;
+            return 32;
         case DataType::fp16:
         case DataType::bf16:
-            return 2;
+            return 16;
         case DataType::fp8:
         case DataType::int8:
-            return 1;
+        case DataType::fp8_block:
+            return 8;
+        case DataType::nvfp4:
+            return 4;
     }
     return 0;
 }
 
+/// Whether blocks of elements share a scale: such a type is one of operands of products.
+[[nodiscard]] constexpr bool is_block_scaled(DataType type) {
+    return type == DataType::fp8_block || type == DataType::nvfp4;
+}
+
+/// Bytes of one element of a type that fills whole bytes: all but nvfp4.
+[[nodiscard]] constexpr std::int64_t size_of(DataType type) {
+    RIDGE_CONTRACT(bits_of(type) >= 8);
+    return bits_of(type) / 8;
+}
+
+/// Bytes of `count` elements without scales, in whole bytes.
+[[nodiscard]] constexpr std::int64_t bytes_of(DataType type, std::int64_t count) {
+    return ceil_divide(count * bits_of(type), 8);
+}
+
+/// What an operand of a product is: activations have scales per row, weights per square.
+enum class Operand : std::uint8_t { activations, weights };
+
+/// Bytes of an operand of `rows` rows of `k` elements with its scales. (M24)
+[[nodiscard]] double operand_bytes(DataType type, double rows, double k,
+                                   Operand operand = Operand::activations);
+/// The scales among them.
+[[nodiscard]] double scale_bytes(DataType type, double rows, double k, Operand operand);
+
 /// "bf16" and so on, as the command line writes it.
 [[nodiscard]] std::string_view name_of(DataType type);
+/// The name under which descriptions quote the rate of a type's products: "fp8" of fp8_block, "fp4"
+/// of nvfp4, else the name.
+[[nodiscard]] std::string_view rate_name(DataType type);
 
 /// The inverse of name_of; also takes the aliases half, float, double, e4m3, e5m2. InputError
 /// names `field` and the known types.

@@ -17,6 +17,7 @@ using Kind = OperationKind;
 constexpr std::array<std::string_view, 2> layouts{"row", "column"};
 constexpr std::array<std::string_view, 5> epilogues{"none", "bias", "bias_relu", "bias_gelu",
                                                     "accumulate"};
+constexpr std::array<std::string_view, 2> phases{"prefill", "decode"};
 constexpr std::array<std::string_view, 2> directions{"forward", "backward"};
 constexpr std::array<std::string_view, 3> axes{"rows", "columns", "all"};
 const std::array<std::string_view, 4> patterns{
@@ -59,6 +60,10 @@ std::int64_t parse_word(Field field, std::string_view name, std::string_view tex
             return parse_enumerator(directions, name, text);
         case axis:
             return parse_enumerator(axes, name, text);
+        case phase:
+            return parse_enumerator(phases, name, text);
+        case distribution:
+            return parse_expert_load(text, name).exponent_thousandths;
         case pattern:
             return parse_enumerator(patterns, name, text);
         case impl:
@@ -84,6 +89,10 @@ std::string word_text(Field field, std::int64_t value) {
             return std::string(directions[position]);
         case axis:
             return std::string(axes[position]);
+        case phase:
+            return std::string(phases[position]);
+        case distribution:
+            return to_string(ExpertLoad{value});
         case pattern:
             return std::string(patterns[position]);
         case impl:
@@ -190,13 +199,24 @@ Matmul make_matmul(const Parameters& p) {
             .epilogue = enumerator_or(p, epilogue, Epilogue::none)};
 }
 
+/// The type of the cache where it is not that of the computation.
+std::optional<DataType> cache_type(const Parameters& p, DataType type) {
+    const DataType cache = enumerator_or(p, kv_dtype, type);
+    return cache == type ? std::nullopt : std::optional(cache);
+}
+
+void require_queries(const Parameters& p, std::string_view operation) {
+    if (p.has(seq) || p.has(seq_q)) return;
+    throw InputError("seq_q is missing for " + std::string(operation), {},
+                     "give seq, or seq_q and seq_kv");
+}
+
 Attention make_attention(const Parameters& p) {
-    if (!p.has(seq) && !p.has(seq_q)) {
-        throw InputError("seq_q is missing for attention", {}, "give seq, or seq_q and seq_kv");
-    }
+    require_queries(p, "attention");
     // Rows of serving engines give kv_write alone: their caches are paged.
     const std::int64_t writes = p.count_or(kv_write, 0);
     const std::int64_t queries = p.has(seq_q) ? p.count(seq_q) : p.count(seq);
+    const DataType type = enumerator_or(p, dtype, DataType::bf16);
     return {.batch = p.count_or(batch, 1),
             .heads = p.count(heads),
             .kv_heads = p.count_or(kv_heads, p.count(heads)),
@@ -204,11 +224,43 @@ Attention make_attention(const Parameters& p) {
             .seq_kv = p.count_or(seq_kv, p.count_or(seq, queries)),
             .head_dim = p.count(head_dim),
             .window = p.count_or(window, 0),
-            .type = enumerator_or(p, dtype, DataType::bf16),
+            .type = type,
+            .cache_type = cache_type(p, type),
             .direction = enumerator_or(p, direction, Direction::forward),
             .causal = p.count_or(causal, 0) != 0,
             .kv_write = writes != 0,
             .paged = p.count_or(paged, writes) != 0};
+}
+
+/// One query against a longer cache is decoding, where nothing else is said.
+Mla make_mla(const Parameters& p) {
+    require_queries(p, "mla");
+    const Mla usual;
+    const std::int64_t queries = p.has(seq_q) ? p.count(seq_q) : p.count(seq);
+    const std::int64_t keys = p.count_or(seq_kv, p.count_or(seq, queries));
+    const DataType type = enumerator_or(p, dtype, DataType::bf16);
+    return {.phase = enumerator_or(p, phase, queries < keys ? MlaPhase::decode : MlaPhase::prefill),
+            .batch = p.count_or(batch, 1),
+            .heads = p.count(heads),
+            .seq_q = queries,
+            .seq_kv = keys,
+            .latent_dim = p.count_or(latent_dim, usual.latent_dim),
+            .rope_dim = p.count_or(rope_dim, usual.rope_dim),
+            .head_dim = p.count_or(head_dim, usual.head_dim),
+            .type = type,
+            .cache_type = cache_type(p, type)};
+}
+
+Moe make_moe(const Parameters& p) {
+    return {.tokens = p.count(tokens),
+            .hidden = p.count(hidden),
+            .intermediate = p.count(intermediate),
+            .topk = p.count(topk),
+            .experts = p.count(experts),
+            .tp = p.count_or(tp, 1),
+            .ep = p.count_or(ep, 1),
+            .load = {.exponent_thousandths = p.count_or(distribution, 0)},
+            .type = enumerator_or(p, dtype, DataType::bf16)};
 }
 
 RowWise make_rows(RowKind kind, const Parameters& p) {
@@ -265,6 +317,12 @@ Operation make_operation(OperationKind kind, const Parameters& p) {
             break;
         case Kind::attention:
             operation = make_attention(p);
+            break;
+        case Kind::mla:
+            operation = make_mla(p);
+            break;
+        case Kind::moe:
+            operation = make_moe(p);
             break;
         case Kind::elementwise:
             operation = Elementwise{

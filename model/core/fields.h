@@ -29,6 +29,8 @@ namespace ridge::model {
 enum class OperationKind : std::uint8_t {
     matmul,
     attention,
+    mla,
+    moe,
     elementwise,
     softmax,
     layernorm,
@@ -54,11 +56,13 @@ enum class OperationKind : std::uint8_t {
     host_to_device,
     device_to_host
 };
-inline constexpr std::size_t operation_kind_count = 26;
+inline constexpr std::size_t operation_kind_count = 28;
 
 enum class Field : std::uint8_t {
     pattern,
+    phase,
     dtype,
+    kv_dtype,
     batch,
     m,
     n,
@@ -74,10 +78,20 @@ enum class Field : std::uint8_t {
     seq_q,
     seq_kv,
     head_dim,
+    latent_dim,
+    rope_dim,
     causal,
     window,
     kv_write,
     paged,
+    tokens,
+    hidden,
+    intermediate,
+    topk,
+    experts,
+    tp,
+    ep,
+    distribution,
     rows,
     cols,
     inner,
@@ -100,7 +114,7 @@ enum class Field : std::uint8_t {
     l2,
     launch
 };
-inline constexpr std::size_t field_count = 42;
+inline constexpr std::size_t field_count = 54;
 
 enum class FieldKind : std::uint8_t { count, flag, word, text };
 

@@ -53,7 +53,32 @@ class FieldsOf {
         unless(Field::window, op.window, 0);
         unless(Field::kv_write, op.kv_write ? 1 : 0, 0);
         unless(Field::paged, op.paged ? 1 : 0, op.kv_write ? 1 : 0);
+        word_unless(Field::kv_dtype, cache_type_of(op), op.type);
         word_unless(Field::direction, op.direction, Direction::forward);
+    }
+    void operator()(const Mla& op) {
+        const Mla usual;
+        count(Field::phase, static_cast<std::int64_t>(op.phase));
+        type(op.type);
+        word_unless(Field::kv_dtype, cache_type_of(op), op.type);
+        unless(Field::batch, op.batch, 1);
+        count(Field::heads, op.heads);
+        count(Field::seq_q, op.seq_q);
+        unless(Field::seq_kv, op.seq_kv, op.seq_q);
+        unless(Field::latent_dim, op.latent_dim, usual.latent_dim);
+        unless(Field::rope_dim, op.rope_dim, usual.rope_dim);
+        unless(Field::head_dim, op.head_dim, usual.head_dim);
+    }
+    void operator()(const Moe& op) {
+        type(op.type);
+        count(Field::tokens, op.tokens);
+        count(Field::hidden, op.hidden);
+        count(Field::intermediate, op.intermediate);
+        count(Field::topk, op.topk);
+        count(Field::experts, op.experts);
+        unless(Field::tp, op.tp, 1);
+        unless(Field::ep, op.ep, 1);
+        unless(Field::distribution, op.load.exponent_thousandths, 0);
     }
     void operator()(const Elementwise& op) {
         type(op.type);
@@ -140,6 +165,8 @@ DataType default_output(DataType type) {
         case DataType::tf32:
             return DataType::fp32;
         case DataType::fp8:
+        case DataType::fp8_block:
+        case DataType::nvfp4:
             return DataType::bf16;
         case DataType::int8:
             return DataType::fp32;

@@ -32,6 +32,7 @@ constexpr std::array implementations{
     Word{Implementation::torch_efficient, std::string_view("torch-efficient")},
     Word{Implementation::torch_cudnn, std::string_view("torch-cudnn")},
     Word{Implementation::torch_math, std::string_view("torch-math")},
+    Word{Implementation::cutlass, std::string_view("cutlass")},
     Word{Implementation::fused, std::string_view("fused")},
     Word{Implementation::unfused, std::string_view("unfused")},
     Word{Implementation::manual, std::string_view("manual")},

@@ -33,6 +33,7 @@ enum class Implementation : std::uint8_t {
     torch_efficient,
     torch_cudnn,
     torch_math,
+    cutlass,  ///< experts of moe: grouped products of CUTLASS between kernels that sort and add
     // elementwise and row-wise
     fused,
     unfused,

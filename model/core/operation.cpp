@@ -1,6 +1,8 @@
 #include "model/core/operation.h"
 
 #include <array>
+#include <charconv>
+#include <cmath>
 
 #include "hardware/checked.h"
 #include "hardware/error.h"
@@ -37,8 +39,18 @@ void require_product(std::initializer_list<NamedCount> factors) {
     }
 }
 
+/// A type that is stored element by element, in whole bytes.
+void require_plain(std::string_view field, DataType type) {
+    if (!is_block_scaled(type)) return;
+    throw InputError(std::string(field) + ": " + std::string(name_of(type)) +
+                         " is a type of the operands of products",
+                     {}, "ops with dtype " + std::string(name_of(type)) + ": matmul, moe");
+}
+
 void check(const Matmul& op) {
     require_product({{"batch", op.batch}, {"m", op.m}, {"n", op.n}, {"k", op.k}});
+    require_plain("out_dtype", op.output);
+    require_plain("accumulate", op.accumulate);
     if ((op.type == DataType::fp64) != (op.accumulate == DataType::fp64)) {
         throw InputError("accumulate: " + std::string(name_of(op.accumulate)) +
                          " does not go with dtype " + std::string(name_of(op.type)));
@@ -57,7 +69,21 @@ void check(const Matmul& op) {
     }
 }
 
+/// A cache of 8 bits beside computation in 16, or none of its own.
+void check_cache(DataType type, std::optional<DataType> cache) {
+    if (!cache || *cache == type) return;
+    if (size_of(type) == 2 && (*cache == DataType::fp8 || *cache == DataType::int8)) return;
+    throw InputError("kv_dtype: " + std::string(name_of(*cache)) + " does not go with dtype " +
+                         std::string(name_of(type)),
+                     {}, "the same type, or fp8 or int8 with fp16 and bf16");
+}
+
 void check(const Attention& op) {
+    require_plain("dtype", op.type);
+    check_cache(op.type, op.cache_type);
+    if (cache_type_of(op) != op.type && op.direction == Direction::backward) {
+        throw InputError("kv_dtype: the backward pass has no cache; leave kv_dtype out");
+    }
     require_edge("heads", op.heads);
     require_edge("kv_heads", op.kv_heads);
     require_edge("head_dim", op.head_dim);
@@ -89,29 +115,96 @@ void check(const Attention& op) {
                      {"head_dim", op.head_dim}});
 }
 
+void check(const Mla& op) {
+    require_plain("dtype", op.type);
+    if (size_of(op.type) != 2) {
+        throw InputError("dtype: mla is modelled for fp16 and bf16, not " +
+                         std::string(name_of(op.type)));
+    }
+    check_cache(op.type, op.cache_type);
+    require_product({{"batch", op.batch},
+                     {"heads", op.heads},
+                     {"seq_q", op.seq_q},
+                     {"seq_kv", op.seq_kv},
+                     {"latent_dim", op.latent_dim},
+                     {"rope_dim", op.rope_dim}});
+    require_edge("head_dim", op.head_dim);
+    for (const NamedCount& width :
+         {NamedCount{"latent_dim", op.latent_dim}, NamedCount{"rope_dim", op.rope_dim},
+          NamedCount{"head_dim", op.head_dim}}) {
+        if (width.value > 4096) {
+            throw InputError(std::string(width.name) + " must be at most 4096, got " +
+                             std::to_string(width.value));
+        }
+    }
+    if (op.seq_q > op.seq_kv) {
+        throw InputError("seq_q must not exceed seq_kv under a causal mask: " +
+                         std::to_string(op.seq_q) + " > " + std::to_string(op.seq_kv));
+    }
+}
+
+void require_divisor(std::string_view field, std::int64_t divisor, std::string_view of,
+                     std::int64_t value) {
+    require_edge(field, divisor);
+    if (value % divisor == 0) return;
+    throw InputError(std::string(field) + " must divide " + std::string(of) + ": " +
+                     std::to_string(divisor) + " does not divide " + std::to_string(value));
+}
+
+void check(const Moe& op) {
+    require_product({{"tokens", op.tokens},
+                     {"topk", op.topk},
+                     {"hidden", op.hidden},
+                     {"intermediate", op.intermediate}});
+    require_product(
+        {{"experts", op.experts}, {"hidden", op.hidden}, {"intermediate", op.intermediate}});
+    if (op.topk > op.experts) {
+        throw InputError("topk must not exceed experts: " + std::to_string(op.topk) + " > " +
+                         std::to_string(op.experts));
+    }
+    require_divisor("tp", op.tp, "intermediate", op.intermediate);
+    require_divisor("ep", op.ep, "experts", op.experts);
+    const double exponent = op.load.exponent();
+    if (!op.load.balanced() && (exponent < 0.1 || exponent > 10.0)) {
+        throw InputError("distribution: the exponent of a power law must be from 0.1 to 10, got " +
+                         to_string(op.load));
+    }
+    if (op.type == DataType::tf32 || op.type == DataType::fp64 || op.type == DataType::int32) {
+        throw InputError("dtype: moe is modelled for fp32, 16-bit, 8-bit and nvfp4 experts, not " +
+                         std::string(name_of(op.type)));
+    }
+}
+
 void check(const Elementwise& op) {
+    require_plain("dtype", op.type);
+    require_plain("out_dtype", op.result());
     if (op.expression.empty()) throw InputError("expr is missing");
     require_product({{"elements", op.elements},
                      {"nodes of expr", static_cast<std::int64_t>(op.expression.nodes().size())}});
 }
 
 void check(const RowWise& op) {
+    require_plain("dtype", op.type);
     require_product({{"rows", op.rows}, {"cols", op.cols}});
 }
 void check(const Transpose& op) {
+    require_plain("dtype", op.type);
     require_product(
         {{"batch", op.batch}, {"rows", op.rows}, {"cols", op.cols}, {"inner", op.inner}});
 }
 void check(const Copy& op) {
+    require_plain("dtype", op.type);
     require_product({{"elements", op.elements}, {"stride", op.stride}});
 }
 
 void check(const Cat& op) {
+    require_plain("dtype", op.type);
     require_product({{"inputs", op.inputs}, {"rows", op.rows}, {"cols", op.cols}});
     if (op.axis == Axis::all) throw InputError("axis: cat joins along rows or columns, not all");
 }
 
 void check(const AdamW& op) {
+    require_plain("dtype", op.type);
     require_product({{"elements", op.elements}});
     if (size_of(op.type) == 1) {
         throw InputError("dtype: adamw is one of fp64, fp32, fp16, bf16, not " +
@@ -120,6 +213,7 @@ void check(const AdamW& op) {
 }
 
 void check(const Gather& op) {
+    require_plain("dtype", op.type);
     require_product({{"rows", op.rows}, {"cols", op.cols}});
     require_product({{"table_rows", op.table_rows}, {"cols", op.cols}});
 }
@@ -132,6 +226,7 @@ void require_range(std::string_view field, std::int64_t value, std::int64_t leas
 }
 
 void check(const Access& op) {
+    require_plain("dtype", op.type);
     constexpr std::int64_t warp = 32;
     constexpr std::int64_t farthest = std::int64_t{1} << 20;
     const std::string_view degree = degree_name(op.pattern);
@@ -158,6 +253,7 @@ void check(const Access& op) {
 }
 
 void check(const Collective& op) {
+    require_plain("dtype", op.type);
     require_product({{"bytes", op.bytes}});
     const bool host =
         op.kind == CollectiveKind::host_to_device || op.kind == CollectiveKind::device_to_host;
@@ -193,6 +289,29 @@ std::string_view degree_name(AccessPattern pattern) {
 }
 std::int64_t best_degree(AccessPattern pattern) {
     return pattern == AccessPattern::misaligned ? 0 : 1;
+}
+
+std::string to_string(const ExpertLoad& load) {
+    if (load.balanced()) return "balanced";
+    std::string digits = std::to_string(load.exponent_thousandths % 1000 + 1000).substr(1);
+    while (digits.size() > 1 && digits.back() == '0') digits.pop_back();
+    return "power_law_" + std::to_string(load.exponent_thousandths / 1000) + "." + digits;
+}
+
+ExpertLoad parse_expert_load(std::string_view text, std::string_view field) {
+    constexpr std::string_view law = "power_law_";
+    if (text == "balanced") return {};
+    double exponent = 0.0;
+    const char* const end = text.data() + text.size();
+    const bool named = text.starts_with(law);
+    const auto [last, error] =
+        std::from_chars(named ? text.data() + law.size() : end, end, exponent);
+    if (!named || error != std::errc{} || last != end || !(exponent >= 0.1) || exponent > 10.0) {
+        throw InputError(std::string(field) + ": unknown word '" + std::string(text) + "'", {},
+                         "balanced, or power_law_E with an exponent E from 0.1 to 10, for example "
+                         "power_law_1.2");
+    }
+    return {.exponent_thousandths = std::lround(1000.0 * exponent)};
 }
 
 Attention without_idle_masks(Attention attention) {

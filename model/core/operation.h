@@ -47,15 +47,75 @@ struct Attention {
     std::int64_t head_dim = 0;
     std::int64_t window = 0;  ///< keys each query sees at most (sliding window); 0: all
     DataType type = DataType::bf16;
+    std::optional<DataType> cache_type = std::nullopt;  ///< of K and V in the cache; empty: `type`
     Direction direction = Direction::forward;
     bool causal = false;
     bool kv_write = false;  ///< also writes the new tokens' K and V into the cache
     bool paged = false;     ///< K and V lie behind a page table, as in a serving engine
 };
 
+/// The element type of K and V in memory.
+[[nodiscard]] constexpr DataType cache_type_of(const Attention& attention) {
+    return attention.cache_type.value_or(attention.type);
+}
+
 /// The same attention with every option left out that changes nothing: a window that hides no key,
 /// a causal mask over one query. (eq. A3)
 [[nodiscard]] Attention without_idle_masks(Attention attention);
+
+/// Multi-head latent attention (DeepSeek-V2): the cache holds one latent vector and one rotated key
+/// a token, shared by all heads. Prefill attends with keys of head_dim + rope_dim and values of
+/// head_dim, expanded from the latents by products that are not part of this operation. Absorbed
+/// decoding attends to the latents themselves: keys of latent_dim + rope_dim, values of latent_dim.
+/// A causal mask is aligned to the last token.
+enum class MlaPhase : std::uint8_t { prefill, decode };
+struct Mla {
+    MlaPhase phase = MlaPhase::decode;
+    std::int64_t batch = 1;
+    std::int64_t heads = 0;  ///< on this GPU
+    std::int64_t seq_q = 0;
+    std::int64_t seq_kv = 0;
+    std::int64_t latent_dim = 512;
+    std::int64_t rope_dim = 64;
+    std::int64_t head_dim = 128;  ///< of a key without its rotated part, and of a value
+    DataType type = DataType::bf16;
+    std::optional<DataType> cache_type = std::nullopt;  ///< of the cache; empty: `type`
+};
+[[nodiscard]] constexpr DataType cache_type_of(const Mla& mla) {
+    return mla.cache_type.value_or(mla.type);
+}
+
+/// How tokens choose among experts: evenly, or with loads that follow a power law
+/// p(load) ~ load^-exponent from one expert to the next.
+struct ExpertLoad {
+    std::int64_t exponent_thousandths = 0;  ///< 1200 for an exponent of 1.2; 0: balanced
+
+    [[nodiscard]] constexpr bool balanced() const { return exponent_thousandths == 0; }
+    [[nodiscard]] constexpr double exponent() const {
+        return static_cast<double>(exponent_thousandths) / 1000.0;
+    }
+    friend constexpr bool operator==(const ExpertLoad&, const ExpertLoad&) = default;
+};
+/// "balanced", "power_law_1.2".
+[[nodiscard]] std::string to_string(const ExpertLoad& load);
+/// InputError names the field.
+[[nodiscard]] ExpertLoad parse_expert_load(std::string_view text, std::string_view field);
+
+/// A block of experts on one GPU: each of `tokens` goes to `topk` of `experts`, each expert is a
+/// gated pair of products, hidden -> 2 intermediate -> hidden, and a token's results are added by
+/// weight. `tp` GPUs share every expert's intermediate, `ep` GPUs share the experts; what is
+/// counted and timed is the busiest GPU, without communication.
+struct Moe {
+    std::int64_t tokens = 0;
+    std::int64_t hidden = 0;
+    std::int64_t intermediate = 0;
+    std::int64_t topk = 0;
+    std::int64_t experts = 0;
+    std::int64_t tp = 1;
+    std::int64_t ep = 1;
+    ExpertLoad load{};
+    DataType type = DataType::bf16;  ///< of weights and activations inside the experts
+};
 
 /// One expression applied to every element; a result of another type than the inputs is a cast.
 struct Elementwise {
@@ -178,8 +238,8 @@ struct Collective {
     DataType type = DataType::bf16;  ///< of the elements: switches add floating types only
 };
 
-using Operation = std::variant<Matmul, Attention, Elementwise, RowWise, Transpose, Copy, Gather,
-                               Cat, AdamW, Access, Collective>;
+using Operation = std::variant<Matmul, Attention, Mla, Moe, Elementwise, RowWise, Transpose, Copy,
+                               Gather, Cat, AdamW, Access, Collective>;
 
 /// "matmul", "attention", "elementwise", "softmax", ..., "all_reduce".
 [[nodiscard]] std::string_view name_of(const Operation& operation);

@@ -15,7 +15,10 @@ using enum Field;
 constexpr std::array<FieldInfo, field_count> fields{{
     {pattern, "pattern", FieldKind::word,
      "what goes badly: strided, misaligned, divergent or bank_conflict"},
-    {dtype, "dtype", FieldKind::word, "element type: fp64, fp32, tf32, fp16, bf16, fp8, int8"},
+    {phase, "phase", FieldKind::word, "prefill, or decode with absorbed products"},
+    {dtype, "dtype", FieldKind::word,
+     "element type: fp64, fp32, tf32, fp16, bf16, fp8, int8; products also fp8_block, nvfp4"},
+    {kv_dtype, "kv_dtype", FieldKind::word, "element type of the cache (default: dtype)"},
     {batch, "batch", FieldKind::count, "independent problems"},
     {m, "m", FieldKind::count, "rows of A and C"},
     {n, "n", FieldKind::count, "columns of B and C"},
@@ -31,10 +34,21 @@ constexpr std::array<FieldInfo, field_count> fields{{
     {seq_q, "seq_q", FieldKind::count, "query tokens"},
     {seq_kv, "seq_kv", FieldKind::count, "key and value tokens (default: seq_q)"},
     {head_dim, "head_dim", FieldKind::count, "elements of one head"},
+    {latent_dim, "latent_dim", FieldKind::count, "elements of the latent of a token (512)"},
+    {rope_dim, "rope_dim", FieldKind::count, "elements of the rotated key of a token (64)"},
     {causal, "causal", FieldKind::flag, "mask later keys (aligned to the last token)"},
     {window, "window", FieldKind::count, "keys that a query sees at most (sliding window)"},
     {kv_write, "kv_write", FieldKind::flag, "also write the new tokens' K and V to the cache"},
     {paged, "paged", FieldKind::flag, "K and V behind a page table (default: as kv_write)"},
+    {tokens, "tokens", FieldKind::count, "tokens of the batch"},
+    {hidden, "hidden", FieldKind::count, "elements of a token"},
+    {intermediate, "intermediate", FieldKind::count, "inner width of one expert"},
+    {topk, "topk", FieldKind::count, "experts that each token goes to"},
+    {experts, "experts", FieldKind::count, "experts of the block"},
+    {tp, "tp", FieldKind::count, "GPUs that share every expert's intermediate"},
+    {ep, "ep", FieldKind::count, "GPUs that share the experts"},
+    {distribution, "distribution", FieldKind::word,
+     "of tokens over experts: balanced, or power_law_E with exponent E"},
     {rows, "rows", FieldKind::count, "rows"},
     {cols, "cols", FieldKind::count, "columns: elements of one row"},
     {inner, "inner", FieldKind::count, "elements that a transpose keeps together"},
@@ -65,9 +79,14 @@ constexpr std::array matmul_required{m, n, k};
 constexpr std::array matmul_optional{dtype,    batch, accumulate, out_dtype, a_layout, b_layout,
                                      epilogue, impl,  tile,       l2,        launch};
 constexpr std::array attention_required{heads, head_dim};
-constexpr std::array attention_optional{dtype,     batch,  kv_heads, seq,      seq_q,
-                                        seq_kv,    causal, window,   kv_write, paged,
-                                        direction, impl,   l2,       launch};
+constexpr std::array attention_optional{dtype, kv_dtype,  batch,  kv_heads, seq,
+                                        seq_q, seq_kv,    causal, window,   kv_write,
+                                        paged, direction, impl,   l2,       launch};
+constexpr std::array mla_required{heads};
+constexpr std::array mla_optional{phase,      dtype,    kv_dtype, batch, seq, seq_q, seq_kv,
+                                  latent_dim, rope_dim, head_dim, impl,  l2,  launch};
+constexpr std::array moe_required{tokens, hidden, intermediate, topk, experts};
+constexpr std::array moe_optional{dtype, tp, ep, distribution, impl, l2, launch};
 constexpr std::array elementwise_required{expr, elements};
 constexpr std::array elementwise_optional{dtype,     vectors, scalars, out_dtype,
                                           direction, impl,    l2,      launch};
@@ -95,6 +114,7 @@ constexpr std::array attention_ways{
     Implementation::flash2,      Implementation::flash3,      Implementation::mma,
     Implementation::wgmma,       Implementation::torch_flash, Implementation::torch_efficient,
     Implementation::torch_cudnn, Implementation::torch_math};
+constexpr std::array moe_ways{Implementation::cutlass};
 constexpr std::array elementwise_ways{Implementation::fused, Implementation::unfused,
                                       Implementation::torch, Implementation::compiled};
 constexpr std::array softmax_ways{Implementation::fused, Implementation::manual,
@@ -116,6 +136,10 @@ const std::array<OperationInfo, operation_kind_count> operations{{
      matmul_optional, matmul_ways},
     {Kind::attention, "attention", "softmax(Q K^T) V, forward or backward", attention_required,
      attention_optional, attention_ways},
+    {Kind::mla, "mla", "latent attention (DeepSeek), prefill or absorbed decode", mla_required,
+     mla_optional, library_way},
+    {Kind::moe, "moe", "a block of experts: routing, grouped products, weighted sum", moe_required,
+     moe_optional, moe_ways},
     {Kind::elementwise, "elementwise", "an expression over every element", elementwise_required,
      elementwise_optional, elementwise_ways},
     {Kind::softmax, "softmax", "softmax along each row", common_required_rows, rows_optional,
@@ -174,6 +198,8 @@ constexpr std::array collective_kinds{
 struct KindOf {
     Kind operator()(const Matmul&) const { return Kind::matmul; }
     Kind operator()(const Attention&) const { return Kind::attention; }
+    Kind operator()(const Mla&) const { return Kind::mla; }
+    Kind operator()(const Moe&) const { return Kind::moe; }
     Kind operator()(const Elementwise&) const { return Kind::elementwise; }
     Kind operator()(const RowWise& op) const {
         return row_kinds[static_cast<std::size_t>(op.kind)];

@@ -47,10 +47,15 @@ struct AttentionSizes {
     double element;
 };
 
+double cache_element(const Attention& op) {
+    return count(size_of(cache_type_of(op)));
+}
+
 AttentionSizes sizes_of(const Attention& op) {
     const double element = count(size_of(op.type));
     const double rows = count(op.batch) * count(op.heads) * count(op.seq_q);
-    const double per_head = count(op.batch) * count(op.seq_kv) * count(op.head_dim) * element;
+    const double per_head =
+        count(op.batch) * count(op.seq_kv) * count(op.head_dim) * cache_element(op);
     return {.q = rows * count(op.head_dim) * element,
             .kv = per_head * count(op.kv_heads),
             .expanded = per_head * count(op.heads),
@@ -148,10 +153,50 @@ Footprint of_operation(const Attention& op, Implementation implementation, Pass 
     return parts.footprint();
 }
 
-Footprint of_operation(const Matmul& op, Implementation, Pass pass) {
+Footprint of_operation(const Mla& op, Implementation, Pass) {
     const double element = count(size_of(op.type));
-    const double a = count(op.batch) * count(op.m) * count(op.k) * element;
-    const double b = count(op.batch) * count(op.k) * count(op.n) * element;
+    const bool decode = op.phase == MlaPhase::decode;
+    const double rows = count(op.batch) * count(op.heads) * count(op.seq_q) * element;
+    const double keys = count(op.batch) * count(op.seq_kv);
+    const double cached = count(op.latent_dim + op.rope_dim);
+    Parts parts;
+    parts.add("q", rows * (decode ? cached : count(op.head_dim + op.rope_dim)), Phase::input);
+    if (!decode) {
+        parts.add("k, v", keys * count(op.heads) * count(2 * op.head_dim + op.rope_dim) * element,
+                  Phase::input);
+    }
+    parts.add("new latents", count(op.batch) * count(op.seq_q) * cached * element, Phase::input);
+    parts.add("latent cache", keys * cached * count(size_of(cache_type_of(op))), Phase::input);
+    parts.add("out", rows * count(decode ? op.latent_dim : op.head_dim), Phase::output);
+    return parts.footprint();
+}
+
+Footprint of_operation(const Moe& op, Implementation, Pass) {
+    constexpr double token = 2.0;  // bytes of an element outside the experts
+    const double tokens = count(op.tokens) * count(op.hidden) * token;
+    const double pairs = std::max(1.0, count(op.tokens) * count(op.topk) / count(op.ep));
+    const double inner = count(op.intermediate / op.tp);
+    const double hidden = count(op.hidden);
+    Parts parts;
+    parts.add("tokens", tokens, Phase::input);
+    parts.add("router logits", count(op.tokens) * count(op.experts) * token, Phase::input);
+    parts.add(
+        "weights",
+        count(op.experts / op.ep) * (operand_bytes(op.type, 2.0 * inner, hidden, Operand::weights) +
+                                     operand_bytes(op.type, hidden, inner, Operand::weights)),
+        Phase::input);
+    parts.add("gathered rows", operand_bytes(op.type, pairs, hidden), Phase::scratch);
+    parts.add("gates", pairs * 2.0 * inner * token, Phase::scratch);
+    parts.add("inner rows", operand_bytes(op.type, pairs, inner), Phase::scratch);
+    parts.add("results", pairs * hidden * token, Phase::scratch);
+    parts.add("out", tokens, Phase::output);
+    return parts.footprint();
+}
+
+Footprint of_operation(const Matmul& op, Implementation, Pass pass) {
+    const double a = count(op.batch) * operand_bytes(op.type, count(op.m), count(op.k));
+    const double b =
+        count(op.batch) * operand_bytes(op.type, count(op.n), count(op.k), Operand::weights);
     const double c = count(op.batch) * count(op.m) * count(op.n) * count(size_of(op.output));
     const bool has_bias = op.epilogue != Epilogue::none && op.epilogue != Epilogue::accumulate;
     const double bias = has_bias ? count(op.n) * count(size_of(op.output)) : 0.0;

@@ -71,7 +71,7 @@ Family family_of(std::int32_t capability) {
 /// The quoted peak, or per-SM rate x SMs x clock where no peak is quoted.
 std::optional<FlopRate> peak_of(const Description& gpu, const std::string& pipe, DataType type,
                                 std::int64_t sm_count, Frequency clock) {
-    const std::string field = pipe + "." + std::string(name_of(type));
+    const std::string field = pipe + "." + std::string(rate_name(type));
     if (hardware::device_schema().find("peak." + field) == nullptr) return std::nullopt;
     if (const auto quoted = gpu.quantity<FlopRate>("peak." + field)) return quoted;
     if (hardware::device_schema().find("rate." + field) == nullptr) return std::nullopt;

@@ -54,7 +54,8 @@ bool measured_shape(const Matmul& op, MatmulPipe pipe) {
         return op.type == DataType::fp32 && op.m >= 512 && op.m <= 65536 && op.n >= 768 &&
                op.k >= 512 && width <= 65536;
     }
-    const bool type = size_of(op.type) == 2 || op.type == DataType::fp8 || pipe == MatmulPipe::tf32;
+    const bool type =
+        bits_of(op.type) == 16 || op.type == DataType::fp8 || pipe == MatmulPipe::tf32;
     return type && op.m <= 32768 && std::min(op.n, op.k) >= 32 && width <= 65536;
 }
 

@@ -56,10 +56,10 @@ MatmulPipe kernels_by_rows(const Matmul& op) {
 MatmulPipe kernels_of(const Matmul& op, Pipe pipe, bool bundled, const Machine& machine) {
     if (pipe == Pipe::vector) return MatmulPipe::vector;
     if (bundled) return MatmulPipe::tensor;
-    if (size_of(op.type) == 1) return MatmulPipe::eight_bit;
+    if (bits_of(op.type) <= 8) return MatmulPipe::eight_bit;
     MatmulPipe wanted = MatmulPipe::tensor;
     if (op.type == DataType::tf32) wanted = MatmulPipe::tf32;
-    if (size_of(op.type) == 2) wanted = kernels_by_rows(op);
+    if (bits_of(op.type) == 16) wanted = kernels_by_rows(op);
     return machine.matmul.find(wanted) != nullptr ? wanted : MatmulPipe::tensor;
 }
 
@@ -207,6 +207,11 @@ Outcome predict(const Matmul& op, const Execution& execution, const Machine& mac
                            " runs on tensor cores, which do not take dtype " +
                            std::string(name_of(op.type)) + " on " + machine.name};
     }
+    if (bundled && is_block_scaled(op.type)) {
+        return NotModelled{"impl " + std::string(name_of(implementation)) +
+                           " takes no block-scaled operands; dtype " +
+                           std::string(name_of(op.type)) + " is the library's"};
+    }
     if (bundled && machine.sm_count == 0) {
         return NotModelled{"impl " + std::string(name_of(implementation)) + " is a CUDA kernel; " +
                            machine.name + " does not run it"};
@@ -226,7 +231,7 @@ Outcome predict(const Matmul& op, const Execution& execution, const Machine& mac
     Prediction prediction = roofline(work, roofs, machine);
     prediction.implementation = asked;
     prediction.lower_bound = roofline_bound(work, prediction.peak, machine, execution.l2);
-    if (pipe == Pipe::vector && size_of(op.type) < 4) prediction.note(NoteCode::vector_pipe);
+    if (pipe == Pipe::vector && bits_of(op.type) < 32) prediction.note(NoteCode::vector_pipe);
 
     const MatmulPipe kernels = kernels_of(op, pipe, bundled.has_value(), machine);
     const MatmulParameters* parameters = machine.matmul.find(kernels);

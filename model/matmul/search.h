@@ -9,7 +9,7 @@ namespace ridge::model::search {
 /// What does not depend on the tile: the shape as doubles, traffic, and rates.
 struct Context {
     double m, n, k, batch;
-    double element, result;  ///< bytes of A and B, and of C
+    double element, result;  ///< bytes of A and B with their scales, and of C
     double a_bytes, b_bytes, c_bytes;
     double read_bytes, write_bytes;
     double cold_share;        ///< share of A and B that comes from DRAM

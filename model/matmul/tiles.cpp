@@ -24,14 +24,14 @@ constexpr std::array fma_tiles{Tile{32, 32, 8},  Tile{64, 32, 8}, Tile{32, 128, 
                                Tile{128, 32, 8}, Tile{64, 64, 8}, Tile{128, 64, 8},
                                Tile{128, 128, 8}};
 
-constexpr std::int64_t double_bytes = 8;
+constexpr std::int64_t double_bits = 64;
 
 }  // namespace
 
-std::span<const Tile> library_tiles(MatmulPipe pipe, std::int64_t element,
+std::span<const Tile> library_tiles(MatmulPipe pipe, std::int64_t bits,
                                     std::int32_t compute_capability) {
     if (pipe == MatmulPipe::vector) return fma_tiles;
-    if (element == double_bytes) return double_tiles;
+    if (bits == double_bits) return double_tiles;
     if (falls_back(pipe)) return fallback_tiles;
     if (pipe == MatmulPipe::tf32) return mma_tiles;
     return features_of(compute_capability).wide_tiles ? std::span<const Tile>(wgmma_tiles)

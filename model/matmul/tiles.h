@@ -1,7 +1,7 @@
 // Tiles of matrix-product kernels, as data: what a library may choose from, and what the bundled
 // kernels have built in.
 //
-//   for (const Tile tile : library_tiles(MatmulPipe::tensor, 2, machine.compute_capability)) ...
+//   for (const Tile tile : library_tiles(MatmulPipe::tensor, 16, machine.compute_capability)) ...
 //   bundled_kernel(Implementation::tiled)->layout.tile      // 32 x 32 x 32
 //
 // Tile sizes are those that the instruction sets and public kernel names allow; libraries have
@@ -18,10 +18,10 @@
 
 namespace ridge::model {
 
-/// Output tiles of one block for elements of `element` bytes. `compute_capability` is 90 for 9.0:
+/// Output tiles of one block for elements of `bits` bits. `compute_capability` is 90 for 9.0:
 /// wgmma takes 64 x 8 to 256 with either operand on the 64 side, so that short sides are fine
 /// grained; mma.sync does not.
-[[nodiscard]] std::span<const Tile> library_tiles(MatmulPipe pipe, std::int64_t element,
+[[nodiscard]] std::span<const Tile> library_tiles(MatmulPipe pipe, std::int64_t bits,
                                                   std::int32_t compute_capability);
 
 /// The library's kernels for misaligned rows (M6).

@@ -56,7 +56,7 @@ Candidate fastest(const MatmulSituation& s, const Context& c) {
     const bool splits = s.parameters.second_kernel > Time{};
     const double longest = splits ? std::min(longest_split, c.steps) : 1.0;
     for (const Tile tile :
-         library_tiles(s.pipe, size_of(s.op.type), s.machine.compute_capability)) {
+         library_tiles(s.pipe, bits_of(s.op.type), s.machine.compute_capability)) {
         const double tiles = c.batch * round_up(c.m / tile.m) * round_up(c.n / tile.n);
         double previous = 0.0;
         for (int waves = 0; waves <= split_waves; ++waves) {

@@ -14,7 +14,8 @@ double real(std::int64_t count) {
     return static_cast<double>(count);
 }
 
-/// A matrix in memory, or the part of it that a kernel asks for.
+/// A matrix in memory, or the part of it that a kernel asks for. Elements of half a byte count in
+/// pairs.
 struct Rows {
     double rows;
     std::int64_t extent;   ///< elements of a row
@@ -79,6 +80,15 @@ double distinct_share(double kinds, double drawn) {
     return std::min(1.0, kinds * (1.0 - std::pow(1.0 - 1.0 / kinds, drawn)) / drawn);
 }
 
+std::int64_t element_bytes(const Matmul& op) {
+    return std::max<std::int64_t>(1, bits_of(op.type) / 8);
+}
+
+/// Elements of `element_bytes` that hold `count` elements of an operand.
+std::int64_t elements_of(const Matmul& op, std::int64_t count) {
+    return ceil_divide(bytes_of(op.type, count), element_bytes(op));
+}
+
 struct Operands {
     Rows a;
     Rows b;  ///< as it lies in memory
@@ -86,10 +96,10 @@ struct Operands {
 };
 
 Operands operands_of(const Matmul& op) {
-    const std::int64_t element = size_of(op.type);
+    const std::int64_t element = element_bytes(op);
     const bool column = op.b_layout == Layout::column_major;
-    return {.a = {real(op.m), op.k, element},
-            .b = {real(column ? op.n : op.k), column ? op.k : op.n, element},
+    return {.a = {real(op.m), elements_of(op, op.k), element},
+            .b = {real(column ? op.n : op.k), elements_of(op, column ? op.k : op.n), element},
             .c = {real(op.m), op.n, size_of(op.output)}};
 }
 
@@ -161,7 +171,7 @@ struct BoxedOperands {
 };
 
 BoxedOperands boxed(const Matmul& op, double rows, double columns) {
-    const std::int64_t elements = box / size_of(op.type);
+    const std::int64_t elements = box * 8 / bits_of(op.type);
     const double steps = real(ceil_divide(op.k, elements));
     const bool column_major = op.b_layout == Layout::column_major;
     return {.a_rows = rows,
@@ -209,7 +219,7 @@ Bytes library_l2_bytes(const Matmul& op, const Tile& tile, std::int32_t split, b
     const double sums = split > 1 ? 8.0 * split * real(op.m) * real(op.n) : 0.0;
     const double stored = in_runs(o.c, tile.n) + sums;
     if (!boxes) {
-        const double loaded = operands_through_l1(o, tile.n, down, across);
+        const double loaded = operands_through_l1(o, elements_of(op, tile.n), down, across);
         return real(op.batch) * (loaded + stored) * units::B;
     }
     const BoxedOperands whole = boxed(op, down * tile.m, across * tile.n);

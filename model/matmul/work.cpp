@@ -36,11 +36,16 @@ std::int64_t power_of_two_divisor(std::int64_t bytes) {
     return std::min<std::int64_t>(bytes & -bytes, 16);
 }
 
+/// A and B of one product of the batch, scales included.
+double one_product_operands(const Matmul& op) {
+    return operand_bytes(op.type, real(op.m), real(op.k), Operand::activations) +
+           operand_bytes(op.type, real(op.n), real(op.k), Operand::weights);
+}
+
 }  // namespace
 
 Work matmul_work(const Matmul& op, bool on_tensor_cores) {
     const double outputs = real(op.batch) * real(op.m) * real(op.n);
-    const double element = real(size_of(op.type));
     const double result = real(size_of(op.output));
     const Flop product = 2.0 * outputs * real(op.k) * units::FLOP;
     const Flop epilogue = epilogue_flop(op.epilogue) * outputs * units::FLOP;
@@ -52,8 +57,7 @@ Work matmul_work(const Matmul& op, bool on_tensor_cores) {
     if (op.epilogue == Epilogue::bias_gelu) {
         work.special = cost_of(Function::gelu_tanh).special * outputs;
     }
-    work.compulsory_read =
-        element * real(op.batch) * real(op.k) * (real(op.m) + real(op.n)) * units::B;
+    work.compulsory_read = real(op.batch) * one_product_operands(op) * units::B;
     if (op.epilogue == Epilogue::accumulate) work.compulsory_read += result * outputs * units::B;
     if (op.epilogue == Epilogue::bias || op.epilogue == Epilogue::bias_relu ||
         op.epilogue == Epilogue::bias_gelu) {
@@ -68,14 +72,14 @@ Work matmul_work(const Matmul& op, bool on_tensor_cores) {
 Bytes matmul_tile_traffic(const Matmul& op, const Tile& tile) {
     const double column_tiles = real(ceil_divide(op.n, tile.n));
     const double row_tiles = real(ceil_divide(op.m, tile.m));
-    const double operands = real(op.k) * (real(op.m) * column_tiles + real(op.n) * row_tiles);
+    const double a = operand_bytes(op.type, real(op.m) * column_tiles, real(op.k));
+    const double b = operand_bytes(op.type, real(op.n) * row_tiles, real(op.k), Operand::weights);
     const double outputs = real(op.m) * real(op.n);
-    return real(op.batch) *
-           (real(size_of(op.type)) * operands + real(size_of(op.output)) * outputs) * units::B;
+    return real(op.batch) * (a + b + real(size_of(op.output)) * outputs) * units::B;
 }
 
 Flop library_executed_flop(const Matmul& op, const Tile& tile) {
-    const std::int64_t depth = tile.m > 1 ? 128 / size_of(op.type) : 1;
+    const std::int64_t depth = tile.m > 1 ? 128 * 8 / bits_of(op.type) : 1;
     const auto padded = [](std::int64_t extent, std::int64_t size) {
         return real(ceil_divide(extent, size) * size);
     };
@@ -101,8 +105,8 @@ Tiling matmul_tiling(const Matmul& op, const Tile& tile, std::int64_t sm_count,
 }
 
 std::int64_t matmul_alignment(const Matmul& op) {
-    const std::int64_t a = leading(op.m, op.k, op.a_layout) * size_of(op.type);
-    const std::int64_t b = leading(op.k, op.n, op.b_layout) * size_of(op.type);
+    const std::int64_t a = bytes_of(op.type, leading(op.m, op.k, op.a_layout));
+    const std::int64_t b = bytes_of(op.type, leading(op.k, op.n, op.b_layout));
     const std::int64_t c = op.n * size_of(op.output);
     return std::min({power_of_two_divisor(a), power_of_two_divisor(b), power_of_two_divisor(c)});
 }

@@ -45,8 +45,9 @@ std::int64_t Random::size(std::int64_t largest) {
 
 namespace {
 
-constexpr std::array matmul_types{DataType::fp64, DataType::fp32, DataType::tf32, DataType::fp16,
-                                  DataType::bf16, DataType::fp8,  DataType::int8};
+constexpr std::array matmul_types{DataType::fp64, DataType::fp32,      DataType::tf32,
+                                  DataType::fp16, DataType::bf16,      DataType::fp8,
+                                  DataType::int8, DataType::fp8_block, DataType::nvfp4};
 constexpr std::array plain_types{DataType::fp64, DataType::fp32, DataType::fp16, DataType::bf16,
                                  DataType::fp8};
 constexpr std::array attention_types{DataType::fp16, DataType::bf16};
@@ -106,10 +107,12 @@ void grow(std::vector<std::pair<std::string, Operation>>& larger, const Op& op, 
 std::vector<std::pair<std::string, Operation>> grown_attention(const Attention& op) {
     std::vector<std::pair<std::string, Operation>> larger;
     grow(larger, op, "batch", &Attention::batch);
-    grow(larger, op, "seq_kv", &Attention::seq_kv);
+    // More keys would wake a window that hides none, which some kernels refuse.
+    const bool idle = op.window > 0 && without_idle_masks(op).window == 0;
+    if (!idle) grow(larger, op, "seq_kv", &Attention::seq_kv);
     // A window lies before a single query, and on both sides of one among others (eq. A3).
     const bool turns = op.window > 0 && !op.causal && op.seq_q == 1;
-    if ((!op.causal || op.seq_q * 2 <= op.seq_kv) && !turns) {
+    if ((!op.causal || op.seq_q * 2 <= op.seq_kv) && !turns && !idle) {
         grow(larger, op, "seq_q", &Attention::seq_q);
     }
     if (op.window > 0) grow(larger, op, "window", &Attention::window);
@@ -180,6 +183,33 @@ Collective random_collective(Random& random, OperationKind kind) {
             .bytes = random.size(std::int64_t{1} << 34)};
 }
 
+Mla random_mla(Random& random) {
+    const std::int64_t keys = random.size(16384);
+    const bool prefill = random.coin();
+    return {.phase = prefill ? MlaPhase::prefill : MlaPhase::decode,
+            .batch = random.size(64),
+            .heads = random.size(128),
+            .seq_q = prefill ? keys : 1,
+            .seq_kv = keys,
+            .latent_dim = random.coin() ? 512 : 256,
+            .cache_type = random.coin() ? std::optional(DataType::fp8) : std::nullopt};
+}
+
+Moe random_moe(Random& random) {
+    constexpr std::array types{DataType::bf16, DataType::fp8, DataType::fp8_block, DataType::nvfp4};
+    constexpr std::array loads{ExpertLoad{}, ExpertLoad{1010}, ExpertLoad{1200}};
+    const std::int64_t experts = std::int64_t{1} << random.whole(0, 8);
+    return {.tokens = random.size(16384),
+            .hidden = random.size(8192),
+            .intermediate = std::int64_t{1} << random.whole(8, 14),
+            .topk = random.whole(1, std::min<std::int64_t>(experts, 8)),
+            .experts = experts,
+            .tp = std::int64_t{1} << random.whole(0, 3),
+            .ep = std::int64_t{1} << random.whole(0, experts >= 8 ? 3 : 0),
+            .load = random.pick(loads),
+            .type = random.pick(types)};
+}
+
 /// How often a kind is drawn: there are many kinds of collectives and rows.
 int weight_of(OperationKind kind) {
     switch (kind) {
@@ -212,6 +242,10 @@ Operation random_operation(Random& random, OperationKind kind) {
             return random_matmul(random);
         case OperationKind::attention:
             return random_attention(random, Heads::grouped);
+        case OperationKind::mla:
+            return random_mla(random);
+        case OperationKind::moe:
+            return random_moe(random);
         case OperationKind::elementwise:
             return random_elementwise(random);
         case OperationKind::softmax:
@@ -301,6 +335,20 @@ struct Grow {
         return larger;
     }
     Larger operator()(const Attention& op) const { return grown_attention(op); }
+    Larger operator()(const Mla& op) const {
+        Larger larger = one(op, "batch", &Mla::batch);
+        grow(larger, op, "heads", &Mla::heads);
+        if (op.seq_q == 1) grow(larger, op, "seq_kv", &Mla::seq_kv);
+        return larger;
+    }
+    Larger operator()(const Moe& op) const {
+        Larger larger = one(op, "tokens", &Moe::tokens);
+        grow(larger, op, "hidden", &Moe::hidden);
+        Moe wider = op;
+        wider.intermediate *= 2;
+        larger.emplace_back("intermediate", wider);
+        return larger;
+    }
     Larger operator()(const Elementwise& op) const {
         return one(op, "elements", &Elementwise::elements);
     }

@@ -12,13 +12,25 @@ namespace {
 
 /// A text that each kind of field takes, in its canonical form and unlike its default.
 std::string sample_of(const FieldInfo& info) {
-    static const std::map<std::string_view, std::string> words{
-        {"dtype", "fp16"},       {"accumulate", "fp16"},    {"out_dtype", "fp32"},
-        {"a_layout", "column"},  {"b_layout", "column"},    {"epilogue", "bias_gelu"},
-        {"expr", "gelu(x + b)"}, {"vectors", "b"},          {"scalars", "s"},
-        {"impl", "unfused"},     {"direction", "backward"}, {"tile", "128x256x64"},
-        {"l2", "cold"},          {"launch", "graph"},       {"pattern", "divergent"},
-        {"axis", "columns"}};
+    static const std::map<std::string_view, std::string> words{{"dtype", "fp16"},
+                                                               {"accumulate", "fp16"},
+                                                               {"out_dtype", "fp32"},
+                                                               {"a_layout", "column"},
+                                                               {"b_layout", "column"},
+                                                               {"epilogue", "bias_gelu"},
+                                                               {"expr", "gelu(x + b)"},
+                                                               {"vectors", "b"},
+                                                               {"scalars", "s"},
+                                                               {"impl", "unfused"},
+                                                               {"direction", "backward"},
+                                                               {"tile", "128x256x64"},
+                                                               {"l2", "cold"},
+                                                               {"launch", "graph"},
+                                                               {"pattern", "divergent"},
+                                                               {"axis", "columns"},
+                                                               {"phase", "decode"},
+                                                               {"kv_dtype", "fp8"},
+                                                               {"distribution", "power_law_1.2"}};
     if (info.kind == FieldKind::count) return "48";
     if (info.kind == FieldKind::flag) return "1";
     return words.at(info.name);
@@ -235,7 +247,8 @@ TEST_CASE("library is the vendor's: other operations name what they have") {
     for (const OperationInfo& info : operation_table()) {
         CAPTURE(info.name);
         CHECK(has(info.kind, Implementation::automatic));
-        const bool vendor = info.kind == OperationKind::matmul || applies(info.kind, Field::bytes);
+        const bool vendor = info.kind == OperationKind::matmul || info.kind == OperationKind::mla ||
+                            applies(info.kind, Field::bytes);
         CHECK(has(info.kind, Implementation::library) == vendor);
     }
     CHECK(refusal(OperationKind::copy, Implementation::library) ==

@@ -1,0 +1,12 @@
+// Predictions of latent attention; `model/predict.h` is the way in.
+#pragma once
+
+#include "model/core/operation.h"
+#include "model/core/prediction.h"
+#include "model/machine/machine.h"
+
+namespace ridge::model {
+
+[[nodiscard]] Outcome predict(const Mla& op, const Execution& execution, const Machine& machine);
+
+}  // namespace ridge::model

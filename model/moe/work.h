@@ -1,0 +1,34 @@
+// Work and traffic of a block of experts on its busiest GPU. No time.
+//
+//   const Moe op{.tokens = 1024, .hidden = 7168, .intermediate = 2048, .topk = 8, .experts = 256};
+//   moe_load(op).pairs       // 8192 rows over all experts
+//   moe_work(op).flop()      // 6 x 8192 x 7168 x 2048 = 722 GFLOP
+//
+// Method: docs/model.md X1 to X4. A pair is one token at one of its experts: a row of the grouped
+// products, up (hidden -> 2 x intermediate, with the gate) and down (intermediate -> hidden).
+//
+// Limits: gated experts, tokens in 16 bits outside them; no shared expert, no communication.
+#pragma once
+
+#include "model/core/operation.h"
+#include "model/core/prediction.h"
+
+namespace ridge::model {
+
+/// What the busiest GPU gets of the tokens.
+struct MoeLoad {
+    double pairs = 0.0;    ///< rows of its grouped products
+    double experts = 0.0;  ///< that it holds
+    double active = 0.0;   ///< of them, those that some token goes to
+    double inner = 0.0;    ///< its share of the intermediate
+};
+[[nodiscard]] MoeLoad moe_load(const Moe& op);
+
+/// Bytes of one expert's weights on this GPU, scales included: 3 x hidden x inner elements.
+[[nodiscard]] double expert_bytes(const Moe& op);
+
+/// FLOP, compulsory bytes (tokens in and out, weights of the active experts), and the traffic of
+/// the kernels as they pass rows through memory. (X1 to X4)
+[[nodiscard]] Work moe_work(const Moe& op);
+
+}  // namespace ridge::model
