@@ -1,11 +1,12 @@
 #include "hardware/document.h"
 
 #include <algorithm>
-#include <fstream>
 #include <iterator>
 #include <string>
 
 #include <toml++/toml.h>
+
+#include "hardware/input_file.h"
 
 namespace ridge::hardware {
 namespace {
@@ -147,18 +148,7 @@ Document parse_document(std::string_view text, const std::string& file) {
 }
 
 std::string read_text_file(const std::string& path) {
-    std::ifstream stream(path, std::ios::binary);
-    if (!stream) throw InputError("cannot read the file", {.file = path});
-    std::string text(largest_text + 1, '\0');
-    stream.read(text.data(), static_cast<std::streamsize>(text.size()));
-    if (stream.bad() || (stream.fail() && !stream.eof())) {
-        throw InputError("cannot read the file", {.file = path});
-    }
-    text.resize(static_cast<std::size_t>(stream.gcount()));
-    if (text.size() > largest_text) {
-        throw InputError("the file is larger than 1 MiB", {.file = path});
-    }
-    return text;
+    return read_input(path, largest_text);
 }
 
 }  // namespace ridge::hardware

@@ -14,6 +14,7 @@
 #include "cli/input/row_block.h"
 #include "cli/views/prediction.h"
 #include "hardware/error.h"
+#include "hardware/input_file.h"
 #include "hardware/json.h"
 #include "measure/record/csv_reader.h"
 #include "model/predict.h"
@@ -255,32 +256,12 @@ class RowWriter {
     bool first_ = true;
 };
 
-}  // namespace
-
-measure::OtherColumns parse_kept_columns(std::string_view text) {
-    if (text == "all") return {.names = {}, .all = true};
-    measure::OtherColumns kept;
-    while (!text.empty()) {
-        const std::size_t comma = text.find(',');
-        kept.names.emplace_back(text.substr(0, comma));
-        text.remove_prefix(comma == std::string_view::npos ? text.size() : comma + 1);
-    }
-    return kept;
-}
-
-namespace {
-
 ShapeColumns columns_of(CsvReader& reader, const BatchOptions& options) {
     measure::OtherColumns others = options.keep;
     const auto& results = result_columns();
     others.names.insert(others.names.end(), results.begin(), results.end());
     ShapeColumns columns(reader, others);
-    for (const std::string& name : options.keep.names) {
-        const auto& names = columns.names();
-        if (std::find(names.begin(), names.end(), name) == names.end()) {
-            throw InputError("keep: there is no column '" + name + "'", {reader.file(), 1, 1});
-        }
-    }
+    columns.require_kept(options.keep);
     require_names(columns, options);
     return columns;
 }
@@ -372,7 +353,7 @@ int jobs_of(const BatchOptions& options) {
 
 BatchResult predict_batch(const Context& context, Machines& machines, const BatchOptions& options) {
     const bool piped = options.file == "-";
-    const auto opened = piped ? nullptr : measure::open_table(options.file);
+    const auto opened = piped ? nullptr : open_input(options.file, Pipes::allowed);
     CsvReader reader(opened ? *opened : context.in, piped ? "<stdin>" : options.file);
     const ShapeColumns columns = columns_of(reader, options);
     SharedMachines shared(machines);

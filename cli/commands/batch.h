@@ -43,9 +43,6 @@ struct BatchResult {
     std::int64_t failed = 0;
 };
 
-/// "a,b", or "all" for any column.
-[[nodiscard]] measure::OtherColumns parse_kept_columns(std::string_view text);
-
 /// Streams the rows to `context.out`, until they end or it takes no more. InputError when the file cannot be read, is empty or its
 /// header is broken (a column twice, no `op`, no GPU anywhere).
 BatchResult predict_batch(const Context& context, Machines& machines, const BatchOptions& options);

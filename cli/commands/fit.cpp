@@ -8,6 +8,7 @@
 #include "cli/console/table.h"
 #include "cli/options/command_line.h"
 #include "cli/options/gpu_options.h"
+#include "cli/options/keep_option.h"
 #include "hardware/error.h"
 #include "measure/fit/fit.h"
 #include "measure/fit/fit_bands.h"
@@ -22,6 +23,7 @@ struct FitOptions {
     std::string program;
     std::string data;
     std::vector<std::string> records;
+    std::string keep;
 };
 
 std::string percent(double part) {
@@ -106,12 +108,16 @@ int run_program(const Context& context, const FitOptions& options) {
         throw InputError("there is nothing to fit to", {},
                          "name tables by --data DIR, or records by --records DIR");
     }
+    if (!options.keep.empty() && options.data.empty()) {
+        throw InputError("keep: --keep goes with --data");
+    }
     Machines machines = options.gpu.machines(context);
     const measure::FitRequest request{
         .data = options.data,
         .gpus = options.gpu.given() ? options.gpu.names() : std::vector<std::string>{},
         .machine = [&machines](const std::string& name) { return machines.at(name); },
-        .records = options.records};
+        .records = options.records,
+        .keep = measure::parse_kept_columns(options.keep)};
     if (options.program == bands) return write_bands(context, request);
     if (!options.data.empty() && !options.records.empty()) {
         throw InputError("--data and --records are both given", {},
@@ -148,6 +154,7 @@ Action build_fit(CommandLine& line, std::span<const std::string>) {
         .one_of(names)
         .value("MODEL");
     line.option("--data", options->data, "folder of CSV tables of measured times").value("DIR");
+    add_keep_option(line, options->keep);
     line.option("--records", options->records,
                 "records of bundled kernels (files or folders), in place of tables")
         .value("PATH");

@@ -7,6 +7,7 @@
 #include "cli/input/records.h"
 #include "cli/options/command_line.h"
 #include "cli/options/gpu_options.h"
+#include "cli/options/keep_option.h"
 #include "cli/views/record.h"
 #include "hardware/error.h"
 #include "hardware/nearest.h"
@@ -21,12 +22,14 @@ struct RecordArguments {
         line.positional("records", paths, "files or folders of records").value("PATH").required();
         line.option("--where", conditions, "only records with field=value (impl=wgmma, n=@m)")
             .value("TEXT");
+        add_keep_option(line, keep);
         add_chart_options(line, output);
     }
 
     GpuOptions gpu;
     std::vector<std::string> paths;
     std::vector<std::string> conditions;
+    std::string keep;
     ChartOutput output;
 };
 
@@ -56,9 +59,10 @@ Compared compare(const Context& context, const RecordArguments& arguments) {
     const Machines machines = arguments.gpu.machines(context);
     const std::string gpu = arguments.gpu.given() ? arguments.gpu.name() : std::string();
     Compared compared;
-    compared.records =
-        RecordFilter(arguments.conditions)
-            .apply(load_records(context, arguments.paths, gpu, machines.catalogue()).records);
+    compared.records = RecordFilter(arguments.conditions)
+                           .apply(load_records(context, arguments.paths, gpu, machines.catalogue(),
+                                               measure::parse_kept_columns(arguments.keep))
+                                      .records);
     compared.validation =
         measure::validate(compared.records, machines.catalogue(), machines.view());
     if (compared.validation.comparisons.empty()) {

@@ -105,7 +105,7 @@ int predict_many(const Context& context, const PredictOptions& options) {
         .operation = options.operation.optional_kind(),
         .defaults = options.operation.parameters(),
         .format = options.format.empty() ? Format::csv : parse_format(options.format),
-        .keep = parse_kept_columns(options.keep),
+        .keep = measure::parse_kept_columns(options.keep),
         .jobs = options.jobs == 0 ? std::nullopt : std::optional<int>(options.jobs)};
     const BatchResult result = predict_batch(context, machines, batch);
     if (result.failed > 0) {

@@ -9,6 +9,7 @@
 #include "cli/input/records.h"
 #include "cli/options/command_line.h"
 #include "cli/options/gpu_options.h"
+#include "cli/options/keep_option.h"
 #include "cli/views/prediction.h"
 #include "cli/views/record.h"
 #include "hardware/error.h"
@@ -27,6 +28,7 @@ struct RooflineOptions {
     std::vector<std::string> operations;
     std::string type = "bf16";
     std::vector<std::string> records;
+    std::string keep;
     std::vector<std::string> conditions;
     std::string levels;
     ChartOutput output;
@@ -200,7 +202,9 @@ std::vector<measure::Record> records_of(const Context& context, const RooflineOp
     const std::string gpu = options.gpu.given() ? options.gpu.name() : std::string();
     std::vector<measure::Record> records =
         RecordFilter(options.conditions)
-            .apply(load_records(context, options.records, gpu, machines.catalogue()).records);
+            .apply(load_records(context, options.records, gpu, machines.catalogue(),
+                                measure::parse_kept_columns(options.keep))
+                       .records);
     std::erase_if(records, [type](const measure::Record& record) {
         return type_of(record.question.operation) != type;
     });
@@ -252,6 +256,7 @@ Action build_roofline(CommandLine& line, std::span<const std::string>) {
     line.option("--records", options->records,
                 "files or folders of records: measured points, joined with predicted ones")
         .value("PATH");
+    add_keep_option(line, options->keep);
     line.option("--where", options->conditions, "only records with field=value (impl=wgmma, n=@m)")
         .value("TEXT");
     line.option("--levels", options->levels,

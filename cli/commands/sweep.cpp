@@ -9,6 +9,7 @@
 #include "cli/input/records.h"
 #include "cli/options/command_line.h"
 #include "cli/options/gpu_options.h"
+#include "cli/options/keep_option.h"
 #include "cli/options/operation_command.h"
 #include "cli/options/sweep_plan.h"
 #include "cli/views/prediction.h"
@@ -31,6 +32,7 @@ struct SweepOptions {
     std::string format;
     std::string y;
     std::vector<std::string> records;
+    std::string keep;
     ChartOutput output;
 };
 
@@ -105,7 +107,9 @@ void overlay_records(const Context& context, const SweepOptions& options, SweepC
                      Machines& machines) {
     const std::string name = machines.catalogue().canonical_name(options.gpu.name());
     const std::vector<measure::Record> records =
-        load_records(context, options.records, name, machines.catalogue()).records;
+        load_records(context, options.records, name, machines.catalogue(),
+                     measure::parse_kept_columns(options.keep))
+            .records;
     const model::Machine& machine = machines.at(name);
     std::int64_t shown = 0;
     for (const measure::Record& record : records) {
@@ -163,6 +167,7 @@ Action build_sweep(CommandLine& line, std::span<const std::string> arguments) {
     line.option("--records", options->records,
                 "files or folders of records, or tables of measured times, to draw over it")
         .value("PATH");
+    add_keep_option(line, options->keep);
     add_chart_options(line, options->output);
     line.footer(
         "A count may be a range: first:last:step, first:last:*factor, a,b,c, or @field.\n"

@@ -8,6 +8,7 @@
 #include "cli/input/records.h"
 #include "cli/options/command_line.h"
 #include "cli/options/gpu_options.h"
+#include "cli/options/keep_option.h"
 #include "cli/options/operation_command.h"
 #include "cli/views/record.h"
 #include "cli/views/validation.h"
@@ -24,6 +25,7 @@ struct ValidateOptions {
     std::vector<std::string> records;
     std::string format;
     std::optional<double> max_error;
+    std::string keep;
 };
 
 int validate_records(const Context& context, const ValidateOptions& options) {
@@ -32,7 +34,8 @@ int validate_records(const Context& context, const ValidateOptions& options) {
     }
     const Machines machines = options.gpu.machines(context);
     const std::string gpu = options.gpu.given() ? options.gpu.name() : std::string();
-    const LoadedRecords loaded = load_records(context, options.records, gpu, machines.catalogue());
+    const LoadedRecords loaded = load_records(context, options.records, gpu, machines.catalogue(),
+                                              measure::parse_kept_columns(options.keep));
     const std::vector<measure::Record>& records = loaded.records;
     const measure::Validation validation =
         measure::validate(records, machines.catalogue(), machines.view());
@@ -60,6 +63,7 @@ Action build_validate(CommandLine& line, std::span<const std::string>) {
         .value("PATH")
         .required();
     add_format_option(line, options->format, "table|json|csv|md");
+    add_keep_option(line, options->keep);
     line.option("--max-error", options->max_error,
                 "percent: exit code 4 when the median error of an operation and "
                 "implementation is larger")

@@ -4,8 +4,8 @@
 
 #include "cli/console/result_columns.h"
 #include "hardware/error.h"
+#include "hardware/input_file.h"
 #include "hardware/units.h"
-#include "measure/record/shape_columns.h"
 
 namespace ridge::cli {
 namespace {
@@ -43,10 +43,14 @@ bool is_measured_table(const std::string& path) {
     return path.ends_with(".csv");
 }
 
-measure::RecordFile read_measured_table(const std::string& path) {
-    const auto file = measure::open_table(path);
+measure::RecordFile read_measured_table(const std::string& path,
+                                        const measure::OtherColumns& keep) {
+    const auto file = open_input(path);
     CsvReader reader(*file, path);
-    const ShapeColumns columns(reader, {.names = result_columns()});
+    measure::OtherColumns others = keep;
+    others.names.insert(others.names.end(), result_columns().begin(), result_columns().end());
+    const ShapeColumns columns(reader, others);
+    columns.require_kept(keep);
     columns.require(ColumnRole::operation, "op",
                     "a measured table names the operation of each row");
     columns.require(ColumnRole::gpu, "gpu", "a measured table names the GPU of each row");

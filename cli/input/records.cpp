@@ -1,5 +1,6 @@
 #include "cli/input/records.h"
 
+#include <algorithm>
 #include <iterator>
 #include <ostream>
 #include <utility>
@@ -12,11 +13,16 @@ namespace ridge::cli {
 namespace {
 
 /// Records of files and folders, and the rows of CSV tables.
-measure::RecordFile read_files(const std::vector<std::string>& paths) {
+measure::RecordFile read_files(const std::vector<std::string>& paths,
+                               const measure::OtherColumns& keep) {
+    const bool kept = keep.all || !keep.names.empty();
+    if (kept && std::none_of(paths.begin(), paths.end(), is_measured_table)) {
+        throw InputError("keep: --keep goes with tables (.csv); records have no columns");
+    }
     measure::RecordFile all;
     for (const std::string& path : paths) {
-        measure::RecordFile part =
-            is_measured_table(path) ? read_measured_table(path) : measure::read_all_records({path});
+        measure::RecordFile part = is_measured_table(path) ? read_measured_table(path, keep)
+                                                           : measure::read_all_records({path});
         std::move(part.records.begin(), part.records.end(), std::back_inserter(all.records));
         std::move(part.damaged.begin(), part.damaged.end(), std::back_inserter(all.damaged));
     }
@@ -26,8 +32,9 @@ measure::RecordFile read_files(const std::vector<std::string>& paths) {
 }  // namespace
 
 LoadedRecords load_records(const Context& context, const std::vector<std::string>& paths,
-                           const std::string& gpu, const hardware::Catalogue& catalogue) {
-    measure::RecordFile file = read_files(paths);
+                           const std::string& gpu, const hardware::Catalogue& catalogue,
+                           const measure::OtherColumns& keep) {
+    measure::RecordFile file = read_files(paths, keep);
     for (const measure::Damage& damage : file.damaged) {
         context.err << "ridge: " << printable(to_string(damage.location))
                     << ": damaged record: " << printable(damage.message) << '\n';

@@ -8,6 +8,7 @@
 #include "cli/console/context.h"
 #include "hardware/catalogue.h"
 #include "measure/record/record.h"
+#include "measure/record/shape_columns.h"
 
 namespace ridge::cli {
 
@@ -18,10 +19,11 @@ struct LoadedRecords {
 };
 
 /// Reads records by path, reports damaged lines on `err`, keeps those of `gpu` when it is not
-/// empty. InputError when nothing is left.
+/// empty. CSV tables may have the columns of `keep`. InputError when nothing is left.
 [[nodiscard]] LoadedRecords load_records(const Context& context,
                                          const std::vector<std::string>& paths,
                                          const std::string& gpu,
-                                         const hardware::Catalogue& catalogue);
+                                         const hardware::Catalogue& catalogue,
+                                         const measure::OtherColumns& keep = {});
 
 }  // namespace ridge::cli

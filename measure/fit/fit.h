@@ -110,6 +110,7 @@ struct FitRequest {
     std::vector<std::string> gpus;  ///< fitted together; empty: each by itself
     std::function<model::Machine(const std::string&)> machine;
     std::vector<std::string> records{};  ///< files or folders of records, in place of `data`
+    OtherColumns keep{};                 ///< columns of the tables that mean nothing to the model
 };
 
 /// The fitting programs by name, one per class of operation (`table.cpp`). Each returns one report

@@ -45,7 +45,8 @@ std::string heads_of(const MeasuredRow& row) {
 
 std::vector<FitReport> fit_attention(const FitRequest& request) {
     if (!request.records.empty()) return fit_bundled_attention(request);
-    const auto rows = read_folder(request.data, {"attention_prefill", "attention_decode"});
+    const auto rows =
+        read_folder(request.data, {"attention_prefill", "attention_decode"}, request.keep);
     std::vector<FitReport> reports;
     for (FitProblem& problem : split_rows(rows, request)) {
         problem.parameters =

@@ -64,8 +64,10 @@ std::vector<FittedBand> fit_bands(const FitRequest& request) {
     ClassResiduals residuals;
     if (!request.data.empty()) {
         std::vector<MeasuredRow> rows =
-            read_folder(request.data, {"matmul", "attention_prefill", "attention_decode",
-                                       "collectives", "elementwise", "softmax", "layernorm"});
+            read_folder(request.data,
+                        {"matmul", "attention_prefill", "attention_decode", "collectives",
+                         "elementwise", "softmax", "layernorm"},
+                        request.keep);
         std::erase_if(rows, too_short);
         add_rows(rows, request, residuals);
     }

@@ -54,7 +54,7 @@ std::string shape_of(const MeasuredRow& row) {
 std::vector<FitReport> fit_matmul(const FitRequest& request) {
     if (!request.records.empty()) return fit_matmul_records(request);
     std::map<MatmulPipe, std::vector<MeasuredRow>> sets;
-    for (MeasuredRow& row : read_folder(request.data, {"matmul"})) {
+    for (MeasuredRow& row : read_folder(request.data, {"matmul"}, request.keep)) {
         const bool wanted =
             request.gpus.empty() ||
             std::find(request.gpus.begin(), request.gpus.end(), row.gpu) != request.gpus.end();

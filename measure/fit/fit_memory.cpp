@@ -87,7 +87,8 @@ std::vector<FitReport> fit_bundled(const FitRequest& request) {
 
 std::vector<FitReport> fit_memory(const FitRequest& request) {
     if (!request.records.empty()) return fit_bundled(request);
-    const auto rows = read_folder(request.data, {"elementwise", "softmax", "layernorm"});
+    const auto rows =
+        read_folder(request.data, {"elementwise", "softmax", "layernorm"}, request.keep);
     std::vector<FitReport> reports;
     for (FitProblem& problem : split_rows(rows, request)) {
         problem.parameters = table_parameters(problem.machines.begin()->second);

@@ -5,8 +5,8 @@
 #include <filesystem>
 
 #include "hardware/error.h"
+#include "hardware/input_file.h"
 #include "measure/record/record.h"
-#include "measure/record/shape_columns.h"
 
 namespace ridge::measure {
 namespace {
@@ -48,10 +48,10 @@ MeasuredRow read_row(const ShapeColumns& columns, const CsvReader& reader) {
 
 }  // namespace
 
-std::vector<MeasuredRow> read_rows(const std::string& path) {
-    const auto stream = open_table(path);
+std::vector<MeasuredRow> read_rows(const std::string& path, const OtherColumns& keep) {
+    const auto stream = open_input(path);
     CsvReader reader(*stream, path);
-    const ShapeColumns columns(reader, {.names = {}, .all = true});
+    const ShapeColumns columns(reader, keep);
     columns.require(ColumnRole::gpu, "gpu", {});
     columns.require(ColumnRole::operation, "op", {});
     columns.require(ColumnRole::measured, "measured_us", {});
@@ -90,7 +90,8 @@ std::vector<MeasuredRow> read_record_rows(const std::vector<std::string>& paths,
 }
 
 std::vector<MeasuredRow> read_folder(const std::string& folder,
-                                     const std::vector<std::string>& prefixes) {
+                                     const std::vector<std::string>& prefixes,
+                                     const OtherColumns& keep) {
     std::vector<std::string> paths;
     std::error_code error;
     for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
@@ -107,7 +108,7 @@ std::vector<MeasuredRow> read_folder(const std::string& folder,
     std::sort(paths.begin(), paths.end());
     std::vector<MeasuredRow> rows;
     for (const std::string& path : paths) {
-        std::vector<MeasuredRow> more = read_rows(path);
+        std::vector<MeasuredRow> more = read_rows(path, keep);
         rows.insert(rows.end(), more.begin(), more.end());
     }
     return rows;

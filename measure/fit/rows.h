@@ -4,7 +4,7 @@
 //       predict(row.operation, row.execution, machine)   // against row.measured
 //
 // A table has the columns `gpu`, `op` and `measured_us`; columns named like a field of the
-// operation (`fields.h`) set it, others are left alone. Message sizes of NCCL tables by
+// operation (`fields.h`) set it; others are refused but for remarks and what `keep` names. Message sizes of NCCL tables by
 // aiconfigurator count elements, whatever their heading says (int8 at twice the count takes the time
 // of half), and become bytes here.
 #pragma once
@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "hardware/quantity.h"
+#include "measure/record/shape_columns.h"
 #include "model/core/fields.h"
 #include "model/core/implementation.h"
 #include "model/core/operation.h"
@@ -42,12 +43,15 @@ using GpuNames = std::function<std::string(const std::string& driver_name)>;
 [[nodiscard]] std::vector<MeasuredRow> read_record_rows(const std::vector<std::string>& paths,
                                                         const GpuNames& gpu_name);
 
-/// InputError with file and line: cannot be read, a column is missing, a cell cannot be understood.
-[[nodiscard]] std::vector<MeasuredRow> read_rows(const std::string& path);
+/// InputError with file and line: cannot be read, a column is missing or neither known nor in
+/// `keep`, a cell cannot be understood.
+[[nodiscard]] std::vector<MeasuredRow> read_rows(const std::string& path,
+                                                 const OtherColumns& keep = {});
 
 /// The rows of all tables NAME*.csv of a folder whose name begins with one of `prefixes`, in the
 /// order of their names. InputError when there is none.
 [[nodiscard]] std::vector<MeasuredRow> read_folder(const std::string& folder,
-                                                   const std::vector<std::string>& prefixes);
+                                                   const std::vector<std::string>& prefixes,
+                                                   const OtherColumns& keep = {});
 
 }  // namespace ridge::measure

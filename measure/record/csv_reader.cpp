@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <filesystem>
-#include <fstream>
 #include <system_error>
 
 #include "hardware/error.h"
@@ -22,17 +20,6 @@ std::string reason(int code) {
 }
 
 }  // namespace
-
-std::unique_ptr<std::istream> open_table(const std::string& path) {
-    std::error_code ignored;
-    if (std::filesystem::is_directory(path, ignored)) {
-        throw InputError("is a folder, not a file", {path, 0, 0});
-    }
-    errno = 0;
-    auto file = std::make_unique<std::ifstream>(path, std::ios::binary);
-    if (!*file) throw InputError("cannot open the file" + reason(errno), {path, 0, 0});
-    return file;
-}
 
 CsvReader::CsvReader(std::istream& stream, std::string file)
     : stream_(stream), file_(std::move(file)) {

@@ -1,6 +1,6 @@
 // Reads CSV (RFC 4180) row by row from a stream, fast and safe on any bytes.
 //
-//   const std::unique_ptr<std::istream> stream = open_table("shapes.csv");
+//   const std::unique_ptr<std::istream> stream = open_input("shapes.csv");
 //   CsvReader reader(*stream, "shapes.csv");
 //   while (reader.next()) for (std::string_view cell : reader.cells()) ...
 //
@@ -21,9 +21,6 @@
 #include <vector>
 
 namespace ridge::measure {
-
-/// The file for reading. InputError names it when it cannot be opened or is a folder.
-[[nodiscard]] std::unique_ptr<std::istream> open_table(const std::string& path);
 
 class CsvReader {
   public:

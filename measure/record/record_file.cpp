@@ -10,9 +10,9 @@
 #include <cstring>
 #include <ctime>
 #include <filesystem>
-#include <fstream>
 #include <iterator>
 
+#include "hardware/input_file.h"
 #include "measure/record/record.h"
 
 namespace ridge::measure {
@@ -172,14 +172,7 @@ RecordFile parse_records(std::string_view text, const std::string& file) {
 }
 
 RecordFile read_records(const std::string& path) {
-    std::ifstream stream(path, std::ios::binary);
-    if (!stream || fs::is_directory(path)) {
-        throw InputError("cannot be opened", {.file = path});
-    }
-    if (fs::is_character_file(path)) throw InputError("is a device", {.file = path});
-    const std::string text{std::istreambuf_iterator<char>(stream), {}};
-    if (stream.bad()) throw InputError("cannot be read", {.file = path});
-    return parse_records(text, path);
+    return parse_records(read_input(path), path);
 }
 
 RecordFile read_all_records(const std::vector<std::string>& paths) {
@@ -190,9 +183,11 @@ RecordFile read_all_records(const std::vector<std::string>& paths) {
             continue;
         }
         std::vector<std::string> found;
-        for (const fs::directory_entry& entry : fs::directory_iterator(path)) {
+        std::error_code error;
+        for (const fs::directory_entry& entry : fs::directory_iterator(path, error)) {
             if (entry.path().extension() == ".jsonl") found.push_back(entry.path().string());
         }
+        if (error) throw InputError("cannot list the folder: " + error.message(), {.file = path});
         std::sort(found.begin(), found.end());
         files.insert(files.end(), found.begin(), found.end());
     }

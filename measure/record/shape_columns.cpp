@@ -34,6 +34,17 @@ std::string nearest_column(std::string_view name) {
 
 }  // namespace
 
+OtherColumns parse_kept_columns(std::string_view text) {
+    if (text == "all") return {.names = {}, .all = true};
+    OtherColumns kept;
+    while (!text.empty()) {
+        const std::size_t comma = text.find(',');
+        kept.names.emplace_back(text.substr(0, comma));
+        text.remove_prefix(comma == std::string_view::npos ? text.size() : comma + 1);
+    }
+    return kept;
+}
+
 ShapeColumns::ShapeColumns(CsvReader& reader, const OtherColumns& others) : file_(reader.file()) {
     if (!reader.next()) throw InputError("the file is empty", {file_, 1, 1});
     if (!reader.problem().empty()) {
@@ -60,8 +71,15 @@ ShapeColumns::Column ShapeColumns::column_of(std::string_view name,
     if (may_stand(name, others)) return {};
     const std::string close = nearest_column(name);
     throw InputError("column '" + std::string(name) + "' is not known", {file_, 1, 1},
-                     close.empty() ? "rename it or leave it out; `predict --keep` lets it pass"
+                     close.empty() ? "rename it or leave it out; --keep lets it pass"
                                    : "did you mean '" + close + "'?");
+}
+
+void ShapeColumns::require_kept(const OtherColumns& keep) const {
+    for (const std::string& name : keep.names) {
+        if (std::find(names_.begin(), names_.end(), name) != names_.end()) continue;
+        throw InputError("keep: there is no column '" + name + "'", {file_, 1, 1});
+    }
 }
 
 bool ShapeColumns::has(ColumnRole role) const {

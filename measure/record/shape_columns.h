@@ -28,6 +28,9 @@ struct OtherColumns {
     bool all = false;
 };
 
+/// "a,b", or "all" for any column.
+[[nodiscard]] OtherColumns parse_kept_columns(std::string_view text);
+
 class ShapeColumns {
   public:
     /// Reads the first row. InputError when the table is empty, its header is broken, a column
@@ -36,6 +39,9 @@ class ShapeColumns {
 
     /// InputError when the table lacks a column of this role.
     void require(ColumnRole role, std::string_view name, std::string hint) const;
+
+    /// InputError when a column that is to be kept does not stand in the table.
+    void require_kept(const OtherColumns& keep) const;
 
     [[nodiscard]] const std::vector<std::string>& names() const { return names_; }
     [[nodiscard]] bool has(ColumnRole role) const;

@@ -30,10 +30,19 @@ QUESTIONS = [
 ]
 
 
+def without_repeats(pairs):
+    """A key that stands twice would hide what the first one asks for."""
+    names = [name for name, _ in pairs]
+    for name in names:
+        if names.count(name) > 1:
+            sys.exit(f"the key '{name}' stands twice")
+    return dict(pairs)
+
+
 def main():
     ridge, schema_path = sys.argv[1:3]
     with open(schema_path, encoding="utf-8") as file:
-        schema = json.load(file)
+        schema = json.load(file, object_pairs_hook=without_repeats)
     validator = jsonschema.Draft7Validator(schema)
     failures = 0
     for question in QUESTIONS:

@@ -8,6 +8,7 @@
 #include "cli/console/table.h"
 #include "cli/options/sweep_range.h"
 #include "hardware/error.h"
+#include "hardware/input_file.h"
 #include "measure/record/csv_reader.h"
 #include "tests/catch.h"
 
@@ -182,9 +183,8 @@ TEST_CASE("a read error is no end of file") {
 }
 
 TEST_CASE("a folder, a missing file and UTF-16 are named as what they are") {
-    CHECK_THROWS_WITH(ridge::measure::open_table("/tmp"), contains_text("is a folder"));
-    CHECK_THROWS_WITH(ridge::measure::open_table("/nonexistent/x.csv"),
-                      contains_text("No such file"));
+    CHECK_THROWS_WITH(ridge::open_input("/tmp"), contains_text("is a folder"));
+    CHECK_THROWS_WITH(ridge::open_input("/nonexistent/x.csv"), contains_text("No such file"));
     std::istringstream wide(
         std::string("\xFF\xFE"
                     "o\0p\0",

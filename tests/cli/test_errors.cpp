@@ -1,4 +1,6 @@
 // Nonsense in: a message that names the field, exit code 1 or 2, and nothing printed as a result.
+#include <sys/stat.h>
+
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -178,6 +180,36 @@ TEST_CASE("an overlay without effect is refused, a broken file of the user's fol
     unsetenv("XDG_CONFIG_HOME");
     CHECK(warned.code == 0);
     CHECK_THAT(warned.err, contains_text("left out: ") && contains_text("broken.toml"));
+    std::filesystem::remove_all(folder);
+}
+
+TEST_CASE("what is no file is refused, not waited for") {
+    const auto folder = std::filesystem::temp_directory_path() / "ridge_test_no_files";
+    std::filesystem::remove_all(folder);
+    std::filesystem::create_directories(folder / "ridge" / "gpus");
+    const std::string pipe = (folder / "pipe").string();
+    REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+    for (const char* command : {"validate ", "plot scatter ", "roofline --gpu h100-sxm --records ",
+                                "predict copy --elements 4 --gpu-file ", "gpus check "}) {
+        for (const char* path : {"/dev/zero", "/tmp"}) {
+            CAPTURE(command, path);
+            CHECK(run_line(std::string(command) + path).code == 2);
+        }
+        const Transcript refused = run_line(command + pipe);
+        CHECK(refused.code == 2);
+        CHECK_THAT(refused.out + refused.err, contains_text("is a pipe, not a file"));
+    }
+    CHECK_THAT(run_line("predict copy --gpu h100-sxm --from /dev/zero").err,
+               contains_text("is a device"));
+    // One among the user's own descriptions blocks no command.
+    REQUIRE(::mkfifo((folder / "ridge" / "gpus" / "own.toml").c_str(), 0600) == 0);
+    const char* const before = std::getenv("XDG_CONFIG_HOME");
+    const std::string kept = before == nullptr ? "" : before;
+    ::setenv("XDG_CONFIG_HOME", folder.c_str(), 1);
+    const Transcript other = run_line("predict copy --elements 4 --gpu h100-sxm");
+    before == nullptr ? ::unsetenv("XDG_CONFIG_HOME")
+                      : ::setenv("XDG_CONFIG_HOME", kept.c_str(), 1);
+    CHECK(other.code == 0);
     std::filesystem::remove_all(folder);
 }
 

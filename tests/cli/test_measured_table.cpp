@@ -78,6 +78,27 @@ TEST_CASE("a measured table says which column it lacks") {
           std::string::npos);
 }
 
+TEST_CASE("a column that a measured table may not have is refused, unless it is kept") {
+    const Table table("unknown",
+                      "gpu,op,m,n,k,casual,place,measured_us\n"
+                      "h100-sxm,matmul,4096,4096,4096,1,here,250\n");
+    for (const char* command : {"validate ", "plot scatter ", "roofline --gpu h100-sxm --records ",
+                                "sweep matmul --m 4096:8192:4096 --n 4096 --k 4096 --gpu h100-sxm "
+                                "--records "}) {
+        CAPTURE(command);
+        const Transcript refused = run_line(command + table.path());
+        CHECK(refused.code == 2);
+        CHECK_THAT(refused.err, contains_text("column 'casual' is not known"));
+        CHECK_THAT(refused.err, contains_text("did you mean 'causal'?"));
+        CHECK(run_line(command + table.path() + " --keep casual,place").code == 0);
+        CHECK(run_line(command + table.path() + " --keep all").code == 0);
+        const Transcript absent = run_line(command + table.path() + " --keep casual,place,other");
+        CHECK_THAT(absent.err, contains_text("keep: there is no column 'other'"));
+    }
+    CHECK_THAT(run_line("validate /tmp/records.jsonl --keep casual").err,
+               contains_text("--keep goes with tables"));
+}
+
 TEST_CASE("a scatter of several GPUs has a class for each") {
     const Table table("scatter",
                       "gpu,op,dtype,m,n,k,measured_us\n"

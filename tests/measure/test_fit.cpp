@@ -180,6 +180,13 @@ TEST_CASE("rows of a table", "[fit]") {
     CHECK(rows[2].line == 4);
 }
 
+TEST_CASE("an unknown column of a table is refused, unless it is kept", "[fit]") {
+    const TemporaryFile file("gpu,op,m,n,k,betch,measured_us\nh100-sxm,matmul,64,64,64,3,12.5\n");
+    CHECK_THROWS_WITH(read_rows(file.path()), Catch::Contains("column 'betch' is not known") &&
+                                                  Catch::Contains("did you mean 'batch'?"));
+    CHECK(read_rows(file.path(), {.names = {"betch"}}).size() == 1);
+}
+
 TEST_CASE("broken tables name the place", "[fit]") {
     const auto message_of = [](const std::string& text) -> std::string {
         const TemporaryFile file(text);

@@ -1,0 +1,14 @@
+// `--keep`: columns of CSV tables that mean nothing to ridge and may stand in them.
+#pragma once
+
+#include <string>
+
+#include "measure/record/shape_columns.h"
+
+namespace ridge::cli {
+
+class CommandLine;
+
+void add_keep_option(CommandLine& line, std::string& names);
+
+}  // namespace ridge::cli
