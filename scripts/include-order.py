@@ -54,6 +54,7 @@ ROOMS = {
                                               "counters", "plans")],
     "programs/aten": MODEL,
     "programs/traces": HARDWARE,
+    "programs/report": MODEL + ["programs/aten", "programs/traces"],
     "programs/configs": HARDWARE,
     "programs/graph": MODEL,
     "programs/software": MODEL + ["programs/configs", "programs/graph"],
@@ -61,7 +62,7 @@ ROOMS = {
     "plot": HARDWARE,
 }
 PROGRAMS = ["programs", "programs/configs", "programs/graph", "programs/software", "programs/aten",
-            "programs/traces"]
+            "programs/traces", "programs/report"]
 LIBRARIES = RECORD + PROGRAMS + ["measure/run", "measure/judge", "measure/fit", "plot"]
 for room, below in {
     "console": [],

@@ -10,6 +10,8 @@ std::span<const CommandInfo> command_table() {
                     build_predict},
         CommandInfo{"vram", "How much device memory an operation needs", build_vram},
         CommandInfo{"model", "Whole models from a config: parameters, memory, time", build_model},
+        CommandInfo{"trace", "Where a recorded program spends its time, and what it could save",
+                    build_trace},
         CommandInfo{"roofline", "Draw operations on a GPU's roofline", build_roofline},
         CommandInfo{"sweep", "Predict over ranges of shapes", build_sweep},
         CommandInfo{"compare", "Predict one operation on several GPUs", build_compare},

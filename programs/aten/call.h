@@ -48,8 +48,8 @@ enum class ElementType : std::uint8_t {
 
 struct Tensor {
     ElementType type = ElementType::unknown;
-    std::vector<std::int64_t> dims;
-    std::vector<std::int64_t> strides;  ///< empty when not recorded: taken as contiguous
+    std::vector<std::int64_t> dims{};
+    std::vector<std::int64_t> strides{};  ///< empty when not recorded: taken as contiguous
 
     /// Elements by shape; 1 for a scalar tensor.
     [[nodiscard]] std::int64_t elements() const;
@@ -63,9 +63,9 @@ struct Tensor {
 };
 
 struct Argument {
-    std::vector<Tensor> tensors;  ///< one for a tensor, several for a list, none otherwise
+    std::vector<Tensor> tensors{};  ///< one for a tensor, several for a list, none otherwise
     bool list = false;
-    std::string value;  ///< of scalars and lists of scalars, as text: "1", "[-1]", "True"
+    std::string value{};  ///< of scalars and lists of scalars, as text: "1", "[-1]", "True"
 };
 
 struct Call {

@@ -89,12 +89,12 @@ class TraceBuilder {
         keys_.push_back({.external_id = event.external_id, .correlation = event.correlation});
     }
     void add_call(const TraceEvent& event) {
-        if (event.correlation < 0 || trace_.calls.size() >= most) return;
-        calls_.emplace(event.correlation, index_of(trace_.calls.size()));
-        trace_.calls.push_back({.name = trace_.texts.add(event.name),
-                                .thread = event.thread,
-                                .start_ns = event.start_ns,
-                                .end_ns = event.start_ns + event.duration_ns});
+        if (event.correlation < 0 || trace_.launches.size() >= most) return;
+        calls_.emplace(event.correlation, index_of(trace_.launches.size()));
+        trace_.launches.push_back({.name = trace_.texts.add(event.name),
+                                   .thread = event.thread,
+                                   .start_ns = event.start_ns,
+                                   .end_ns = event.start_ns + event.duration_ns});
     }
 
     /// Sorts the operators and finds each one's parent: a sweep with the open ones on a stack.
@@ -132,7 +132,7 @@ class TraceBuilder {
             if (keys_[i].external_id >= 0 && op != by_id_.end()) {
                 kernel.op = op->second;
             } else if (kernel.launch != none) {
-                const Call& call = trace_.calls[static_cast<std::size_t>(kernel.launch)];
+                const Launch& call = trace_.launches[static_cast<std::size_t>(kernel.launch)];
                 kernel.op = innermost(call.thread, call.start_ns);
             }
         }

@@ -60,7 +60,7 @@ class DeviceTimeline {
     void gap(const Trace& trace, const Kernel& kernel) {
         ++gaps_;
         if (kernel.launch == none) return;
-        const Call& launch = trace.calls[static_cast<std::size_t>(kernel.launch)];
+        const Launch& launch = trace.launches[static_cast<std::size_t>(kernel.launch)];
         host_late_ += std::clamp<std::int64_t>(launch.end_ns - last_, 0, kernel.start_ns - last_);
     }
 

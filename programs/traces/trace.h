@@ -63,7 +63,7 @@ struct Kernel {
 };
 
 /// A call of the CUDA runtime or driver that put work on the GPU.
-struct Call {
+struct Launch {
     TextId name = TextId::empty;
     std::int64_t thread = 0;
     std::int64_t start_ns = 0;
@@ -78,7 +78,7 @@ struct Trace {
     std::vector<Operator>
         operators;                ///< by thread and start, an enclosing one before what it holds
     std::vector<Kernel> kernels;  ///< by start
-    std::vector<Call> calls;
+    std::vector<Launch> launches;
 
     [[nodiscard]] const std::string& text(TextId id) const { return texts[id]; }
     /// The GPU that most of the kernels ran on; empty where the trace does not name it.

@@ -23,8 +23,8 @@ Trace trace_of(const std::vector<KernelAt>& kernels) {
         kernel.duration_ns = at.duration;
         kernel.device = at.device;
         if (at.launched >= 0) {
-            kernel.launch = static_cast<std::int32_t>(trace.calls.size());
-            trace.calls.push_back({.start_ns = at.launched - 5, .end_ns = at.launched});
+            kernel.launch = static_cast<std::int32_t>(trace.launches.size());
+            trace.launches.push_back({.start_ns = at.launched - 5, .end_ns = at.launched});
         }
         trace.kernels.push_back(kernel);
     }

@@ -93,7 +93,7 @@ TEST_CASE("a trace gives operators, kernels and who launched them", "[trace]") {
     CHECK(gemm.grid == std::array<std::int64_t, 3>{2, 3, 4});
     CHECK(gemm.registers == 168);
     CHECK(gemm.shared_bytes == 1024);
-    CHECK(trace.text(trace.calls[static_cast<std::size_t>(gemm.launch)].name) ==
+    CHECK(trace.text(trace.launches[static_cast<std::size_t>(gemm.launch)].name) ==
           "cudaLaunchKernel");
     CHECK(replayed.op == 2);  // without an id: the operator open when its graph was launched
     CHECK(fill.op == none);   // neither its id nor its launch is in the trace

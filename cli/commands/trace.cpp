@@ -1,0 +1,108 @@
+// `ridge trace`: what a recorded program spent its time on, and what it could save.
+#include <memory>
+#include <ostream>
+
+#include "cli/commands/commands.h"
+#include "cli/options/command_line.h"
+#include "cli/options/gpu_options.h"
+#include "cli/options/operation_command.h"
+#include "cli/views/trace.h"
+#include "hardware/error.h"
+#include "programs/report/trace_report.h"
+
+namespace ridge::cli {
+namespace {
+
+struct TraceOptions {
+    explicit TraceOptions(CommandLine& line) : gpu(line) {}
+
+    GpuOptions gpu;
+    std::vector<std::string> files;
+    std::int64_t top = 20;
+    std::string format;
+};
+
+/// The GPU that --gpu names, else the one that the trace does.
+const model::Machine& machine_of(const TraceOptions& options, Machines& machines,
+                                 const programs::Trace& trace) {
+    if (options.gpu.given()) return machines.at(options.gpu.name());
+    const std::string device = trace.device_name();
+    if (device.empty()) {
+        throw InputError("gpu: the trace does not name its GPU", {.file = trace.file},
+                         "give --gpu NAME");
+    }
+    return machines.at(device);
+}
+
+void write_one(const Context& context, const programs::TraceReport& report, Format format,
+               std::size_t rows) {
+    switch (format) {
+        case Format::json:
+            context.out << to_json(report).text(2) << '\n';
+            break;
+        case Format::csv:
+            write_csv(context.out, operator_table(report, true));
+            break;
+        case Format::markdown:
+            write_markdown(context.out, operator_table(report, false));
+            break;
+        case Format::table:
+            write_report(context, report, rows);
+            break;
+    }
+}
+
+int trace(const Context& context, const TraceOptions& options) {
+    if (options.files.empty()) {
+        throw InputError("FILE is missing", {}, "ridge trace trace.json.gz");
+    }
+    if (options.files.size() > 2) throw InputError("FILE: one trace, or two to compare");
+    if (options.top < 0) throw InputError("top: a number of rows, or 0 for all");
+    const Format format = parse_format(options.format);
+    Machines machines = options.gpu.machines(context);
+    std::vector<programs::TraceReport> reports;
+    bool damaged = false;
+    for (const std::string& file : options.files) {
+        const programs::Trace read = programs::read_trace(file);
+        reports.push_back(programs::report_of(read, machine_of(options, machines, read)));
+        if (!read.read.damage.empty()) {
+            context.err << "ridge: " << printable(file) << ": " << printable(read.read.damage)
+                        << '\n';
+            damaged = true;
+        }
+    }
+    const auto rows = static_cast<std::size_t>(options.top);
+    if (reports.size() == 2 && format == Format::table) {
+        write_comparison(context, reports[0], reports[1], rows);
+    } else if (reports.size() == 2 && format == Format::json) {
+        Json both = Json::array();
+        for (const programs::TraceReport& report : reports) both.push_back(to_json(report));
+        context.out << both.text(2) << '\n';
+    } else {
+        for (const programs::TraceReport& report : reports) {
+            write_one(context, report, format, rows);
+        }
+    }
+    return damaged ? bad_data : success;
+}
+
+}  // namespace
+
+Action build_trace(CommandLine& line, std::span<const std::string> /*arguments*/) {
+    const auto options = std::make_shared<TraceOptions>(line);
+    line.positional("file", options->files,
+                    "trace of the PyTorch profiler (.json or .json.gz); two are compared")
+        .value("FILE");
+    line.option("--top", options->top, "operators and savings to show (default 20; 0: all)");
+    add_format_option(line, options->format, "table|json|csv|md");
+    line.footer(
+        "Examples:\n"
+        "  ridge trace trace.json.gz\n"
+        "  ridge trace trace.json.gz --gpu b200         # the same program on another GPU\n"
+        "  ridge trace before.json.gz after.json.gz     # what changed\n"
+        "A trace: with torch.profiler.profile(record_shapes=True) as p: ...\n"
+        "         p.export_chrome_trace(\"trace.json.gz\")");
+    return [options](const Context& context) { return trace(context, *options); };
+}
+
+}  // namespace ridge::cli

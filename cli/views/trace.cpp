@@ -1,0 +1,280 @@
+#include "cli/views/trace.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <ostream>
+#include <string>
+
+#include "cli/views/memory.h"
+#include "cli/views/prediction.h"
+#include "hardware/units.h"
+
+namespace ridge::cli {
+namespace {
+
+using programs::OperatorRow;
+using programs::Saving;
+using programs::TraceReport;
+
+std::string percent(double share, int digits = 3) {
+    return format_number(100.0 * share, digits) + " %";
+}
+
+std::string cut(const std::string& text, std::size_t width) {
+    const std::string clean = printable(text);
+    if (display_width(clean) <= width) return clean;
+    return clean.substr(0, width > 3 ? width - 3 : 0) + "...";
+}
+
+std::string short_name(const OperatorRow& row) {
+    return row.name.starts_with("aten::") ? row.name.substr(6) : row.name;
+}
+
+Time time_of(std::int64_t nanoseconds) {
+    return static_cast<double>(nanoseconds) * units::ns;
+}
+
+double microseconds(Time time) {
+    return time.in(units::us);
+}
+
+/// Attention's columns leave what is left of the line to the operator's shape.
+constexpr std::size_t other_columns = 48;
+constexpr std::size_t narrowest = 24;
+
+void write_head(const Context& context, const TraceReport& report) {
+    const auto& line = report.timeline;
+    const Time span = time_of(line.span_ns);
+    context.out << printable(report.file) << " on "
+                << (report.device.empty() ? report.machine : printable(report.device))
+                << (report.device.empty() ? "" : ", predicted for " + report.machine) << '\n';
+    write_sentence(
+        context, fmt::format("{} of kernels in {}: the GPU is busy {} of the time; of the rest, {} "
+                             "wait for the host's launches.",
+                             format(time_of(line.kernel_ns)), format(span),
+                             percent(line.span_ns > 0 ? static_cast<double>(line.busy_ns) /
+                                                            static_cast<double>(line.span_ns)
+                                                      : 0.0),
+                             format(time_of(line.host_late_ns))));
+    write_sentence(
+        context, fmt::format("{} of kernel time belongs to an operator, {} is predicted; there the "
+                             "prediction is off by {} on average, weighted by time.",
+                             percent(report.attributed_share), percent(report.modelled_share),
+                             percent(report.weighted_error)));
+    write_sentence(
+        context,
+        fmt::format("Memory-bound: {} of the predicted time. Products and attention reach {} "
+                    "of their peak over the whole span (MFU).",
+                    percent(report.memory_bound_share), percent(report.utilisation)));
+    if (line.communication_ns > 0) {
+        write_sentence(context,
+                       fmt::format("Communication: {}, of which {} run beside other kernels.",
+                                   format(time_of(line.communication_ns)),
+                                   format(time_of(line.communication_hidden_ns))));
+    }
+    if (!report.damage.empty()) {
+        write_sentence(context, "The file is damaged: " + printable(report.damage) +
+                                    "; this is what was read before.");
+    }
+}
+
+std::string ratio_of(const OperatorRow& row) {
+    if (!row.predicted || row.measured <= Time{}) return "";
+    return format_number(*row.predicted / row.measured, 2);
+}
+
+void write_operators(const Context& context, const TraceReport& report, std::size_t rows) {
+    const auto width = static_cast<std::size_t>(std::max(40, context.width));
+    const std::size_t room = std::max(narrowest, width - std::min(width, other_columns));
+    Table table{.columns = {{"  measured", Align::right},
+                            {"predicted", Align::right},
+                            {"ratio", Align::right},
+                            {"calls", Align::right},
+                            {"bound"},
+                            {"operator"}},
+                .rows = {}};
+    const std::size_t shown =
+        rows == 0 ? report.operators.size() : std::min(rows, report.operators.size());
+    for (std::size_t i = 0; i < shown; ++i) {
+        const OperatorRow& row = report.operators[i];
+        table.rows.push_back({"  " + format(row.measured),
+                              row.predicted ? format(*row.predicted) : "-", ratio_of(row),
+                              std::to_string(row.count), row.bound.empty() ? "-" : row.bound,
+                              cut(short_name(row) + " " + row.shape, room)});
+    }
+    context.out << "\nOperators, by measured time\n";
+    write_text(context.out, table);
+    if (shown < report.operators.size()) {
+        context.out << "  and " << report.operators.size() - shown << " more (--top 0 shows all)\n";
+    }
+}
+
+void write_savings(const Context& context, const TraceReport& report, std::size_t rows) {
+    if (report.savings.empty()) return;
+    context.out << "\nWhat could be saved, by prediction (savings may overlap)\n";
+    const auto width = static_cast<std::size_t>(std::max(40, context.width));
+    const std::size_t shown =
+        rows == 0 ? report.savings.size() : std::min(rows, report.savings.size());
+    for (std::size_t i = 0; i < shown; ++i) {
+        const Saving& saving = report.savings[i];
+        const std::string times = saving.count > 1 ? fmt::format(", {} times", saving.count) : "";
+        const std::string text =
+            fmt::format("  {} {}: {}{}: {}, then {}", format(saving.saves()), name_of(saving.kind),
+                        printable(saving.what), times, format(saving.now), format(saving.then));
+        context.out << wrap(text, width, 6) << '\n';
+    }
+}
+
+}  // namespace
+
+void write_report(const Context& context, const TraceReport& report, std::size_t rows) {
+    write_head(context, report);
+    write_operators(context, report, rows);
+    write_savings(context, report, rows);
+}
+
+void write_comparison(const Context& context, const TraceReport& before, const TraceReport& after,
+                      std::size_t rows) {
+    struct Pair {
+        std::string name;
+        Time before;
+        Time after;
+    };
+    std::map<std::string, Pair> pairs;
+    for (const OperatorRow& row : before.operators) {
+        Pair& pair = pairs[row.name + " " + row.shape];
+        pair.before += row.measured;
+    }
+    for (const OperatorRow& row : after.operators) {
+        Pair& pair = pairs[row.name + " " + row.shape];
+        pair.after += row.measured;
+    }
+    std::vector<Pair> sorted;
+    for (auto& [name, pair] : pairs) {
+        pair.name = name;
+        sorted.push_back(pair);
+    }
+    const auto change = [](const Pair& pair) {
+        return pair.after > pair.before ? pair.after - pair.before : pair.before - pair.after;
+    };
+    std::stable_sort(sorted.begin(), sorted.end(),
+                     [&change](const Pair& a, const Pair& b) { return change(a) > change(b); });
+    const Time total_before = time_of(before.timeline.kernel_ns);
+    const Time total_after = time_of(after.timeline.kernel_ns);
+    context.out << printable(before.file) << " against " << printable(after.file) << '\n';
+    write_sentence(context,
+                   fmt::format("Kernel time {} and {}, from first to last kernel {} and {}.",
+                               format(total_before), format(total_after),
+                               format(time_of(before.timeline.span_ns)),
+                               format(time_of(after.timeline.span_ns))));
+    Table table{.columns = {{"  before", Align::right},
+                            {"after", Align::right},
+                            {"change", Align::right},
+                            {"operator"}},
+                .rows = {}};
+    const auto width = static_cast<std::size_t>(std::max(40, context.width));
+    constexpr std::size_t times = 36;
+    const std::size_t shown = rows == 0 ? sorted.size() : std::min(rows, sorted.size());
+    for (std::size_t i = 0; i < shown; ++i) {
+        const Pair& pair = sorted[i];
+        const bool more = pair.after > pair.before;
+        table.rows.push_back({"  " + (pair.before > Time{} ? format(pair.before) : "-"),
+                              pair.after > Time{} ? format(pair.after) : "-",
+                              (more ? "+" : "-") + format(change(pair)),
+                              cut(pair.name, std::max(narrowest, width - std::min(width, times)))});
+    }
+    context.out << '\n';
+    write_text(context.out, table);
+}
+
+Json to_json(const TraceReport& report) {
+    const auto& line = report.timeline;
+    Json json{{"file", report.file},
+              {"device", report.device},
+              {"gpu", report.machine},
+              {"kernel_time_us", static_cast<double>(line.kernel_ns) / 1e3},
+              {"span_us", static_cast<double>(line.span_ns) / 1e3},
+              {"busy_us", static_cast<double>(line.busy_ns) / 1e3},
+              {"idle_us", static_cast<double>(line.idle_ns()) / 1e3},
+              {"host_late_us", static_cast<double>(line.host_late_ns) / 1e3},
+              {"communication_us", static_cast<double>(line.communication_ns) / 1e3},
+              {"communication_hidden_us", static_cast<double>(line.communication_hidden_ns) / 1e3},
+              {"attributed_share", report.attributed_share},
+              {"modelled_share", report.modelled_share},
+              {"weighted_error", report.weighted_error},
+              {"memory_bound_share", report.memory_bound_share},
+              {"achieved_flop_per_s", report.achieved_flop_per_s},
+              {"model_flop_utilisation", report.utilisation}};
+    if (!report.damage.empty()) json["damage"] = report.damage;
+    Json operators = Json::array();
+    for (const OperatorRow& row : report.operators) {
+        Json item{{"name", row.name},
+                  {"shape", row.shape},
+                  {"family", name_of(row.family)},
+                  {"count", row.count},
+                  {"kernels", row.kernels},
+                  {"kernel", row.kernel},
+                  {"measured_us", microseconds(row.measured)}};
+        if (row.predicted) {
+            item["predicted_us"] = microseconds(*row.predicted);
+            item["low_us"] = microseconds(row.low);
+            item["high_us"] = microseconds(row.high);
+            item["lower_bound_us"] = microseconds(row.lower_bound);
+            item["bound"] = row.bound;
+            item["limiter"] = row.limiter;
+            item["basis"] = row.basis == programs::Basis::shapes ? "shapes" : "bytes";
+        } else {
+            item["not_modelled"] = row.reason;
+        }
+        operators.push_back(std::move(item));
+    }
+    json["operators"] = std::move(operators);
+    Json savings = Json::array();
+    for (const Saving& saving : report.savings) {
+        savings.push_back({{"kind", name_of(saving.kind)},
+                           {"what", saving.what},
+                           {"count", saving.count},
+                           {"kernels", saving.kernels},
+                           {"now_us", microseconds(saving.now)},
+                           {"then_us", microseconds(saving.then)},
+                           {"saves_us", microseconds(saving.saves())}});
+    }
+    json["savings"] = std::move(savings);
+    return json;
+}
+
+Table operator_table(const TraceReport& report, bool exact) {
+    Table table{.columns = {{"name"},
+                            {"shape"},
+                            {"family"},
+                            {"count", Align::right},
+                            {"kernels", Align::right},
+                            {"measured_us", Align::right},
+                            {"predicted_us", Align::right},
+                            {"low_us", Align::right},
+                            {"high_us", Align::right},
+                            {"bound"},
+                            {"limiter"},
+                            {"basis"},
+                            {"not_modelled"}},
+                .rows = {}};
+    const auto number = [exact](Time time) {
+        std::string text;
+        if (!exact) return format_number(microseconds(time), 4);
+        append_number(text, microseconds(time));
+        return text;
+    };
+    for (const OperatorRow& row : report.operators) {
+        const bool known = row.predicted.has_value();
+        table.rows.push_back(
+            {row.name, row.shape, std::string(name_of(row.family)), std::to_string(row.count),
+             std::to_string(row.kernels), number(row.measured), known ? number(*row.predicted) : "",
+             known ? number(row.low) : "", known ? number(row.high) : "", row.bound, row.limiter,
+             known ? row.basis == programs::Basis::shapes ? "shapes" : "bytes" : "", row.reason});
+    }
+    return table;
+}
+
+}  // namespace ridge::cli

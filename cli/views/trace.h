@@ -1,0 +1,26 @@
+// The report on a recorded program as a terminal page, JSON, CSV and Markdown.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "cli/console/context.h"
+#include "cli/console/table.h"
+#include "hardware/json.h"
+#include "programs/report/trace_report.h"
+
+namespace ridge::cli {
+
+/// `rows` operators and as many savings; 0 shows all.
+void write_report(const Context& context, const programs::TraceReport& report, std::size_t rows);
+
+/// Two runs of a program: each operator's times side by side, the largest change first.
+void write_comparison(const Context& context, const programs::TraceReport& before,
+                      const programs::TraceReport& after, std::size_t rows);
+
+[[nodiscard]] Json to_json(const programs::TraceReport& report);
+
+/// One row an operator, in numbers that read back exactly (CSV) or for people (Markdown).
+[[nodiscard]] Table operator_table(const programs::TraceReport& report, bool exact);
+
+}  // namespace ridge::cli

@@ -1,0 +1,84 @@
+// scaled_dot_product_attention in its backends, forward and backward.
+#include <array>
+
+#include "programs/aten/rules.h"
+
+namespace ridge::programs {
+namespace {
+
+using model::Implementation;
+
+/// Where a call keeps q, the causal flag and its kind, and in which order its dimensions stand.
+struct Places {
+    std::size_t query;
+    std::size_t causal;
+    bool tokens_first;  ///< [batch, tokens, heads, dim] instead of [batch, heads, tokens, dim]
+    bool number;        ///< causal is a custom_mask_type above 0, not a flag
+    Implementation implementation;
+    model::Direction direction;
+};
+
+std::optional<Understood> attention_at(const Subject& subject, const Places& places) {
+    const Tensor* const q = subject.call.tensor(places.query);
+    const Tensor* const k = subject.call.tensor(places.query + 1);
+    if (q == nullptr || k == nullptr || q->dims.size() != 4 || k->dims.size() != 4) return {};
+    const std::size_t tokens = places.tokens_first ? 1 : 2;
+    const std::size_t heads = places.tokens_first ? 2 : 1;
+    model::Attention op{.batch = q->dims[0],
+                        .heads = q->dims[heads],
+                        .kv_heads = k->dims[heads],
+                        .seq_q = q->dims[tokens],
+                        .seq_kv = k->dims[tokens],
+                        .head_dim = q->dims[3],
+                        .type = data_type(type_of(*q, subject)),
+                        .direction = places.direction};
+    op.causal = places.number ? subject.call.whole(places.causal).value_or(0) > 0
+                              : subject.call.flag(places.causal);
+    // PyTorch aligns the mask to the first token: more queries than keys hide hardly anything.
+    op.causal = op.causal && op.seq_q <= op.seq_kv;
+    if (op.kv_heads < 1 || op.heads % op.kv_heads != 0) return {};
+    return Understood{.steps = {step_of(op, places.implementation, model::L2State::warm)},
+                      .family = OperatorFamily::attention,
+                      .result_bytes = q->bytes(),
+                      .result_elements = q->elements()};
+}
+
+template <std::size_t query, std::size_t causal, bool tokens_first, bool number,
+          Implementation implementation, model::Direction direction>
+std::optional<Understood> attention(const Subject& subject) {
+    return attention_at(subject, {query, causal, tokens_first, number, implementation, direction});
+}
+
+using enum Implementation;
+constexpr auto forward = model::Direction::forward;
+constexpr auto backward = model::Direction::backward;
+
+// Places as in PyTorch 2.11's native_functions.yaml.
+constexpr std::array rules{
+    Rule{"_scaled_dot_product_cudnn_attention",
+         attention<0, 6, false, false, torch_cudnn, forward>},
+    Rule{"_cudnn_attention_forward", attention<0, 10, false, false, torch_cudnn, forward>},
+    Rule{"_scaled_dot_product_cudnn_attention_backward",
+         attention<1, 14, false, false, torch_cudnn, backward>},
+    Rule{"_cudnn_attention_backward", attention<1, 14, false, false, torch_cudnn, backward>},
+    Rule{"_scaled_dot_product_flash_attention",
+         attention<0, 4, false, false, torch_flash, forward>},
+    Rule{"_flash_attention_forward", attention<0, 8, true, false, torch_flash, forward>},
+    Rule{"_scaled_dot_product_flash_attention_backward",
+         attention<1, 11, false, false, torch_flash, backward>},
+    Rule{"_flash_attention_backward", attention<1, 11, true, false, torch_flash, backward>},
+    Rule{"_scaled_dot_product_efficient_attention",
+         attention<0, 6, false, false, torch_efficient, forward>},
+    Rule{"_efficient_attention_forward", attention<0, 9, true, true, torch_efficient, forward>},
+    Rule{"_scaled_dot_product_efficient_attention_backward",
+         attention<1, 11, false, false, torch_efficient, backward>},
+    Rule{"_efficient_attention_backward", attention<1, 14, true, true, torch_efficient, backward>},
+    Rule{"flash_attn::_flash_attn_forward", attention<0, 5, true, false, torch_flash, forward>}};
+
+}  // namespace
+
+std::span<const Rule> attention_rules() {
+    return rules;
+}
+
+}  // namespace ridge::programs

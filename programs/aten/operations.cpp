@@ -1,0 +1,148 @@
+#include "programs/aten/operations.h"
+
+#include <algorithm>
+#include <array>
+#include <string>
+
+#include "hardware/error.h"
+#include "model/expression/expression.h"
+#include "programs/aten/rules.h"
+
+namespace ridge::programs {
+namespace {
+
+constexpr std::array<std::string_view, family_count> family_names{
+    "product", "attention", "softmax",   "norm", "reduction",     "pointwise", "copy", "gather",
+    "dropout", "loss",      "optimizer", "fill", "communication", "compiled",  "other"};
+
+/// "aten::add_" and "aten::add.Tensor" are "add"; what begins with '_' keeps that.
+std::string_view bare(std::string_view name) {
+    if (name.starts_with("aten::")) name.remove_prefix(6);
+    name = name.substr(0, name.find('.'));
+    if (name.size() > 1 && name.back() == '_' && !name.ends_with("__")) name.remove_suffix(1);
+    return name;
+}
+
+const Rule* rule_of(std::string_view name) {
+    for (const auto& rules : {product_rules(), attention_rules(), row_rules(), movement_rules()}) {
+        for (const Rule& rule : rules) {
+            if (rule.name == name) return &rule;
+        }
+    }
+    return nullptr;
+}
+
+/// The element type that most of the bytes have.
+ElementType main_type(const Subject& subject) {
+    ElementType type = ElementType::unknown;
+    std::int64_t most = -1;
+    for (const Tensor* tensor : subject.call.tensors()) {
+        const ElementType each = type_of(*tensor, subject);
+        if (size_of(each) > 0 && tensor->bytes() > most) {
+            most = tensor->bytes();
+            type = each;
+        }
+    }
+    return type;
+}
+
+/// One kernel that streams `bytes`, as many read as written.
+std::optional<Understood> streamed(std::int64_t bytes, ElementType type,
+                                   model::Implementation implementation) {
+    const std::int64_t size = size_of(type);
+    if (size == 0 || bytes < 2 * size) return {};
+    model::Step step = step_of(model::Elementwise{.expression = model::parse_expression("x"),
+                                                  .elements = bytes / (2 * size),
+                                                  .type = data_type(type)},
+                               implementation, model::L2State::warm);
+    return Understood{
+        .steps = {std::move(step)}, .family = OperatorFamily::other, .basis = Basis::bytes};
+}
+
+}  // namespace
+
+model::Step step_of(model::Operation operation, model::Implementation implementation,
+                    model::L2State l2) {
+    return {.operation = std::move(operation),
+            .execution = {.implementation = implementation, .l2 = l2}};
+}
+
+model::Step torch_step(model::Operation operation) {
+    return step_of(std::move(operation), model::Implementation::torch, model::L2State::warm);
+}
+
+ElementType type_of(const Tensor& tensor, const Subject& subject) {
+    return tensor.type == ElementType::unknown ? subject.hint : tensor.type;
+}
+
+std::optional<Understood> by_bytes(const Subject& subject) {
+    std::int64_t bytes = 0;
+    std::int64_t largest = 0;
+    for (const Tensor* tensor : subject.call.tensors()) {
+        const std::int64_t each = tensor->stored_elements() * size_of(type_of(*tensor, subject));
+        bytes += each;
+        largest = std::max(largest, each);
+    }
+    auto found = streamed(bytes + largest, main_type(subject), model::Implementation::torch);
+    if (found) found->result_bytes = largest;
+    return found;
+}
+
+std::optional<Understood> generated(const Subject& subject) {
+    std::int64_t elements = 1;
+    bool counted = false;
+    for (std::size_t i = 0; i < subject.call.arguments.size(); ++i) {
+        if (!subject.call.arguments[i].tensors.empty()) continue;
+        if (const auto number = subject.call.whole(i); number && *number > 0) {
+            elements *= *number;
+            counted = true;
+        }
+    }
+    if (!counted) return by_bytes(subject);
+    std::int64_t bytes = 0;
+    for (const Tensor* tensor : subject.call.tensors()) {
+        // A table that is gathered from is larger than what is read of it.
+        bytes += std::min(elements, tensor->stored_elements()) * size_of(type_of(*tensor, subject));
+    }
+    auto found = streamed(bytes, main_type(subject), model::Implementation::compiled);
+    if (found) {
+        found->family = OperatorFamily::generated;
+        found->result_elements = elements;
+    }
+    return found;
+}
+
+bool is_known(std::string_view name) {
+    name = bare(name);
+    return name.starts_with("triton_") || is_pointwise(name) || rule_of(name) != nullptr;
+}
+
+std::optional<Understood> operations_of(const Call& call, ElementType hint) {
+    const std::string_view name = bare(call.name);
+    const Subject subject{call, hint};
+    std::optional<Understood> found;
+    if (name.starts_with("triton_")) {
+        found = generated(subject);
+    } else if (const Rule* const rule = rule_of(name)) {
+        found = rule->function(subject);
+    } else if (is_pointwise(name)) {
+        found = pointwise(name, subject);
+    }
+    const auto valid = [](const Understood& each) {
+        try {
+            for (const model::Step& step : each.steps) model::validate(step.operation);
+            return !each.steps.empty();
+        } catch (const InputError&) {
+            return false;  // a shape that no such operation has: sizes of zero, overflow
+        }
+    };
+    if (found && valid(*found)) return found;
+    found = by_bytes(subject);
+    return found && valid(*found) ? found : std::nullopt;
+}
+
+std::string_view name_of(OperatorFamily family) {
+    return family_names[static_cast<std::size_t>(family)];
+}
+
+}  // namespace ridge::programs

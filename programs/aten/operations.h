@@ -1,0 +1,67 @@
+// A call of a PyTorch operator as operations of the model.
+//
+//   const auto found = operations_of(parse_call("aten::mm", inputs));
+//   found->steps[0].operation;      // Matmul{.m = 8, .n = 2, .k = 4, ...}
+//   found->basis == Basis::shapes;  // not only the bytes of its arguments
+//
+// Method: a table of operators. Products, attention in its backends, rows (softmax, norms, losses,
+// reductions, scans), pointwise chains with their types and broadcasts, copies, cat, gathers,
+// optimizers and convolutions (as the product of im2col) are told by their shapes. Triton kernels
+// and operators that the table lacks are taken by the bytes of their arguments, as one streaming
+// kernel, and say so. What has no tensor, or none with an element, is empty.
+//
+// In a running program the inputs of an operator were mostly written by the one before, so streaming
+// operators are asked for with a warm L2 cache (which holds what fits); products, gathers and
+// optimizers read weights that nothing kept, with a cold one.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "model/predict.h"
+#include "programs/aten/call.h"
+
+namespace ridge::programs {
+
+enum class OperatorFamily : std::uint8_t {
+    product,
+    attention,
+    softmax,
+    normalisation,
+    reduction,
+    pointwise,
+    copy,
+    gather,
+    dropout,
+    loss,
+    optimizer,
+    fill,
+    communication,
+    generated,  ///< a kernel of torch.compile
+    other
+};
+inline constexpr std::size_t family_count = 15;
+
+enum class Basis : std::uint8_t { shapes, bytes };
+
+struct Understood {
+    std::vector<model::Step> steps{};
+    OperatorFamily family = OperatorFamily::other;
+    Basis basis = Basis::shapes;
+    /// Bytes of the largest result and elements of it: what a fused neighbour would not write.
+    std::int64_t result_bytes = 0;
+    std::int64_t result_elements = 0;
+};
+
+/// `hint` is the element type of lists of tensors, which a profiler does not record.
+[[nodiscard]] std::optional<Understood> operations_of(const Call& call,
+                                                      ElementType hint = ElementType::unknown);
+
+/// Whether the table knows the operator by its name.
+[[nodiscard]] bool is_known(std::string_view name);
+
+[[nodiscard]] std::string_view name_of(OperatorFamily family);
+
+}  // namespace ridge::programs

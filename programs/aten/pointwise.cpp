@@ -1,0 +1,256 @@
+// Pointwise operators: one kernel that reads its inputs and writes a result of their shape.
+#include <algorithm>
+#include <array>
+#include <string>
+
+#include "model/expression/expression.h"
+#include "programs/aten/rules.h"
+
+namespace ridge::programs {
+namespace {
+
+using model::Implementation;
+
+/// An operator and the function of the expression language that costs the same; an empty function
+/// is one that costs nothing beside its bytes.
+struct PointwiseRow {
+    std::string_view name;
+    std::string_view function;
+    bool boolean = false;  ///< the result is a truth value
+};
+
+// Sorted by name: looked up for every distinct call of a trace.
+constexpr std::array table{PointwiseRow{"__and__", "+"},
+                           PointwiseRow{"__or__", "+"},
+                           PointwiseRow{"_foreach_add", "+"},
+                           PointwiseRow{"_foreach_addcdiv", "*"},
+                           PointwiseRow{"_foreach_addcmul", "*"},
+                           PointwiseRow{"_foreach_div", "/"},
+                           PointwiseRow{"_foreach_lerp", "+"},
+                           PointwiseRow{"_foreach_mul", "*"},
+                           PointwiseRow{"_foreach_neg", "abs"},
+                           PointwiseRow{"_foreach_sqrt", "sqrt"},
+                           PointwiseRow{"_foreach_sub", "-"},
+                           PointwiseRow{"_foreach_zero", ""},
+                           PointwiseRow{"abs", "abs"},
+                           PointwiseRow{"add", "+"},
+                           PointwiseRow{"addcdiv", "/"},
+                           PointwiseRow{"addcmul", "*"},
+                           PointwiseRow{"bitwise_and", "+"},
+                           PointwiseRow{"bitwise_not", "abs"},
+                           PointwiseRow{"bitwise_or", "+"},
+                           PointwiseRow{"bitwise_xor", "+"},
+                           PointwiseRow{"cast", ""},
+                           PointwiseRow{"ceil", "abs"},
+                           PointwiseRow{"clamp", "relu"},
+                           PointwiseRow{"clamp_max", "relu"},
+                           PointwiseRow{"clamp_min", "relu"},
+                           PointwiseRow{"cos", "cos"},
+                           PointwiseRow{"div", "/"},
+                           PointwiseRow{"dropout", "dropout"},
+                           PointwiseRow{"elu", "exp"},
+                           PointwiseRow{"eq", "-", true},
+                           PointwiseRow{"erf", "erf"},
+                           PointwiseRow{"exp", "exp"},
+                           PointwiseRow{"exp2", "exp"},
+                           PointwiseRow{"floor", "abs"},
+                           PointwiseRow{"floor_divide", "/"},
+                           PointwiseRow{"ge", "-", true},
+                           PointwiseRow{"gelu", "gelu"},
+                           PointwiseRow{"gelu_backward", "gelu'"},
+                           PointwiseRow{"gt", "-", true},
+                           PointwiseRow{"hardswish", "relu"},
+                           PointwiseRow{"hardtanh", "relu"},
+                           PointwiseRow{"isinf", "abs", true},
+                           PointwiseRow{"isnan", "abs", true},
+                           PointwiseRow{"le", "-", true},
+                           PointwiseRow{"leaky_relu", "relu"},
+                           PointwiseRow{"lerp", "+"},
+                           PointwiseRow{"log", "log"},
+                           PointwiseRow{"log2", "log"},
+                           PointwiseRow{"logical_and", "+", true},
+                           PointwiseRow{"logical_not", "abs", true},
+                           PointwiseRow{"logical_or", "+", true},
+                           PointwiseRow{"lt", "-", true},
+                           PointwiseRow{"masked_fill", "masked_fill"},
+                           PointwiseRow{"maximum", "+"},
+                           PointwiseRow{"minimum", "+"},
+                           PointwiseRow{"mul", "*"},
+                           PointwiseRow{"ne", "-", true},
+                           PointwiseRow{"neg", "abs"},
+                           PointwiseRow{"pow", "square"},
+                           PointwiseRow{"reciprocal", "rsqrt"},
+                           PointwiseRow{"relu", "relu"},
+                           PointwiseRow{"remainder", "/"},
+                           PointwiseRow{"round", "abs"},
+                           PointwiseRow{"rsqrt", "rsqrt"},
+                           PointwiseRow{"rsub", "-"},
+                           PointwiseRow{"sigmoid", "sigmoid"},
+                           PointwiseRow{"sigmoid_backward", "*"},
+                           PointwiseRow{"sign", "abs"},
+                           PointwiseRow{"silu", "silu"},
+                           PointwiseRow{"silu_backward", "silu'"},
+                           PointwiseRow{"sin", "sin"},
+                           PointwiseRow{"softplus", "exp"},
+                           PointwiseRow{"sqrt", "sqrt"},
+                           PointwiseRow{"square", "square"},
+                           PointwiseRow{"sub", "-"},
+                           PointwiseRow{"tanh", "tanh"},
+                           PointwiseRow{"tanh_backward", "*"},
+                           PointwiseRow{"threshold_backward", "*"},
+                           PointwiseRow{"tril", "abs"},
+                           PointwiseRow{"triu", "abs"},
+                           PointwiseRow{"where", "+"}};
+
+const PointwiseRow* row_of(std::string_view name) {
+    const auto* const found = std::lower_bound(
+        table.begin(), table.end(), name,
+        [](const PointwiseRow& row, std::string_view key) { return row.name < key; });
+    return found != table.end() && found->name == name ? &*found : nullptr;
+}
+
+/// What a call reads and writes, by the shapes of its tensors.
+struct Operands {
+    std::vector<const Tensor*> full;  ///< as large as the result, or nearly
+    int vectors = 0;
+    std::int64_t elements = 0;
+    std::int64_t read_bytes = 0;
+    ElementType type = ElementType::unknown;  ///< the widest of the full ones
+    bool scattered = false;                   ///< the kernel cannot load vectors of elements
+};
+
+Operands operands_of(const Subject& subject) {
+    Operands found;
+    std::vector<const Tensor*> tensors = subject.call.tensors();
+    for (const Tensor* tensor : tensors) {
+        found.elements = std::max(found.elements, tensor->elements());
+    }
+    for (const Tensor* tensor : tensors) {
+        const std::int64_t stored = tensor->stored_elements();
+        const ElementType type = type_of(*tensor, subject);
+        if (stored * 2 <= found.elements) {
+            found.vectors += stored > 1 ? 1 : 0;
+            continue;
+        }
+        found.read_bytes += stored * size_of(type);
+        found.scattered = found.scattered || !tensor->dense() ||
+                          (!found.full.empty() && !tensor->strides.empty() &&
+                           found.full.front()->dims == tensor->dims &&
+                           found.full.front()->strides != tensor->strides);
+        if (size_of(type) > size_of(found.type)) found.type = type;
+        found.full.push_back(tensor);
+    }
+    return found;
+}
+
+/// Lists of tensors run as one kernel over all of them, one input a list.
+Operands operands_of_lists(const Subject& subject) {
+    Operands found;
+    for (const Argument& argument : subject.call.arguments) {
+        if (!argument.list || argument.tensors.empty()) continue;
+        std::int64_t elements = 0;
+        for (const Tensor& tensor : argument.tensors) elements += tensor.elements();
+        found.elements = std::max(found.elements, elements);
+        found.full.push_back(argument.tensors.data());
+        found.type = type_of(argument.tensors.front(), subject);
+    }
+    if (found.type == ElementType::unknown) found.type = ElementType::fp32;
+    found.read_bytes =
+        found.elements * size_of(found.type) * static_cast<std::int64_t>(found.full.size());
+    return found;
+}
+
+struct Formula {
+    std::string text;
+    model::Direction direction = model::Direction::forward;
+};
+
+/// One node with as many tensors as the call has; beyond two, a sum of them stands for the kernel.
+Formula formula_of(const PointwiseRow& row, const Operands& operands) {
+    constexpr std::array names{"x", "y", "z", "u", "v", "w"};
+    const std::size_t count = std::min(operands.full.size(), names.size());
+    std::string_view function = row.function;
+    if (function == "masked_fill") return {"masked_fill(x, mask)"};
+    if (function == "dropout") return {"dropout(x)"};
+    if (function.ends_with('\'')) {  // reads the gradient as well
+        return {std::string(function.substr(0, function.size() - 1)) + "(x)",
+                model::Direction::backward};
+    }
+    if (count > 2) {
+        std::string text = "x";
+        for (std::size_t i = 1; i < count; ++i) text += std::string(" + ") + names[i];
+        return {text};
+    }
+    const bool sign = function.size() == 1;
+    if (count == 2) return {std::string("x ") + (sign ? std::string(function) : "+") + " y"};
+    if (sign)
+        return {std::string("x ") + std::string(function) +
+                (operands.vectors > 0 ? " bias" : " c")};
+    return {function.empty() ? "x" : std::string(function) + "(x)"};
+}
+
+std::optional<model::DataType> other_type(ElementType result, ElementType type) {
+    if (size_of(result) == size_of(type) || result == ElementType::unknown) return {};
+    return data_type(result);
+}
+
+/// A kernel without vector loads and stores: as a copy that exchanges dimensions, over as many
+/// elements as all its bytes are.
+Understood scattered(const Operands& operands, std::int64_t result_bytes) {
+    const Tensor& view = **std::find_if(operands.full.begin(), operands.full.end(),
+                                        [](const Tensor* t) { return !t->strides.empty(); });
+    const std::int64_t size = size_of(operands.type);
+    const bool together = !view.dims.empty() && view.strides.back() == 1;
+    const std::int64_t inner = together ? std::max<std::int64_t>(1, view.dims.back()) : 1;
+    const std::int64_t moved = (operands.read_bytes + result_bytes) / (2 * size * inner);
+    return {.steps = {torch_step(model::Transpose{.rows = 1,
+                                                  .cols = std::max<std::int64_t>(1, moved),
+                                                  .type = data_type(operands.type),
+                                                  .inner = inner})}};
+}
+
+}  // namespace
+
+bool is_pointwise(std::string_view name) {
+    return row_of(name) != nullptr;
+}
+
+std::optional<Understood> pointwise(std::string_view name, const Subject& subject) {
+    const PointwiseRow* const row = row_of(name);
+    if (row == nullptr) return {};
+    const bool lists = name.starts_with("_foreach");
+    Operands operands = lists ? operands_of_lists(subject) : operands_of(subject);
+    if (operands.elements < 1 || operands.full.empty() || size_of(operands.type) == 0) return {};
+    ElementType result = operands.type;
+    if (row->boolean) result = ElementType::boolean;
+    if (name == "cast") result = subject.hint;
+    // A mask is read as the bytes it is; it is no operand of the arithmetic.
+    if (name == "masked_fill" || name == "where") {
+        std::erase_if(operands.full,
+                      [](const Tensor* t) { return t->type == ElementType::boolean; });
+        if (operands.full.empty()) return {};
+    }
+    const std::int64_t result_bytes = operands.elements * size_of(result);
+    Understood found;
+    if (operands.scattered && !lists) {
+        found = scattered(operands, result_bytes);
+    } else {
+        const Formula formula = formula_of(*row, operands);
+        const model::Elementwise op{.expression = model::parse_expression(formula.text),
+                                    .elements = operands.elements,
+                                    .type = data_type(operands.type),
+                                    .direction = formula.direction,
+                                    .output = formula.direction == model::Direction::forward
+                                                  ? other_type(result, operands.type)
+                                                  : std::nullopt};
+        const bool one = operands.full.size() <= 2;
+        found.steps = {
+            step_of(op, one ? Implementation::torch : Implementation::fused, model::L2State::warm)};
+    }
+    found.family = OperatorFamily::pointwise;
+    found.result_bytes = result_bytes;
+    found.result_elements = operands.elements;
+    return found;
+}
+
+}  // namespace ridge::programs

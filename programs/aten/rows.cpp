@@ -1,0 +1,201 @@
+// Softmax, norms, losses, reductions and scans: operations along one dimension.
+#include <algorithm>
+#include <array>
+
+#include "programs/aten/rules.h"
+
+namespace ridge::programs {
+namespace {
+
+using model::Axis;
+using model::Direction;
+using model::RowKind;
+using model::RowWise;
+
+std::int64_t product(std::span<const std::int64_t> sizes) {
+    std::int64_t count = 1;
+    for (const std::int64_t size : sizes) count *= size;
+    return count;
+}
+
+Understood rows(const RowWise& op, OperatorFamily family, std::int64_t result_elements) {
+    return {.steps = {torch_step(op)},
+            .family = family,
+            .result_bytes = result_elements * size_of(op.type),
+            .result_elements = result_elements};
+}
+
+/// Along dimension `dim` (negative: from the end) of a tensor.
+std::optional<Understood> along(const Subject& subject, const Tensor* x, std::int64_t dim,
+                                RowKind kind, OperatorFamily family, Direction direction) {
+    if (x == nullptr || x->elements() < 1) return {};
+    const auto rank = static_cast<std::int64_t>(x->dims.size());
+    if (dim < 0) dim += rank;
+    const std::int64_t cols =
+        dim >= 0 && dim < rank ? x->dims[static_cast<std::size_t>(dim)] : x->elements();
+    return rows({.kind = kind,
+                 .rows = x->elements() / cols,
+                 .cols = cols,
+                 .type = data_type(type_of(*x, subject)),
+                 .direction = direction},
+                family, x->elements());
+}
+
+std::optional<Understood> softmax(const Subject& subject) {
+    return along(subject, subject.call.tensor(0), subject.call.whole(1).value_or(-1),
+                 RowKind::softmax, OperatorFamily::softmax, Direction::forward);
+}
+std::optional<Understood> softmax_backward(const Subject& subject) {
+    return along(subject, subject.call.tensor(0), subject.call.whole(2).value_or(-1),
+                 RowKind::softmax, OperatorFamily::softmax, Direction::backward);
+}
+std::optional<Understood> scan(const Subject& subject) {
+    return along(subject, subject.call.tensor(0), subject.call.whole(1).value_or(-1), RowKind::scan,
+                 OperatorFamily::reduction, Direction::forward);
+}
+
+/// A norm over the last dimensions, whose sizes stand at `shape`.
+std::optional<Understood> norm(const Subject& subject, std::size_t place, std::size_t shape,
+                               RowKind kind, Direction direction) {
+    const Tensor* const x = subject.call.tensor(place);
+    if (x == nullptr || x->elements() < 1) return {};
+    const auto sizes = subject.call.wholes(shape);
+    const std::int64_t cols = sizes.empty() ? x->dims.empty() ? 1 : x->dims.back() : product(sizes);
+    if (cols < 1 || x->elements() % cols != 0) return {};
+    return rows({.kind = kind,
+                 .rows = x->elements() / cols,
+                 .cols = cols,
+                 .type = data_type(type_of(*x, subject)),
+                 .direction = direction},
+                OperatorFamily::normalisation, x->elements());
+}
+std::optional<Understood> layer_norm(const Subject& subject) {
+    return norm(subject, 0, 1, RowKind::layernorm, Direction::forward);
+}
+std::optional<Understood> layer_norm_backward(const Subject& subject) {
+    return norm(subject, 1, 2, RowKind::layernorm, Direction::backward);
+}
+std::optional<Understood> rms_norm(const Subject& subject) {
+    return norm(subject, 0, 1, RowKind::rmsnorm, Direction::forward);
+}
+std::optional<Understood> rms_norm_backward(const Subject& subject) {
+    return norm(subject, 1, 2, RowKind::rmsnorm, Direction::backward);
+}
+/// Statistics over all but the channels, then one pass: near enough a norm of one row a channel.
+std::optional<Understood> batch_norm(const Subject& subject) {
+    const Tensor* const x = subject.call.tensor(0);
+    if (x == nullptr || x->dims.size() < 2 || x->elements() < 1) return {};
+    return along(subject, x, 1, RowKind::layernorm, OperatorFamily::normalisation,
+                 Direction::forward);
+}
+
+/// Which of [outer, inner] a set of dimensions reduces; what is neither is taken as the inner.
+RowWise reduced(const Tensor& x, const std::vector<std::int64_t>& dims) {
+    const auto rank = static_cast<std::int64_t>(x.dims.size());
+    std::vector<bool> gone(x.dims.size(), dims.empty());
+    for (std::int64_t dim : dims) {
+        if (dim < 0) dim += rank;
+        if (dim >= 0 && dim < rank) gone[static_cast<std::size_t>(dim)] = true;
+    }
+    std::int64_t away = 1;
+    for (std::size_t i = 0; i < gone.size(); ++i) {
+        if (gone[i]) away *= x.dims[i];
+    }
+    RowWise op;
+    const std::int64_t kept = x.elements() / std::max<std::int64_t>(1, away);
+    const bool last = gone.empty() || gone.back();
+    if (kept == 1) {
+        op.axis = Axis::all;
+        op.rows = last && rank > 0 ? std::max<std::int64_t>(1, away / x.dims.back()) : 1;
+        op.cols = away / op.rows;
+    } else if (last) {
+        op.rows = kept;
+        op.cols = away;
+    } else {
+        op.axis = Axis::columns;
+        op.rows = away;
+        op.cols = kept;
+    }
+    return op;
+}
+
+std::optional<Understood> reduction(const Subject& subject, RowKind kind) {
+    const Tensor* const x = subject.call.tensor(0);
+    if (x == nullptr || x->elements() < 1) return {};
+    std::vector<std::int64_t> dims = subject.call.wholes(1);
+    if (dims.empty()) {
+        if (const auto dim = subject.call.whole(1); dim && subject.call.arguments.size() > 1) {
+            dims = {*dim};
+        }
+    }
+    RowWise op = reduced(*x, dims);
+    op.kind = kind;
+    op.type = data_type(type_of(*x, subject));
+    return rows(op, OperatorFamily::reduction, results_of(op));
+}
+std::optional<Understood> sum(const Subject& subject) {
+    return reduction(subject, RowKind::sum);
+}
+std::optional<Understood> mean(const Subject& subject) {
+    return reduction(subject, RowKind::mean);
+}
+std::optional<Understood> largest(const Subject& subject) {
+    return reduction(subject, RowKind::max);
+}
+std::optional<Understood> largest_place(const Subject& subject) {
+    return reduction(subject, RowKind::argmax);
+}
+/// The order of the norm stands before the dimensions.
+std::optional<Understood> vector_norm(const Subject& subject) {
+    const Tensor* const x = subject.call.tensor(0);
+    if (x == nullptr || x->elements() < 1) return {};
+    RowWise op = reduced(*x, subject.call.wholes(2));
+    op.kind = RowKind::sum;
+    op.type = data_type(type_of(*x, subject));
+    return rows(op, OperatorFamily::reduction, results_of(op));
+}
+
+constexpr std::array rules{Rule{"_softmax", softmax},
+                           Rule{"_log_softmax", softmax},
+                           Rule{"_safe_softmax", softmax},
+                           Rule{"_softmax_backward_data", softmax_backward},
+                           Rule{"_log_softmax_backward_data", softmax_backward},
+                           Rule{"native_layer_norm", layer_norm},
+                           Rule{"native_layer_norm_backward", layer_norm_backward},
+                           Rule{"_fused_rms_norm", rms_norm},
+                           Rule{"_fused_rms_norm_backward", rms_norm_backward},
+                           Rule{"native_batch_norm", batch_norm},
+                           Rule{"cudnn_batch_norm", batch_norm},
+                           Rule{"_batch_norm_with_update", batch_norm},
+                           Rule{"sum", sum},
+                           Rule{"nansum", sum},
+                           Rule{"prod", sum},
+                           Rule{"all", sum},
+                           Rule{"any", sum},
+                           Rule{"count_nonzero", sum},
+                           Rule{"mean", mean},
+                           Rule{"var", mean},
+                           Rule{"var_mean", mean},
+                           Rule{"std", mean},
+                           Rule{"std_mean", mean},
+                           Rule{"logsumexp", sum},
+                           Rule{"linalg_vector_norm", vector_norm},
+                           Rule{"norm", vector_norm},
+                           Rule{"max", largest},
+                           Rule{"min", largest},
+                           Rule{"amax", largest},
+                           Rule{"amin", largest},
+                           Rule{"argmax", largest_place},
+                           Rule{"argmin", largest_place},
+                           Rule{"cumsum", scan},
+                           Rule{"cumprod", scan},
+                           Rule{"cummax", scan},
+                           Rule{"logcumsumexp", scan}};
+
+}  // namespace
+
+std::span<const Rule> row_rules() {
+    return rules;
+}
+
+}  // namespace ridge::programs

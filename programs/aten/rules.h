@@ -1,0 +1,45 @@
+// The rules behind operations.h: each turns a call into operations, or finds that it is not for it.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "programs/aten/operations.h"
+
+namespace ridge::programs {
+
+/// A call with the element type of its lists.
+struct Subject {
+    const Call& call;
+    ElementType hint = ElementType::unknown;
+};
+
+using RuleFunction = std::optional<Understood> (*)(const Subject&);
+
+struct Rule {
+    std::string_view name;  ///< of the operator, without "aten::" and the '_' of in-place forms
+    RuleFunction function;
+};
+
+[[nodiscard]] std::span<const Rule> product_rules();
+[[nodiscard]] std::span<const Rule> attention_rules();
+[[nodiscard]] std::span<const Rule> row_rules();
+[[nodiscard]] std::span<const Rule> movement_rules();
+
+/// The operators that compute each element of the result from the same element of the inputs.
+[[nodiscard]] bool is_pointwise(std::string_view name);
+[[nodiscard]] std::optional<Understood> pointwise(std::string_view name, const Subject& subject);
+
+/// One streaming kernel that moves the bytes of all arguments.
+[[nodiscard]] std::optional<Understood> by_bytes(const Subject& subject);
+/// The same for a kernel of torch.compile, whose last scalars are its numbers of elements.
+[[nodiscard]] std::optional<Understood> generated(const Subject& subject);
+
+[[nodiscard]] model::Step torch_step(model::Operation operation);
+[[nodiscard]] model::Step step_of(model::Operation operation, model::Implementation implementation,
+                                  model::L2State l2);
+/// The type of a tensor, or the hint where it is not recorded.
+[[nodiscard]] ElementType type_of(const Tensor& tensor, const Subject& subject);
+
+}  // namespace ridge::programs

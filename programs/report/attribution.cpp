@@ -1,0 +1,70 @@
+#include "programs/report/attribution.h"
+
+#include "programs/aten/operations.h"
+
+namespace ridge::programs {
+namespace {
+
+/// Remembers for each name whether the model knows it, and for each operator whom it counts for.
+class Owners {
+  public:
+    explicit Owners(const Trace& trace)
+        : trace_(trace),
+          known_(trace.texts.size(), unasked),
+          owner_(trace.operators.size(), unasked) {}
+
+    std::int32_t operator()(std::int32_t innermost) {
+        if (innermost == none) return none;
+        std::int32_t& owner = owner_[static_cast<std::size_t>(innermost)];
+        if (owner != unasked) return owner;
+        owner = innermost;
+        for (std::int32_t at = innermost; at != none; at = op(at).parent) {
+            if (op(at).range) break;
+            if (op(at).inputs != TextId::empty && known(op(at).name)) {
+                owner = at;
+                break;
+            }
+        }
+        return owner;
+    }
+
+  private:
+    static constexpr std::int32_t unasked = -2;
+
+    [[nodiscard]] const Operator& op(std::int32_t index) const {
+        return trace_.operators[static_cast<std::size_t>(index)];
+    }
+    bool known(TextId name) {
+        std::int32_t& answer = known_[static_cast<std::size_t>(name)];
+        if (answer == unasked) answer = is_known(trace_.text(name)) ? 1 : 0;
+        return answer == 1;
+    }
+
+    const Trace& trace_;
+    std::vector<std::int32_t> known_;
+    std::vector<std::int32_t> owner_;
+};
+
+}  // namespace
+
+std::vector<Instance> instances_of(const Trace& trace) {
+    Owners owners(trace);
+    std::vector<Instance> instances;
+    std::vector<std::int32_t> instance_of(trace.operators.size(), none);
+    for (std::size_t i = 0; i < trace.kernels.size(); ++i) {
+        const Kernel& kernel = trace.kernels[i];
+        const std::int32_t owner = owners(kernel.op);
+        std::int32_t place = owner == none ? none : instance_of[static_cast<std::size_t>(owner)];
+        if (place == none) {
+            place = static_cast<std::int32_t>(instances.size());
+            instances.push_back({.op = owner, .kernels = {}, .stream = kernel.stream});
+            if (owner != none) instance_of[static_cast<std::size_t>(owner)] = place;
+        }
+        Instance& instance = instances[static_cast<std::size_t>(place)];
+        instance.kernels.push_back(static_cast<std::int32_t>(i));
+        instance.measured_ns += kernel.duration_ns;
+    }
+    return instances;
+}
+
+}  // namespace ridge::programs

@@ -1,0 +1,21 @@
+// The rows of a report: calls with equal arguments added up, and predicted once.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "programs/report/attribution.h"
+#include "programs/report/trace_report.h"
+
+namespace ridge::programs {
+
+struct Rows {
+    std::vector<OperatorRow> rows;
+    std::vector<std::int32_t> row_of;    ///< of each instance
+    std::vector<Understood> understood;  ///< of each row; without steps where it is not understood
+};
+
+[[nodiscard]] Rows rows_of(const Trace& trace, const std::vector<Instance>& instances,
+                           const model::Machine& machine);
+
+}  // namespace ridge::programs

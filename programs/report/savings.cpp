@@ -1,0 +1,200 @@
+#include "programs/report/savings.h"
+
+#include <algorithm>
+#include <map>
+#include <string>
+
+#include "model/expression/expression.h"
+#include "model/predict.h"
+
+namespace ridge::programs {
+namespace {
+
+Time time_of(std::int64_t nanoseconds) {
+    return static_cast<double>(nanoseconds) * units::ns;
+}
+
+/// Families whose kernels stream their data and may be one with their neighbours.
+bool streams(OperatorFamily family) {
+    return family == OperatorFamily::pointwise || family == OperatorFamily::copy ||
+           family == OperatorFamily::dropout || family == OperatorFamily::normalisation ||
+           family == OperatorFamily::reduction || family == OperatorFamily::fill;
+}
+
+std::string short_name(const std::string& name) {
+    return name.starts_with("aten::") ? name.substr(6) : name;
+}
+
+/// Neighbouring instances of one stream, by their rows.
+struct Chain {
+    std::vector<std::int32_t> rows;
+    std::int64_t kernels = 0;
+    std::int64_t measured_ns = 0;
+};
+
+class FusionFinder {
+  public:
+    FusionFinder(const std::vector<Instance>& instances, const Rows& rows,
+                 const model::Machine& machine)
+        : rows_(rows), machine_(machine) {
+        for (std::size_t i = 0; i < instances.size(); ++i) add(instances[i], rows.row_of[i]);
+        for (auto& [stream, chain] : open_) close(chain);
+    }
+
+    [[nodiscard]] std::vector<Saving> savings() const {
+        std::vector<Saving> found;
+        for (const auto& [signature, sum] : chains_) {
+            const std::optional<Time> fused = fused_time(signature);
+            if (!fused) continue;
+            Saving saving{.kind = SavingKind::fusion,
+                          .what = text_of(signature, sum),
+                          .count = sum.count,
+                          .kernels = sum.kernels,
+                          .now = time_of(sum.measured_ns),
+                          .then = *fused * static_cast<double>(sum.count)};
+            found.push_back(std::move(saving));
+        }
+        return found;
+    }
+
+  private:
+    struct Sum {
+        std::int64_t count = 0;
+        std::int64_t kernels = 0;  ///< of one
+        std::int64_t measured_ns = 0;
+    };
+
+    void add(const Instance& instance, std::int32_t row) {
+        Chain& chain = open_[instance.stream];
+        const OperatorRow& what = rows_.rows[static_cast<std::size_t>(row)];
+        if (!streams(what.family) || what.steps.empty() || !fits(chain, row)) close(chain);
+        if (!streams(what.family) || what.steps.empty()) return;
+        chain.rows.push_back(row);
+        chain.kernels += static_cast<std::int64_t>(instance.kernels.size());
+        chain.measured_ns += instance.measured_ns;
+    }
+
+    [[nodiscard]] std::int64_t elements(std::int32_t row) const {
+        return rows_.understood[static_cast<std::size_t>(row)].result_elements;
+    }
+
+    /// Of one size with the largest so far, or small beside it: statistics of rows, vectors.
+    [[nodiscard]] bool fits(const Chain& chain, std::int32_t row) const {
+        if (chain.rows.empty()) return true;
+        std::int64_t largest = 0;
+        for (const std::int32_t each : chain.rows) largest = std::max(largest, elements(each));
+        const std::int64_t next = elements(row);
+        constexpr std::int64_t much_smaller = 32;
+        return next == largest || next * 2 == largest || largest * 2 == next ||
+               next * much_smaller <= largest || largest * much_smaller <= next;
+    }
+
+    void close(Chain& chain) {
+        if (chain.rows.size() > 1) {
+            Sum& sum = chains_[chain.rows];
+            ++sum.count;
+            sum.kernels = chain.kernels;
+            sum.measured_ns += chain.measured_ns;
+        }
+        chain = {};
+    }
+
+    /// One kernel that reads and writes what the chain does, less the write and the read of each
+    /// result but the last: those stay in registers. (eq. P1)
+    [[nodiscard]] std::optional<Time> fused_time(const std::vector<std::int32_t>& chain) const {
+        double bytes = 0.0;
+        double between = 0.0;
+        double largest = 0.0;
+        for (std::size_t i = 0; i < chain.size(); ++i) {
+            const auto row = static_cast<std::size_t>(chain[i]);
+            const model::WorkloadPrediction answer =
+                model::predict(rows_.rows[row].steps, machine_);
+            if (answer.not_modelled > 0) return {};
+            const double moved = answer.work.compulsory().base();
+            const auto result = static_cast<double>(rows_.understood[row].result_bytes);
+            bytes += moved;
+            largest = std::max(largest, moved);
+            if (i + 1 < chain.size()) between += 2.0 * result;
+        }
+        constexpr double element = 2.0;
+        const double left = std::max(bytes - between, largest);
+        const auto elements = static_cast<std::int64_t>(left / (2.0 * element));
+        if (elements < 1) return {};
+        const model::Elementwise op{.expression = model::parse_expression("x"),
+                                    .elements = elements,
+                                    .type = model::DataType::bf16};
+        const model::Outcome outcome =
+            model::predict(op, {.implementation = model::Implementation::fused}, machine_);
+        const auto* prediction = std::get_if<model::Prediction>(&outcome);
+        return prediction == nullptr ? std::nullopt : std::optional(prediction->time);
+    }
+
+    [[nodiscard]] std::string text_of(const std::vector<std::int32_t>& chain,
+                                      const Sum& sum) const {
+        std::string names;
+        constexpr std::size_t most = 9;
+        for (std::size_t i = 0; i < std::min(chain.size(), most); ++i) {
+            names += (names.empty() ? "" : ", ") +
+                     short_name(rows_.rows[static_cast<std::size_t>(chain[i])].name);
+        }
+        if (chain.size() > most) names += ", ...";
+        return std::to_string(sum.kernels) + " kernels as one: " + names;
+    }
+
+    const Rows& rows_;
+    const model::Machine& machine_;
+    std::map<std::int64_t, Chain> open_;
+    std::map<std::vector<std::int32_t>, Sum> chains_;
+};
+
+/// Rows that took longer than the top of their band.
+void add_slower(const Rows& rows, std::vector<Saving>& found) {
+    for (const OperatorRow& row : rows.rows) {
+        if (!row.predicted || row.measured <= row.high || row.basis != Basis::shapes) continue;
+        found.push_back({.kind = SavingKind::slower,
+                         .what = short_name(row.name) + " " + row.shape,
+                         .count = row.count,
+                         .kernels = row.kernels / std::max<std::int64_t>(1, row.count),
+                         .now = row.measured,
+                         .then = *row.predicted});
+    }
+}
+
+/// Copies by layout or type: an operand in the right layout and type needs none.
+void add_copies(const Rows& rows, std::vector<Saving>& found) {
+    for (const OperatorRow& row : rows.rows) {
+        if (row.family != OperatorFamily::copy || row.steps.empty()) continue;
+        found.push_back({.kind = SavingKind::copies,
+                         .what = short_name(row.name) + " " + row.shape,
+                         .count = row.count,
+                         .kernels = row.kernels / std::max<std::int64_t>(1, row.count),
+                         .now = row.measured,
+                         .then = Time{}});
+    }
+}
+
+}  // namespace
+
+std::vector<Saving> savings_of(const Trace& /*trace*/, const std::vector<Instance>& instances,
+                               const Rows& rows, const Timeline& timeline,
+                               const model::Machine& machine) {
+    std::vector<Saving> found = FusionFinder(instances, rows, machine).savings();
+    add_slower(rows, found);
+    add_copies(rows, found);
+    if (timeline.host_late_ns > 0) {
+        found.push_back({.kind = SavingKind::idle,
+                         .what = "the GPU waits for launches; a CUDA graph issues them at once",
+                         .count = timeline.gaps,
+                         .kernels = static_cast<std::int64_t>(0),
+                         .now = time_of(timeline.host_late_ns),
+                         .then = Time{}});
+    }
+    constexpr double least = 1e-3;
+    const Time floor = time_of(timeline.kernel_ns) * least;
+    std::erase_if(found, [floor](const Saving& saving) { return saving.saves() <= floor; });
+    std::stable_sort(found.begin(), found.end(),
+                     [](const Saving& a, const Saving& b) { return a.saves() > b.saves(); });
+    return found;
+}
+
+}  // namespace ridge::programs

@@ -1,0 +1,90 @@
+// What a recorded program spent its time on, beside what ridge predicts for it, and what could be
+// saved.
+//
+//   const TraceReport report = report_of(read_trace("trace.json.gz"), machine);
+//   report.operators[0].name;       // "aten::mm", the one that took longest
+//   report.operators[0].measured;   // of all its calls with these shapes
+//   report.savings[0].saves;        // the largest saving
+//
+// Method: kernels are given to the operator that launched them, or to the operator around it that
+// the model understands (a fused attention's kernels are launched two operators below the one that
+// knows whether it is causal). Calls of one name with equal shapes, types and strides are one row.
+// A row is predicted once, by its shapes or, where ridge has no such operation, by the bytes of its
+// arguments (`Basis::bytes`). Copies and fills of the driver are predicted by their bytes.
+//
+// Shares are of kernel time: `attributed` is tied to an operator, `modelled` is predicted from shapes
+// or bytes.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "model/machine/machine.h"
+#include "programs/aten/operations.h"
+#include "programs/traces/timeline.h"
+#include "programs/traces/trace.h"
+
+namespace ridge::programs {
+
+/// Calls of one operator with the same arguments.
+struct OperatorRow {
+    std::string name;
+    std::string shape;
+    std::string kernel;  ///< the one that took longest
+    OperatorFamily family = OperatorFamily::other;
+    Basis basis = Basis::shapes;
+    std::int64_t count = 0;    ///< calls
+    std::int64_t kernels = 0;  ///< launches of all calls
+    Time measured;             ///< of all calls, as are the following
+    std::optional<Time> predicted;
+    Time low;
+    Time high;
+    Time lower_bound;
+    std::string bound;                 ///< "memory" or "compute"; empty: not predicted
+    std::string limiter;               ///< what limits the prediction
+    std::string reason;                ///< why there is no prediction
+    std::vector<model::Step> steps{};  ///< of one call
+};
+
+enum class SavingKind : std::uint8_t {
+    idle,    ///< the host launched late: a graph or fewer launches
+    fusion,  ///< neighbouring streaming kernels that could be one
+    slower,  ///< slower than a good kernel of its kind
+    copies   ///< copies and casts that change nothing but the layout or the type
+};
+
+/// What could be saved, with the prediction of how much.
+struct Saving {
+    SavingKind kind = SavingKind::idle;
+    std::string what;          ///< "9 kernels (neg, cat, mul, ...) as one"
+    std::int64_t count = 0;    ///< how often it occurs
+    std::int64_t kernels = 0;  ///< of one occurrence
+    Time now;                  ///< of all occurrences
+    Time then;
+    [[nodiscard]] Time saves() const { return now - then; }
+};
+
+struct TraceReport {
+    std::string file;
+    std::string device;   ///< as the trace names it
+    std::string machine;  ///< the GPU of the prediction
+    Timeline timeline;
+    double attributed_share = 0.0;
+    double modelled_share = 0.0;
+    /// Mean of |predicted - measured| over rows, weighted by measured time.
+    double weighted_error = 0.0;
+    double memory_bound_share = 0.0;
+    double achieved_flop_per_s = 0.0;    ///< of products and attention, over the whole span
+    double utilisation = 0.0;            ///< the same over the peak of their types (MFU)
+    std::vector<OperatorRow> operators;  ///< by measured time, the longest first
+    std::vector<Saving> savings;         ///< by what they save
+    std::string damage;                  ///< where the file broke; empty: nowhere
+};
+
+[[nodiscard]] TraceReport report_of(const Trace& trace, const model::Machine& machine);
+
+[[nodiscard]] std::string_view name_of(SavingKind kind);
+
+}  // namespace ridge::programs

@@ -1,0 +1,219 @@
+// Operators of PyTorch as operations of the model, checked by hand.
+#include <variant>
+
+#include "programs/aten/operations.h"
+#include "tests/catch.h"
+
+using namespace ridge;
+using namespace ridge::programs;
+using namespace ridge::model;
+
+namespace {
+
+struct Recorded {
+    std::string types;
+    std::string dims;
+    std::string strides;
+    std::string values;
+};
+
+Understood understood(const std::string& name, const Recorded& recorded,
+                      ElementType hint = ElementType::unknown) {
+    const auto found = operations_of(parse_call(name, recorded.types + "|" + recorded.dims + "|" +
+                                                          recorded.strides + "|" + recorded.values),
+                                     hint);
+    REQUIRE(found);
+    REQUIRE_FALSE(found->steps.empty());
+    return *found;
+}
+
+template <class Op>
+Op only(const Understood& found) {
+    REQUIRE(found.steps.size() == 1);
+    REQUIRE(std::holds_alternative<Op>(found.steps[0].operation));
+    return std::get<Op>(found.steps[0].operation);
+}
+
+const std::string bf16_pair = R"(["c10::BFloat16","c10::BFloat16"])";
+
+}  // namespace
+
+TEST_CASE("products by shape, type and layout", "[aten]") {
+    const Understood mm = understood("aten::mm", {bf16_pair, "[[8,4],[4,2]]", "[[4,1],[1,4]]", ""});
+    const auto op = only<Matmul>(mm);
+    CHECK(op.m == 8);
+    CHECK(op.n == 2);
+    CHECK(op.k == 4);
+    CHECK(op.type == DataType::bf16);
+    CHECK(op.a_layout == Layout::row_major);
+    CHECK(op.b_layout == Layout::column_major);
+    CHECK(mm.family == OperatorFamily::product);
+    CHECK(mm.result_bytes == 8 * 2 * 2);
+
+    const auto biased = only<Matmul>(
+        understood("aten::addmm", {R"(["c10::Half","c10::Half","c10::Half","Scalar","Scalar"])",
+                                   "[[2],[8,4],[4,2],[],[]]", "[[1],[4,1],[2,1],[],[]]", ""}));
+    CHECK(biased.epilogue == Epilogue::bias);
+    CHECK(biased.type == DataType::fp16);
+
+    const auto batched = only<Matmul>(
+        understood("aten::bmm", {bf16_pair, "[[6,8,4],[6,4,2]]", "[[32,4,1],[8,2,1]]", ""}));
+    CHECK(batched.batch == 6);
+    const auto layer = only<Matmul>(understood(
+        "aten::linear", {bf16_pair, "[[3,5,4],[2,4]]", "[[20,4,1],[4,1]]", R"(["",""])"}));
+    CHECK(layer.m == 15);
+    CHECK(layer.n == 2);
+    CHECK(layer.k == 4);
+    const auto integers = only<Matmul>(understood(
+        "aten::_int_mm", {R"(["signed char","signed char"])", "[[32,64],[64,16]]", "", ""}));
+    CHECK(integers.type == DataType::int8);
+}
+
+TEST_CASE("a convolution is the product of im2col", "[aten]") {
+    // 224 x 224 by 7 x 7 with stride 2 and padding 3: 112 x 112 pixels, 3 x 49 taps.
+    const auto op = only<Matmul>(understood(
+        "aten::cudnn_convolution",
+        {R"(["c10::Half","c10::Half","ScalarList","ScalarList","ScalarList","Scalar","Scalar","Scalar","Scalar"])",
+         "[[8,3,224,224],[64,3,7,7],[],[],[],[],[],[],[]]", "",
+         R"(["","","[3, 3]","[2, 2]","[1, 1]","1","False","False","True"])"}));
+    CHECK(op.m == 8 * 112 * 112);
+    CHECK(op.n == 64);
+    CHECK(op.k == 3 * 49);
+}
+
+TEST_CASE("attention in its backends", "[aten]") {
+    const std::string types =
+        R"(["c10::BFloat16","c10::BFloat16","c10::BFloat16","","Scalar","Scalar","Scalar","Scalar","Scalar"])";
+    const Understood found =
+        understood("aten::_scaled_dot_product_cudnn_attention",
+                   {types, "[[2,32,1024,64],[2,8,2048,64],[2,8,2048,64],[],[],[],[],[],[]]", "",
+                    R"(["","","","","False","0.","True","False","0.125"])"});
+    const auto op = only<Attention>(found);
+    CHECK(op.batch == 2);
+    CHECK(op.heads == 32);
+    CHECK(op.kv_heads == 8);
+    CHECK(op.seq_q == 1024);
+    CHECK(op.seq_kv == 2048);
+    CHECK(op.head_dim == 64);
+    CHECK(op.causal);
+    CHECK(found.steps[0].execution.implementation == Implementation::torch_cudnn);
+    // The kernel's own operator has its tokens before its heads, and a number for the mask.
+    const auto efficient = only<Attention>(
+        understood("aten::_efficient_attention_forward",
+                   {R"(["float","float","float","","","","Scalar","Scalar","Scalar","Scalar"])",
+                    "[[2,100,4,32],[2,200,4,32],[2,200,4,32],[],[],[],[],[],[],[]]", "",
+                    R"(["","","","","","","","","0.","1"])"}));
+    CHECK(efficient.heads == 4);
+    CHECK(efficient.seq_q == 100);
+    CHECK(efficient.causal);
+}
+
+TEST_CASE("reductions by what they reduce", "[aten]") {
+    const auto reduced = [](const std::string& dims, const std::string& over) {
+        return only<RowWise>(understood(
+            "aten::sum", {R"(["float","ScalarList","Scalar",""])", "[" + dims + ",[],[],[]]", "",
+                          R"(["",")" + over + R"(","False",""])"}));
+    };
+    const auto rows = reduced("[4,8,16]", "[-1]");
+    CHECK(rows.axis == Axis::rows);
+    CHECK(rows.rows == 32);
+    CHECK(rows.cols == 16);
+    const auto columns = reduced("[4,8,16]", "[0, 1]");
+    CHECK(columns.axis == Axis::columns);
+    CHECK(columns.rows == 32);
+    CHECK(columns.cols == 16);
+    const auto all = reduced("[4,8,16]", "");
+    CHECK(all.axis == Axis::all);
+    CHECK(all.rows * all.cols == 4 * 8 * 16);
+    const auto norm = only<RowWise>(
+        understood("aten::native_layer_norm",
+                   {R"(["c10::BFloat16","ScalarList","c10::BFloat16","c10::BFloat16","Scalar"])",
+                    "[[2,1024,768],[],[768],[768],[]]", "", R"(["","[768]","","","1e-05"])"}));
+    CHECK(norm.kind == RowKind::layernorm);
+    CHECK(norm.rows == 2048);
+    CHECK(norm.cols == 768);
+}
+
+TEST_CASE("pointwise operators read what they are given", "[aten]") {
+    const Understood add =
+        understood("aten::add_", {bf16_pair, "[[4,8],[4,8]]", "[[8,1],[8,1]]", R"(["",""])"});
+    CHECK(only<Elementwise>(add).elements == 32);
+    CHECK(only<Elementwise>(add).expression.fused().reads == 2);
+    CHECK(add.result_bytes == 64);
+
+    const auto scaled = only<Elementwise>(
+        understood("aten::mul", {R"(["float","double"])", "[[4,8],[]]", "[[8,1],[]]", ""}));
+    CHECK(scaled.expression.fused().reads == 1);
+    CHECK(scaled.type == DataType::fp32);
+    const auto weighted = only<Elementwise>(
+        understood("aten::mul", {bf16_pair, "[[8],[4096,8]]", "[[1],[8,1]]", ""}));
+    CHECK(weighted.expression.fused().reads == 1);
+    CHECK(weighted.expression.fused().vector_reads == 1);
+
+    // A comparison writes bytes, a cast the other type.
+    const auto compared = only<Elementwise>(
+        understood("aten::gt", {R"(["float","Scalar"])", "[[64],[]]", "[[1],[]]", ""}));
+    CHECK(size_of(compared.result()) == 1);
+    const Understood cast =
+        understood("aten::copy_", {R"(["float","c10::BFloat16","Scalar"])", "[[64],[64],[]]",
+                                   "[[1],[1],[]]", R"(["","","False"])"});
+    CHECK(only<Elementwise>(cast).type == DataType::bf16);
+    CHECK(only<Elementwise>(cast).result() == DataType::fp32);
+    CHECK(cast.family == OperatorFamily::copy);
+
+    // A view whose elements do not lie together takes the kernel of a transposing copy.
+    const auto view = only<Transpose>(understood(
+        "aten::neg", {R"(["c10::BFloat16"])", "[[2,4,16,32]]", "[[4096,64,256,1]]", ""}));
+    CHECK(view.inner == 32);
+    CHECK(view.rows * view.cols * view.inner == 2 * 4 * 16 * 32);
+}
+
+TEST_CASE("copies, cat and gathers", "[aten]") {
+    const auto joined =
+        only<Cat>(understood("aten::cat",
+                             {R"(["TensorList","Scalar"])", "[[[2,4,32],[2,4,32]],[]]",
+                              "[[[128,32,1],[128,32,1]],[]]", R"(["","-1"])"},
+                             ElementType::bf16));
+    CHECK(joined.inputs == 2);
+    CHECK(joined.rows == 8);
+    CHECK(joined.cols == 32);
+    CHECK(joined.type == DataType::bf16);
+    // Joined with nothing, it is a copy.
+    const auto alone = only<Copy>(understood(
+        "aten::cat", {R"(["TensorList","Scalar"])", "[[[0],[2,4]],[]]", "", R"(["","-2"])"},
+        ElementType::fp32));
+    CHECK(alone.elements == 8);
+    const auto rows = only<Gather>(
+        understood("aten::embedding", {R"(["c10::BFloat16","long int","Scalar","Scalar","Scalar"])",
+                                       "[[50257,768],[2,1024],[],[],[]]", "", ""}));
+    CHECK(rows.rows == 2048);
+    CHECK(rows.cols == 768);
+    CHECK(rows.table_rows == 50257);
+    const auto exchanged =
+        only<Transpose>(understood("aten::copy_", {R"(["c10::BFloat16","c10::BFloat16","Scalar"])",
+                                                   "[[2,16,4,64],[2,16,4,64],[]]",
+                                                   "[[4096,256,64,1],[4096,64,1024,1],[]]", ""}));
+    CHECK(exchanged.inner == 64);
+    CHECK(exchanged.rows * exchanged.cols == 2 * 16 * 4);
+}
+
+TEST_CASE("what the table lacks is taken by its bytes, and says so", "[aten]") {
+    const Understood found =
+        understood("mylib::rotate", {R"(["float","float"])", "[[1024],[1024]]", "[[1],[1]]", ""});
+    CHECK(found.basis == Basis::bytes);
+    CHECK_FALSE(is_known("mylib::rotate"));
+    // Two inputs and a result of the size of one: 12288 bytes, half of them read.
+    CHECK(only<Elementwise>(found).elements == 12288 / 8);
+
+    // The numbers of a Triton kernel say how many elements; of a table only so many are read.
+    const Understood triton =
+        understood("triton_red_fused_embedding_mean_0",
+                   {R"(["long int","c10::BFloat16","c10::BFloat16","Scalar","Scalar"])",
+                    "[[2,4],[1000,16],[2,4,16],[],[]]", "", R"(["","","","8","16"])"});
+    CHECK(triton.family == OperatorFamily::generated);
+    CHECK(triton.result_elements == 128);
+    CHECK(only<Elementwise>(triton).elements == (8 * 8 + 128 * 2 + 128 * 2) / 4);
+
+    CHECK_FALSE(operations_of(parse_call("aten::empty", "[]|[]|[]|[]")));
+    CHECK_FALSE(operations_of(parse_call("aten::mm", bf16_pair + "|[[0,4],[4,0]]||")));
+}
