@@ -166,7 +166,8 @@ void try_implementations(Adviser& adviser, const Operation& op,
 }
 
 void advise_on(Adviser& adviser, const Attention& op) {
-    try_implementations(adviser, op, {Implementation::flash3, Implementation::flash2});
+    try_implementations(
+        adviser, op, {Implementation::flashinfer, Implementation::flash3, Implementation::flash2});
 }
 
 /// Halves the bytes of a memory-bound operation.

@@ -141,6 +141,9 @@ std::string toml_value(const hardware::Field& field, double value) {
     if (dimension == BytesPerCycle::dimension) {
         return '"' + format(BytesPerCycle::from_base(value), digits) + '"';
     }
+    if (dimension == Cycles::dimension) {
+        return '"' + format(Cycles::from_base(value), digits) + '"';
+    }
     RIDGE_CONTRACT(dimension == Time::dimension);
     return '"' + format(Time::from_base(value), digits) + '"';
 }

@@ -1,6 +1,6 @@
 // Fits the attention time model to prefill and decode times of a serving engine.
 //
-// Free are the fields of `model.attention.flash2` or `.flash3` that the rows determine; those that
+// Free are the fields of `model.attention.flash2`, `.flash3` or `.flashinfer` that the rows determine; those that
 // they cannot (which no row exercises, or which always act together with another) keep their
 // described values. Rows of one batch and number of heads are held out together; classes are the
 // regimes of the band table. With several GPUs all parameters are shared: the family's values.
@@ -16,13 +16,16 @@ using model::Implementation;
 using model::Machine;
 
 std::string_view section_of(Implementation implementation) {
+    if (implementation == Implementation::flashinfer) return "attention.flashinfer";
     return implementation == Implementation::flash3 ? "attention.flash3" : "attention.flash2";
 }
 
 const FlashParameters& flash_of(const Machine& machine, Implementation implementation) {
     RIDGE_CONTRACT(machine.attention.has_value());
-    const auto& flash = implementation == Implementation::flash3 ? machine.attention->flash3
-                                                                 : machine.attention->flash2;
+    const model::AttentionParameters& all = *machine.attention;
+    const auto& flash = implementation == Implementation::flashinfer ? all.flashinfer
+                        : implementation == Implementation::flash3   ? all.flash3
+                                                                     : all.flash2;
     return flash.value();
 }
 

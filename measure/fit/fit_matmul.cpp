@@ -22,7 +22,8 @@ using model::MatmulPipe;
 MatmulPipe pipe_of(const MeasuredRow& row) {
     const auto& op = std::get<model::Matmul>(row.operation);
     if (op.type == model::DataType::fp32) return MatmulPipe::vector;
-    return size_of(op.type) == 1 ? MatmulPipe::eight_bit : MatmulPipe::tensor;
+    if (op.type == model::DataType::nvfp4) return MatmulPipe::four_bit;
+    return model::bits_of(op.type) == 8 ? MatmulPipe::eight_bit : MatmulPipe::tensor;
 }
 
 /// Each GPU's own; the host's part of a call, which fp32 calls in a stream determine, is shared.

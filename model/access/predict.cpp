@@ -147,9 +147,7 @@ void settle(Prediction& prediction, const AccessTime& time, const Execution& exe
 void settle_roofline(Prediction& prediction, const Execution& execution, const Machine& machine) {
     prediction.time = std::max(prediction.time, prediction.lower_bound + machine.kernel_floor) +
                       launch_gaps(machine, execution.launch, 1);
-    prediction.low = prediction.lower_bound;
-    prediction.high = 2.0 * prediction.time;
-    prediction.note(NoteCode::roofline_only);
+    apply_roofline_band(prediction);
 }
 
 /// What no run beats: whole sectors from DRAM, each pass over the banks or the pipe. (R7, P1 to P4)

@@ -321,6 +321,42 @@ AttentionGrid flash3_forward_grid(const Attention& attention, const AttentionCon
     return grid;
 }
 
+/// Rows of the tile for few rows: the query heads of a group, padded to what the instructions take.
+std::int64_t packed_rows(std::int64_t group) {
+    for (const std::int64_t rows : {8, 16, 32}) {
+        if (group <= rows) return rows;
+    }
+    return 64;
+}
+
+AttentionBlocks flashinfer_blocks(const Attention& attention) {
+    constexpr std::int64_t keys = 128;
+    if (attention.seq_q == 1) {
+        return {.q = packed_rows(attention.heads / attention.kv_heads), .kv = keys};
+    }
+    static constexpr std::array table{BlockEntry{128, {256, keys}}, BlockEntry{256, {128, keys}},
+                                      BlockEntry{512, {64, keys}}};
+    return look_up(table, attention.head_dim);
+}
+
+/// One query packs the heads of its group and splits the keys where that fills multiprocessors,
+/// in parts of at least four blocks; the last thread block of a tile adds the parts, so that no
+/// second kernel runs. More queries walk one head per tile.
+AttentionGrid flashinfer_forward_grid(const Attention& attention, const AttentionContext& context) {
+    AttentionGrid grid{.blocks = flashinfer_blocks(attention)};
+    grid.turns = attention.batch * attention.heads;
+    grid.few_rows = attention.seq_q == 1;
+    if (!grid.few_rows) return grid;
+    grid.pack = attention.heads / attention.kv_heads;
+    constexpr std::int64_t shortest_part = 4;
+    const std::int64_t tiles =
+        attention.batch * attention.kv_heads * ceil_divide(grid.pack, grid.blocks.q);
+    const std::int64_t parts =
+        ceil_divide(ceil_divide(visible_keys(attention), grid.blocks.kv), shortest_part);
+    grid.splits = std::clamp<std::int64_t>(context.sm_count / tiles, 1, parts);
+    return grid;
+}
+
 }  // namespace
 
 AttentionBlocks attention_blocks(const Attention& attention, Implementation implementation,
@@ -332,6 +368,8 @@ AttentionBlocks attention_blocks(const Attention& attention, Implementation impl
             return flash2_blocks(attention, context);
         case Implementation::flash3:
             return flash3_blocks(attention);
+        case Implementation::flashinfer:
+            return flashinfer_blocks(attention);
         case Implementation::mma:
         case Implementation::wgmma:
             return bundled_attention_grid(attention, implementation, context).blocks;
@@ -357,6 +395,9 @@ AttentionGrid attention_grid(const Attention& attention, Implementation implemen
     }
     if (implementation == Implementation::flash3 && forward) {
         grid = flash3_forward_grid(attention, context);
+    }
+    if (implementation == Implementation::flashinfer && forward) {
+        grid = flashinfer_forward_grid(attention, context);
     }
     const std::int64_t along = forward ? ceil_divide(attention.seq_q * grid.pack, grid.blocks.q)
                                        : ceil_divide(attention.seq_kv, grid.blocks.kv);

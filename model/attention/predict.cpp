@@ -17,20 +17,23 @@ namespace ridge::model {
 namespace {
 
 /// The compute capability that the released kernels ask for (README of flash-attention): flash1
-/// runs on Turing and newer, flash2 on Ampere and newer. 0 is another maker's GPU, with kernels of
-/// its own.
+/// runs on Turing and newer, flash2 on Ampere and newer; flashinfer's kernels of TensorRT-LLM are
+/// built for sm_100 and sm_103. 0 is another maker's GPU, with kernels of its own.
 bool runs_flash(Implementation implementation, const Machine& machine) {
     const std::int32_t capability = machine.compute_capability;
     const Features features = features_of(capability);
     if (implementation == Implementation::flash3) return features.wgmma;
+    if (implementation == Implementation::flashinfer) return capability == 100 || capability == 103;
     if (!features.warps) return true;
     return implementation == Implementation::flash2 ? features.mma_sync : capability >= 75;
 }
 
-/// The library kernels: flash3 where they run (sm_90), flash2 on other tensor cores, and three
-/// kernels before those.
-Implementation usual_implementation(const Machine& machine) {
-    for (const auto each : {Implementation::flash3, Implementation::flash2}) {
+/// The library kernels: flashinfer (forward alone) and flash3 where they run (sm_100, sm_90), flash2
+/// on other tensor cores, and three kernels before those.
+Implementation usual_implementation(const Attention& op, const Machine& machine) {
+    using enum Implementation;
+    for (const auto each : {flashinfer, flash3, flash2}) {
+        if (each == flashinfer && op.direction == Direction::backward) continue;
         if (runs_flash(each, machine)) return each;
     }
     return Implementation::standard;
@@ -71,6 +74,7 @@ Tiling tiling_of(const AttentionWork& counted, const Machine& machine) {
 const std::optional<FlashParameters>& parameters_of(const AttentionParameters& fitted,
                                                     Implementation implementation) {
     if (implementation == Implementation::flash1) return fitted.flash1;
+    if (implementation == Implementation::flashinfer) return fitted.flashinfer;
     return implementation == Implementation::flash2 ? fitted.flash2 : fitted.flash3;
 }
 
@@ -85,7 +89,8 @@ std::optional<bool> own_fit(const AttentionParameters& fitted, Implementation im
 /// What the time model says, and what its parameters rest on.
 struct Modelled {
     AttentionTime time;
-    bool own = false;  ///< parameters fitted to this GPU
+    bool own = false;    ///< parameters fitted to this GPU
+    bool known = false;  ///< or to one of its family
 };
 
 /// Empty where the machine has no parameters for the implementation.
@@ -93,6 +98,7 @@ std::optional<Modelled> modelled_time(const Attention& op, const AttentionWork& 
                                       Implementation implementation, const Execution& execution,
                                       const Machine& machine, ProductPredictor product) {
     if (!machine.attention || machine.sm_count == 0) return std::nullopt;
+    const bool known = machine.compute_capability == 80 || machine.compute_capability == 90;
     if (is_unfused(implementation)) {
         const StandardParameters& fitted = machine.attention->standard;
         const bool three_kernels =
@@ -100,22 +106,24 @@ std::optional<Modelled> modelled_time(const Attention& op, const AttentionWork& 
         if (three_kernels) {
             if (auto time =
                     three_kernel_attention_time(op, counted, fitted, execution, machine, product)) {
-                return Modelled{*time, fitted.own};
+                return Modelled{*time, fitted.own, known};
             }
         }
-        return Modelled{standard_attention_time(op, counted, fitted, execution, machine)};
+        return Modelled{standard_attention_time(op, counted, fitted, execution, machine), false,
+                        known};
     }
     if (is_bundled_attention(implementation)) {
         const AttentionParameters& fitted = *machine.attention;
         const auto own = own_fit(fitted, implementation, counted.grid.few_rows);
         if (!own) return std::nullopt;
         return Modelled{
-            bundled_attention_time(op, counted, implementation, fitted, execution, machine), *own};
+            bundled_attention_time(op, counted, implementation, fitted, execution, machine), *own,
+            known};
     }
     const auto& fitted = parameters_of(*machine.attention, implementation);
     if (!fitted) return std::nullopt;
     return Modelled{attention_time(op, counted, implementation, *fitted, execution, machine),
-                    fitted->own};
+                    fitted->evidence == Evidence::own, fitted->evidence != Evidence::foreign};
 }
 
 /// The terms as the model combines them: those on chip add up, DRAM overlaps them, the rest is
@@ -134,7 +142,12 @@ void set_terms(Prediction& prediction, const AttentionTime& time, const Attentio
 }
 
 /// Calls of a serving engine by regime.
-BandClass serving_class(bool flash3, AttentionRegime regime) {
+BandClass serving_class(Implementation implementation, const Attention& op,
+                        AttentionRegime regime) {
+    if (implementation == Implementation::flashinfer) {
+        return op.seq_q == 1 ? BandClass::umma_decode : BandClass::umma_prefill;
+    }
+    const bool flash3 = implementation == Implementation::flash3;
     switch (regime) {
         case AttentionRegime::decode_latency:
         case AttentionRegime::prefill_throughput:
@@ -165,17 +178,17 @@ BandClass band_class_of(const Attention& op, Implementation implementation,
         default:
             break;
     }
-    if (op.paged) return serving_class(implementation == Implementation::flash3, time.regime);
+    if (op.paged) return serving_class(implementation, op, time.regime);
     return time.launch > 0.25 * time.total ? BandClass::estimate : BandClass::published;
 }
 
 /// Shapes and families that no row or figure covers.
-Validity validity_of(const Attention& op, const Machine& machine) {
-    const bool known_dim =
-        op.head_dim == 64 || op.head_dim == 128 || op.head_dim == 192 || op.head_dim == 256;
+Validity validity_of(const Attention& op, Implementation implementation, bool known_family) {
+    const bool blackwell = implementation == Implementation::flashinfer;
+    const bool known_dim = op.head_dim == 64 || op.head_dim == 128 || op.head_dim == 256 ||
+                           op.head_dim == (blackwell ? 512 : 192);
     const bool known_shape =
         size_of(op.type) == 2 && op.window == 0 && (op.seq_q == 1 || op.seq_q == op.seq_kv);
-    const bool known_family = machine.compute_capability == 80 || machine.compute_capability == 90;
     return known_dim && known_shape && known_family ? Validity::validated : Validity::extrapolated;
 }
 
@@ -203,7 +216,7 @@ void set_time(Prediction& prediction, const Modelled& modelled, Implementation i
     prediction.time = std::max(time.total, prediction.lower_bound);
     apply_band(prediction, band_class_of(op, implementation, time),
                modelled.own ? Confidence::calibrated : Confidence::family,
-               validity_of(op, machine));
+               validity_of(op, prediction.implementation, modelled.known));
     if (execution.l2 == L2State::warm && time.dram_bytes <= 0.1 * time.working_set) {
         prediction.note(NoteCode::l2_resident, time.working_set.base(), machine.l2.size.base());
     }
@@ -225,15 +238,21 @@ std::string bundled_refusal(const Attention& op, Implementation implementation,
 std::string refusal(const Attention& op, Implementation implementation, const Machine& machine) {
     const bool flash = !is_unfused(implementation) && !is_bundled_attention(implementation);
     if (flash && !runs_flash(implementation, machine)) {
-        const char* const needed = implementation == Implementation::flash3   ? "9.0"
-                                   : implementation == Implementation::flash2 ? "8.0 or newer"
-                                                                              : "7.5 or newer";
+        const char* const needed = implementation == Implementation::flashinfer ? "10.0 or 10.3"
+                                   : implementation == Implementation::flash3   ? "9.0"
+                                   : implementation == Implementation::flash2   ? "8.0 or newer"
+                                                                                : "7.5 or newer";
         return std::string(name_of(implementation)) + " needs compute capability " + needed + "; " +
                machine.name + " does not have it";
     }
-    if (cache_type_of(op) != op.type && implementation != Implementation::flash3) {
+    if (implementation == Implementation::flashinfer && op.direction == Direction::backward) {
+        return "flashinfer has no backward pass";
+    }
+    if (cache_type_of(op) != op.type && implementation != Implementation::flash3 &&
+        implementation != Implementation::flashinfer) {
         return "kv_dtype " + std::string(name_of(cache_type_of(op))) + " with dtype " +
-               std::string(name_of(op.type)) + " is modelled for flash3 (compute capability 9.0)" +
+               std::string(name_of(op.type)) +
+               " is modelled for flash3 (compute capability 9.0) and flashinfer (10.0)" +
                (machine.compute_capability == 90 ? "" : ", which " + machine.name + " lacks");
     }
     if (is_bundled_attention(implementation)) return bundled_refusal(op, implementation, machine);
@@ -265,7 +284,7 @@ Outcome predict(const Attention& asked, const Execution& execution, const Machin
                 ProductPredictor product) {
     const Attention op = without_idle_masks(asked);
     const Implementation asked_for = execution.implementation == Implementation::automatic
-                                         ? usual_implementation(machine)
+                                         ? usual_implementation(op, machine)
                                          : execution.implementation;
     const Implementation implementation = kernel_of(asked_for, machine);
     if (std::string reason = refusal(op, implementation, machine); !reason.empty()) {
@@ -289,9 +308,7 @@ Outcome predict(const Attention& asked, const Execution& execution, const Machin
         set_time(prediction, *modelled, implementation, op, counted, execution, machine);
     } else {
         prediction.time += launch_gaps(machine, execution.launch, work.kernels);
-        prediction.low = prediction.lower_bound;
-        prediction.high = 2.0 * prediction.time;
-        prediction.note(NoteCode::roofline_only);
+        apply_roofline_band(prediction);
     }
     if (op.causal && !is_unfused(implementation) && counted.executed_ratio() > 1.005) {
         prediction.note(NoteCode::causal_blocks, counted.executed_ratio());

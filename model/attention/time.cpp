@@ -26,6 +26,7 @@ struct Call {
     const FlashParameters& fitted;
     const Machine& machine;
     bool whole_head;  ///< flash1: a thread block walks a whole head
+    bool umma;        ///< flashinfer: matmuls and exponentials have warps of their own
     bool causal;      ///< the mask removes blocks
     double sms;
     double element;  ///< bytes
@@ -50,6 +51,7 @@ Call call_of(const Attention& op, const AttentionWork& counted, Implementation i
             .fitted = fitted,
             .machine = machine,
             .whole_head = whole_head,
+            .umma = implementation == Implementation::flashinfer,
             .causal = op.causal && op.seq_q > 1 && op.window == 0,
             .sms = static_cast<double>(machine.sm_count),
             .element = static_cast<double>(size_of(op.type)),
@@ -81,6 +83,26 @@ detail::BlockPrice block_of(const Call& call) {
     return price;
 }
 
+/// The same in the kernels of Blackwell: the matmuls of a tile run beside its exponentials; fewer
+/// than 128 rows take the tensor cores as long as 128. With few rows both are short, and a block
+/// is the latency of its steps. (eq. T17)
+detail::BlockPrice umma_block_of(const Call& call) {
+    const AttentionBlocks& blocks = call.counted.grid.blocks;
+    detail::BlockPrice price;
+    if (call.counted.grid.few_rows) {
+        price.whole = price.softmax = call.fitted.decode_block;
+        return price;
+    }
+    constexpr std::int64_t full_rate_rows = 128;
+    const auto rows = static_cast<double>(std::max(blocks.q, full_rate_rows));
+    const auto keys = static_cast<double>(blocks.kv);
+    price = detail::price_block(
+        call.machine, call.op.type, Flop::from_base(4.0 * rows * keys * call.head_dim),
+        call.fitted.tensor_fraction, static_cast<double>(blocks.q) * keys, call.fitted, {}, {});
+    price.whole = combined({price.tensor, price.softmax}, pipes);
+    return price;
+}
+
 /// Time of a tile beside its blocks. (eq. T2)
 Time tile_of(const Call& call) {
     const FlashParameters& fitted = call.fitted;
@@ -92,6 +114,12 @@ Time tile_of(const Call& call) {
     }
     const bool bulk_rows =
         fitted.bulk_rows > Time{} && (grid.pack == 4 || grid.pack == 8 || grid.pack == 16);
+    if (grid.few_rows && call.umma) {
+        constexpr std::int64_t most = 32;
+        const auto rows = static_cast<double>(std::min(grid.blocks.q, most));
+        return fitted.decode_tile +
+               call.head_dim / 64.0 * (fitted.decode_columns + rows / 64.0 * fitted.decode_rows);
+    }
     tile += call.tile_rows / 64.0 * (bulk_rows ? fitted.bulk_rows : fitted.tile_rows);
     if (grid.few_rows) {
         return tile + fitted.decode_tile + call.head_dim / 64.0 * fitted.decode_columns;
@@ -151,7 +179,8 @@ Time cache_write_time(const Call& call, double miss) {
     Time time = tokens * threads / (resident * call.sms) * call.fitted.cache_write;
     if (op.seq_q == 1) return time;
     const Bytes moved = call.counted.cache_read + call.counted.cache_write;
-    const Bandwidth far = call.machine.dram_bandwidth * call.fitted.dram_fraction;
+    const double reached = call.umma ? call.fitted.copy_fraction : call.fitted.dram_fraction;
+    const Bandwidth far = call.machine.dram_bandwidth * reached;
     const Bandwidth near = std::max(far, call.fitted.load * call.machine.boost_clock * call.sms);
     return time + miss * (moved / far) + (1.0 - miss) * (moved / near);
 }
@@ -171,6 +200,10 @@ Time copies_time(const Call& call) {
 /// without splits costs what its thread blocks take to find that out. (eq. T8)
 Time combine_time(const Call& call) {
     const AttentionGrid& grid = call.counted.grid;
+    if (call.umma) {
+        if (grid.splits == 1) return Time{};
+        return call.fitted.combine + static_cast<double>(grid.splits) * call.fitted.combine_split;
+    }
     if (!grid.combines) return Time{};
     const std::int64_t rows = call.op.batch * call.op.heads * call.op.seq_q;
     const std::int64_t groups = call.op.head_dim <= 64
@@ -204,7 +237,7 @@ AttentionRegime regime_of(const Call& call, const AttentionTime& time) {
 
 AttentionTime forward_time(const Call& call, const Execution& execution) {
     const FlashParameters& fitted = call.fitted;
-    const detail::BlockPrice block = block_of(call);
+    const detail::BlockPrice block = call.umma ? umma_block_of(call) : block_of(call);
     const Time tile = tile_of(call);
     const detail::TileLoad load = tiles_of(call, block, tile);
     const Time span = detail::span_of(load, call.sms);
@@ -213,7 +246,8 @@ AttentionTime forward_time(const Call& call, const Execution& execution) {
     time.waves = call.pieces / call.sms;
     time.tensor = call.blocks / call.sms * block.tensor;
     time.softmax = call.blocks / call.sms * block.softmax;
-    time.load = call.blocks / call.sms * (block.whole - block.tensor - block.softmax);
+    time.load =
+        std::max(Time{}, call.blocks / call.sms * (block.whole - block.tensor - block.softmax));
     time.tiles = call.pieces / call.sms * tile;
     time.tail = span - load.average;
     time.droop = detail::droop_of(span, fitted);

@@ -359,9 +359,9 @@ AttentionWork count_attention(const Attention& asked, Implementation implementat
     } else if (implementation == Implementation::flash1) {
         count_flash1(result, attention, context, sizes);
     } else {
-        RIDGE_CONTRACT(implementation == Implementation::flash2 ||
-                       implementation == Implementation::flash3 ||
-                       is_bundled_attention(implementation));
+        RIDGE_CONTRACT(
+            implementation == Implementation::flash2 || implementation == Implementation::flash3 ||
+            implementation == Implementation::flashinfer || is_bundled_attention(implementation));
         count_flash(result, attention, implementation, context, sizes);
     }
     if (attention.kv_write) count_kv_write(result, attention, sizes);

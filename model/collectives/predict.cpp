@@ -39,9 +39,7 @@ void settle_roofline(Prediction& prediction, const Collective& op, const Machine
     prediction.terms.push_back(
         {.resource = Resource::launch, .time = machine.kernel_floor, .amount = 0.0, .rate = 0.0});
     prediction.time = prediction.lower_bound + machine.kernel_floor;
-    prediction.low = prediction.lower_bound;
-    prediction.high = 2.0 * prediction.time;
-    prediction.note(NoteCode::roofline_only);
+    apply_roofline_band(prediction);
 }
 
 void settle_times(Prediction& prediction, const CollectiveTime& time) {

@@ -25,6 +25,8 @@ enum class BandClass : std::uint8_t {
     serving_smooth,   // decode bound by memory or latency; prefill by throughput or tails
     serving_uneven,   // FlashAttention-3: split keys, waves, few tiles
     serving_memory,   // prefill of split or evicted keys
+    umma_prefill,     // Blackwell: prefill
+    umma_decode,      // Blackwell: decode
     published,        // contiguous and backward flash attention
     unfused,          // attention as an eager framework composes it
     attention_tiles,  // bundled fused attention
@@ -32,6 +34,9 @@ enum class BandClass : std::uint8_t {
     product_stream,   // 8-bit products bound by DRAM
     product_smooth,   // Hopper: launch, DRAM, latency and power; 8-bit pipes
     product_split,    // Hopper: split k, stores and pipes; 8-bit stores
+    umma_even,        // Blackwell: products by launch, DRAM, latency and power
+    umma_uneven,      // Blackwell: products by split k, stores and pipes
+    umma_narrow,      // Blackwell: products of 8 bits and fewer
     product_ampere,   // Ampere: split k and DRAM
     product_coarse,   // Ampere: launch, stores, latency and pipes in whole waves
     product_fma,      // fp32 library products
@@ -42,15 +47,17 @@ enum class BandClass : std::uint8_t {
 };
 
 /// Classes that have a band: all but `roofline`.
-inline constexpr std::size_t band_class_count = 26;
+inline constexpr std::size_t band_class_count = 31;
 
 inline constexpr std::array<std::string_view, band_class_count + 1> band_class_names{
-    "stream",          "row_kernel",     "host_call",      "access",         "eager_stream",
-    "eager_softmax",   "eager_rows",     "ring",           "peer_ll",        "serving_steady",
-    "serving_smooth",  "serving_uneven", "serving_memory", "published",      "unfused",
-    "attention_tiles", "product_fixed",  "product_stream", "product_smooth", "product_split",
-    "product_ampere",  "product_coarse", "product_fma",    "product_old",    "product_bundled",
-    "estimate",        "roofline"};
+    "stream",         "row_kernel",      "host_call",      "access",
+    "eager_stream",   "eager_softmax",   "eager_rows",     "ring",
+    "peer_ll",        "serving_steady",  "serving_smooth", "serving_uneven",
+    "serving_memory", "umma_prefill",    "umma_decode",    "published",
+    "unfused",        "attention_tiles", "product_fixed",  "product_stream",
+    "product_smooth", "product_split",   "umma_even",      "umma_uneven",
+    "umma_narrow",    "product_ampere",  "product_coarse", "product_fma",
+    "product_old",    "product_bundled", "estimate",       "roofline"};
 
 [[nodiscard]] constexpr std::string_view name_of(BandClass band_class) {
     return band_class_names[static_cast<std::size_t>(band_class)];

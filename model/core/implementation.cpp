@@ -28,6 +28,7 @@ constexpr std::array implementations{
     Word{Implementation::flash1, std::string_view("flash1")},
     Word{Implementation::flash2, std::string_view("flash2")},
     Word{Implementation::flash3, std::string_view("flash3")},
+    Word{Implementation::flashinfer, std::string_view("flashinfer")},
     Word{Implementation::torch_flash, std::string_view("torch-flash")},
     Word{Implementation::torch_efficient, std::string_view("torch-efficient")},
     Word{Implementation::torch_cudnn, std::string_view("torch-cudnn")},

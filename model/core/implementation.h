@@ -28,6 +28,7 @@ enum class Implementation : std::uint8_t {
     flash1,
     flash2,
     flash3,
+    flashinfer,  ///< those of TensorRT-LLM that FlashInfer calls on Blackwell
     // attention: backends of PyTorch's scaled_dot_product_attention
     torch_flash,
     torch_efficient,

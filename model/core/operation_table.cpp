@@ -109,11 +109,12 @@ constexpr std::array matmul_ways{Implementation::library,        Implementation:
                                  Implementation::coalesced,      Implementation::tiled,
                                  Implementation::register_tiled, Implementation::mma,
                                  Implementation::wgmma,          Implementation::torch};
-constexpr std::array attention_ways{
-    Implementation::standard,    Implementation::torch,       Implementation::flash1,
-    Implementation::flash2,      Implementation::flash3,      Implementation::mma,
-    Implementation::wgmma,       Implementation::torch_flash, Implementation::torch_efficient,
-    Implementation::torch_cudnn, Implementation::torch_math};
+constexpr std::array attention_ways{Implementation::standard,    Implementation::torch,
+                                    Implementation::flash1,      Implementation::flash2,
+                                    Implementation::flash3,      Implementation::flashinfer,
+                                    Implementation::mma,         Implementation::wgmma,
+                                    Implementation::torch_flash, Implementation::torch_efficient,
+                                    Implementation::torch_cudnn, Implementation::torch_math};
 constexpr std::array moe_ways{Implementation::cutlass};
 constexpr std::array elementwise_ways{Implementation::fused, Implementation::unfused,
                                       Implementation::torch, Implementation::compiled};

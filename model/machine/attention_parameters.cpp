@@ -1,11 +1,14 @@
 #include "model/machine/attention_parameters.h"
 
+#include <algorithm>
+
 #include "model/machine/machine.h"
 #include "model/machine/section_reader.h"
 
 namespace ridge::model {
 namespace {
 
+using ranges::clocks;
 using ranges::data_rate;
 using ranges::factor;
 using ranges::rate_per_clock;
@@ -18,35 +21,37 @@ using enum Need;
 
 // clang-format off
 using F = FlashParameters;
-constexpr std::array flash{  //                                                      flash1, flash2, flash3
-    parameter<&F::start>("start", span_of_time, "fixed time of a call, without the gaps between its kernels", {none, tables, tables}, required),
-    parameter<&F::cache_write_start>("cache_write_start", span_of_time, "the same of the kernel that writes new K and V into the cache", {none, assumed, assumed}),
-    parameter<&F::tensor_fraction>("tensor_fraction", share_of_peak, "of the dense tensor peak within a block of scores", {assumed, assumed, assumed}),
-    parameter<&F::softmax_fraction>("softmax_fraction", factor, "part of the time of one exp2 per score that matmuls do not hide", {none, assumed, tables}),
-    parameter<&F::page_block>("page_block", span_of_time, "address work of a block of keys behind a page table", {none, tables}),
+constexpr std::array flash{  //                                                      flash1, flash2, flash3, flashinfer
+    parameter<&F::start>("start", span_of_time, "fixed time of a call, without the gaps between its kernels", {none, tables, tables, tables}, required),
+    parameter<&F::cache_write_start>("cache_write_start", span_of_time, "the same of the kernel that writes new K and V into the cache", {none, assumed, assumed, assumed}),
+    parameter<&F::tensor_fraction>("tensor_fraction", share_of_peak, "of the dense tensor peak within a block of scores", {assumed, assumed, assumed, tables}),
+    parameter<&F::softmax_fraction>("softmax_fraction", factor, "part of the time of one exp2 per score that matmuls do not hide", {none, assumed, tables, tables}),
+    in_clocks<&F::page_block>("page_block", clocks, "address work of a block of keys behind a page table", {none, tables}),
     parameter<&F::lone_block_factor>("lone_block_factor", factor, "time of a block whose thread block has its multiprocessor alone, over the shared time", {none, tables}),
-    parameter<&F::tile>("tile", span_of_time, "fixed time of a tile: prologue, pipeline fill, epilogue", {none, tables, tables}),
-    parameter<&F::decode_tile>("decode_tile", span_of_time, "the same of the kernel for few query rows", {none, tables, tables}),
-    parameter<&F::tile_rows>("tile_rows", span_of_time, "time of a tile per 64 query rows: loading or gathering Q, storing O", {none, tables, tables}),
-    parameter<&F::bulk_rows>("bulk_rows", span_of_time, "the same where bulk copies move packed rows (4, 8 or 16 query heads per KV head)", {none, none, tables}),
-    parameter<&F::tile_columns>("tile_columns", span_of_time, "time of a tile per 64 of head_dim: the first K and V", {none, none, tables}),
-    parameter<&F::decode_columns>("decode_columns", span_of_time, "the same of the kernel for few rows", {none, none, tables}),
-    parameter<&F::split_tile>("split_tile", span_of_time, "more fixed time of a tile in a kernel that may split the keys", {none, none, tables}),
+    in_clocks<&F::tile>("tile", clocks, "fixed time of a tile: prologue, pipeline fill, epilogue", {none, tables, tables, tables}),
+    in_clocks<&F::decode_tile>("decode_tile", clocks, "the same of the kernel for few query rows", {none, tables, tables, tables}),
+    in_clocks<&F::tile_rows>("tile_rows", clocks, "time of a tile per 64 query rows: loading or gathering Q, storing O", {none, tables, tables, tables}),
+    in_clocks<&F::bulk_rows>("bulk_rows", clocks, "the same where bulk copies move packed rows (4, 8 or 16 query heads per KV head)", {none, none, tables}),
+    in_clocks<&F::tile_columns>("tile_columns", clocks, "time of a tile per 64 of head_dim: the first K and V", {none, none, tables, tables}),
+    in_clocks<&F::decode_columns>("decode_columns", clocks, "the same of the kernel for few rows", {none, none, tables, tables}),
+    in_clocks<&F::decode_rows>("decode_rows", clocks, "the same of the kernel for few rows, per 64 of head_dim and 64 rows of its tile", {none, none, none, tables}),
+    in_clocks<&F::decode_block>("decode_block", clocks, "a block of keys in the kernel for few rows: matmul, softmax and matmul in turn", {none, none, none, tables}),
+    in_clocks<&F::split_tile>("split_tile", clocks, "more fixed time of a tile in a kernel that may split the keys", {none, none, tables}),
     parameter<&F::bulk_tile>("bulk_tile", data_rate, "Q and O of a tile by bulk copies, contiguous calls, one multiprocessor", {none, none, assumed}),
-    parameter<&F::tail>("tail", share, "share of the longest causal tile that stands out after the average", {none, assumed, assumed}),
-    parameter<&F::load>("load", rate_per_clock, "K and V into one multiprocessor", {none, assumed, tables}, required),
-    parameter<&F::dram_fraction>("dram_fraction", share, "of the DRAM bandwidth that the stream of K and V reaches", {none, tables, tables}),
-    parameter<&F::dram_start>("dram_start", span_of_time, "exposed start of a stream from DRAM", {none, tables, tables}),
-    parameter<&F::droop>("droop", factor, "relative slow-down of a long run at the power limit", {none, tables, tables}),
-    parameter<&F::droop_time>("droop_time", span_of_time, "run time at which half of the droop is reached", {none, assumed, assumed}),
-    parameter<&F::cache_write>("cache_write", span_of_time, "one wave of the kernel that writes new K and V", {none, tables, tables}),
+    parameter<&F::tail>("tail", share, "share of the longest causal tile that stands out after the average", {none, assumed, assumed, tables}),
+    parameter<&F::load>("load", rate_per_clock, "K and V into one multiprocessor", {none, assumed, tables}),
+    parameter<&F::dram_fraction>("dram_fraction", share, "of the DRAM bandwidth that the stream of K and V reaches", {none, tables, tables, tables}),
+    parameter<&F::dram_start>("dram_start", span_of_time, "exposed start of a stream from DRAM", {none, tables, tables, tables}),
+    parameter<&F::droop>("droop", factor, "relative slow-down of a long run at the power limit", {none, tables, tables, tables}),
+    parameter<&F::droop_time>("droop_time", span_of_time, "run time at which half of the droop is reached", {none, assumed, assumed, assumed}),
+    in_clocks<&F::cache_write>("cache_write", clocks, "one wave of the kernel that writes new K and V", {none, tables, tables, tables}),
     parameter<&F::scan>("scan", span_of_time, "scheduler reads the lengths of 31 sequences", {none, none, tables}),
     parameter<&F::fold>("fold", span_of_time, "reordering the queries of grouped decoding", {none, tables}),
     parameter<&F::copy>("copy", span_of_time, "one kernel that reorders them, batch and KV heads above one", {none, tables}),
-    parameter<&F::copy_fraction>("copy_fraction", share, "of the DRAM bandwidth that the reordering reaches", {none, tables}),
-    parameter<&F::combine>("combine", span_of_time, "kernel that combines split keys", {none, tables, tables}),
-    parameter<&F::combine_split>("combine_split", span_of_time, "the same, per split", {none, tables, tables}),
-    parameter<&F::combine_block>("combine_block", span_of_time, "the same with nothing to combine, per thread block and multiprocessor", {none, none, tables}),
+    parameter<&F::copy_fraction>("copy_fraction", share, "of the DRAM bandwidth that the reordering reaches; flashinfer: that writing the cache reaches", {none, tables, none, tables}),
+    parameter<&F::combine>("combine", span_of_time, "kernel that combines split keys", {none, tables, tables, tables}),
+    in_clocks<&F::combine_split>("combine_split", clocks, "the same, per split", {none, tables, tables, tables}),
+    in_clocks<&F::combine_block>("combine_block", clocks, "the same with nothing to combine, per thread block and multiprocessor", {none, none, tables}),
     parameter<&F::backward_tensor_fraction>("backward_tensor_fraction", share_of_peak, "of the dense tensor peak within a block of the backward pass", {none, assumed, assumed}),
 };
 
@@ -100,7 +105,8 @@ using A = AttentionParameters;
 constexpr std::array flash_places{
     section<F, place<&A::flash1>>("attention.flash1", "flash1 (the rest as flash2)", flash, 0),
     section<F, place<&A::flash2>>("attention.flash2", "flash2", flash, 1),
-    section<F, place<&A::flash3>>("attention.flash3", "flash3", flash, 2)};
+    section<F, place<&A::flash3>>("attention.flash3", "flash3", flash, 2),
+    section<F, place<&A::flashinfer>>("attention.flashinfer", "flashinfer", flash, 3)};
 constexpr std::array tiled_places{
     section<T, place<&A::mma>>("attention.mma", "bundled mma attention", tiled, 0),
     section<T, place<&A::wgmma>>("attention.wgmma", "bundled wgmma attention", tiled, 1)};
@@ -111,10 +117,14 @@ constexpr std::array standard_places{
 
 /// The set of a section; empty where a required field is missing.
 template <class Set>
-std::optional<Set> read_set(const hardware::Description& gpu, const Section<Set>& section) {
-    Set parameters;
+std::optional<Set> read_set(const hardware::Description& gpu, const Section<Set>& section,
+                            Set parameters = {}) {
     if (!read_section(gpu, section, parameters)) return std::nullopt;
-    parameters.own = has_own(gpu, section, "start");
+    if constexpr (requires { parameters.evidence; }) {
+        parameters.evidence = evidence_in(gpu, field_path(section, "start"));
+    } else {
+        parameters.own = has_own(gpu, section, "start");
+    }
     return parameters;
 }
 
@@ -133,18 +143,22 @@ std::span<const Section<StandardParameters>> standard_attention_sections() {
     return standard_places;
 }
 
-std::optional<AttentionParameters> attention_parameters_of(const hardware::Description& gpu) {
+std::optional<AttentionParameters> attention_parameters_of(const hardware::Description& gpu,
+                                                           const Consists& consists) {
     AttentionParameters parameters;
-    parameters.flash2 = read_set(gpu, flash_places[1]);
-    parameters.flash3 = read_set(gpu, flash_places[2]);
+    FlashParameters blank;
+    blank.clock = consists.clock;
+    parameters.flash2 = read_set(gpu, flash_places[1], blank);
+    parameters.flash3 = read_set(gpu, flash_places[2], blank);
+    parameters.flashinfer = read_set(gpu, flash_places[3], blank);
     parameters.mma = read_set(gpu, tiled_places[0]);
     parameters.wgmma = read_set(gpu, tiled_places[1]);
     parameters.decode = read_set(gpu, decode_places[0]);
-    if (!parameters.flash2 && !parameters.flash3) return std::nullopt;
+    if (!parameters.flash2 && !parameters.flash3 && !parameters.flashinfer) return std::nullopt;
     parameters.flash1 = parameters.flash2;
     if (parameters.flash1 && has(gpu, flash_places[0], "tensor_fraction")) {
         read_section(gpu, flash_places[0], *parameters.flash1);
-        parameters.flash1->own = false;
+        parameters.flash1->evidence = std::min(parameters.flash1->evidence, Evidence::family);
     }
     read_section(gpu, standard_places[0], parameters.standard);
     parameters.standard.own = has_own(gpu, standard_places[0], "softmax_row");

@@ -14,11 +14,12 @@
 #include "hardware/description.h"
 #include "hardware/quantity.h"
 #include "model/machine/parameter.h"
+#include "model/machine/scaling.h"
 
 namespace ridge::model {
 
-/// One family of fused kernels (flash2: sm_80 code; flash3: sm_90 code). What a kernel does not do
-/// costs zero.
+/// One family of fused kernels (flash2: sm_80 code; flash3: sm_90; flashinfer: sm_100). What a
+/// kernel does not do costs zero.
 struct FlashParameters {
     Time start;                     ///< of the call: what remains of an attention of one key
     Time cache_write_start;         ///< the same of the kernel that writes new K and V
@@ -33,6 +34,8 @@ struct FlashParameters {
     Time bulk_rows;       ///< the same where packed rows come by bulk copies
     Time tile_columns;    ///< per 64 of head_dim: first K and V
     Time decode_columns;  ///< the same, kernel for few rows
+    Time decode_rows;     ///< the same kernel, per 64 of head_dim and 64 rows of its tile
+    Time decode_block;    ///< one block of keys in it: matmul, softmax, matmul in turn
     Time split_tile;      ///< more epilogue, kernel that may split keys
     Bandwidth bulk_tile;  ///< Q and O of a tile by bulk copies, contiguous calls, one SM
     double tail = 0.7;    ///< of the longest causal tile, stands out after the average
@@ -50,7 +53,8 @@ struct FlashParameters {
     Time combine_split;                  ///< the same, per split
     Time combine_block;  ///< per thread block and SM of one that finds nothing to combine
     double backward_tensor_fraction = 0.7;  ///< of the dense peak, within a block of the backward
-    bool own = false;                       ///< fitted to this GPU, not taken from its architecture
+    Evidence evidence = Evidence::foreign;
+    Frequency clock;  ///< that the fields in clocks refer to
 };
 
 /// A bundled kernel with one tile of queries per thread block (`mma`, `wgmma`).
@@ -97,13 +101,14 @@ struct AttentionParameters {
     std::optional<FlashParameters> flash1;
     std::optional<FlashParameters> flash2;
     std::optional<FlashParameters> flash3;
+    std::optional<FlashParameters> flashinfer;
     std::optional<TiledAttentionParameters> mma;
     std::optional<TiledAttentionParameters> wgmma;
     std::optional<DecodeAttentionParameters> decode;
     StandardParameters standard;
 };
 
-/// flash1, flash2 and flash3; flash1 is flash2 but for what its section holds.
+/// flash1, flash2, flash3 and flashinfer; flash1 is flash2 but for what its section holds.
 [[nodiscard]] std::span<const Section<FlashParameters>> flash_sections();
 /// mma and wgmma.
 [[nodiscard]] std::span<const Section<TiledAttentionParameters>> tiled_attention_sections();
@@ -112,6 +117,6 @@ struct AttentionParameters {
 
 /// The parameters of a description; empty when it has none.
 [[nodiscard]] std::optional<AttentionParameters> attention_parameters_of(
-    const hardware::Description& gpu);
+    const hardware::Description& gpu, const Consists& consists);
 
 }  // namespace ridge::model

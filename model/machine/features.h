@@ -18,6 +18,7 @@ struct Features {
     bool wgmma = false;        ///< warpgroup products (9.0 alone: their instructions ended with it)
     bool copy_engine = false;  ///< bulk copies of boxes of a tensor (from 9.0)
     bool wide_tiles = false;   ///< products of a warpgroup or more at once: 9.0 to 11.0
+    bool tensor_memory = false;  ///< products of one or two multiprocessors out of it: 10.0 to 11.0
     bool little_shared = false;  ///< 100 KiB of shared memory (8.6, 8.9)
 };
 
@@ -30,6 +31,7 @@ struct Features {
             .wgmma = cc == 90,
             .copy_engine = cc >= 90,
             .wide_tiles = cc >= 90 && cc <= 110,
+            .tensor_memory = cc >= 100 && cc <= 110,
             .little_shared = cc == 86 || cc == 89};
 }
 

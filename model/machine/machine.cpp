@@ -168,6 +168,16 @@ void resolve_rates(Machine& machine, const Description& gpu) {
     machine.l2_bandwidth = l2_bandwidth_of(gpu, machine.boost_clock);
 }
 
+Consists consists_of(const Machine& machine, const Description& gpu) {
+    return {.sms = static_cast<double>(machine.sm_count),
+            .clock = machine.boost_clock,
+            .tensor_clock = machine.tensor_clock,
+            .dram = machine.dram_bandwidth,
+            .watts = gpu.quantity<Power>("power.limit").value_or(Power{}),
+            .tensor_peak = machine.tensor_peak(DataType::fp16).value_or(FlopRate{}),
+            .vector_peak = machine.vector_peak(DataType::fp32).value_or(FlopRate{})};
+}
+
 }  // namespace
 
 std::span<const Section<Machine>> library_sections() {
@@ -206,9 +216,10 @@ Machine make_machine(const Description& gpu) {
     machine.fabric = resolve_fabric(gpu);
     machine.host_fabric = resolve_host_fabric(gpu);
     if (!has_time_models(machine)) return machine;
-    if (machine.special_rate) machine.attention = attention_parameters_of(gpu);
+    const Consists consists = consists_of(machine, gpu);
+    if (machine.special_rate) machine.attention = attention_parameters_of(gpu, consists);
     machine.memory = resolve_memory(gpu, machine.l2);
-    machine.matmul = read_matmul_calibration(gpu);
+    machine.matmul = read_matmul_calibration(gpu, consists);
     return machine;
 }
 

@@ -11,6 +11,7 @@ namespace {
 
 using hardware::Description;
 
+using ranges::clocks;
 using ranges::data_rate;
 using ranges::factor;
 using ranges::rate_per_clock;
@@ -35,29 +36,30 @@ constexpr auto aligned_2 = [](auto& p) -> auto& {
 
 // clang-format off
 using P = MatmulParameters;
-constexpr std::array library{  //                                                     tensor, fp8, fma, tf32, align_4, align_2
+constexpr std::array library{  //                                                     tensor, fp8, fma, tf32, align_4, align_2, fp4
     parameter<&P::launch>("launch", span_of_time, "fixed time of a product when a graph is replayed: gap, launch, first block, drain", {tables}),
     parameter<&P::cold_fill>("cold_fill", span_of_time, "what the prologue takes longer when the operands come from DRAM", {tables}),
-    parameter<&P::k_step>("k_step", span_of_time, "latency of 128 bytes of k in one block, over the stages in flight", {tables, none, records, records, records, records}),
-    parameter<&P::issue_fraction>("issue_fraction", share_of_peak, "share of the peak that the main loop of a 128 x 256 tile issues", {tables, tables, either, records, records, records}, required),
+    in_clocks<&P::k_step>("k_step", clocks, "latency of 128 bytes of k in one block, over the stages in flight", {tables, none, records, records, records, records, tables}),
+    parameter<&P::issue_fraction>("issue_fraction", share_of_peak, "share of the peak that the main loop of a 128 x 256 tile issues", {tables, tables, either, records, records, records, tables}, required),
     parameter<&P::feed_elements>("feed_elements", elements, "operand feed: the issue rate of a tile goes as 1 / (1 + feed (1/rows + 1/columns))", {tables, none, tables, assumed, assumed, assumed}),
     parameter<&P::burst_fraction>("burst_fraction", share_of_peak, "share of the peak under the power limit, short products", {tables, tables}),
     parameter<&P::sustained_fraction>("sustained_fraction", share_of_peak, "share of the peak under the power limit, long products", {tables, tables}),
     parameter<&P::droop>("droop", span_of_time, "product at peak rate at which the clock has fallen half way from burst to sustained", {assumed, assumed}),
-    parameter<&P::dram_fraction>("dram_fraction", share, "share of the DRAM bandwidth that a product reaches", {tables, none, assumed}),
+    parameter<&P::dram_fraction>("dram_fraction", share, "share of the DRAM bandwidth that a product reaches", {tables, none, assumed, none, none, none, tables}),
     parameter<&P::l2_per_sm>("l2_bytes_per_clock", rate_per_clock, "L2 read rate of one multiprocessor in a product", {assumed, none, assumed}, required),
     parameter<&P::multicast>("multicast", {1.0, 64.0}, "blocks of a cluster that share one load of an operand", {assumed}),
     parameter<&P::straddle>("straddle", factor, "lines of L2 that a row starting between two lines costs more, per line", {assumed}),
-    parameter<&P::store_per_sm>("store_bytes_per_clock", rate_per_clock, "rate at which the epilogue of one multiprocessor stores C", {tables, none, assumed, none, records}, required),
+    parameter<&P::store_per_sm>("store_bytes_per_clock", rate_per_clock, "rate at which the epilogue of one multiprocessor stores C", {tables, none, assumed, none, records}),
     parameter<&P::second_kernel>("second_kernel", span_of_time, "the kernel that adds the partial sums of a split k", {tables, tables, records, records, records}),
-    parameter<&P::quantisation>("quantisation", share, "1: blocks come in whole waves; near 0: the library hides the tail", {assumed, assumed, assumed, assumed, assumed, assumed}),
+    parameter<&P::quantisation>("quantisation", share, "1: blocks come in whole waves; near 0: the library hides the tail", {assumed, assumed, assumed, assumed, assumed, assumed, assumed}),
     parameter<&P::gemv_per_sm>("gemv_bandwidth", data_rate, "L2 rate of one multiprocessor in a matrix-vector kernel", {tables}),
     parameter_of<P, aligned_8>("aligned_8", share, "share of the issue rate left when rows start at multiples of 8 bytes only", {assumed}),
     parameter_of<P, aligned_4>("aligned_4", share, "share of the issue rate left when rows start at multiples of 4 bytes only", {assumed}),
     parameter_of<P, aligned_2>("aligned_2", share, "share of the issue rate left when rows start at multiples of 2 bytes only", {assumed}),
-    parameter<&P::quantise>("quantise", span_of_time, "fixed time of the kernels that quantise A to 8 bits", {none, tables}),
-    parameter<&P::quantise_warm>("quantise_warm", data_rate, "rate at which they read the 16-bit A from L2", {none, tables}),
-    parameter<&P::quantise_cold>("quantise_cold", data_rate, "rate at which they read the 16-bit A from DRAM", {none, tables}),
+    parameter<&P::quantise>("quantise", span_of_time, "fixed time of the kernels that quantise A", {none, tables, none, none, none, none, tables}),
+    per_clock<&P::quantise_warm>("quantise_bytes_per_clock", rate_per_clock, "rate at which one multiprocessor reads the 16-bit A from L2 for them", {none, tables, none, none, none, none, tables}),
+    share_of_dram<&P::quantise_cold>("quantise_dram_fraction", share, "share of the DRAM bandwidth at which they read the 16-bit A", {none, tables, none, none, none, none, tables}),
+    parameter<&P::energy>("energy", {0.1, 1000.0}, "energy at full load, in pJ per FLOP: under the power limit the pipe runs no faster than limit / energy", {none, none, assumed}),
 };
 
 using B = BundledMatmul;
@@ -96,7 +98,8 @@ constexpr std::array places{
     section<P, place<MatmulPipe::align_4>>(
         "matmul.align_4", "16-bit product with rows at multiples of 4 or 8 bytes", library, 4),
     section<P, place<MatmulPipe::align_2>>(
-        "matmul.align_2", "16-bit product with rows at multiples of 2 bytes", library, 5)};
+        "matmul.align_2", "16-bit product with rows at multiples of 2 bytes", library, 5),
+    section<P, place<MatmulPipe::four_bit>>("matmul.fp4", "nvfp4 product", library, 6)};
 
 template <auto kernel>
 constexpr auto bundled_place = [](auto& machine) {
@@ -116,13 +119,10 @@ constexpr auto call_place = [](auto& machine) { return &machine.matmul; };
 constexpr std::array call_places{
     section<MatmulCalibration, call_place>("matmul", "library product", call)};
 
-/// Whether a set was fitted to this GPU: its issue fraction was measured.
+/// Of a set, by its issue fraction.
 template <class Set>
 Evidence evidence_of(const Description& gpu, const Section<Set>& section) {
-    const std::string path = field_path(section, "issue_fraction");
-    const bool own =
-        gpu.find(path) != nullptr && gpu.provenance(path) == hardware::Provenance::measured;
-    return own ? Evidence::own : Evidence::family;
+    return evidence_in(gpu, field_path(section, "issue_fraction"));
 }
 
 /// The family's power fractions, capped by what a library was seen to reach on this GPU.
@@ -136,6 +136,14 @@ void cap_power(const Description& gpu, const std::string& type, MatmulParameters
     p.sustained_fraction = std::min(p.sustained_fraction, reached);
 }
 
+/// What a GPU without measurements does not take over as it stands (docs/model.md L2, L3).
+void scale(P& p, const Consists& consists) {
+    if (consists.watts <= Power{} || consists.tensor_peak <= FlopRate{}) return;
+    const double scaled = sustained_share(consists) / p.sustained_fraction;
+    p.sustained_fraction *= scaled;
+    p.burst_fraction *= scaled;
+}
+
 /// A set that starts from `start`; empty without what it requires.
 std::optional<P> read_set(const Description& gpu, MatmulPipe pipe, P start) {
     const Section<P>& section = places[static_cast<std::size_t>(pipe)];
@@ -144,9 +152,21 @@ std::optional<P> read_set(const Description& gpu, MatmulPipe pipe, P start) {
     return start;
 }
 
-std::optional<P> read_tensor(const Description& gpu) {
-    auto p = read_set(gpu, MatmulPipe::tensor, {});
-    if (p) cap_power(gpu, "bf16", *p);
+/// What the units of the fields refer to, and the law for what no file states.
+P blank(const Consists& consists) {
+    P p;
+    p.clock = consists.tensor_clock;
+    p.sms = consists.sms;
+    p.dram = consists.dram;
+    p.store_per_sm = store_rate(consists);
+    return p;
+}
+
+std::optional<P> read_tensor(const Description& gpu, const Consists& consists) {
+    auto p = read_set(gpu, MatmulPipe::tensor, blank(consists));
+    if (!p) return p;
+    if (p->evidence != Evidence::own) scale(*p, consists);
+    cap_power(gpu, "bf16", *p);
     return p;
 }
 
@@ -157,6 +177,14 @@ std::optional<P> read_eight_bit(const Description& gpu, const std::optional<P>& 
     P p = *tensor;
     read_section(gpu, section, p);
     p.evidence = evidence_of(gpu, section);
+    if (p.evidence != Evidence::own && has(gpu, section, "sustained_fraction")) {
+        // They go with those of the 16-bit set, by what the laws made of them.
+        P stated;
+        read_section(gpu, places[0], stated);
+        const double scaled = tensor->sustained_fraction / stated.sustained_fraction;
+        p.sustained_fraction *= scaled;
+        p.burst_fraction *= scaled;
+    }
     cap_power(gpu, "fp8", p);
     return p;
 }
@@ -172,6 +200,14 @@ std::optional<P> read_derived(const Description& gpu, MatmulPipe pipe,
     return read_set(gpu, pipe, p);
 }
 
+/// nvfp4: the 16-bit set's launch, stores and power. Its kernels do not split k.
+std::optional<P> read_four_bit(const Description& gpu, const std::optional<P>& tensor) {
+    if (!tensor) return std::nullopt;
+    P p = *tensor;
+    p.second_kernel = Time{};
+    return read_set(gpu, MatmulPipe::four_bit, p);
+}
+
 std::optional<B> read_bundled(const Description& gpu, std::size_t kernel) {
     B parameters;
     if (!read_section(gpu, bundled_places.at(kernel), parameters)) return std::nullopt;
@@ -180,9 +216,15 @@ std::optional<B> read_bundled(const Description& gpu, std::size_t kernel) {
 }
 
 /// FMA kernels have the launch of the library, and nothing else of its tensor kernels.
-std::optional<P> read_vector(const Description& gpu, const std::optional<P>& tensor) {
-    auto p = read_set(gpu, MatmulPipe::vector, {});
-    if (p && tensor) p->launch = tensor->launch;
+std::optional<P> read_vector(const Description& gpu, const Consists& consists,
+                             const std::optional<P>& tensor) {
+    auto p = read_set(gpu, MatmulPipe::vector, blank(consists));
+    if (!p) return p;
+    if (tensor) p->launch = tensor->launch;
+    if (p->evidence == Evidence::own) return p;
+    const double powered = powered_share(consists, consists.vector_peak, p->energy);
+    p->burst_fraction = std::min(p->burst_fraction, powered);
+    p->sustained_fraction = std::min(p->sustained_fraction, powered);
     return p;
 }
 
@@ -198,15 +240,16 @@ std::span<const Section<MatmulCalibration>> matmul_call_sections() {
     return call_places;
 }
 
-MatmulCalibration read_matmul_calibration(const Description& gpu) {
+MatmulCalibration read_matmul_calibration(const Description& gpu, const Consists& consists) {
     MatmulCalibration calibration;
-    const auto tensor = read_tensor(gpu);
+    const auto tensor = read_tensor(gpu, consists);
     calibration.pipes = {tensor,
                          read_eight_bit(gpu, tensor),
-                         read_vector(gpu, tensor),
+                         read_vector(gpu, consists, tensor),
                          read_derived(gpu, MatmulPipe::tf32, tensor),
                          read_derived(gpu, MatmulPipe::align_4, tensor),
-                         read_derived(gpu, MatmulPipe::align_2, tensor)};
+                         read_derived(gpu, MatmulPipe::align_2, tensor),
+                         read_four_bit(gpu, tensor)};
     calibration.bundled = {.naive = read_bundled(gpu, 0),
                            .tiled = read_bundled(gpu, 1),
                            .register_tiled = read_bundled(gpu, 2),

@@ -4,7 +4,7 @@
 //   if (const auto* p = calibration.find(MatmulPipe::tensor)) ... p->k_step ...
 //
 // A GPU that was fitted has its own values under `model.matmul`; others inherit those of their
-// architecture family, and `evidence` says which of the two it is. The 8-bit, tf32 and misaligned
+// architecture, and `evidence` says what those rest on. The 8-bit, tf32 and misaligned
 // sets take from the 16-bit set whatever they do not have themselves.
 #pragma once
 
@@ -16,17 +16,23 @@
 #include "hardware/description.h"
 #include "hardware/quantity.h"
 #include "model/machine/parameter.h"
+#include "model/machine/scaling.h"
 
 namespace ridge::model {
 
 /// Kernels that share parameters: 16-bit tensor products, 8-bit ones, FMA products, tf32, and what
 /// the library falls back to for 16-bit operands whose rows are not multiples of 16 bytes: kernels
-/// that copy 4 bytes at a time (rows at 8 or 4 bytes) or 2 (rows at 2 bytes).
-enum class MatmulPipe : std::uint8_t { tensor, eight_bit, vector, tf32, align_4, align_2 };
-inline constexpr std::size_t matmul_pipe_count = 6;
-
-/// Whether parameters were fitted to this GPU or come from its architecture family.
-enum class Evidence : std::uint8_t { family, own };
+/// that copy 4 bytes at a time (rows at 8 or 4 bytes) or 2 (rows at 2 bytes); nvfp4.
+enum class MatmulPipe : std::uint8_t {
+    tensor,
+    eight_bit,
+    vector,
+    tf32,
+    align_4,
+    align_2,
+    four_bit
+};
+inline constexpr std::size_t matmul_pipe_count = 7;
 
 struct MatmulParameters {
     Time launch;                  ///< gap in a replayed graph, launch, first block, drain
@@ -49,7 +55,15 @@ struct MatmulParameters {
     Time quantise;  ///< zero: the operands have their type already
     Bandwidth quantise_warm;
     Bandwidth quantise_cold;
-    Evidence evidence = Evidence::family;
+    double energy = 0.0;  ///< pJ per FLOP at full load; zero: not known
+    Evidence evidence = Evidence::foreign;
+    // What the units of the fields refer to.
+    Frequency clock;
+    double sms = 0.0;
+    Bandwidth dram;
+
+    /// Cycles of all multiprocessors per second.
+    [[nodiscard]] Frequency sm_clocks() const { return clock * sms; }
 };
 
 /// One bundled kernel (M21). A step is one slice of the kernel's depth along k.
@@ -66,7 +80,7 @@ struct BundledMatmul {
     BytesPerCycle store_per_sm;   ///< epilogue; zero: hidden or negligible
     BytesPerCycle feed_per_sm;    ///< operands from L2 by the copy engine; zero: never binds
     double drift = 0.0;           ///< operands read again because blocks drift apart
-    Evidence evidence = Evidence::family;
+    Evidence evidence = Evidence::foreign;
 };
 
 struct BundledMatmuls {
@@ -85,7 +99,7 @@ struct MatmulCalibration {
     }
 };
 
-/// tensor, fp8, fma, tf32, align_4 and align_2, in the order of MatmulPipe.
+/// tensor, fp8, fma, tf32, align_4, align_2 and fp4, in the order of MatmulPipe.
 [[nodiscard]] std::span<const Section<MatmulParameters>> matmul_sections();
 /// naive, tiled, register_tiled, mma and wgmma.
 [[nodiscard]] std::span<const Section<BundledMatmul>> bundled_matmul_sections();
@@ -95,6 +109,7 @@ struct MatmulCalibration {
 /// What the description and its family say; empty sets where they say nothing. Where the power
 /// fractions are the family's, they are capped by the best rate that a library was seen to reach
 /// on this GPU (`measured.gemm`).
-[[nodiscard]] MatmulCalibration read_matmul_calibration(const hardware::Description& description);
+[[nodiscard]] MatmulCalibration read_matmul_calibration(const hardware::Description& description,
+                                                        const Consists& gpu);
 
 }  // namespace ridge::model

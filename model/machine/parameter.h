@@ -11,7 +11,7 @@
 // takes. A rate of the whole GPU whose field is per clock of one multiprocessor is converted by its
 // row (`per_clock`).
 //
-// Limits: parameters are positive; at most six sections share a table.
+// Limits: parameters are positive; at most seven sections share a table.
 #pragma once
 
 #include <array>
@@ -40,7 +40,7 @@ enum class Origin : std::uint8_t {
 
 [[nodiscard]] std::string_view to_string(Origin origin);
 
-inline constexpr std::size_t most_sections = 6;
+inline constexpr std::size_t most_sections = 7;
 using Origins = std::array<Origin, most_sections>;  ///< by section of a table
 
 /// Whether a set can be without it: the parameter then keeps its default or is inherited.
@@ -158,6 +158,40 @@ constexpr auto per_clock(std::string_view name, hardware::Range range, std::stri
     return row;
 }
 
+/// A time of work on a multiprocessor, whose field counts its clocks: what carries over to another
+/// GPU (docs/model.md L1). `Set` has `clock`.
+template <auto first, auto... rest>
+constexpr auto in_clocks(std::string_view name, hardware::Range range, std::string_view meaning,
+                         Origins origins, Need need = Need::optional) {
+    using Set = typename detail::MemberOf<decltype(first)>::Set;
+    auto row = parameter_of<Set, first, rest...>(name, range, meaning, origins, need);
+    row.dimension = Cycles::dimension;
+    row.read = [](const Set& set) {
+        return (detail::follow(set, first, rest...) * set.clock).base();
+    };
+    row.write = [](Set& set, double value) {
+        detail::follow(set, first, rest...) = Cycles::from_base(value) / set.clock;
+    };
+    return row;
+}
+
+/// A bandwidth whose field is its share of that of DRAM; `Set` has `dram`.
+template <auto first, auto... rest>
+constexpr auto share_of_dram(std::string_view name, hardware::Range range, std::string_view meaning,
+                             Origins origins, Need need = Need::optional) {
+    using Set = typename detail::MemberOf<decltype(first)>::Set;
+    auto row = parameter_of<Set, first, rest...>(name, range, meaning, origins, need);
+    row.kind = hardware::ValueKind::number;
+    row.dimension = {};
+    row.read = [](const Set& set) -> double {
+        return detail::follow(set, first, rest...) / set.dram;
+    };
+    row.write = [](Set& set, double value) {
+        detail::follow(set, first, rest...) = value * set.dram;
+    };
+    return row;
+}
+
 /// A section whose set lies in a machine where `place` points to; nullptr where it has none.
 template <class Set, auto place>
 constexpr Section<Set> section(std::string_view path, std::string_view title,
@@ -179,6 +213,7 @@ inline constexpr hardware::Range share_of_peak{1e-4, 2.0};
 inline constexpr hardware::Range factor{1e-3, 100.0};
 inline constexpr hardware::Range span_of_time{1e-12, 1.0};
 inline constexpr hardware::Range rate_per_clock{1e-2, 1e5};
+inline constexpr hardware::Range clocks{1e-3, 1e9};
 inline constexpr hardware::Range data_rate{1e6, 1e16};
 
 }  // namespace ranges

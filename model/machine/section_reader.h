@@ -43,11 +43,12 @@ template <class Set>
     return gpu.find(field_path(section, name)) != nullptr;
 }
 
-/// Whether the device's own files give the parameter.
+/// Whether the device's own files give the parameter, and not as an estimate.
 template <class Set>
 [[nodiscard]] bool has_own(const hardware::Description& gpu, const Section<Set>& section,
                            std::string_view name) {
-    return gpu.has_own(field_path(section, name));
+    const std::string path = field_path(section, name);
+    return gpu.has_own(path) && gpu.provenance(path) != hardware::Provenance::estimate;
 }
 
 /// Reads what the description has; false where it lacks a required parameter.

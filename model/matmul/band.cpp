@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "model/machine/features.h"
+
 namespace ridge::model {
 namespace {
 
@@ -10,6 +12,13 @@ BandClass fine_class(MatmulRegime regime) {
     const bool uneven = regime == MatmulRegime::split || regime == MatmulRegime::store ||
                         regime == MatmulRegime::pipe;
     return uneven ? BandClass::product_split : BandClass::product_smooth;
+}
+
+BandClass umma_class(MatmulPipe pipe, MatmulRegime regime) {
+    if (pipe != MatmulPipe::tensor) return BandClass::umma_narrow;
+    const bool uneven = regime == MatmulRegime::split || regime == MatmulRegime::store ||
+                        regime == MatmulRegime::pipe;
+    return uneven ? BandClass::umma_uneven : BandClass::umma_even;
 }
 
 /// Kernels that come in whole waves.
@@ -32,20 +41,12 @@ BandClass eight_bit_class(MatmulRegime regime) {
     }
 }
 
-bool measured_family(const Machine& machine, MatmulPipe pipe) {
-    const std::int32_t capability = machine.compute_capability;
-    switch (pipe) {
-        case MatmulPipe::vector:
-            return capability == 80 || capability == 70;
-        case MatmulPipe::eight_bit:
-        case MatmulPipe::tf32:
-        case MatmulPipe::align_4:
-        case MatmulPipe::align_2:
-            return capability == 90;
-        case MatmulPipe::tensor:
-            break;
-    }
-    return capability == 80 || capability == 90;
+/// Whether products of these kernels were measured on a GPU of the family. fp32 by the eager calls
+/// of Volta and Ampere alone.
+bool measured_family(const MatmulSituation& s) {
+    const std::int32_t capability = s.machine.compute_capability;
+    if (s.pipe == MatmulPipe::vector) return capability == 80 || capability == 70;
+    return s.parameters.evidence != Evidence::foreign;
 }
 
 bool measured_shape(const Matmul& op, MatmulPipe pipe) {
@@ -54,19 +55,22 @@ bool measured_shape(const Matmul& op, MatmulPipe pipe) {
         return op.type == DataType::fp32 && op.m >= 512 && op.m <= 65536 && op.n >= 768 &&
                op.k >= 512 && width <= 65536;
     }
-    const bool type =
-        bits_of(op.type) == 16 || op.type == DataType::fp8 || pipe == MatmulPipe::tf32;
+    const bool type = bits_of(op.type) == 16 || op.type == DataType::fp8 ||
+                      pipe == MatmulPipe::tf32 || pipe == MatmulPipe::four_bit;
     return type && op.m <= 32768 && std::min(op.n, op.k) >= 32 && width <= 65536;
 }
 
 }  // namespace
 
 BandClass matmul_band(const MatmulSituation& s, MatmulRegime regime) {
+    const bool umma = features_of(s.machine.compute_capability).tensor_memory;
     switch (s.pipe) {
         case MatmulPipe::vector:
             return BandClass::product_fma;
         case MatmulPipe::eight_bit:
-            return eight_bit_class(regime);
+            return umma ? umma_class(s.pipe, regime) : eight_bit_class(regime);
+        case MatmulPipe::four_bit:
+            return umma_class(s.pipe, regime);
         case MatmulPipe::tf32:
         case MatmulPipe::align_4:
         case MatmulPipe::align_2:
@@ -74,6 +78,7 @@ BandClass matmul_band(const MatmulSituation& s, MatmulRegime regime) {
         case MatmulPipe::tensor:
             break;
     }
+    if (umma) return umma_class(s.pipe, regime);
     const bool fine = s.machine.family == Family::hopper || s.machine.family == Family::blackwell;
     return fine ? fine_class(regime) : coarse_class(regime);
 }
@@ -86,7 +91,7 @@ BandClass bundled_band(Implementation implementation) {
 
 Validity matmul_validity(const MatmulSituation& s) {
     const bool measured = s.op.batch == 1 && s.l2 == L2State::warm &&
-                          measured_shape(s.op, s.pipe) && measured_family(s.machine, s.pipe);
+                          measured_shape(s.op, s.pipe) && measured_family(s);
     return measured ? Validity::validated : Validity::extrapolated;
 }
 

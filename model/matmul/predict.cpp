@@ -52,10 +52,11 @@ MatmulPipe kernels_by_rows(const Matmul& op) {
 }
 
 /// The kernel set whose parameters describe the product; the 16-bit one stands in for a set that
-/// the GPU has no parameters of.
+/// the GPU has no parameters of, but for nvfp4, whose kernels are like no other.
 MatmulPipe kernels_of(const Matmul& op, Pipe pipe, bool bundled, const Machine& machine) {
     if (pipe == Pipe::vector) return MatmulPipe::vector;
     if (bundled) return MatmulPipe::tensor;
+    if (op.type == DataType::nvfp4) return MatmulPipe::four_bit;
     if (bits_of(op.type) <= 8) return MatmulPipe::eight_bit;
     MatmulPipe wanted = MatmulPipe::tensor;
     if (op.type == DataType::tf32) wanted = MatmulPipe::tf32;
@@ -139,7 +140,8 @@ void apply_time(Prediction& p, const MatmulSituation& s, const MatmulTime& t) {
 /// Kernels of Hopper and later fetch operands in boxes, where rows start at multiples of 16 bytes.
 bool by_copy_engine(const MatmulSituation& s) {
     return features_of(s.machine.compute_capability).copy_engine &&
-           (s.pipe == MatmulPipe::tensor || s.pipe == MatmulPipe::eight_bit) &&
+           (s.pipe == MatmulPipe::tensor || s.pipe == MatmulPipe::eight_bit ||
+            s.pipe == MatmulPipe::four_bit) &&
            matmul_alignment(s.op) >= 16;
 }
 
@@ -176,13 +178,11 @@ void apply_bundled(Prediction& p, const MatmulSituation& s, Implementation imple
 void keep_roofline(Prediction& p, const Matmul& op, const Execution& execution,
                    const Machine& machine) {
     p.time += launch_gaps(machine, execution.launch, p.work.kernels);
-    p.low = p.lower_bound;
-    p.high = 2.0 * p.time;
     if (machine.sm_count > 0) {
         const Tile tile = execution.tile.value_or(Tile{128, 128, 32});
         p.tiling = matmul_tiling(op, tile, machine.sm_count, 1);
     }
-    p.note(NoteCode::roofline_only);
+    apply_roofline_band(p);
     if (matmul_alignment(op) < 16) {
         p.note(NoteCode::alignment_cliff, static_cast<double>(matmul_alignment(op)));
     }

@@ -12,6 +12,14 @@ constexpr std::array wgmma_tiles{Tile{8, 64, 64},    Tile{8, 128, 64},   Tile{16
                                  Tile{64, 128, 64},  Tile{96, 128, 64},  Tile{128, 64, 64},
                                  Tile{64, 256, 64},  Tile{128, 128, 64}, Tile{192, 128, 64},
                                  Tile{128, 256, 64}, Tile{192, 192, 64}, Tile{128, 320, 64}};
+// tcgen05 takes 128 rows of one multiprocessor or 256 of a pair by up to 256 columns, either operand
+// on the side of the rows: a pair's tile counts as two of 128 rows that share an operand.
+constexpr std::array umma_tiles{Tile{8, 64, 64},    Tile{8, 128, 64},   Tile{16, 64, 64},
+                                Tile{16, 128, 64},  Tile{32, 64, 64},   Tile{32, 128, 64},
+                                Tile{48, 128, 64},  Tile{64, 64, 64},   Tile{64, 128, 64},
+                                Tile{96, 128, 64},  Tile{128, 64, 64},  Tile{64, 256, 64},
+                                Tile{128, 128, 64}, Tile{128, 192, 64}, Tile{192, 128, 64},
+                                Tile{128, 256, 64}, Tile{256, 128, 64}};
 constexpr std::array mma_tiles{Tile{64, 64, 32},   Tile{64, 128, 32},  Tile{128, 64, 32},
                                Tile{128, 128, 32}, Tile{128, 256, 32}, Tile{256, 128, 32}};
 // Accumulators of 8 bytes leave registers for small tiles alone.
@@ -34,6 +42,7 @@ std::span<const Tile> library_tiles(MatmulPipe pipe, std::int64_t bits,
     if (bits == double_bits) return double_tiles;
     if (falls_back(pipe)) return fallback_tiles;
     if (pipe == MatmulPipe::tf32) return mma_tiles;
+    if (features_of(compute_capability).tensor_memory) return umma_tiles;
     return features_of(compute_capability).wide_tiles ? std::span<const Tile>(wgmma_tiles)
                                                       : std::span<const Tile>(mma_tiles);
 }

@@ -118,7 +118,8 @@ MatmulTime assemble(const MatmulSituation& s, const Context& c, const Candidate&
 /// product alone leaves that out.
 void add_quantisation(const MatmulSituation& s, const Context& c, MatmulTime& t) {
     const MatmulParameters& p = s.parameters;
-    const bool asked = s.op.type == DataType::fp8 && s.launch != LaunchMode::kernel;
+    const bool narrow = s.op.type == DataType::fp8 || s.pipe == MatmulPipe::four_bit;
+    const bool asked = narrow && s.launch != LaunchMode::kernel;
     if (!asked || p.quantise_warm <= Bandwidth{} || p.quantise_cold <= Bandwidth{}) return;
     const double elements = c.batch * c.m * c.k;
     const double read = 2.0 * elements;

@@ -12,12 +12,13 @@ namespace {
 constexpr double extrapolation_factor = 1.5;
 
 constexpr std::array<BasisRow, 6> bases{{
-    {0.12, "records of bundled kernels and cuBLASLt on an H200 SXM"},
-    {0.15, "rows of the NeuSight test set, A100 PCIe and V100 PCIe"},
-    {0.06, "aiconfigurator's tables of products and attention, A100, H100 and H200 SXM"},
-    {0.35, "aiconfigurator's NCCL tables, A100, H100 and H200 SXM"},
-    {0.06, "figures and tables of FlashAttention 1 to 3, A100 and H100"},
-    {0.10, "nothing measured: an estimate"},
+    {0.12, 0.12, "records of bundled kernels and cuBLASLt on an H200 SXM"},
+    {0.10, 0.10, "rows of the NeuSight test set, A100 PCIe and V100 PCIe"},
+    {0.02, 0.08,
+     "aiconfigurator's tables of products and attention, A100, H100, H200 and B200 SXM"},
+    {0.35, 0.35, "aiconfigurator's NCCL tables, A100, H100, H200 and B200 SXM"},
+    {0.06, 0.06, "figures and tables of FlashAttention 1 to 3, A100 and H100"},
+    {0.10, 0.10, "nothing measured: an estimate"},
 }};
 
 constexpr std::array<BandRow, band_class_count> rows{{
@@ -48,9 +49,11 @@ const BandRow& band_row(BandClass band_class) {
 void apply_band(Prediction& prediction, BandClass band_class, Confidence confidence,
                 Validity validity) {
     const BandRow& row = band_row(band_class);
-    const double margin =
-        confidence == Confidence::calibrated ? 0.0 : basis_row(row.basis).family_margin;
-    const double factor = validity == Validity::validated ? 1.0 : extrapolation_factor;
+    const BasisRow& basis = basis_row(row.basis);
+    const bool known = validity == Validity::validated;
+    const double unmeasured = known ? basis.family_margin : basis.foreign_margin;
+    const double margin = confidence == Confidence::calibrated ? 0.0 : unmeasured;
+    const double factor = known ? 1.0 : extrapolation_factor;
     const Time low = prediction.time * std::exp(factor * (row.low - margin));
     prediction.low = std::min(prediction.time, std::max(prediction.lower_bound, low));
     prediction.high = prediction.time * std::exp(factor * (row.high + margin));
@@ -58,6 +61,14 @@ void apply_band(Prediction& prediction, BandClass band_class, Confidence confide
     prediction.confidence = confidence;
     if (confidence == Confidence::family) prediction.note(NoteCode::uncalibrated);
     if (validity == Validity::extrapolated) prediction.note(NoteCode::extrapolated);
+}
+
+void apply_roofline_band(Prediction& prediction) {
+    constexpr double factor = 4.0;
+    constexpr Time call = 12.0 * units::us;
+    prediction.low = prediction.lower_bound;
+    prediction.high = factor * prediction.time + call;
+    prediction.note(NoteCode::roofline_only);
 }
 
 }  // namespace ridge::model

@@ -7,7 +7,8 @@
 // ln(measured / predicted): a little wider than 80 %, because new shapes scatter more than fitted
 // ones. `ridge fit bands` makes the table. Operations and regimes are one class where their
 // residuals have one spread. A GPU that takes its parameters from its family gets a margin on both
-// sides, that of the rows its class rests on; outside the validated range the band is half as wide
+// sides, that of the rows its class rests on, a larger one from another family (both so that GPUs
+// left out are covered, docs/accuracy.md); outside the validated range the band is half as wide
 // again. Add a class: an enumerator with its name (`band_class.h`), the rows that belong to it, and
 // a run of `ridge fit bands`.
 // Limits: the band is of the model, not of one run on a busy or throttled machine.
@@ -24,9 +25,10 @@ namespace ridge::model {
 /// The rows that bands rest on.
 enum class BandBasis : std::uint8_t { bundled, eager, serving, nccl, published, nothing };
 
-/// What the rows are, and the margin in ln for GPUs of which none were measured.
+/// What the rows are, and the margins in ln for GPUs of which none were measured.
 struct BasisRow {
-    double family_margin;
+    double family_margin;   ///< where another GPU of the family was
+    double foreign_margin;  ///< where none of the family was; extrapolated shapes too
     std::string_view rows;
 };
 [[nodiscard]] const BasisRow& basis_row(BandBasis basis);
@@ -47,5 +49,9 @@ enum class Validity : std::uint8_t { validated, extrapolated };
 /// never below the roofline's bound.
 void apply_band(Prediction& prediction, BandClass band_class, Confidence confidence,
                 Validity validity);
+
+/// The band of a time that is the roofline's, because nobody measured such kernels: from the lower
+/// bound to four times the time and the fixed time of a call; noted `roofline_only`. (eq. R5)
+void apply_roofline_band(Prediction& prediction);
 
 }  // namespace ridge::model

@@ -100,9 +100,7 @@ void settle_bundled(Prediction& prediction, const KernelTime& all, const Executi
 /// The roofline with launches and gaps, for a device without a memory model.
 void settle_roofline(Prediction& prediction, const Execution& execution, const Machine& machine) {
     prediction.time += launch_gaps(machine, execution.launch, prediction.work.kernels);
-    prediction.low = prediction.lower_bound;
-    prediction.high = 2.0 * prediction.time;
-    prediction.note(NoteCode::roofline_only);
+    apply_roofline_band(prediction);
 }
 
 /// The roofline's value with the implementation, the bound for this L2 state and what stays in L2.

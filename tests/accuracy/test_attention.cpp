@@ -1,4 +1,5 @@
 // Attention of a serving engine, prefill and decode, against the times of aiconfigurator's tables.
+#include "model/machine/parameters.h"
 #include "tests/accuracy/reference.h"
 #include "tests/catch.h"
 
@@ -22,7 +23,7 @@ TEST_CASE("attention of measured GPUs", "[accuracy]") {
     const auto folder = reference_folder();
     if (!folder) return;
     for (const std::string phase : {"prefill", "decode"}) {
-        for (const std::string gpu : {"h200-sxm", "h100-sxm", "a100-sxm-80gb"}) {
+        for (const std::string gpu : {"h200-sxm", "h100-sxm", "a100-sxm-80gb", "b200"}) {
             check_bounds(accuracy_of(judged_rows(*folder, phase, gpu), machine_of),
                          "attention." + phase + "." + gpu);
         }
@@ -35,11 +36,15 @@ TEST_CASE("attention with the family's parameters", "[accuracy]") {
     // The H100 NVL has no fit of its own: its parameters are the family's.
     const model::Machine& relative = machine_of("h100-nvl");
     REQUIRE(relative.attention.has_value());
-    REQUIRE(!relative.attention->flash3->own);
+    REQUIRE(relative.attention->flash3->evidence != model::Evidence::own);
     for (const std::string phase : {"prefill", "decode"}) {
         for (const std::string gpu : {"h200-sxm", "h100-sxm"}) {
             model::Machine borrowed = machine_of(gpu);
-            borrowed.attention = relative.attention;
+            for (const model::ModelParameter& each : model::model_parameters()) {
+                if (each.section != "attention.flash3") continue;
+                if (const auto value = each.read(relative)) each.write(borrowed, *value);
+            }
+            borrowed.attention->flash3->evidence = model::Evidence::family;
             const measure::ErrorSummary accuracy =
                 accuracy_of(judged_rows(*folder, phase, gpu),
                             [&](const std::string&) -> const model::Machine& { return borrowed; });

@@ -13,11 +13,12 @@ TEST_CASE("library matrix products", "[accuracy]") {
     std::map<std::string, std::vector<measure::MeasuredRow>> groups;
     // The GPUs that the parameters are fitted to; tables of others have no bounds.
     for (measure::MeasuredRow& row : measure::read_folder(
-             *folder, {"matmul_a100", "matmul_h100", "matmul_h200", "matmul_fp32"})) {
+             *folder,
+             {"matmul_a100", "matmul_h100", "matmul_h200", "matmul_b200", "matmul_fp32"})) {
         const std::string type(model::name_of(model::type_of(row.operation)));
         groups["matmul." + type + "." + row.gpu].push_back(std::move(row));
     }
-    CHECK(groups.size() == 7);
+    CHECK(groups.size() == 10);
     for (const auto& [name, rows] : groups) check_bounds(accuracy_of(rows, machine_of), name);
 }
 

@@ -98,12 +98,12 @@ TEST_CASE("every word of an enumeration returns", "[fields]") {
     for (const DataType type : all_data_types) {
         CHECK(returns(Field::dtype, std::string(name_of(type)).c_str()));
     }
-    for (const char* word :
-         {"auto",        "library",    "torch",  "compiled",       "standard",
-          "flash1",      "flash2",     "flash3", "torch-flash",    "torch-efficient",
-          "torch-cudnn", "torch-math", "fused",  "unfused",        "manual",
-          "naive",       "coalesced",  "tiled",  "register_tiled", "mma",
-          "wgmma"}) {
+    for (const char* word : {"auto",       "library",     "torch",           "compiled",
+                             "standard",   "flash1",      "flash2",          "flash3",
+                             "flashinfer", "torch-flash", "torch-efficient", "torch-cudnn",
+                             "torch-math", "fused",       "unfused",         "manual",
+                             "naive",      "coalesced",   "tiled",           "register_tiled",
+                             "mma",        "wgmma"}) {
         CHECK(returns(Field::impl, word));
     }
     for (const char* word : {"none", "bias", "bias_relu", "bias_gelu", "accumulate"}) {

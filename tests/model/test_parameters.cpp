@@ -86,7 +86,7 @@ TEST_CASE("every parameter is a field of the schema and has its place in a machi
         CHECK_FALSE(each.field.meaning.empty());
     }
     const hardware::Catalogue gpus = catalogue();
-    for (const char* const name : {"h200-sxm", "a100-pcie-40gb", "h100-sxm"}) {
+    for (const char* const name : {"h200-sxm", "a100-pcie-40gb", "h100-sxm", "b200"}) {
         Machine machine = make_machine(gpus.at(name));
         for (const ModelParameter& each : model_parameters()) {
             const auto before = each.read(machine);

@@ -1,0 +1,51 @@
+// How parameters carry over to a GPU on which nothing was measured: laws of what they consist of.
+//
+//   const Consists l40s{.sms = 142, .tensor_clock = 2.52 * GHz, .dram = ..., .watts = 350 * W, ...};
+//   sustained_share(l40s)    // 0.76 of the tensor peak under the power limit
+//   store_rate(l40s)         // 2.2 bytes per clock and multiprocessor
+//
+// Method (docs/model.md L1 to L5): times of work on a multiprocessor are stated in its clocks, rates
+// per clock or as shares of the DRAM bandwidth (`parameter.h` converts them), so that they carry
+// over as they stand. What follows several quantities at once stands here. Fixed times of a launch
+// follow no clock; they are measured or the family's.
+//
+// Limits: the laws rest on four GPUs (A100, H100, H200 and B200 SXM); the energy per FLOP of the
+// vector pipe on published rates of power-limited cards.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "hardware/description.h"
+#include "hardware/quantity.h"
+
+namespace ridge::model {
+
+/// What parameters rest on: another family's GPU (or a guess), one of this family, or this GPU. The
+/// source of a set's main field says it: estimate, derived, measured.
+enum class Evidence : std::uint8_t { foreign, family, own };
+
+[[nodiscard]] Evidence evidence_in(const hardware::Description& gpu, const std::string& path);
+
+/// What the parameters of a GPU consist of; zero where its description does not say.
+struct Consists {
+    double sms = 0.0;
+    Frequency clock{};         ///< boost
+    Frequency tensor_clock{};  ///< that of the tensor peak
+    Bandwidth dram{};
+    Power watts{};           ///< power limit
+    FlopRate tensor_peak{};  ///< 16 bits, dense
+    FlopRate vector_peak{};  ///< fp32
+};
+
+/// Share of the tensor peak that long products sustain under the power limit. (eq. L2)
+[[nodiscard]] double sustained_share(const Consists& gpu);
+
+/// Rate at which one multiprocessor stores the results of a product. (eq. L3)
+[[nodiscard]] BytesPerCycle store_rate(const Consists& gpu);
+
+/// Share of `peak` at which a pipe that takes `picojoules` per FLOP keeps the power limit, at most
+/// 1; 1 where a figure is not known. (eq. L5)
+[[nodiscard]] double powered_share(const Consists& gpu, FlopRate peak, double picojoules);
+
+}  // namespace ridge::model
