@@ -22,10 +22,15 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import left_out  # noqa: E402: beside this script
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "accuracy.md"
 START = "<!-- public: from here -->\n"
 END = "<!-- public: to here -->\n"
+LEFT = "<!-- left out: from here -->\n"
+LEFT_END = "<!-- left out: to here -->\n"
 JUDGED = "<!-- judged: from here -->\n"
 JUDGED_END = "<!-- judged: to here -->\n"
 TRAINING = ("h200-sxm", "h200-sxm-fit", "h200-sxm-random")
@@ -267,7 +272,8 @@ def main():
     old = PAGE.read_text(encoding="utf-8")
     judged = judged_part(ridge, arguments.judge) if arguments.judge else kept(old, JUDGED, JUDGED_END)
     public = public_part(ridge, arguments.reference) if arguments.reference else kept(old, START, END)
-    PAGE.write_text(HEAD + SEEDS + JUDGED + judged + JUDGED_END + START + public + END + """
+    left = left_out.part(ridge, arguments.reference) if arguments.reference else kept(old, LEFT, LEFT_END)
+    PAGE.write_text(HEAD + SEEDS + JUDGED + judged + JUDGED_END + START + public + END + LEFT_HEAD + LEFT + left + LEFT_END + """
 ## Against an NVIDIA H200, the full suite
 
 `measure/records/h200-sxm/`: bundled kernels, cuBLASLt and access patterns, timed and counted by `ridge measure --suite full`.
@@ -280,6 +286,15 @@ Training data.
 
 """ + RANDOM + record_part(ridge, "measure/records/h200-sxm-random"), encoding="utf-8")
 
+
+LEFT_HEAD = """
+## Left out: GPUs of which nothing was fitted
+
+Each measured GPU once more, described without any parameter that rests on it: its data sheet, and another GPU's parameters carried over by the laws of `docs/model.md`
+(L1 to L6), with the bands of a GPU that nobody measured. An implementation that the other GPU does not have is `roofline_only`: its error says how far a kernel is from the
+roofline, its coverage whether the wide band is wide enough. Made by `scripts/left_out.py`.
+
+"""
 
 NOT_JUDGED = "No seed has been drawn since the last fit.\n\n"
 

@@ -1,0 +1,178 @@
+"""Errors and coverage of GPUs of which nothing was fitted: for `accuracy.py`, part "Left out".
+
+Each GPU with public measurements is described once more without any parameter that rests on it: its own data sheet, and the
+parameters of another measured GPU, marked as estimates, so that ridge carries them over by the laws of docs/model.md (L1 to L5) and gives
+them the bands of a GPU that nobody measured. Parameters that a family has from the GPU that is left out are dropped, those that were
+fitted to both of a pair are fitted again to the other alone. An implementation that the other GPU does not have is then unknown:
+`roofline_only`.
+
+    python3 scripts/left_out.py RIDGE TABLES      # prints the table alone
+
+Limits: the form of the model and the laws were found with all GPUs in sight; only the parameters are left out.
+"""
+import collections
+import csv
+import io
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+GPUS = ROOT / "hardware" / "gpus"
+ARCHITECTURES = ROOT / "hardware" / "architectures"
+
+#: The GPU that stands in for each, and the programs of `ridge fit` that fit it anew alone.
+DONORS = {
+    "h100-sxm": ("h200-sxm", ()),
+    "h200-sxm": ("h100-sxm", ()),
+    "b200": ("h200-sxm", ()),
+    "a100-sxm-80gb": ("h200-sxm", ()),
+    "a100-pcie-40gb": ("v100-pcie", ("memory",)),
+    "v100-pcie": ("a100-pcie-40gb", ("memory",)),
+}
+#: What notes and sources of families call a GPU.
+NAMES = {
+    "h100-sxm": "H100",
+    "h200-sxm": "H200",
+    "b200": "B200",
+    "a100-sxm-80gb": "A100 SXM",
+    "a100-pcie-40gb": "A100 PCIe",
+    "v100-pcie": "V100 PCIe",
+}
+#: Fields of a measured GPU that do not carry over: a law takes their place (L3, L5).
+LAWS = (("model.matmul.tensor", "store_bytes_per_clock"), ("model.matmul.fma", "issue_fraction"))
+HEAD = """| class | GPU | parameters of | rows | mean | p90 | bias | in band |
+|---|---|---|---:|---:|---:|---:|---:|
+"""
+
+
+class Description:
+    """The sections of a TOML description, each a table of raw values with their notes."""
+
+    def __init__(self, path):
+        self.head = {}
+        self.sections = {}
+        self.tolerances = ""
+        section = ""
+        for line in path.read_text(encoding="utf-8").splitlines():
+            if line.startswith("[["):
+                section = None
+            found = re.fullmatch(r"\[([\w.]+)\]", line)
+            if found:
+                section = found.group(1)
+            if section is None:
+                self.tolerances += line + "\n"
+                continue
+            field = re.match(r'(\w+) = \{ value = ("[^"]*"|[^,}]+?)(,.*)? \}$', line)
+            if field and section and section != "sources":
+                self.sections.setdefault(section, {})[field.group(1)] = (field.group(2), field.group(3) or "")
+            elif not section and " = " in line and not line.startswith("#"):
+                key, value = line.split(" = ", 1)
+                self.head[key] = value
+
+
+def architecture_of(gpu):
+    return Description(ARCHITECTURES / (gpu.head["inherits"].strip('"') + ".toml"))
+
+
+def without(sections, name):
+    """The model's fields that do not rest on the GPU of this name."""
+    return {section: {key: value for key, (value, note) in fields.items() if name not in note}
+            for section, fields in sections.items() if section.startswith("model.")}
+
+
+def fitted_alone(ridge, tables, donor, programs):
+    fields = {}
+    for program in programs:
+        text = subprocess.run([ridge, "fit", program, "--data", tables, "--gpu", donor], capture_output=True,
+                              text=True, check=True).stdout
+        fields.update(re.findall(r'^(model\.[\w.]+) = \{ value = ("[^"]*"|[^,]+), source', text, re.M))
+    return fields
+
+
+def described(ridge, tables, name):
+    """A description of the GPU by its data sheet and another one's parameters."""
+    donor_name, programs = DONORS[name]
+    gpu, donor = Description(GPUS / f"{name}.toml"), Description(GPUS / f"{donor_name}.toml")
+    facts, guesses = {}, {}
+    for description in (architecture_of(gpu), gpu):
+        for section, fields in description.sections.items():
+            if not section.startswith("model."):
+                facts.setdefault(section, {}).update({key: value for key, (value, _) in fields.items()})
+    facts.pop("measured.gemm", None)
+    for section, key in LAWS:
+        donor.sections.get(section, {}).pop(key, None)
+    for description in (architecture_of(donor), donor):
+        for section, fields in without(description.sections, NAMES[name]).items():
+            guesses.setdefault(section, {}).update(fields)
+    for field, value in fitted_alone(ridge, tables, donor_name, programs).items():
+        section, key = field.rsplit(".", 1)
+        guesses.setdefault(section, {})[key] = value
+    kind = "derived" if gpu.head["inherits"] == donor.head["inherits"] else "estimate"
+    text = "".join(f"{key} = {value}\n" for key, value in gpu.head.items() if key != "inherits")
+    text += ('[sources]\nOWN = { kind = "vendor", text = "the description of the GPU" }\n'
+             f'DONOR = {{ kind = "{kind}", text = "{donor_name}" }}\n')
+    for source, sections in (("OWN", facts), ("DONOR", guesses)):
+        for section, fields in sections.items():
+            text += f"[{section}]\n" + "".join(f'{key} = {{ value = {value}, source = "{source}" }}\n'
+                                               for key, value in fields.items())
+    return text + gpu.tolerances
+
+
+def class_of(row):
+    if row["op"] == "attention":
+        return f"attention {'prefill' if row['causal'] == '1' else 'decode'} {row['impl']}"
+    return f"{row['op']} {row['dtype']}" if row["op"] == "matmul" else row["op"]
+
+
+def too_short(row):
+    """Calls that are mostly launch, as in `accuracy.py`."""
+    return float(row["measured_us"]) <= 20 and (row["op"] == "elementwise" or row.get("causal") == "1")
+
+
+def rows_of(tables, name):
+    for path in sorted(pathlib.Path(tables).glob("*.csv")):
+        if not path.name.startswith(("matmul", "attention_prefill", "attention_decode", "elementwise", "softmax",
+                                     "layernorm")):
+            continue
+        with open(path, newline="", encoding="utf-8") as file:
+            rows = [row for row in csv.DictReader(file) if row["gpu"] == name and not too_short(row)]
+        if rows:
+            yield rows
+
+
+def part(ridge, tables):
+    """The table, in Markdown."""
+    classes = collections.defaultdict(list)
+    with tempfile.TemporaryDirectory() as scratch:
+        for name in DONORS:
+            file = pathlib.Path(scratch) / f"{name}.toml"
+            file.write_text(described(ridge, tables, name), encoding="utf-8")
+            for rows in rows_of(tables, name):
+                table = pathlib.Path(scratch) / "rows.csv"
+                with open(table, "w", newline="", encoding="utf-8") as out:
+                    writer = csv.DictWriter(out, rows[0].keys())
+                    writer.writeheader()
+                    writer.writerows(rows)
+                answer = subprocess.run([ridge, "predict", "--from", str(table), "--gpu", name, "--gpu-file", str(file)],
+                                        capture_output=True, text=True)
+                for row in csv.DictReader(io.StringIO(answer.stdout)):
+                    if not row.get("time_us"):
+                        continue
+                    measured = float(row["measured_us"])
+                    inside = float(row["time_low_us"]) <= measured <= float(row["time_high_us"])
+                    classes[(class_of(row), name)].append((float(row["time_us"]) / measured - 1, inside))
+    text = HEAD
+    for (kind, name), results in sorted(classes.items()):
+        errors = sorted(abs(error) for error, _ in results)
+        signed = sorted(error for error, _ in results)
+        text += (f"| {kind} | {name} | {DONORS[name][0]} | {len(results)} | {100 * sum(errors) / len(errors):.1f} % | "
+                 f"{100 * errors[int(0.9 * (len(errors) - 1))]:.1f} % | {100 * signed[len(signed) // 2]:+.1f} % | "
+                 f"{100 * sum(inside for _, inside in results) / len(results):.0f} % |\n")
+    return text
+
+
+if __name__ == "__main__":
+    print(part(sys.argv[1], sys.argv[2]), end="")
