@@ -7,6 +7,14 @@
 //   const Chart chart = roofline_chart({.title = "H100 SXM, bf16", ...});
 //   write_chart("roofline.svg", chart);
 //
+// What a reader may rely on, whichever builder made the chart: hollow marks are predicted and filled
+// ones measured; a legend says what colours, shapes and dashes mean; with more labelled names than
+// `most_named` the marks carry numbers, explained in one key.
+//
+// A builder of its own fills in a `Chart`: axes with ranges (`ticks.h` rounds them), curves and
+// marks with the name of their series, and a legend entry of the same name for each series; a page
+// then switches the series by that entry. `number_marks` and `without_undrawable` finish it.
+//
 // Strings may hold anything; what is not UTF-8 is replaced when it is drawn.
 #pragma once
 
@@ -38,6 +46,7 @@ struct Axis {
 struct Term {
     std::string name = {};
     std::string value = {};
+    std::optional<double> number = {};  ///< sorts the table's column; the text does where absent
 };
 
 /// The palette of Okabe and Ito, which the colour-blind can tell apart, without its yellow (too
@@ -46,7 +55,8 @@ enum class Color { ink, blue, vermillion, green, purple, orange, sky, grey };
 
 enum class Dash { solid, dashed, dotted, dash_dot, long_dash };
 
-enum class Marker { circle, square, triangle, diamond, wedge, pentagon, plus, cross };
+/// Shapes with an inside, so that each can be hollow or filled.
+enum class Marker { circle, square, triangle, diamond, wedge, pentagon, star, arrow };
 
 /// Predicted points are hollow, measured ones filled.
 enum class Origin { predicted, measured };
@@ -69,12 +79,14 @@ struct Vertex {
 
 enum class CurveRole { roof, envelope, series, reference };
 
-/// Whether a curve's name is written along it; the names of series stand in the side list.
+/// Whether a curve's name is written along it; the legend names it in any case.
 enum class Lettering { none, along };
 
 struct Curve {
     CurveRole role = CurveRole::series;
     std::string name = {};
+    std::string series = {};            ///< class, may be empty
+    std::optional<Origin> origin = {};  ///< of what the curve joins
     std::vector<Vertex> vertices = {};
     Style style = {};
     Lettering lettering = Lettering::none;
@@ -94,6 +106,7 @@ struct Band {
 struct Mark {
     std::string name = {};
     std::string series = {};  ///< class, may be empty
+    std::string level = {};   ///< a second class beside it, such as the memory level; may be empty
     double x = 0.0;
     double y = 0.0;
     std::optional<double> low = {};  ///< error bar, in y
@@ -101,7 +114,9 @@ struct Mark {
     Origin origin = Origin::predicted;
     Style style = {};
     double radius = 4.5;
-    bool labelled = true;  ///< whether the name is written beside the mark
+    bool labelled = true;  ///< whether the name, or the number, is written beside the mark
+    int number = 0;        ///< of its row in the key, from 1; 0: written by its name
+    double order = 0.0;    ///< sorts the key, such as the time
     std::vector<Term> terms = {};
 };
 
@@ -124,24 +139,25 @@ struct Annotation {
     std::vector<Term> terms = {};
 };
 
-/// An entry of the list in the right margin: a class with its sample. With an anchor it stands at
-/// the height of that point and a line leads to it.
-struct SideEntry {
+/// A sample with its meaning. A page switches what has this name as its series or level, or, by
+/// "measured" and "predicted", the marks of that origin.
+struct LegendEntry {
     std::string name = {};
-    std::string detail = {};
+    std::string detail = {};  ///< second line, in the right margin only
     Style style = {};
     bool line = false;
-    bool marker = true;
-    Origin origin = Origin::predicted;
-    std::optional<Vertex> anchor = {};
+    std::optional<Origin> marker = {};
+    std::optional<Vertex> anchor = {};  ///< stands at the height of that point, a line leads to it
 };
 
-/// A sample with its meaning beneath the chart: hollow is predicted, dashed is the datasheet.
-struct Sample {
-    std::string text = {};
-    Style style = {};
-    std::optional<Origin> marker = {};
-    bool line = false;
+/// What the numbers of marks stand for, one row each, in full.
+struct Key {
+    struct Row {
+        int number = 0;
+        std::vector<std::string> cells = {};  ///< one per column
+    };
+    std::vector<std::string> columns = {};  ///< the first names the operation
+    std::vector<Row> rows = {};
 };
 
 enum class Aspect { fill, square };
@@ -159,13 +175,27 @@ struct Chart {
     std::vector<Mark> marks = {};
     std::vector<Link> links = {};
     std::vector<Annotation> annotations = {};
-    std::vector<SideEntry> side = {};
-    std::vector<Sample> samples = {};
+    std::vector<LegendEntry> legend = {};   ///< in the right margin: classes
+    std::vector<LegendEntry> samples = {};  ///< beneath the chart: roofs, hollow and filled, dashes
+    Key key = {};
     std::vector<std::string> notes = {};
 };
 
 /// "Arithmetic intensity (FLOP/B)"
 [[nodiscard]] std::string axis_text(const Axis& axis);
+
+/// With more than this many labelled names the marks carry numbers instead.
+inline constexpr std::size_t most_named = 12;
+
+/// Gives the labelled names numbers in the order of `order`, the same number to all marks of a
+/// name, and fills the key: the name and the values of `key.columns` after the first, looked up
+/// among the terms.
+void number_all(Chart& chart);
+
+/// Sets the columns of the key, {"operation", columns...}, and numbers the marks where more than
+/// `most_named` different names are labelled. With fewer, the layout does so if a name finds no
+/// place.
+void number_marks(Chart& chart, const std::vector<std::string>& columns);
 
 /// The chart without the marks that its axes cannot show (not finite, not positive on a logarithmic
 /// axis, outside the ranges), and a note that says how many those were. Links follow.

@@ -59,14 +59,22 @@ std::string rasterise(std::string_view svg, Format format, const RasterOptions& 
     return std::move(result.output);
 }
 
-std::string render(const Chart& chart, Format format, const RasterOptions& options) {
-    if (format == Format::html) return render_html(chart);
-    std::string svg = render_svg(chart);
-    return format == Format::svg ? svg : rasterise(svg, format, options);
+std::string render(std::span<const Chart> charts, Format format, const RasterOptions& options) {
+    if (format == Format::html) return render_html(charts);
+    std::string svg = render_svg(charts);
+    if (format == Format::svg) return svg;
+    RasterOptions wide = options;
+    wide.width *= static_cast<int>(page_columns(charts.size()));
+    return rasterise(svg, format, wide);
 }
 
 void write_chart(const std::string& path, const Chart& chart, const RasterOptions& options) {
-    const std::string bytes = render(chart, format_of(path), options);
+    write_charts(path, std::span(&chart, 1), options);
+}
+
+void write_charts(const std::string& path, std::span<const Chart> charts,
+                  const RasterOptions& options) {
+    const std::string bytes = render(charts, format_of(path), options);
     // Pipes and devices are written as they are; a file is written beside and renamed, so that a
     // full disk leaves the old one in place.
     std::error_code ignored;

@@ -6,6 +6,7 @@
 //   write_chart("roofline.html", chart);   // the ending chooses the format
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -20,7 +21,7 @@ enum class Format { svg, html, png, pdf };
 
 struct RasterOptions {
     std::string converter = "rsvg-convert";
-    int width = 1920;  ///< pixels of a PNG; a PDF keeps the page's size
+    int width = 1920;  ///< pixels of a PNG, of each column of charts; a PDF keeps the page's size
 };
 
 /// PNG or PDF bytes of an SVG. InputError with the remedy when the converter is missing, with its
@@ -28,11 +29,13 @@ struct RasterOptions {
 [[nodiscard]] std::string rasterise(std::string_view svg, Format format,
                                     const RasterOptions& options = {});
 
-/// The chart in a format, as the bytes of a file.
-[[nodiscard]] std::string render(const Chart& chart, Format format,
+/// The charts on one page in a format, as the bytes of a file.
+[[nodiscard]] std::string render(std::span<const Chart> charts, Format format,
                                  const RasterOptions& options = {});
 
 /// Writes `render` of the format that the ending names; InputError when the file cannot be written.
+void write_charts(const std::string& path, std::span<const Chart> charts,
+                  const RasterOptions& options = {});
 void write_chart(const std::string& path, const Chart& chart, const RasterOptions& options = {});
 
 }  // namespace ridge::plot

@@ -12,6 +12,8 @@ double font_size(FontRole role) {
         case FontRole::tick:
         case FontRole::detail:
             return 12.5;
+        case FontRole::number:
+            return 11.0;
         case FontRole::label:
         case FontRole::emphasis:
             break;

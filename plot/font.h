@@ -7,7 +7,7 @@
 
 namespace ridge::plot {
 
-enum class FontRole { title, subtitle, axis, tick, label, emphasis, detail };
+enum class FontRole { title, subtitle, axis, tick, label, emphasis, detail, number };
 
 [[nodiscard]] double font_size(FontRole role);
 [[nodiscard]] Weight font_weight(FontRole role);

@@ -17,6 +17,7 @@ struct Axes {
 };
 
 Axes axes_of(const Box& box) {
+    if (box.angle == 0.0) return {.along = {1.0, 0.0}, .across = {0.0, 1.0}};
     const double radians = box.angle * std::numbers::pi / 180.0;
     const double c = std::cos(radians);
     const double s = std::sin(radians);
@@ -36,11 +37,15 @@ double turn(Vec2 a, Vec2 b, Vec2 c) {
 }  // namespace
 
 double length(Vec2 a) {
-    return std::hypot(a.x, a.y);
+    return std::sqrt(dot(a, a));
 }
 
 bool overlap(const Box& a, const Box& b) {
     const Vec2 offset = b.center - a.center;
+    if (a.angle == 0.0 && b.angle == 0.0) {
+        return std::abs(offset.x) < a.half_width + b.half_width &&
+               std::abs(offset.y) < a.half_height + b.half_height;
+    }
     const Axes axes_a = axes_of(a);
     const Axes axes_b = axes_of(b);
     const std::array directions = {axes_a.along, axes_a.across, axes_b.along, axes_b.across};

@@ -1,21 +1,25 @@
 // A chart as one HTML file that works offline.
 //
-// The page holds the SVG, a table of the points and roofs, and a small script: hovering a point or
-// a roof shows its terms, as does the keyboard (Tab into the chart, arrow keys from point to point,
-// Escape to close). Light or dark follows the reader's setting; on paper it is light, with the
-// table.
+// The page draws each chart at the width that there is: it zooms (buttons, two fingers, Ctrl and the
+// wheel), moves by dragging, switches series by the legend, and shows the terms of the nearest point
+// or roof (pointer, finger, arrow keys), beside it where that covers no other point, else beneath.
+// Names and numbers of points appear as there is room. A table, sorted by a click on a heading,
+// holds every point and roof; where it would be wider than the page its rows become cards. Light or
+// dark follows the reader's setting; on paper it is light.
 //
-// All text is escaped, tooltips are filled through textContent from a JSON block whose `<` are
-// \u003c, and a Content-Security-Policy forbids everything but the page's own style and script.
-// Without scripts the picture and the table are complete.
+// All text is escaped and set through textContent from a JSON block whose `<` are \u003c, and a
+// Content-Security-Policy forbids everything but the page's own style and script. Without scripts
+// the picture and the table are complete. The files of the page are in plot/page/.
 #pragma once
 
+#include <span>
 #include <string>
 
 #include "plot/chart.h"
 
 namespace ridge::plot {
 
+[[nodiscard]] std::string render_html(std::span<const Chart> charts);
 [[nodiscard]] std::string render_html(const Chart& chart);
 
 }  // namespace ridge::plot

@@ -9,20 +9,32 @@ namespace {
 
 Term coordinate_term(const Axis& axis, double value) {
     const std::string unit = axis.unit.empty() ? "" : " " + axis.unit;
-    return {.name = axis.title, .value = number_text(value) + unit};
+    return {.name = axis.title, .value = number_text(value) + unit, .number = value};
 }
 
+/// Equal but for the case of ASCII letters.
+bool same_words(std::string_view a, std::string_view b) {
+    const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
+    return std::ranges::equal(a, b, {}, lower, lower);
+}
+
+/// Coordinates first; a term that says one of them again is left out.
 Item item_of(const Mark& mark, const Chart& chart) {
     Item item = {.kind = mark.origin == Origin::measured ? "measured" : "predicted",
                  .name = mark.name,
                  .series = mark.series,
+                 .level = mark.level,
                  .terms = {coordinate_term(chart.x, mark.x), coordinate_term(chart.y, mark.y)}};
     if (mark.low || mark.high) {
         item.terms.push_back({.name = "Range",
                               .value = number_text(mark.low.value_or(mark.y)) + " to " +
                                        number_text(mark.high.value_or(mark.y))});
     }
-    item.terms.insert(item.terms.end(), mark.terms.begin(), mark.terms.end());
+    for (const Term& term : mark.terms) {
+        const bool is_coordinate =
+            same_words(term.name, chart.x.title) || same_words(term.name, chart.y.title);
+        if (!is_coordinate) item.terms.push_back(term);
+    }
     return item;
 }
 
@@ -35,22 +47,22 @@ std::vector<Item> items_of(const Chart& chart) {
         if (curve.role != CurveRole::roof && curve.role != CurveRole::reference) continue;
         items.push_back({.kind = curve.role == CurveRole::roof ? "roof" : "reference",
                          .name = curve.name,
-                         .series = {},
                          .terms = curve.terms});
     }
     for (const Annotation& annotation : chart.annotations) {
-        items.push_back(
-            {.kind = "ridge", .name = annotation.name, .series = {}, .terms = annotation.terms});
+        items.push_back({.kind = "ridge", .name = annotation.name, .terms = annotation.terms});
     }
     return items;
 }
 
 std::string item_text(const Item& item) {
     std::string out = item.name;
-    const std::string in_brackets = item.series.empty() || item.series == item.name
-                                        ? item.kind
-                                        : item.series + ", " + item.kind;
-    if (item.kind == "measured" || item.kind == "predicted") out += " (" + in_brackets + ")";
+    if (item.kind == "measured" || item.kind == "predicted") {
+        std::string in_brackets;
+        if (item.series != item.name && !item.series.empty()) in_brackets += item.series + ", ";
+        if (!item.level.empty()) in_brackets += item.level + ", ";
+        out += " (" + in_brackets + item.kind + ")";
+    }
     for (const Term& term : item.terms) out += "\n" + term.name + ": " + term.value;
     return out;
 }

@@ -25,52 +25,175 @@ struct Choice {
 };
 
 bool far_apart(const Box& a, const Box& b) {
-    return length(a.center - b.center) >
-           a.half_width + a.half_height + b.half_width + b.half_height;
+    const Vec2 apart = a.center - b.center;
+    const double reach = a.half_width + a.half_height + b.half_width + b.half_height;
+    return dot(apart, apart) > reach * reach;
 }
 
 bool covers(const Box& a, const Box& b) {
     return !far_apart(a, b) && overlap(a, b);
 }
 
-bool is_free(const Box& box, const Obstacles& obstacles) {
-    if (!inside(box, obstacles.frame)) return false;
-    const Box roomy = grown(box, breathing);
-    const auto hits_box = [&](const Box& other) { return covers(roomy, other); };
-    const auto hits_line = [&](const Segment& line) { return overlap(roomy, line); };
-    return std::none_of(obstacles.boxes.begin(), obstacles.boxes.end(), hits_box) &&
-           std::none_of(obstacles.lines.begin(), obstacles.lines.end(), hits_line);
-}
-
-/// A leader may cross lines and pass over markers, but had better not.
-double leader_cost(const Segment& leader, const Obstacles& obstacles) {
-    double cost = 0.0;
-    for (const Box& box : obstacles.boxes) cost += overlap(box, leader) ? 6.0 : 0.0;
-    for (const Segment& line : obstacles.lines) cost += cross(line, leader) ? 2.5 : 0.0;
-    return cost;
-}
-
-/// A label that stands next to a foreign marker reads as that marker's. Without a leader its own
-/// marker is near too.
-double ambiguity_cost(const LabelCandidate& candidate, const Obstacles& obstacles) {
-    const Box surroundings = grown(candidate.box, 6.0);
-    const auto near = std::ranges::count_if(
-        obstacles.boxes, [&](const Box& marker) { return covers(surroundings, marker); });
-    return 2.5 *
-           static_cast<double>(std::max<std::ptrdiff_t>(0, near - (candidate.leader ? 0 : 1)));
-}
-
-std::vector<Choice> free_choices(const LabelRequest& request, const Obstacles& obstacles) {
-    std::vector<Choice> out;
-    for (std::size_t i = 0; i < request.candidates.size(); ++i) {
-        const LabelCandidate& candidate = request.candidates[i];
-        if (!is_free(candidate.box, obstacles)) continue;
-        const double detour = candidate.leader ? leader_cost(*candidate.leader, obstacles) : 0.0;
-        out.push_back(
-            {.index = i, .cost = candidate.cost + detour + ambiguity_cost(candidate, obstacles)});
+Rect bounds_of(const Box& box) {
+    double w = box.half_width;
+    double h = box.half_height;
+    if (box.angle != 0.0) {
+        const double radians = box.angle * std::numbers::pi / 180.0;
+        const double c = std::abs(std::cos(radians));
+        const double sine = std::abs(std::sin(radians));
+        w = box.half_width * c + box.half_height * sine;
+        h = box.half_width * sine + box.half_height * c;
     }
-    return out;
+    return {.left = box.center.x - w,
+            .top = box.center.y - h,
+            .right = box.center.x + w,
+            .bottom = box.center.y + h};
 }
+
+Rect bounds_of(const Segment& segment) {
+    return {.left = std::min(segment.from.x, segment.to.x),
+            .top = std::min(segment.from.y, segment.to.y),
+            .right = std::max(segment.from.x, segment.to.x),
+            .bottom = std::max(segment.from.y, segment.to.y)};
+}
+
+Rect united(const Rect& a, const Rect& b) {
+    return {.left = std::min(a.left, b.left),
+            .top = std::min(a.top, b.top),
+            .right = std::max(a.right, b.right),
+            .bottom = std::max(a.bottom, b.bottom)};
+}
+
+bool meet(const Rect& a, const Rect& b) {
+    return a.left <= b.right && b.left <= a.right && a.top <= b.bottom && b.top <= a.bottom;
+}
+
+/// Which of many things lie near a place, by square cells over the frame. What leaves the frame
+/// counts to the cells at its edge.
+class Grid {
+  public:
+    explicit Grid(const Rect& frame)
+        : frame_(frame),
+          columns_(cells(frame.width())),
+          rows_(cells(frame.height())),
+          content_(columns_ * rows_) {}
+
+    void add(const Rect& bounds) {
+        each_cell(bounds, [this](std::vector<std::size_t>& cell) { cell.push_back(count_); });
+        ++count_;
+        seen_.push_back(0);
+    }
+
+    /// Calls `visit(index)` once for each thing with a cell in common, until it returns false.
+    template <class Visit>
+    bool near(const Rect& bounds, const Visit& visit) {
+        ++query_;
+        bool go_on = true;
+        each_cell(bounds, [&](const std::vector<std::size_t>& cell) {
+            for (std::size_t i = 0; go_on && i < cell.size(); ++i) {
+                if (std::exchange(seen_[cell[i]], query_) != query_) go_on = visit(cell[i]);
+            }
+        });
+        return go_on;
+    }
+
+  private:
+    static constexpr double side = 24.0;
+
+    static std::size_t cells(double length) {
+        return static_cast<std::size_t>(std::max(1.0, std::ceil(length / side)));
+    }
+    static std::size_t cell_at(double offset, std::size_t count) {
+        return static_cast<std::size_t>(
+            std::clamp(offset / side, 0.0, static_cast<double>(count - 1)));
+    }
+
+    template <class Visit>
+    void each_cell(const Rect& bounds, const Visit& visit) {
+        const std::size_t last_row = cell_at(bounds.bottom - frame_.top, rows_);
+        const std::size_t last_column = cell_at(bounds.right - frame_.left, columns_);
+        for (std::size_t row = cell_at(bounds.top - frame_.top, rows_); row <= last_row; ++row) {
+            for (std::size_t column = cell_at(bounds.left - frame_.left, columns_);
+                 column <= last_column; ++column) {
+                visit(content_[row * columns_ + column]);
+            }
+        }
+    }
+
+    Rect frame_;
+    std::size_t columns_;
+    std::size_t rows_;
+    std::vector<std::vector<std::size_t>> content_;
+    std::size_t count_ = 0;
+    std::vector<std::size_t> seen_;  ///< by the number of the query that met it last
+    std::size_t query_ = 0;
+};
+
+/// The obstacles with their grids.
+class Terrain {
+  public:
+    explicit Terrain(const Obstacles& obstacles)
+        : obstacles_(obstacles), boxes_(obstacles.frame), lines_(obstacles.frame) {
+        for (const Box& box : obstacles.boxes) boxes_.add(bounds_of(box));
+        for (const Segment& line : obstacles.lines) lines_.add(bounds_of(line));
+    }
+
+    [[nodiscard]] bool is_free(const Box& box) {
+        if (!inside(box, obstacles_.frame)) return false;
+        const Box roomy = grown(box, breathing);
+        const Rect bounds = bounds_of(roomy);
+        return boxes_.near(bounds, [&](std::size_t i) {
+            return !covers(roomy, obstacles_.boxes[i]);
+        }) && lines_.near(bounds, [&](std::size_t i) {
+            return !overlap(roomy, obstacles_.lines[i]);
+        });
+    }
+
+    /// A leader may cross lines and pass over markers, but had better not.
+    [[nodiscard]] double leader_cost(const Segment& leader) {
+        double cost = 0.0;
+        const Rect bounds = bounds_of(leader);
+        boxes_.near(bounds, [&](std::size_t i) {
+            cost += overlap(obstacles_.boxes[i], leader) ? 6.0 : 0.0;
+            return true;
+        });
+        lines_.near(bounds, [&](std::size_t i) {
+            cost += cross(obstacles_.lines[i], leader) ? 2.5 : 0.0;
+            return true;
+        });
+        return cost;
+    }
+
+    /// A label that stands next to a foreign marker reads as that marker's. Without a leader its own
+    /// marker is near too.
+    [[nodiscard]] double ambiguity_cost(const LabelCandidate& candidate) {
+        const Box surroundings = grown(candidate.box, 6.0);
+        std::ptrdiff_t near = 0;
+        boxes_.near(bounds_of(surroundings), [&](std::size_t i) {
+            near += covers(surroundings, obstacles_.boxes[i]) ? 1 : 0;
+            return true;
+        });
+        return 2.5 *
+               static_cast<double>(std::max<std::ptrdiff_t>(0, near - (candidate.leader ? 0 : 1)));
+    }
+
+    [[nodiscard]] std::vector<Choice> free_choices(const LabelRequest& request) {
+        std::vector<Choice> out;
+        for (std::size_t i = 0; i < request.candidates.size(); ++i) {
+            const LabelCandidate& candidate = request.candidates[i];
+            if (!is_free(candidate.box)) continue;
+            const double detour = candidate.leader ? leader_cost(*candidate.leader) : 0.0;
+            out.push_back(
+                {.index = i, .cost = candidate.cost + detour + ambiguity_cost(candidate)});
+        }
+        return out;
+    }
+
+  private:
+    const Obstacles& obstacles_;
+    Grid boxes_;
+    Grid lines_;
+};
 
 double pair_cost(const LabelCandidate& a, const LabelCandidate& b, double wall) {
     if (covers(grown(a.box, breathing), b.box)) return wall;
@@ -85,10 +208,12 @@ class Placement {
   public:
     Placement(const std::vector<LabelRequest>& requests, const Obstacles& obstacles)
         : requests_(requests), chosen_(requests.size()) {
+        Terrain terrain(obstacles);
         choices_.reserve(requests.size());
         for (const LabelRequest& request : requests) {
-            choices_.push_back(free_choices(request, obstacles));
+            choices_.push_back(terrain.free_choices(request));
         }
+        find_neighbours();
     }
 
     void solve() {
@@ -105,6 +230,27 @@ class Placement {
     [[nodiscard]] const std::vector<std::optional<std::size_t>>& chosen() const { return chosen_; }
 
   private:
+    /// Labels whose candidates can come near each other.
+    void find_neighbours() {
+        std::vector<std::optional<Rect>> reach(requests_.size());
+        for (std::size_t i = 0; i < requests_.size(); ++i) {
+            for (const Choice& choice : choices_[i]) {
+                const LabelCandidate& candidate = requests_[i].candidates[choice.index];
+                Rect bounds = bounds_of(grown(candidate.box, breathing));
+                if (candidate.leader) bounds = united(bounds, bounds_of(*candidate.leader));
+                reach[i] = reach[i] ? united(*reach[i], bounds) : bounds;
+            }
+        }
+        neighbours_.resize(requests_.size());
+        for (std::size_t a = 0; a < reach.size(); ++a) {
+            for (std::size_t b = a + 1; b < reach.size(); ++b) {
+                if (!reach[a] || !reach[b] || !meet(*reach[a], *reach[b])) continue;
+                neighbours_[a].push_back(b);
+                neighbours_[b].push_back(a);
+            }
+        }
+    }
+
     [[nodiscard]] std::vector<std::size_t> constrained_first() const {
         std::vector<std::size_t> order(requests_.size());
         std::iota(order.begin(), order.end(), std::size_t{0});
@@ -121,8 +267,9 @@ class Placement {
     [[nodiscard]] double cost_among(std::size_t label, const Choice& choice, double enough) const {
         const LabelCandidate& candidate = requests_[label].candidates[choice.index];
         double cost = choice.cost;
-        for (std::size_t other = 0; other < chosen_.size() && cost < enough; ++other) {
-            if (other == label || !chosen_[other]) continue;
+        for (const std::size_t other : neighbours_[label]) {
+            if (cost >= enough) break;
+            if (!chosen_[other]) continue;
             cost += pair_cost(candidate, requests_[other].candidates[*chosen_[other]], wall_);
         }
         return cost;
@@ -143,8 +290,8 @@ class Placement {
             if (!chosen_[a]) continue;
             const auto choice = std::ranges::find(choices_[a], *chosen_[a], &Choice::index);
             total += choice->cost;
-            for (std::size_t b = a + 1; b < chosen_.size(); ++b) {
-                if (!chosen_[b]) continue;
+            for (const std::size_t b : neighbours_[a]) {
+                if (b < a || !chosen_[b]) continue;
                 total += pair_cost(requests_[a].candidates[*chosen_[a]],
                                    requests_[b].candidates[*chosen_[b]], wall_);
             }
@@ -168,7 +315,9 @@ class Placement {
         double total = total_cost();
         double best_total = total;
         std::vector<std::optional<std::size_t>> best_seen = chosen_;
-        const std::size_t moves = std::min<std::size_t>(movable.size() * 1200, 40000);
+        // Many labels are numbers with a short reach, which the greedy choice places well.
+        const std::size_t most = movable.size() > 40 ? 6000 : 40000;
+        const std::size_t moves = std::min(movable.size() * 1200, most);
         for (std::size_t move = 0; move < moves; ++move) {
             const double left = 1.0 - static_cast<double>(move) / static_cast<double>(moves);
             const double temperature = 6.0 * left * left + 0.02;
@@ -229,6 +378,7 @@ class Placement {
 
     const std::vector<LabelRequest>& requests_;
     std::vector<std::vector<Choice>> choices_;
+    std::vector<std::vector<std::size_t>> neighbours_;
     std::vector<std::optional<std::size_t>> chosen_;
     double wall_ = collision;
 };
@@ -247,7 +397,7 @@ LabelCandidate with_leader(const Box& box, Vec2 from, double start, double cost)
 }  // namespace
 
 std::vector<LabelCandidate> candidates_beside(Vec2 point, double radius, double width,
-                                              double height) {
+                                              double height, double reach) {
     struct Side {
         double x;
         double y;
@@ -272,6 +422,7 @@ std::vector<LabelCandidate> candidates_beside(Vec2 point, double radius, double 
     constexpr std::array<double, 10> rings = {18, 28, 40, 54, 70, 90, 115, 145, 180, 220};
     constexpr int spokes = 16;
     for (const double ring : rings) {
+        if (ring > reach) break;
         for (int spoke = 0; spoke < spokes; ++spoke) {
             const double angle = 2.0 * std::numbers::pi * (spoke + 0.5) / spokes;
             const Vec2 direction = {std::cos(angle), std::sin(angle)};

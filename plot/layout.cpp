@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
-#include <numeric>
 #include <utility>
 
 #include "hardware/error.h"
+#include "plot/key.h"
 #include "plot/labels.h"
 #include "plot/ticks.h"
 
@@ -16,9 +16,9 @@ namespace ridge::plot {
 
 namespace {
 
-constexpr double edge = 16.0;
-constexpr double line_height = 17.0;
-constexpr double label_limit = 256.0;  ///< pixels before a label is truncated
+constexpr double edge = page_edge;
+constexpr double axis_height = 52.0;   ///< of the tick labels and the title beneath the frame
+constexpr double label_limit = 300.0;  ///< pixels; a wider name stands in the key or the legend
 constexpr double ridge_radius = 5.0;
 
 double label_height(FontRole role) {
@@ -49,10 +49,14 @@ class PageLayout {
         place_frame();
         place_ticks();
         place_shapes();
-        place_side();
+        place_legend();
         place_labels_in_frame();
+        add_key(out_, chart_.key);
         return std::move(out_);
     }
+
+    /// Whether a name found no place beside its mark.
+    [[nodiscard]] bool nameless() const { return nameless_; }
 
   private:
     [[nodiscard]] Vec2 pixel(const Vertex& vertex) const {
@@ -72,13 +76,13 @@ class PageLayout {
         return out;
     }
 
-    [[nodiscard]] double side_width() const {
+    [[nodiscard]] double legend_width() const {
         double widest = 0.0;
-        for (const SideEntry& entry : chart_.side) {
+        for (const LegendEntry& entry : chart_.legend) {
             widest = std::max({widest, width_of(entry.name, FontRole::emphasis),
                                width_of(entry.detail, FontRole::detail)});
         }
-        return std::min(widest, label_limit) + sample_width + 26.0;
+        return std::min(widest, 0.36 * out_.page.width) + sample_width + 26.0;
     }
 
     void place_frame() {
@@ -87,42 +91,83 @@ class PageLayout {
         for (const std::string& note : chart_.notes) {
             std::ranges::move(wrapped(note, usable, FontRole::detail), std::back_inserter(lines));
         }
-        double below = 52.0;
-        if (!chart_.samples.empty()) below += line_height + 3.0;
         const double notes_height = static_cast<double>(lines.size()) * line_height;
         // Notes beyond four lines lengthen the page instead of squeezing the chart.
         const double inside_notes = std::min(notes_height, 4 * line_height);
-        const double chart_bottom = out_.page.height - edge / 2;
-        out_.page.height += notes_height - inside_notes;
-        out_.frame.top = chart_.subtitle.empty() ? 52.0 : 68.0;
-        out_.frame.bottom = chart_bottom - inside_notes - below;
+        out_.frame.top = place_headlines(usable);
+        const double samples_height = chart_.samples.empty() ? 0.0 : line_height + 3.0;
+        // Further lines of the title lengthen the page too.
+        out_.page.height += std::max(0.0, out_.frame.top - 68.0);
+        out_.frame.bottom =
+            out_.page.height - edge / 2 - inside_notes - axis_height - samples_height;
         const int most = most_y_labels();
         double tick_width = 0.0;
         for (const Tick& tick : ticks(chart_.y_range, chart_.y.scale, most)) {
             tick_width = std::max(tick_width, width_of(tick.text, FontRole::tick));
         }
         out_.frame.left = edge + 22.0 + tick_width + 9.0;
-        out_.frame.right = out_.page.width - (chart_.side.empty() ? 30.0 : side_width());
+        out_.frame.right = out_.page.width - (chart_.legend.empty() ? 30.0 : legend_width());
         if (chart_.aspect == Aspect::square) {
             out_.frame.right = out_.frame.left + std::min(out_.frame.width(), out_.frame.height());
         }
-        double at = out_.frame.bottom + below;
-        if (!chart_.samples.empty()) place_samples(out_.frame.bottom + 48.0 + line_height - 2.0);
+        double at = place_samples(out_.frame.bottom + axis_height);
         for (const std::string& line : lines) {
-            out_.notes.push_back({.at = {edge, at + line_height - 6.0},
-                                  .text = line,
-                                  .full = line,
-                                  .role = FontRole::detail});
+            out_.notes.push_back({.at = {edge, at + line_height - 6.0}, .text = line});
             at += line_height;
         }
+        out_.page.height = std::max(out_.page.height, at + edge / 2);
     }
 
-    void place_samples(double baseline) {
-        double x = out_.frame.left;
-        for (std::size_t i = 0; i < chart_.samples.size(); ++i) {
-            out_.samples.push_back({.sample = i, .at = {x, baseline - 4.0}});
-            x += sample_width + 6.0 + width_of(chart_.samples[i].text, FontRole::detail) + 22.0;
+    /// Title and subtitle, each on as many lines as it takes; returns where the frame begins.
+    double place_headlines(double width) {
+        double baseline = 31.0;
+        for (const std::string& line : wrapped(chart_.title, width, FontRole::title)) {
+            out_.headlines.push_back(
+                {.at = {edge, baseline}, .text = line, .role = FontRole::title});
+            baseline += 22.0;
         }
+        if (chart_.subtitle.empty()) return baseline;
+        for (const std::string& line : wrapped(chart_.subtitle, width, FontRole::subtitle)) {
+            out_.headlines.push_back(
+                {.at = {edge, baseline}, .text = line, .role = FontRole::subtitle});
+            baseline += 18.0;
+        }
+        return baseline - 3.0;
+    }
+
+    /// Entries of the legend that the right margin holds; the others go beneath the chart.
+    [[nodiscard]] std::size_t margin_holds() const {
+        double room = out_.frame.height() + 18.0;
+        std::size_t count = 0;
+        for (const LegendEntry& entry : chart_.legend) {
+            room -= entry_height(entry);
+            if (room < 0.0) break;
+            ++count;
+        }
+        return count;
+    }
+
+    /// Samples in rows from `top` on, as many to a row as fit; returns where the rows end.
+    double place_samples(double top) {
+        std::vector<LegendEntry> entries = chart_.samples;
+        for (std::size_t i = margin_holds(); i < chart_.legend.size(); ++i) {
+            entries.push_back(chart_.legend[i]);
+            if (!entries.back().detail.empty()) entries.back().name += ", " + entries.back().detail;
+        }
+        double x = out_.frame.left;
+        double y = top + line_height / 2;
+        for (LegendEntry& entry : entries) {
+            const bool drawn = entry.line || entry.marker;
+            const double width =
+                (drawn ? sample_width + 6.0 : 0.0) + width_of(entry.name, FontRole::detail);
+            if (x > out_.frame.left && x + width > out_.page.width - edge) {
+                x = out_.frame.left;
+                y += line_height + 1.0;
+            }
+            out_.samples.push_back({.entry = std::move(entry), .at = {x, y}, .leader = {}});
+            x += width + 20.0;
+        }
+        return entries.empty() ? top : y + line_height / 2 + 4.0;
     }
 
     [[nodiscard]] int most_y_labels() const {
@@ -201,52 +246,51 @@ class PageLayout {
                        .to = pixel({.x = mark.x, .y = inside_axis(mark.high.value_or(mark.y))})};
     }
 
-    [[nodiscard]] static double side_height(const SideEntry& entry) {
+    [[nodiscard]] static double entry_height(const LegendEntry& entry) {
         return entry.detail.empty() ? 22.0 : 38.0;
     }
 
-    /// Entries in the order of their anchors, moved apart where they would collide.
-    void place_side() {
-        const auto anchor_y = [this](std::size_t i) {
-            const auto& anchor = chart_.side[i].anchor;
-            return anchor ? std::clamp(pixel(*anchor).y, out_.frame.top, out_.frame.bottom) : 0.0;
-        };
-        std::vector<std::size_t> order(chart_.side.size());
-        std::iota(order.begin(), order.end(), std::size_t{0});
-        std::ranges::stable_sort(order, {}, anchor_y);
+    [[nodiscard]] double anchor_y(const LegendEntry& entry) const {
+        return std::clamp(pixel(*entry.anchor).y, out_.frame.top, out_.frame.bottom);
+    }
+
+    /// A few entries stand at the heights of their anchors, moved apart where they would collide,
+    /// if their anchors have the order of the list; otherwise they stand one below another.
+    void place_legend() {
+        constexpr std::size_t most_anchored = 8;
+        const std::size_t count = margin_holds();
+        bool anchored = count == chart_.legend.size() && count <= most_anchored;
+        for (std::size_t i = 0; i < count && anchored; ++i) {
+            anchored = chart_.legend[i].anchor.has_value() &&
+                       (i == 0 || anchor_y(chart_.legend[i - 1]) <= anchor_y(chart_.legend[i]));
+        }
         std::vector<double> tops;
         double next = out_.frame.top;
-        for (const std::size_t i : order) {
-            tops.push_back(std::max(next, anchor_y(i) - 11.0));
-            next = tops.back() + side_height(chart_.side[i]);
+        for (std::size_t i = 0; i < count; ++i) {
+            const LegendEntry& entry = chart_.legend[i];
+            tops.push_back(anchored ? std::max(next, anchor_y(entry) - 11.0) : next);
+            next = tops.back() + entry_height(entry);
         }
-        double limit = out_.frame.bottom + 8.0;
-        for (std::size_t k = order.size(); k-- > 0;) {
-            tops[k] = std::min(tops[k], limit - side_height(chart_.side[order[k]]));
-            limit = tops[k];
+        double limit = out_.frame.bottom + 18.0;
+        for (std::size_t i = count; i-- > 0;) {
+            tops[i] = std::min(tops[i], limit - entry_height(chart_.legend[i]));
+            limit = tops[i];
         }
-        for (std::size_t k = 0; k < order.size(); ++k) {
-            if (tops[k] < out_.frame.top - 12.0) {
-                overflow_.push_back(chart_.side[order[k]].name);
-            } else {
-                add_side(order[k], tops[k] + 11.0);
-            }
+        for (std::size_t i = 0; i < count; ++i) {
+            add_entry(chart_.legend[i], tops[i] + 11.0, anchored);
         }
     }
 
-    void add_side(std::size_t i, double y) {
-        const SideEntry& entry = chart_.side[i];
+    void add_entry(const LegendEntry& entry, double y, bool anchored) {
         const double x = out_.frame.right + 14.0;
         const double room = out_.page.width - x - sample_width - 8.0;
-        PlacedSide placed = {.entry = i,
-                             .at = {x, y},
-                             .name = fitted(entry.name, room, FontRole::emphasis),
-                             .detail = fitted(entry.detail, room, FontRole::detail),
-                             .leader = {}};
-        if (entry.anchor && out_.frame.contains(pixel(*entry.anchor))) {
+        PlacedEntry placed = {.entry = entry, .at = {x, y}, .leader = {}};
+        placed.entry.name = fitted(entry.name, room, FontRole::emphasis);
+        placed.entry.detail = fitted(entry.detail, room, FontRole::detail);
+        if (anchored && entry.anchor && out_.frame.contains(pixel(*entry.anchor))) {
             placed.leader = Segment{.from = pixel(*entry.anchor), .to = {x - 3.0, y}};
         }
-        out_.side.push_back(std::move(placed));
+        out_.legend.push_back(std::move(placed));
     }
 
     [[nodiscard]] Obstacles obstacles() const {
@@ -285,19 +329,21 @@ class PageLayout {
         requests_.push_back(std::move(candidates));
     }
 
-    void request_beside(PlacedLabel label, Vec2 at, double radius, double weight) {
+    void request_beside(PlacedLabel label, Vec2 at, double radius, double weight,
+                        double reach = 220.0) {
         label.text = fitted(label.full, label_limit, label.role);
         const double width = width_of(label.text, label.role);
-        request(label,
-                {.candidates = candidates_beside(at, radius, width, label_height(label.role)),
-                 .weight = weight});
+        request(label, {.candidates =
+                            candidates_beside(at, radius, width, label_height(label.role), reach),
+                        .weight = weight});
     }
 
     void request_curve_labels() {
         for (const PlacedCurve& placed : out_.curves) {
             const Curve& curve = chart_.curves[placed.curve];
             if (curve.lettering == Lettering::none || placed.parts.empty()) continue;
-            PlacedLabel label = {.text = fitted(curve.name, label_limit, FontRole::label),
+            if (width_of(curve.name, FontRole::label) > label_limit) continue;
+            PlacedLabel label = {.text = curve.name,
                                  .full = curve.name,
                                  .color = curve.style.color,
                                  .owner = LabelOwner::curve,
@@ -357,133 +403,69 @@ class PageLayout {
         beside(annotation.right_of_drop, 1.0);
     }
 
-    /// Marks with a label that fall on the same pixel as this one.
-    [[nodiscard]] std::vector<std::size_t> labelled_at(Vec2 at) const {
-        std::vector<std::size_t> out;
-        for (std::size_t i = 0; i < chart_.marks.size(); ++i) {
-            const bool near = length(out_.marks[i].at - at) < 1.0;
-            if (near && chart_.marks[i].labelled) out.push_back(i);
-        }
-        return out;
-    }
-
-    /// A name per mark; where many marks coincide one label counts them and the key names them.
+    /// A number, or a name, per labelled mark.
     void request_mark_labels() {
-        constexpr std::size_t crowd = 4;
+        const double reach = chart_.key.rows.size() > 60 ? 45.0 : 95.0;
         for (std::size_t i = 0; i < chart_.marks.size(); ++i) {
             const Mark& mark = chart_.marks[i];
             if (!mark.labelled) continue;
             PlacedLabel label = {
                 .text = {}, .full = mark.name, .owner = LabelOwner::mark, .index = i};
-            const std::vector<std::size_t> here = labelled_at(out_.marks[i].at);
-            if (here.size() >= crowd) {
-                overflow_.push_back(mark.name + where(mark));
-                if (i != here.front()) continue;
-                label.full = fmt::format("{} points, listed below", here.size());
+            if (width_of(mark.name, FontRole::label) > label_limit && mark.number == 0) {
+                label.text = mark.name;
+                request(std::move(label), {});
+            } else if (mark.number == 0) {
+                request_beside(label, out_.marks[i].at, mark.radius, 1.0);
+            } else {
+                label.full = std::to_string(mark.number);
+                label.role = FontRole::number;
+                request_beside(label, out_.marks[i].at, mark.radius, 1.0, reach);
             }
-            request_beside(label, out_.marks[i].at, mark.radius, 1.0);
         }
-    }
-
-    [[nodiscard]] static std::string where(const Mark& mark) {
-        return fmt::format(" ({}, {})", number_text(mark.x), number_text(mark.y));
     }
 
     void place_labels_in_frame() {
         request_curve_labels();
         request_annotation_labels();
         request_mark_labels();
-        Obstacles fixed = obstacles();
-        const std::vector<PlacedLabel> homeless = settle(fixed);
-        place_key(homeless, fixed);
+        place_pending();
     }
 
-    /// Places what is pending and returns what found no place; the boxes become obstacles.
-    std::vector<PlacedLabel> settle(Obstacles& fixed) {
-        const auto chosen = place_labels(requests_, fixed);
-        std::vector<PlacedLabel> homeless;
+    /// What finds no place is left out: curves stand in the legend, numbers in the key, and names
+    /// are counted.
+    void place_pending() {
+        const auto chosen = place_labels(requests_, obstacles());
         for (std::size_t i = 0; i < pending_.size(); ++i) {
+            const bool is_name = pending_[i].owner == LabelOwner::mark &&
+                                 chart_.marks[pending_[i].index].number == 0;
             if (!chosen[i]) {
-                homeless.push_back(pending_[i]);
+                nameless_ = nameless_ || is_name;
                 continue;
             }
             const LabelCandidate& candidate = requests_[i].candidates[*chosen[i]];
             pending_[i].box = candidate.box;
             pending_[i].leader = candidate.leader;
-            fixed.boxes.push_back(candidate.box);
-            if (candidate.leader) fixed.lines.push_back(*candidate.leader);
             out_.labels.push_back(pending_[i]);
         }
-        pending_.clear();
-        requests_.clear();
-        return homeless;
-    }
-
-    [[nodiscard]] static std::string key_letter(std::size_t i) {
-        const auto letter = static_cast<char>('a' + i % 26);
-        return i < 26 ? std::string(1, letter) : fmt::format("{}{}", letter, i / 26);
-    }
-
-    /// Letters for labels without a place, explained beneath the chart with their coordinates.
-    void place_key(const std::vector<PlacedLabel>& homeless, Obstacles& fixed) {
-        std::vector<std::string> entries = overflow_;
-        std::size_t letters = 0;
-        for (const PlacedLabel& label : homeless) {
-            if (label.owner == LabelOwner::annotation) continue;
-            const std::string letter = key_letter(letters++);
-            Vec2 at;
-            double radius = 1.0;
-            std::string place;
-            if (label.owner == LabelOwner::mark) {
-                const Mark& mark = chart_.marks[label.index];
-                at = out_.marks[label.index].at;
-                radius = mark.radius;
-                place = where(mark);
-            } else {
-                const auto& part = out_.curves[label.index].parts.front();
-                at = 0.5 * (part.front() + part.back());
-            }
-            PlacedLabel keyed = label;
-            keyed.full = letter;
-            keyed.role = FontRole::emphasis;
-            request_beside(keyed, at, radius, 1.0);
-            entries.push_back(fmt::format(
-                "{}  {}{}", letter, fitted(label.full, label_limit, FontRole::detail), place));
-        }
-        settle(fixed);
-        list_key(entries);
-    }
-
-    void list_key(const std::vector<std::string>& entries) {
-        if (entries.empty()) return;
-        constexpr std::size_t columns = 3;
-        const double column_width = (out_.page.width - 2 * edge) / columns;
-        const std::size_t rows = (entries.size() + columns - 1) / columns;
-        for (std::size_t i = 0; i < entries.size(); ++i) {
-            const std::size_t column = i / rows;
-            const std::size_t row = i % rows;
-            const Vec2 at = {edge + static_cast<double>(column) * column_width,
-                             out_.page.height + static_cast<double>(row) * line_height + 6.0};
-            out_.key.push_back({.at = at,
-                                .text = fitted(entries[i], column_width - 12.0, FontRole::detail),
-                                .full = entries[i],
-                                .role = FontRole::detail});
-        }
-        out_.page.height += static_cast<double>(rows) * line_height + 4.0;
     }
 
     const Chart& chart_;
     Layout out_;
     std::vector<PlacedLabel> pending_;
     std::vector<LabelRequest> requests_;
-    std::vector<std::string> overflow_;
+    bool nameless_ = false;
 };
 
 }  // namespace
 
 Layout lay_out(const Chart& chart, PageSize page) {
     RIDGE_CONTRACT(page.width >= 320.0 && page.height >= 240.0);
-    return PageLayout(chart, page).finish();
+    PageLayout named(chart, page);
+    Layout out = named.finish();
+    if (!named.nameless()) return out;
+    Chart numbered = chart;
+    number_all(numbered);
+    return PageLayout(numbered, page).finish();
 }
 
 }  // namespace ridge::plot

@@ -1,7 +1,7 @@
 // A chart placed on a page: everything in pixels of the view box, before it becomes SVG.
 //
-// The page is 960 x 640; labels that found no free place are keyed with a letter and listed below,
-// which makes the page taller. The result is a plain value, so tests check it directly: that no two
+// The page is 960 x 640; a legend, notes and a key of numbers that need more room make it taller.
+// Where a name finds no free place beside its mark all marks are numbered and the key names them. The result is a plain value, so tests check it directly: that no two
 // label boxes overlap, that every point is there.
 #pragma once
 
@@ -56,30 +56,27 @@ struct PlacedLabel {
     std::size_t index = 0;
 };
 
+enum class TextEnd { left, right };
+
 struct PlacedText {
-    Vec2 at = {};  ///< left end of the baseline
+    Vec2 at = {};  ///< on the baseline, at the end that `anchor` says
     std::string text = {};
-    std::string full = {};
     FontRole role = FontRole::detail;
+    TextEnd anchor = TextEnd::left;
 };
 
-struct PlacedSide {
-    std::size_t entry = 0;
+/// An entry of the legend in the right margin or, with the samples, beneath the chart.
+struct PlacedEntry {
+    LegendEntry entry = {};
     Vec2 at = {};  ///< left end of the sample, at the height of the name
-    std::string name = {};
-    std::string detail = {};
     std::optional<Segment> leader = {};
-};
-
-struct PlacedSample {
-    std::size_t sample = 0;
-    Vec2 at = {};
 };
 
 struct Layout {
     PageSize page = {};
     Rect frame = {};
     double notes_left = 16.0;  ///< left edge of the title and the notes
+    std::vector<PlacedText> headlines = {};
     std::vector<PlacedTick> x_ticks = {};
     std::vector<PlacedTick> y_ticks = {};
     std::vector<PlacedBand> bands = {};
@@ -88,10 +85,11 @@ struct Layout {
     std::vector<Vec2> annotations = {};  ///< one per annotation of the chart
     std::vector<Segment> drop_lines = {};
     std::vector<PlacedLabel> labels = {};
-    std::vector<PlacedSide> side = {};
-    std::vector<PlacedSample> samples = {};
+    std::vector<PlacedEntry> legend = {};   ///< in the right margin
+    std::vector<PlacedEntry> samples = {};  ///< beneath: samples and what the margin cannot hold
     std::vector<PlacedText> notes = {};
     std::vector<PlacedText> key = {};
+    std::vector<Segment> rules = {};  ///< beneath the headings of the key
 };
 
 inline constexpr double sample_width = 22.0;  ///< of a line or marker sample beside its text

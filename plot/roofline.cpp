@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstddef>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "hardware/error.h"
@@ -16,10 +17,6 @@
 namespace ridge::plot {
 
 namespace {
-
-constexpr std::array memory_colors = {Color::blue, Color::green, Color::sky, Color::purple};
-constexpr std::array compute_colors = {Color::vermillion, Color::orange, Color::purple,
-                                       Color::green};
 
 void require_drawable(double value, const std::string& name) {
     if (drawable(value, Scale::log)) return;
@@ -95,18 +92,10 @@ std::string labelled(const std::string& name, const std::string& value) {
     return value.empty() ? name : fmt::format("{} {}", name, value);
 }
 
-Style roof_style(Color color, Evidence evidence, bool emphasised) {
-    return {.color = color,
+Style roof_style(Resource resource, Evidence evidence, bool emphasised) {
+    return {.color = color_of(resource),
             .dash = evidence == Evidence::measured ? Dash::solid : Dash::dashed,
-            .width = emphasised ? 2.0 : 1.5};
-}
-
-/// Roofs of one name share a colour, measured or not.
-template <class Palette>
-Color color_of(std::map<std::string, std::size_t>& seen, const std::string& name,
-               const Palette& palette) {
-    const std::size_t index = seen.try_emplace(name, seen.size()).first->second;
-    return palette.at(index % palette.size());
+            .width = emphasised ? 2.2 : 1.5};
 }
 
 template <class Roof>
@@ -122,59 +111,71 @@ double extreme_value(const std::vector<Roof>& roofs, Evidence evidence) {
     return best;
 }
 
-bool both_evidences(const Roofline& roofline) {
-    int measured = 0;
-    int datasheet = 0;
-    const auto count = [&](const auto& roofs) {
-        for (const auto& roof : roofs)
-            ++(roof.evidence == Evidence::measured ? measured : datasheet);
-    };
-    count(roofline.memory);
-    count(roofline.compute);
-    return measured > 0 && datasheet > 0;
+/// Types whose roofs are the same share one: "bf16, fp16 tensor".
+std::vector<ComputeRoof> merged(const std::vector<ComputeRoof>& roofs) {
+    std::vector<ComputeRoof> out;
+    for (const ComputeRoof& roof : roofs) {
+        const auto same = std::ranges::find_if(out, [&roof](const ComputeRoof& other) {
+            return other.resource == roof.resource && other.evidence == roof.evidence &&
+                   other.name == roof.name && other.value == roof.value;
+        });
+        if (same == out.end()) {
+            out.push_back(roof);
+            continue;
+        }
+        if (same->type != roof.type) same->type += ", " + roof.type;
+        same->emphasised = same->emphasised || roof.emphasised;
+    }
+    return out;
+}
+
+std::string name_of(const MemoryRoof& roof) {
+    return roof.name;
+}
+std::string name_of(const ComputeRoof& roof) {
+    return roof.type.empty() ? roof.name : fmt::format("{} {}", roof.type, roof.name);
+}
+
+void add_roof(Chart& chart, std::string name, std::vector<Vertex> vertices, const Style& style,
+              double prefer, const std::vector<Term>& terms) {
+    chart.samples.push_back({.name = name, .style = style, .line = true});
+    chart.curves.push_back({.role = CurveRole::roof,
+                            .name = name,
+                            .series = name,
+                            .vertices = std::move(vertices),
+                            .style = style,
+                            .lettering = Lettering::along,
+                            .prefer = prefer,
+                            .terms = terms});
+}
+
+template <class Roof>
+std::string roof_text(const Roof& roof) {
+    return fmt::format("{}, {}", labelled(name_of(roof), roof.value),
+                       roof.evidence == Evidence::measured ? "measured" : "datasheet");
 }
 
 void add_roofs(Chart& chart, const Roofline& roofline) {
-    std::map<std::string, std::size_t> memory_seen;
-    std::map<std::string, std::size_t> compute_seen;
-    const bool both = both_evidences(roofline);
-    const auto text = [both](const auto& roof) {
-        const bool paper = both && roof.evidence == Evidence::datasheet;
-        return labelled(roof.name, roof.value) + (paper ? " (datasheet)" : "");
-    };
     for (const MemoryRoof& roof : roofline.memory) {
         const double top = extreme_value(roofline.compute, roof.evidence);
         const double end =
             top > 0.0 ? std::min(top / roof.slope, chart.x_range.high) : chart.x_range.high;
         const double start = std::min(chart.x_range.low, end);
-        chart.curves.push_back(
-            {.role = CurveRole::roof,
-             .name = text(roof),
-             .vertices = {{.x = start, .y = roof.slope * start}, {.x = end, .y = roof.slope * end}},
-             .style = roof_style(color_of(memory_seen, roof.name, memory_colors), roof.evidence,
-                                 roof.emphasised),
-             .lettering = Lettering::along,
-             .prefer = 0.35,
-             .terms = roof.terms});
+        add_roof(chart, roof_text(roof),
+                 {{.x = start, .y = roof.slope * start}, {.x = end, .y = roof.slope * end}},
+                 roof_style(roof.resource, roof.evidence, roof.emphasised), 0.35, roof.terms);
     }
     for (const ComputeRoof& roof : roofline.compute) {
         const double fastest = extreme_value(roofline.memory, roof.evidence);
         const double start =
             fastest > 0.0 ? std::max(roof.rate / fastest, chart.x_range.low) : chart.x_range.low;
         const double end = std::max(chart.x_range.high, start);
-        chart.curves.push_back(
-            {.role = CurveRole::roof,
-             .name = text(roof),
-             .vertices = {{.x = start, .y = roof.rate}, {.x = end, .y = roof.rate}},
-             .style = roof_style(color_of(compute_seen, roof.name, compute_colors), roof.evidence,
-                                 roof.emphasised),
-             .lettering = Lettering::along,
-             .prefer = 1.0,
-             .terms = roof.terms});
+        add_roof(chart, roof_text(roof), {{.x = start, .y = roof.rate}, {.x = end, .y = roof.rate}},
+                 roof_style(roof.resource, roof.evidence, roof.emphasised), 1.0, roof.terms);
     }
 }
 
-/// The attainable rate min(slope * x, rate) as a thick line over a tinted region.
+/// The attainable performance min(slope * x, rate) as a thick line over a tinted region.
 void add_envelope(Chart& chart, const Ridge& ridge) {
     const Range& x = chart.x_range;
     std::vector<Vertex> edge;
@@ -201,13 +202,18 @@ void add_envelope(Chart& chart, const Ridge& ridge) {
                             .terms = {}});
 }
 
-void add_ridge(Chart& chart, const MemoryRoof& memory, const ComputeRoof& compute, bool main) {
+enum class RidgeText { main, value, none };
+
+void add_ridge(Chart& chart, const MemoryRoof& memory, const ComputeRoof& compute, RidgeText text) {
     const double x = compute.rate / memory.slope;
     if (x < chart.x_range.low || x > chart.x_range.high) return;
+    const bool main = text == RidgeText::main;
     const std::string value = labelled(number_text(x), chart.x.unit);
     chart.annotations.push_back(
-        {.text = main ? "ridge " + value : short_number_text(x),
-         .name = fmt::format("Ridge of {} and {}", memory.name, compute.name),
+        {.text = main                       ? "ridge " + value
+                 : text == RidgeText::value ? short_number_text(x)
+                                            : "",
+         .name = fmt::format("Ridge of {} and {}", memory.name, name_of(compute)),
          .x = x,
          .y = compute.rate,
          .style = {.color = Color::ink, .marker = Marker::diamond},
@@ -217,36 +223,57 @@ void add_ridge(Chart& chart, const MemoryRoof& memory, const ComputeRoof& comput
          .terms = {{.name = "Ridge point", .value = value}}});
 }
 
-/// The main ridge first, then where the emphasised roofs meet the others of the same evidence.
+/// The main ridge first, then where the emphasised roofs meet the others of the same source.
 void add_ridges(Chart& chart, const Roofline& roofline, const Ridge& ridge) {
     if (!ridge.complete()) return;
-    add_ridge(chart, *ridge.memory, *ridge.compute, true);
+    constexpr std::size_t most_texts = 8;
+    const bool few = roofline.memory.size() + roofline.compute.size() <= most_texts;
+    const RidgeText text = few ? RidgeText::value : RidgeText::none;
+    add_ridge(chart, *ridge.memory, *ridge.compute, RidgeText::main);
     for (const MemoryRoof& roof : roofline.memory) {
         if (&roof == ridge.memory || roof.evidence != ridge.memory->evidence) continue;
-        add_ridge(chart, roof, *ridge.compute, false);
+        add_ridge(chart, roof, *ridge.compute, text);
     }
     for (const ComputeRoof& roof : roofline.compute) {
         if (&roof == ridge.compute || roof.evidence != ridge.compute->evidence) continue;
-        add_ridge(chart, *ridge.memory, roof, false);
+        add_ridge(chart, *ridge.memory, roof, text);
     }
 }
 
-/// One label per name: the first measured point carries it, else the first predicted one.
+/// Shapes by class, in the order in which the classes appear.
+class Shapes {
+  public:
+    Marker of(const std::string& series) {
+        return class_style(seen_.try_emplace(series, seen_.size()).first->second).marker;
+    }
+
+  private:
+    std::map<std::string, std::size_t> seen_;
+};
+
+/// The measured point carries the label, else the predicted one.
 void add_points(Chart& chart, const Roofline& roofline) {
-    std::map<std::string, std::array<std::vector<std::size_t>, 2>> by_name;
+    using Pair = std::pair<std::string_view, std::optional<Resource>>;
+    std::map<Pair, std::array<std::vector<std::size_t>, 2>> by_name;
+    Shapes shapes;
+    const double radius = roofline.points.size() > 60 ? 3.6 : 4.5;
     for (std::size_t i = 0; i < roofline.points.size(); ++i) {
         const OperationPoint& point = roofline.points[i];
-        by_name[point.name].at(point.origin == Origin::measured ? 1 : 0).push_back(i);
+        by_name[{point.name, point.level}]
+            .at(point.origin == Origin::measured ? 1 : 0)
+            .push_back(i);
         chart.marks.push_back({.name = point.name,
-                               .series = {},
+                               .series = point.series,
+                               .level = point.level ? std::string(name_of(*point.level)) : "",
                                .x = point.x,
                                .y = point.y,
                                .low = point.low,
                                .high = point.high,
                                .origin = point.origin,
-                               .style = {.color = Color::ink},
-                               .radius = 4.5,
-                               .labelled = true,
+                               .style = {.color = point.level ? color_of(*point.level) : Color::ink,
+                                         .marker = shapes.of(point.series)},
+                               .radius = radius,
+                               .order = point.order,
                                .terms = point.terms});
     }
     for (const auto& [name, indices] : by_name) {
@@ -255,36 +282,69 @@ void add_points(Chart& chart, const Roofline& roofline) {
         for (std::size_t i = 0; i < pairs; ++i) {
             chart.links.push_back({.from = predicted[i], .to = measured[i]});
             chart.marks[predicted[i]].labelled = false;
+            // A ring remains to be seen where the two coincide.
+            chart.marks[predicted[i]].radius += 1.2;
         }
     }
-    std::sort(chart.links.begin(), chart.links.end(),
-              [](const Link& a, const Link& b) { return a.from < b.from; });
+    // At several levels a name stands once; numbers are short enough to stand at each.
+    std::set<std::string_view> names;
+    for (const Mark& mark : chart.marks) names.insert(mark.name);
+    if (names.size() <= most_named) {
+        for (Mark& mark : chart.marks) {
+            mark.labelled = mark.labelled && names.erase(mark.name) > 0;
+        }
+    }
+    std::ranges::sort(chart.links, {}, &Link::from);
 }
 
-void add_samples(Chart& chart, const Roofline& roofline) {
-    const auto has = [&](Origin origin) {
-        return std::any_of(roofline.points.begin(), roofline.points.end(),
-                           [origin](const OperationPoint& p) { return p.origin == origin; });
+/// What hollow and filled, the shapes and the colours of the points mean; the roofs follow.
+void add_samples(Chart& chart) {
+    std::vector<LegendEntry> entries;
+    const auto has = [&chart](Origin origin) {
+        return std::ranges::any_of(chart.marks,
+                                   [origin](const Mark& mark) { return mark.origin == origin; });
     };
-    if (has(Origin::predicted) && has(Origin::measured)) {
-        chart.samples.push_back({.text = "measured", .style = {}, .marker = Origin::measured});
-        chart.samples.push_back({.text = "predicted", .style = {}, .marker = Origin::predicted});
+    if (has(Origin::measured)) entries.push_back({.name = "measured", .marker = Origin::measured});
+    if (has(Origin::predicted)) {
+        entries.push_back({.name = "predicted", .marker = Origin::predicted});
     }
-    if (both_evidences(roofline)) {
-        const Style solid = {.color = Color::grey, .dash = Dash::solid};
-        const Style dashed = {.color = Color::grey, .dash = Dash::dashed};
-        chart.samples.push_back(
-            {.text = "measured roof", .style = solid, .marker = {}, .line = true});
-        chart.samples.push_back(
-            {.text = "datasheet roof", .style = dashed, .marker = {}, .line = true});
-    }
+    const auto add_classes = [&](std::string Mark::*member, auto style_of) {
+        std::vector<const Mark*> firsts;
+        for (const Mark& mark : chart.marks) {
+            const bool known = std::ranges::any_of(
+                firsts, [&](const Mark* first) { return first->*member == mark.*member; });
+            if (!known && !(mark.*member).empty()) firsts.push_back(&mark);
+        }
+        for (const Mark* const first : firsts) {
+            const Origin origin = has(Origin::measured) ? Origin::measured : Origin::predicted;
+            entries.push_back(
+                {.name = first->*member, .style = style_of(*first), .marker = origin});
+        }
+    };
+    add_classes(&Mark::level, [](const Mark& mark) { return Style{.color = mark.style.color}; });
+    add_classes(&Mark::series, [](const Mark& mark) { return Style{.marker = mark.style.marker}; });
+    chart.samples.insert(chart.samples.begin(), entries.begin(), entries.end());
 }
 
 }  // namespace
 
-Chart roofline_chart(const Roofline& roofline) {
-    for (const MemoryRoof& roof : roofline.memory) require_drawable(roof.slope, roof.name);
-    for (const ComputeRoof& roof : roofline.compute) require_drawable(roof.rate, roof.name);
+Color color_of(Resource resource) {
+    constexpr std::array colors = {Color::blue, Color::green, Color::purple, Color::vermillion,
+                                   Color::orange};
+    return colors.at(static_cast<std::size_t>(resource));
+}
+
+std::string_view name_of(Resource resource) {
+    constexpr std::array<std::string_view, 5> names = {"DRAM", "L2", "shared memory", "tensor",
+                                                       "FMA"};
+    return names.at(static_cast<std::size_t>(resource));
+}
+
+Chart roofline_chart(const Roofline& asked) {
+    for (const MemoryRoof& roof : asked.memory) require_drawable(roof.slope, roof.name);
+    for (const ComputeRoof& roof : asked.compute) require_drawable(roof.rate, roof.name);
+    Roofline roofline = asked;
+    roofline.compute = merged(asked.compute);
     Chart chart;
     chart.title = roofline.title;
     chart.subtitle = roofline.subtitle;
@@ -300,9 +360,11 @@ Chart roofline_chart(const Roofline& roofline) {
     add_roofs(chart, roofline);
     add_ridges(chart, roofline, ridge);
     add_points(chart, roofline);
-    add_samples(chart, roofline);
+    add_samples(chart);
     chart.notes = roofline.notes;
-    return without_undrawable(std::move(chart));
+    chart = without_undrawable(std::move(chart));
+    number_marks(chart, roofline.key_terms);
+    return chart;
 }
 
 }  // namespace ridge::plot

@@ -2,32 +2,45 @@
 //
 // Each memory level gives a slanted roof y = slope * x, each pipe a flat one. Where the emphasised
 // memory roof meets the emphasised compute roof is the ridge point; left of it memory bounds, right
-// of it compute. The attainable rate, the lower of those two roofs, is drawn thick.
+// of it compute. The attainable performance, the lower of those two roofs, is drawn thick.
 //
-//   roofline_chart({.title = "H100 SXM, bf16",
+//   roofline_chart({.title = "H100 SXM",
 //                   .memory = {{.name = "DRAM", .value = "3.35 TB/s", .slope = 3.35}},
-//                   .compute = {{.name = "bf16 tensor", .value = "989 TFLOP/s", .rate = 989.4}},
+//                   .compute = {{.type = "bf16", .name = "tensor", .value = "989 TFLOP/s", .rate = 989.4}},
 //                   .points = {{.name = "softmax", .x = 1.25, .y = 3.9}}})
 //
+// Colour is the resource, of roofs and of the points that stand at a memory level; dashes are the
+// source: datasheet roofs are dashed, measured ones solid. Shape is the class of a point. Predicted
+// points are hollow, measured ones filled.
+//
 // The slope is in the y axis's unit per unit of x: with TFLOP/s over FLOP/B it is TB/s. Memory
-// roofs are drawn up to the highest compute roof of the same evidence, compute roofs from the
-// fastest memory roof on. Points of one name, one predicted and one measured, are joined and share
-// a label. Limits: both axes are logarithmic.
+// roofs are drawn up to the highest compute roof of the same source, compute roofs from the fastest
+// memory roof on. Types that share a compute roof share its line ("bf16, fp16 tensor"). Points of one name and level, one predicted and one measured, are joined and share
+// a label. With more names than `most_named` points are numbered and explained in a key, sorted by
+// `order`. Limits: both axes are logarithmic.
 #pragma once
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "plot/chart.h"
 
 namespace ridge::plot {
 
+/// What a roof is the limit of; each has one colour on every chart.
+enum class Resource { dram, l2, shared, tensor, fma };
+
+[[nodiscard]] Color color_of(Resource resource);
+[[nodiscard]] std::string_view name_of(Resource resource);
+
 /// Measured roofs are solid lines, datasheet roofs dashed.
 enum class Evidence { measured, datasheet };
 
 struct MemoryRoof {
     std::string name = {};
+    Resource resource = Resource::dram;
     std::string value = {};  ///< the bandwidth as text
     double slope = 0.0;
     Evidence evidence = Evidence::datasheet;
@@ -36,7 +49,9 @@ struct MemoryRoof {
 };
 
 struct ComputeRoof {
+    std::string type = {};  ///< element type, stands before the name: "bf16 tensor"
     std::string name = {};
+    Resource resource = Resource::tensor;
     std::string value = {};  ///< the rate as text
     double rate = 0.0;
     Evidence evidence = Evidence::datasheet;
@@ -46,11 +61,14 @@ struct ComputeRoof {
 
 struct OperationPoint {
     std::string name = {};
+    std::string series = {};             ///< class, such as the operation: its shape
+    std::optional<Resource> level = {};  ///< whose bytes give x: its colour; ink when absent
     double x = 0.0;
     double y = 0.0;
     Origin origin = Origin::predicted;
     std::optional<double> low = {};
     std::optional<double> high = {};
+    double order = 0.0;  ///< sorts the key: the time
     std::vector<Term> terms = {};
 };
 
@@ -63,10 +81,11 @@ struct Roofline {
               .low = {},
               .high = {}};
     Axis y = {
-        .title = "Attainable rate", .unit = "TFLOP/s", .scale = Scale::log, .low = {}, .high = {}};
+        .title = "Performance", .unit = "TFLOP/s", .scale = Scale::log, .low = {}, .high = {}};
     std::vector<MemoryRoof> memory = {};
     std::vector<ComputeRoof> compute = {};
     std::vector<OperationPoint> points = {};
+    std::vector<std::string> key_terms = {};  ///< terms of the points that the key shows
     std::vector<std::string> notes = {};
 };
 

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstddef>
+#include <functional>
 #include <utility>
 
 #include "hardware/error.h"
@@ -15,37 +17,57 @@ namespace ridge::plot {
 
 namespace {
 
-Range shared_range(const Scatter& scatter) {
-    std::vector<double> values;
+constexpr std::size_t most_bars = 60;  ///< points that still carry their bands as error bars
+
+struct Ranges {
+    Range x;
+    Range y;
+};
+
+std::size_t points_of(const Scatter& scatter) {
+    std::size_t count = 0;
+    for (const Series& group : scatter.groups) count += group.points.size();
+    return count;
+}
+
+/// Holds every point and the tolerances, as far up as down.
+Ranges automatic_ranges(const Scatter& scatter) {
+    std::vector<double> xs;
+    double reach = 1.25;
+    for (const double tolerance : scatter.tolerances) reach = std::max(reach, 1.06 + tolerance);
+    const bool bars = points_of(scatter) <= most_bars;
+    const auto include = [&reach](double ratio) {
+        if (drawable(ratio, Scale::log)) reach = std::max({reach, ratio * 1.04, 1.04 / ratio});
+    };
     for (const Series& group : scatter.groups) {
         for (const SeriesPoint& point : group.points) {
             if (!drawable(point.x, Scale::log) || !drawable(point.y, Scale::log)) continue;
-            values.push_back(point.x);
-            values.push_back(point.y);
+            xs.push_back(point.x);
+            include(point.y);
+            if (bars) include(point.low.value_or(point.y));
+            if (bars) include(point.high.value_or(point.y));
         }
     }
-    Range range = range_of(values, Scale::log);
-    if (range.low < range.high) range = padded(range, Scale::log, 0.04);
-    return rounded_out(range, Scale::log);
+    Range x = range_of(xs, Scale::log);
+    if (x.low < x.high) x = padded(x, Scale::log, 0.04);
+    return {.x = rounded_out(x, Scale::log), .y = {.low = 1.0 / reach, .high = reach}};
 }
 
-/// The line y = factor * x across the chart.
-std::vector<Vertex> ray(const Chart& chart, double factor) {
-    const Range& x = chart.x_range;
-    return {{.x = x.low, .y = factor * x.low}, {.x = x.high, .y = factor * x.high}};
+std::vector<Vertex> level(const Chart& chart, double y) {
+    return {{.x = chart.x_range.low, .y = y}, {.x = chart.x_range.high, .y = y}};
 }
 
-void add_ray(Chart& chart, double factor, std::string name, const Style& style, double prefer) {
+void add_line(Chart& chart, double y, std::string name, const Style& style, double prefer) {
     chart.curves.push_back({.role = CurveRole::reference,
                             .name = std::move(name),
-                            .vertices = ray(chart, factor),
+                            .vertices = level(chart, y),
                             .style = style,
                             .lettering = Lettering::along,
                             .prefer = prefer,
                             .terms = {}});
 }
 
-void add_bands(Chart& chart, const std::vector<double>& tolerances) {
+void add_tolerances(Chart& chart, const std::vector<double>& tolerances) {
     std::vector<double> sorted = tolerances;
     std::sort(sorted.begin(), sorted.end(), std::greater<>());
     constexpr std::array dashes = {Dash::dashed, Dash::dotted, Dash::dash_dot};
@@ -56,49 +78,47 @@ void add_bands(Chart& chart, const std::vector<double>& tolerances) {
         }
         const std::string percent = number_text(tolerance * 100.0) + " %";
         chart.bands.push_back({.name = "±" + percent,
-                               .low = ray(chart, 1.0 - tolerance),
-                               .high = ray(chart, 1.0 + tolerance),
+                               .low = level(chart, 1.0 - tolerance),
+                               .high = level(chart, 1.0 + tolerance),
                                .color = Color::blue,
                                .opacity = 0.07});
         const Style style = {
-            .color = Color::grey, .dash = dashes.at(i % dashes.size()), .width = 1.0};
-        const double along = i % 2 == 0 ? 0.06 : 0.16;
-        add_ray(chart, 1.0 + tolerance, "+" + percent, style, along);
-        add_ray(chart, 1.0 - tolerance, "−" + percent, style, along);
+            .color = Color::grey, .dash = dashes.at(i % dashes.size()), .width = 1.2};
+        add_line(chart, 1.0 + tolerance, "+" + percent, style, 0.99);
+        add_line(chart, 1.0 - tolerance, "−" + percent, style, 0.99);
     }
-    add_ray(chart, 1.0, "y = x", {.color = Color::ink, .width = 1.2}, 0.95);
+    add_line(chart, 1.0, "predicted = measured", {.color = Color::ink, .width = 1.2}, 0.99);
 }
 
 /// Smaller where there are more points, so that thousands stay a cloud and not a stripe.
 double radius_for(std::size_t points) {
-    if (points > 1000) return 1.3;
-    if (points > 200) return 2.2;
-    return points > 30 ? 3.2 : 4.0;
+    if (points > 2000) return 1.5;
+    if (points > 600) return 2.4;
+    return points > 60 ? 3.4 : 4.2;
 }
 
-void add_group(Chart& chart, const Series& group, std::size_t index) {
+void add_group(Chart& chart, const Series& group, std::size_t index, std::size_t points) {
     const Style style = group.style.value_or(class_style(index));
-    const double radius = radius_for(group.points.size());
+    const bool bars = points <= most_bars;
     for (const SeriesPoint& point : group.points) {
         chart.marks.push_back({.name = point.name.empty() ? group.name : point.name,
                                .series = group.name,
                                .x = point.x,
                                .y = point.y,
-                               .low = point.low,
-                               .high = point.high,
+                               .low = bars ? point.low : std::nullopt,
+                               .high = bars ? point.high : std::nullopt,
                                .origin = group.origin,
                                .style = style,
-                               .radius = radius,
+                               .radius = radius_for(points),
                                .labelled = point.labelled,
+                               .order = point.order,
                                .terms = point.terms});
     }
-    chart.side.push_back({.name = group.name,
-                          .detail = group.detail,
-                          .style = style,
-                          .line = false,
-                          .marker = true,
-                          .origin = group.origin,
-                          .anchor = {}});
+    chart.legend.push_back({.name = group.name,
+                            .detail = group.detail,
+                            .style = style,
+                            .marker = group.origin,
+                            .anchor = {}});
 }
 
 }  // namespace
@@ -110,12 +130,19 @@ Chart scatter_chart(const Scatter& scatter) {
     chart.x = scatter.x;
     chart.y = scatter.y;
     chart.x.scale = chart.y.scale = Scale::log;
-    chart.aspect = Aspect::square;
-    const Range range = shared_range(scatter);
-    chart.x_range = resolved(chart.x, range);
-    chart.y_range = resolved(chart.y, range);
-    add_bands(chart, scatter.tolerances);
-    for (std::size_t i = 0; i < scatter.groups.size(); ++i) add_group(chart, scatter.groups[i], i);
+    const Ranges automatic = automatic_ranges(scatter);
+    chart.x_range = resolved(chart.x, automatic.x);
+    chart.y_range = resolved(chart.y, automatic.y);
+    add_tolerances(chart, scatter.tolerances);
+    const std::size_t points = points_of(scatter);
+    for (std::size_t i = 0; i < scatter.groups.size(); ++i) {
+        add_group(chart, scatter.groups[i], i, points);
+    }
+    const bool bars =
+        std::ranges::any_of(chart.marks, [](const Mark& mark) { return mark.low.has_value(); });
+    if (bars) {
+        chart.samples.push_back({.name = "bar: the prediction's band over the measured time"});
+    }
     chart.notes = scatter.notes;
     return without_undrawable(std::move(chart));
 }

@@ -1,11 +1,12 @@
-// Predicted against measured: one point per record, the line y = x and bands of relative error.
+// How far predictions are from measurements: predicted over measured time, against the time.
 //
-// Both axes are logarithmic and share one range, so that a factor is the same distance everywhere
-// and the error bands run parallel to the diagonal. Above the diagonal the prediction was too low.
+// One point per record. The line at 1 is a right prediction; above it the prediction is too slow,
+// below it too fast, as in the errors of `ridge validate`, which are this ratio less 1. Both axes
+// are logarithmic, so that twice and half are the same distance. Lines stand at the tolerances,
+// 1 + t and 1 - t. Few points carry their bands as error bars.
 //
 //   scatter_chart({.title = "H200, kernel time",
-//                  .x = {.title = "Predicted", .unit = "us"},
-//                  .y = {.title = "Measured", .unit = "us"},
+//                  .x = {.title = "Measured time", .unit = "us"},
 //                  .groups = {{.name = "matmul", .detail = "n = 120", .points = {...}}},
 //                  .tolerances = {0.1, 0.2}})
 #pragma once
@@ -22,7 +23,7 @@ struct Scatter {
     std::string title = {};
     std::string subtitle = {};
     Axis x = {};
-    Axis y = {};
+    Axis y = {.title = "Predicted / measured time", .scale = Scale::log};
     std::vector<Series> groups = {};              ///< drawn as points whatever their `drawing` says
     std::vector<double> tolerances = {0.1, 0.2};  ///< relative, each between 0 and 1
     std::vector<std::string> notes = {};

@@ -12,6 +12,8 @@ std::string_view light_style_sheet() {
 .ridge-chart text.font-tick,.ridge-chart text.font-detail{font-size:12.5px}
 .ridge-chart text.font-detail{fill:#555}
 .ridge-chart text.font-emphasis{font-weight:bold}
+.ridge-chart text.font-number{font-size:11px}
+.ridge-chart text.key{font-size:12.5px}
 .page{fill:#fff}
 .frame{fill:none;stroke:#444;stroke-width:1.2}
 .grid{fill:none;stroke:#eee;stroke-width:1}
@@ -25,8 +27,6 @@ std::string_view light_style_sheet() {
 .leader{fill:none;stroke:#777;stroke-width:.8}
 .marker{stroke-width:1.5;stroke-linejoin:round}
 .hollow{fill:#fff}
-.hit{fill:transparent;stroke:transparent;stroke-width:14;pointer-events:all}
-.hit-line{fill:none;stroke:transparent;stroke-width:10;pointer-events:stroke}
 .ridge-chart text.label{paint-order:stroke;stroke:#fff;stroke-width:3px;stroke-linejoin:round}
 .s-ink{stroke:#1a1a1a}.s-blue{stroke:#0072b2}.s-vermillion{stroke:#d55e00}.s-green{stroke:#009e73}
 .s-purple{stroke:#cc79a7}.s-orange{stroke:#e69f00}.s-sky{stroke:#56b4e9}.s-grey{stroke:#777}

@@ -2,27 +2,23 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstddef>
 #include <numbers>
 #include <utility>
 
+#include "plot/chart_json.h"
 #include "plot/text.h"
 
 namespace ridge::plot {
 
 namespace {
 
-std::string_view name_of(Color color) {
-    constexpr std::array<std::string_view, 8> names = {"ink",    "blue",   "vermillion", "green",
-                                                       "purple", "orange", "sky",        "grey"};
-    return names.at(static_cast<std::size_t>(color));
-}
-
 std::string_view name_of(FontRole role) {
-    constexpr std::array<std::string_view, 7> names = {"title", "subtitle", "axis",  "tick",
-                                                       "label", "emphasis", "detail"};
+    constexpr std::array<std::string_view, 8> names = {"title", "subtitle", "axis",   "tick",
+                                                       "label", "emphasis", "detail", "number"};
     return names.at(static_cast<std::size_t>(role));
 }
 
@@ -70,6 +66,17 @@ std::vector<Vec2> polygon(Vec2 at, double radius, int corners, double turn) {
     return out;
 }
 
+/// Five points, of about the same area as a circle of the radius.
+std::vector<Vec2> star(Vec2 at, double radius) {
+    std::vector<Vec2> out;
+    for (int i = 0; i < 10; ++i) {
+        const double angle = i * std::numbers::pi / 5.0;
+        const double reach = radius * (i % 2 == 0 ? 1.6 : 0.75);
+        out.push_back({at.x + reach * std::sin(angle), at.y - reach * std::cos(angle)});
+    }
+    return out;
+}
+
 std::string marker_path(Marker marker, Vec2 at, double r) {
     constexpr double pi = std::numbers::pi;
     switch (marker) {
@@ -83,12 +90,10 @@ std::string marker_path(Marker marker, Vec2 at, double r) {
             return path_of(polygon(at, r, 3, pi)) + "Z";
         case Marker::pentagon:
             return path_of(polygon(at, r, 5, 0.0)) + "Z";
-        case Marker::plus:
-            return path_of({at - Vec2{r, 0}, at + Vec2{r, 0}}) +
-                   path_of({at - Vec2{0, r}, at + Vec2{0, r}});
-        case Marker::cross:
-            return path_of({at - Vec2{r, r}, at + Vec2{r, r}}) +
-                   path_of({at - Vec2{r, -r}, at + Vec2{r, -r}});
+        case Marker::star:
+            return path_of(star(at, r)) + "Z";
+        case Marker::arrow:
+            return path_of(polygon(at, r, 3, -pi / 2)) + "Z";
         case Marker::circle:
             break;
     }
@@ -98,8 +103,7 @@ std::string marker_path(Marker marker, Vec2 at, double r) {
 }
 
 std::string marker_element(const Style& style, Origin origin, Vec2 at, double radius) {
-    const bool open = origin == Origin::predicted || style.marker == Marker::plus ||
-                      style.marker == Marker::cross;
+    const bool open = origin == Origin::predicted;
     return fmt::format(R"(<path class="marker s-{0} {1}{2}" d="{3}"/>)", name_of(style.color),
                        open ? "hollow" : "f-", open ? "" : name_of(style.color),
                        marker_path(style.marker, at, radius));
@@ -115,11 +119,12 @@ std::string text_element(std::string_view classes, Vec2 at, std::string_view anc
 
 class SvgWriter {
   public:
-    SvgWriter(const Chart& chart, SvgUse use, PageSize page)
-        : chart_(chart), use_(use), layout_(lay_out(chart, page)), items_(items_of(chart)) {}
+    SvgWriter(const Chart& chart, PageSize page)
+        : chart_(chart), layout_(lay_out(chart, page)), items_(items_of(chart)) {}
 
-    std::string write() {
-        open();
+    /// Everything within the page, without the enclosing element.
+    std::string body() {
+        headlines();
         bands();
         grid();
         curves();
@@ -127,49 +132,19 @@ class SvgWriter {
         annotations();
         marks();
         labels();
-        side();
+        legend();
         below();
-        return std::move(out_) + "</svg>\n";
+        return std::move(out_);
     }
+
+    [[nodiscard]] PageSize page() const { return layout_.page; }
 
   private:
-    void open() {
-        const std::string width = coordinate(layout_.page.width);
-        const std::string height = coordinate(layout_.page.height);
-        if (use_ == SvgUse::file) out_ += "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n";
-        out_ += fmt::format(
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"ridge-chart\" viewBox=\"0 0 {0} "
-            "{1}\" "
-            "width=\"{0}\" height=\"{1}\" style=\"max-width:100%;height:auto\" role=\"{2}\" "
-            "aria-labelledby=\"ridge-title ridge-desc\">\n",
-            width, height, use_ == SvgUse::file ? "img" : "group");
-        out_ +=
-            fmt::format("<title id=\"ridge-title\">{}</title>\n<desc id=\"ridge-desc\">{}</desc>\n",
-                        escape_markup(chart_.title), escape_markup(description()));
-        if (use_ == SvgUse::file) out_ += fmt::format("<style>{}</style>\n", light_style_sheet());
-        out_ += fmt::format("<rect class=\"page\" width=\"{}\" height=\"{}\"/>\n", width, height);
-        const double room = layout_.page.width - 2 * layout_.notes_left;
-        const auto headline = [&](FontRole role, const std::string& text, double y) {
-            if (text.empty()) return;
-            const std::string fit =
-                truncate_to_width(text, room, font_size(role), font_weight(role));
-            out_ += text_element(fmt::format("font-{}", name_of(role)), {layout_.notes_left, y},
-                                 "start", fit);
-        };
-        headline(FontRole::title, chart_.title, 31.0);
-        headline(FontRole::subtitle, chart_.subtitle, 53.0);
-    }
-
-    [[nodiscard]] std::string description() const {
-        std::string out = fmt::format("{} against {}: {} points", axis_text(chart_.y),
-                                      axis_text(chart_.x), chart_.marks.size());
-        for (const Curve& curve : chart_.curves) {
-            if (curve.role == CurveRole::roof) out += "; roof " + curve.name;
+    void headlines() {
+        for (const PlacedText& line : layout_.headlines) {
+            out_ += text_element(fmt::format("font-{}", name_of(line.role)), line.at, "start",
+                                 line.text);
         }
-        for (const Annotation& note : chart_.annotations) {
-            out += fmt::format("; {} at {} {}", note.name, number_text(note.x), chart_.x.unit);
-        }
-        return out + ".";
     }
 
     void bands() {
@@ -178,8 +153,7 @@ class SvgWriter {
             out_ +=
                 fmt::format(R"(<path class="band f-{}" fill-opacity="{}" d="{}Z">)",
                             name_of(band.color), coordinate(band.opacity), path_of(placed.outline));
-            if (use_ == SvgUse::file)
-                out_ += fmt::format("<title>{}</title>", escape_markup(band.name));
+            out_ += fmt::format("<title>{}</title>", escape_markup(band.name));
             out_ += "</path>\n";
         }
     }
@@ -214,13 +188,10 @@ class SvgWriter {
         out_ += "</g>\n";
     }
 
-    /// Opens a group for the next item; in a page it can be found and focused.
+    /// Opens a group for an item, with its text as the title that viewers show.
     [[nodiscard]] std::string open_item(std::string_view classes, std::size_t item) const {
-        const std::string text = escape_markup(item_text(items_[item]));
-        if (use_ == SvgUse::file)
-            return fmt::format("<g class=\"{}\"><title>{}</title>", classes, text);
-        return fmt::format(R"(<g class="{}" data-i="{}" tabindex="{}" role="img" aria-label="{}">)",
-                           classes, item, item == 0 ? "0" : "-1", text);
+        return fmt::format("<g class=\"{}\"><title>{}</title>", classes,
+                           escape_markup(item_text(items_[item])));
     }
 
     void curves() {
@@ -238,9 +209,6 @@ class SvgWriter {
             out_ += fmt::format(R"(<path class="line {}s-{}" stroke-width="{}"{} d="{}"/>)",
                                 is_item ? "" : fmt::format("{} ", role), name_of(curve.style.color),
                                 coordinate(curve.style.width), dash_attribute(curve.style.dash), d);
-            if (is_item && use_ == SvgUse::page) {
-                out_ += fmt::format(R"(<path class="hit-line" d="{}"/>)", d);
-            }
             out_ += "</g>\n";
         }
     }
@@ -276,11 +244,6 @@ class SvgWriter {
             const Mark& mark = chart_.marks[i];
             out_ += open_item(fmt::format("point {}", items_[i].kind), i);
             out_ += marker_element(mark.style, mark.origin, layout_.marks[i].at, mark.radius);
-            if (use_ == SvgUse::page) {
-                out_ += fmt::format(R"(<circle class="hit" cx="{}" cy="{}" r="2"/>)",
-                                    coordinate(layout_.marks[i].at.x),
-                                    coordinate(layout_.marks[i].at.y));
-            }
             out_ += "</g>\n";
         }
     }
@@ -317,35 +280,40 @@ class SvgWriter {
         out_ += marker_element(style, origin, at + Vec2{sample_width / 2, 0}, 4.2) + "\n";
     }
 
-    void side() {
-        for (const PlacedSide& placed : layout_.side) {
-            const SideEntry& entry = chart_.side[placed.entry];
+    void draw_sample(const LegendEntry& entry, Vec2 at) {
+        if (entry.line) sample_line(entry.style, at);
+        if (entry.marker) sample_marker(entry.style, *entry.marker, at);
+    }
+
+    void legend() {
+        for (const PlacedEntry& placed : layout_.legend) {
+            const LegendEntry& entry = placed.entry;
             out_ += fmt::format("<g class=\"side\"><title>{}</title>\n", escape_markup(entry.name));
             if (placed.leader) out_ += line_element("leader", *placed.leader);
-            if (entry.line) sample_line(entry.style, placed.at);
-            if (entry.marker) sample_marker(entry.style, entry.origin, placed.at);
+            draw_sample(entry, placed.at);
             const Vec2 text = placed.at + Vec2{sample_width + 6.0, 4.5};
             out_ += text_element(fmt::format("font-emphasis t-{}", name_of(entry.style.color)),
-                                 text, "start", placed.name);
-            if (!placed.detail.empty()) {
-                out_ += text_element("font-detail", text + Vec2{0, 16}, "start", placed.detail);
+                                 text, "start", entry.name);
+            if (!entry.detail.empty()) {
+                out_ += text_element("font-detail", text + Vec2{0, 16}, "start", entry.detail);
             }
             out_ += "</g>\n";
         }
     }
 
     void below() {
-        for (const PlacedSample& placed : layout_.samples) {
-            const Sample& entry = chart_.samples[placed.sample];
-            if (entry.line) sample_line(entry.style, placed.at);
-            if (entry.marker) sample_marker(entry.style, *entry.marker, placed.at);
-            out_ += text_element("font-detail", placed.at + Vec2{sample_width + 6.0, 4.3}, "start",
-                                 entry.text);
+        for (const PlacedEntry& placed : layout_.samples) {
+            const bool drawn = placed.entry.line || placed.entry.marker;
+            draw_sample(placed.entry, placed.at);
+            out_ +=
+                text_element("font-detail", placed.at + Vec2{drawn ? sample_width + 6.0 : 0.0, 4.3},
+                             "start", placed.entry.name);
         }
+        for (const Segment& rule : layout_.rules) out_ += line_element("leader", rule);
         const auto texts = [this](std::string_view name, const std::vector<PlacedText>& lines) {
             for (const PlacedText& line : lines) {
                 out_ += text_element(fmt::format("{} font-{}", name, name_of(line.role)), line.at,
-                                     "start", line.text);
+                                     line.anchor == TextEnd::right ? "end" : "start", line.text);
             }
         };
         texts("note", layout_.notes);
@@ -353,7 +321,6 @@ class SvgWriter {
     }
 
     const Chart& chart_;
-    SvgUse use_;
     Layout layout_;
     std::vector<Item> items_;
     std::string out_;
@@ -361,8 +328,57 @@ class SvgWriter {
 
 }  // namespace
 
+std::size_t page_columns(std::size_t charts) {
+    constexpr std::size_t most_stacked = 3;
+    return charts > most_stacked ? 2 : 1;
+}
+
+std::string description_of(const Chart& chart) {
+    std::string out = fmt::format("{} against {}: {} points", axis_text(chart.y),
+                                  axis_text(chart.x), chart.marks.size());
+    for (const Curve& curve : chart.curves) {
+        if (curve.role == CurveRole::roof) out += "; roof " + curve.name;
+    }
+    for (const Annotation& note : chart.annotations) {
+        out += fmt::format("; {} at {} {}", note.name, number_text(note.x), chart.x.unit);
+    }
+    return out + ".";
+}
+
+std::string render_svg(std::span<const Chart> charts, SvgUse use, PageSize page) {
+    std::string body;
+    std::string title;
+    std::string description;
+    // Each chart goes to the column that is the shortest so far.
+    std::array<double, 2> heights = {0.0, 0.0};
+    const std::size_t columns = page_columns(charts.size());
+    for (const Chart& chart : charts) {
+        SvgWriter writer(chart, page);
+        title += (title.empty() ? "" : "; ") + chart.title;
+        description += (description.empty() ? "" : " ") + description_of(chart);
+        const std::size_t column = columns == 2 && heights[1] < heights[0] ? 1 : 0;
+        const Vec2 at = {static_cast<double>(column) * page.width, heights.at(column)};
+        heights.at(column) += writer.page().height;
+        body += charts.size() == 1 ? writer.body()
+                                   : fmt::format("<g transform=\"translate({})\">\n{}</g>\n",
+                                                 point_text(at), writer.body());
+    }
+    std::string out;
+    if (use == SvgUse::file) out += "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n";
+    const std::string width = coordinate(page.width * static_cast<double>(columns));
+    const std::string height = coordinate(std::max(heights[0], heights[1]));
+    out += fmt::format(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"ridge-chart\" viewBox=\"0 0 {0} {1}\" "
+        "width=\"{0}\" height=\"{1}\" style=\"max-width:100%;height:auto\" role=\"img\" "
+        "aria-label=\"{2}\">\n<title>{2}</title>\n<desc>{3}</desc>\n",
+        width, height, escape_markup(title), escape_markup(description));
+    if (use == SvgUse::file) out += fmt::format("<style>{}</style>\n", light_style_sheet());
+    out += fmt::format("<rect class=\"page\" width=\"{}\" height=\"{}\"/>\n", width, height);
+    return out + body + "</svg>\n";
+}
+
 std::string render_svg(const Chart& chart, SvgUse use, PageSize page) {
-    return SvgWriter(chart, use, page).write();
+    return render_svg(std::span(&chart, 1), use, page);
 }
 
 }  // namespace ridge::plot

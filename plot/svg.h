@@ -1,5 +1,7 @@
 // A chart as SVG.
 //
+// Several charts share one page: up to three one below another, more in two columns.
+//
 // Valid XML with no reference to anything outside itself; coordinates are rounded to two decimals
 // and the same chart always gives the same bytes. Every drawn thing has a class (`roof`, `point`,
 // `ridge`, `link`, `label`, ...) and, in a file of its own, a <title> that viewers show on hover.
@@ -7,6 +9,8 @@
 //   const std::string svg = render_svg(chart);
 #pragma once
 
+#include <cstddef>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,22 +20,31 @@
 
 namespace ridge::plot {
 
-/// A file of its own starts with the XML declaration and titles every mark; inside a page marks
-/// carry `data-i`, the index of their `Item`, and can take the focus.
+/// A file of its own starts with the XML declaration, has its style and titles every mark; inside a
+/// page, whose style it takes, it stands where no script runs.
 enum class SvgUse { file, page };
 
 [[nodiscard]] std::string render_svg(const Chart& chart, SvgUse use = SvgUse::file,
                                      PageSize page = {});
+[[nodiscard]] std::string render_svg(std::span<const Chart> charts, SvgUse use = SvgUse::file,
+                                     PageSize page = {});
+
+/// Columns of charts on a page that holds so many.
+[[nodiscard]] std::size_t page_columns(std::size_t charts);
+
+/// "Performance (TFLOP/s) against Arithmetic intensity (FLOP/B): 3 points; roof DRAM ..."
+[[nodiscard]] std::string description_of(const Chart& chart);
 
 /// What a tooltip says about one drawn thing.
 struct Item {
     std::string kind = {};  ///< "measured", "predicted", "roof", "reference", "ridge"
     std::string name = {};
     std::string series = {};
+    std::string level = {};
     std::vector<Term> terms = {};  ///< coordinates first
 };
 
-/// Items in the order of `data-i`: marks, then roofs and reference lines, then annotations.
+/// Marks, then roofs and reference lines, then annotations.
 [[nodiscard]] std::vector<Item> items_of(const Chart& chart);
 
 /// Name and terms on one line each, as in a <title>.

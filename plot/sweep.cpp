@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <map>
 #include <utility>
 
 #include "plot/text.h"
@@ -45,15 +46,21 @@ Ranges automatic_ranges(const Sweep& sweep) {
     return {.x = x_point ? rounded_out(x, sweep.x.scale) : x, .y = rounded_out(y, sweep.y.scale)};
 }
 
-std::vector<Vertex> joined(const Series& series, const Chart& chart) {
-    std::vector<Vertex> out;
+/// One line per run, in the order of the points; of several points at one x the first.
+std::vector<std::vector<Vertex>> joined(const Series& series, const Chart& chart) {
+    std::map<std::size_t, std::vector<Vertex>> runs;
     for (const SeriesPoint& point : series.points) {
         if (!drawable(point.x, chart.x.scale) || !drawable(point.y, chart.y.scale)) continue;
-        if (series.drawing == Drawing::steps && !out.empty()) {
-            out.push_back({.x = point.x, .y = out.back().y});
+        std::vector<Vertex>& line = runs[point.run];
+        if (series.drawing == Drawing::steps && !line.empty()) {
+            line.push_back({.x = point.x, .y = line.back().y});
+        } else if (!line.empty() && line.back().x == point.x) {
+            continue;
         }
-        out.push_back({.x = point.x, .y = point.y});
+        line.push_back({.x = point.x, .y = point.y});
     }
+    std::vector<std::vector<Vertex>> out;
+    for (auto& [run, line] : runs) out.push_back(std::move(line));
     return out;
 }
 
@@ -73,32 +80,64 @@ void add_marks(Chart& chart, const Series& series, const Style& style) {
                                .style = style,
                                .radius = radius,
                                .labelled = point.labelled,
+                               .order = point.order,
                                .terms = point.terms});
     }
 }
 
-void add_series(Chart& chart, const Series& series, std::size_t index) {
-    const Style style = series.style.value_or(class_style(index));
-    std::vector<Vertex> line = joined(series, chart);
+/// The legend's entry of this name, made where there is none.
+LegendEntry& legend_entry(Chart& chart, const Series& series, const Style& style) {
+    const auto known = std::ranges::find(chart.legend, series.name, &LegendEntry::name);
+    if (known != chart.legend.end()) return *known;
+    chart.legend.push_back({.name = series.name, .detail = series.detail, .style = style});
+    return chart.legend.back();
+}
+
+Style style_of(const Series& series, const Chart& chart) {
+    const auto known = std::ranges::find(chart.legend, series.name, &LegendEntry::name);
+    if (series.style) return *series.style;
+    return known != chart.legend.end() ? known->style : class_style(chart.legend.size());
+}
+
+void add_series(Chart& chart, const Series& series) {
+    const Style style = style_of(series, chart);
     const bool is_line = series.drawing != Drawing::scatter;
     const bool marked = series.markers == Markers::shown || !is_line;
-    SideEntry entry = {.name = series.name,
-                       .detail = series.detail,
-                       .style = style,
-                       .line = is_line,
-                       .marker = marked,
-                       .origin = series.origin,
-                       .anchor = {}};
-    if (!line.empty()) entry.anchor = line.back();
-    if (is_line && line.size() > 1) {
+    LegendEntry& entry = legend_entry(chart, series, style);
+    entry.line = entry.line || is_line;
+    // Where a class has predicted and measured points the filled sample stands for both.
+    if (marked && entry.marker != Origin::measured) entry.marker = series.origin;
+    for (std::vector<Vertex>& line : joined(series, chart)) {
+        if (is_line || !entry.anchor) entry.anchor = line.back();
+        if (!is_line || line.size() < 2) continue;
         chart.curves.push_back({.role = CurveRole::series,
                                 .name = series.name,
+                                .series = series.name,
+                                .origin = series.origin,
                                 .vertices = std::move(line),
                                 .style = style,
                                 .terms = {}});
     }
     if (marked) add_marks(chart, series, style);
-    chart.side.push_back(std::move(entry));
+}
+
+/// What lines, hollow and filled marks mean where a chart holds predictions beside measurements.
+void add_samples(Chart& chart, const Sweep& sweep) {
+    const auto has = [&sweep](Origin origin) {
+        return std::ranges::any_of(
+            sweep.series, [origin](const Series& series) { return series.origin == origin; });
+    };
+    if (has(Origin::measured) && has(Origin::predicted)) {
+        const auto hollow = std::ranges::any_of(
+            chart.marks, [](const Mark& mark) { return mark.origin == Origin::predicted; });
+        chart.samples.push_back({.name = "measured", .marker = Origin::measured});
+        chart.samples.push_back(
+            {.name = "predicted",
+             .line = std::ranges::any_of(
+                 chart.curves, [](const Curve& c) { return c.role == CurveRole::series; }),
+             .marker = hollow ? std::optional(Origin::predicted) : std::nullopt});
+    }
+    chart.samples.insert(chart.samples.end(), sweep.samples.begin(), sweep.samples.end());
 }
 
 void add_guides(Chart& chart, const Sweep& sweep) {
@@ -135,7 +174,8 @@ Chart sweep_chart(const Sweep& sweep) {
     chart.x_range = resolved(chart.x, automatic.x);
     chart.y_range = resolved(chart.y, automatic.y);
     add_guides(chart, sweep);
-    for (std::size_t i = 0; i < sweep.series.size(); ++i) add_series(chart, sweep.series[i], i);
+    for (const Series& series : sweep.series) add_series(chart, series);
+    add_samples(chart, sweep);
     chart.notes = sweep.notes;
     return without_undrawable(std::move(chart));
 }

@@ -1,13 +1,16 @@
 // A sweep: how something moves as one parameter does, such as the rate of a matmul over its size.
 //
 // Each series is a class (an alignment, a GPU, an implementation) with its own colour, marker and
-// dashes, named at the right edge beside its last point. Limits such as peaks are reference lines.
+// dashes, named at the right edge. Series of one name share style and legend entry: predicted line
+// and measured points of one class. Points are joined in the order given where they belong to one
+// run; two of one x are not joined. Limits such as peaks are reference lines.
 //
 //   sweep_chart({.title = "matmul n^3, A100, bf16",
 //                .x = {.title = "m = n = k"}, .y = {.title = "Rate", .unit = "TFLOP/s"},
 //                .series = {{.name = "multiple of 128", .points = {...}}}})
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <vector>
@@ -25,6 +28,8 @@ struct SeriesPoint {
     std::optional<double> high = {};
     std::string name = {};  ///< title of the tooltip; "x = 1024" when empty
     bool labelled = false;  ///< writes the name beside the point
+    std::size_t run = 0;    ///< only points of one run are joined: those that differ in x alone
+    double order = 0.0;     ///< sorts the key where labelled points are numbered
     std::vector<Term> terms = {};
 };
 
@@ -62,6 +67,7 @@ struct Sweep {
     std::vector<Series> series = {};
     std::vector<Limit> limits = {};
     std::vector<Interval> intervals = {};
+    std::vector<LegendEntry> samples = {};  ///< further explanations beneath the chart
     std::vector<std::string> notes = {};
 };
 

@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
+#include <numeric>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -53,10 +54,10 @@ class TerminalWriter {
         drawing();
         list_unlettered();
         list_samples();
-        if (chart_.side.empty()) {
+        if (chart_.legend.empty()) {
             list_marks();
         } else {
-            list_side();
+            list_legend();
         }
         for (const std::string& note : chart_.notes) wrapped_line(note);
         return std::move(out_);
@@ -148,18 +149,18 @@ class TerminalWriter {
     /// Letters on the lines of a sweep, spread so that those of two series do not coincide.
     void draw_series_keys() {
         std::size_t index = 0;
-        for (const SideEntry& entry : chart_.side) {
+        for (const LegendEntry& entry : chart_.legend) {
             const std::size_t series = index++;
             if (!entry.line) continue;
             const auto curve = std::ranges::find_if(chart_.curves, [&entry](const Curve& each) {
                 return each.role == CurveRole::series && each.name == entry.name;
             });
             if (curve == chart_.curves.end()) continue;
-            const std::string key = key_of(series, entry.origin);
+            const std::string key = key_of(series, Origin::predicted);
             const std::size_t count = curve->vertices.size();
             for (std::size_t part = 1; part <= 4; ++part) {
                 const std::size_t shift =
-                    series * count / (4 * std::max<std::size_t>(1, chart_.side.size()));
+                    series * count / (4 * std::max<std::size_t>(1, chart_.legend.size()));
                 const std::size_t at = std::min(count - 1, part * count / 4 + shift);
                 const CellAt cell = cell_of(curve->vertices[at]);
                 canvas_.put(cell.column, cell.row, key, entry.style.color);
@@ -167,10 +168,10 @@ class TerminalWriter {
         }
     }
 
-    [[nodiscard]] std::optional<std::size_t> side_index(const Mark& mark) const {
-        const auto entry = std::ranges::find(chart_.side, mark.series, &SideEntry::name);
-        if (entry == chart_.side.end()) return std::nullopt;
-        return static_cast<std::size_t>(entry - chart_.side.begin());
+    [[nodiscard]] std::optional<std::size_t> legend_index(const Mark& mark) const {
+        const auto entry = std::ranges::find(chart_.legend, mark.series, &LegendEntry::name);
+        if (entry == chart_.legend.end()) return std::nullopt;
+        return static_cast<std::size_t>(entry - chart_.legend.begin());
     }
 
     struct ListRow {
@@ -183,7 +184,7 @@ class TerminalWriter {
     };
 
     void draw_marks() {
-        if (!chart_.side.empty()) {
+        if (!chart_.legend.empty()) {
             draw_classes();
             return;
         }
@@ -193,7 +194,12 @@ class TerminalWriter {
             partner[link.from] = link.to;
             is_second[link.to] = true;
         }
-        for (std::size_t i = 0; i < chart_.marks.size(); ++i) {
+        // Numbered marks in the order of the key, which is that of the time.
+        std::vector<std::size_t> order(chart_.marks.size());
+        std::iota(order.begin(), order.end(), std::size_t{0});
+        std::ranges::stable_sort(order, {},
+                                 [this](std::size_t i) { return chart_.marks[i].number; });
+        for (const std::size_t i : order) {
             if (is_second[i]) continue;
             ListRow row = {.keys = {}, .name = chart_.marks[i].name, .x = chart_.marks[i].x};
             draw_keyed(chart_.marks[i], row);
@@ -214,8 +220,9 @@ class TerminalWriter {
     /// Points of a sweep or a scatter chart: where lines are drawn, these already show them.
     void draw_classes() {
         for (const Mark& mark : chart_.marks) {
-            const auto index = side_index(mark);
-            if (!index || chart_.side[*index].line) continue;
+            const auto index = legend_index(mark);
+            const bool on_line = mark.origin == Origin::predicted;
+            if (!index || (chart_.legend[*index].line && on_line)) continue;
             const CellAt cell = cell_of({.x = mark.x, .y = mark.y});
             canvas_.put(cell.column, cell.row, key_of(*index, mark.origin), mark.style.color);
         }
@@ -271,8 +278,8 @@ class TerminalWriter {
     }
 
     [[nodiscard]] bool letter(const Curve& curve, const std::vector<Segment>& pieces) {
-        const std::string text =
-            truncate_to_columns(shown(curve.name), canvas_.columns() / 2, is_ascii() ? "~" : "…");
+        const std::string text = shown(curve.name);
+        if (text_columns(text) > canvas_.columns() / 2) return false;
         const int size = text_columns(text);
         const Segment& piece = pieces.front();
         const bool rising = piece.from.y - piece.to.y > 2.0;
@@ -360,17 +367,34 @@ class TerminalWriter {
     }
 
     void list_samples() {
-        const bool both = std::ranges::any_of(
-            chart_.samples, [](const Sample& sample) { return sample.marker.has_value(); });
-        const bool roofs = std::ranges::any_of(chart_.samples, &Sample::line);
-        if (both) line("lower case: predicted, upper case: measured");
-        if (roofs) line("solid lines: measured roofs, broken lines: datasheet roofs");
+        const auto any_mark = [this](Origin origin) {
+            return std::ranges::any_of(
+                chart_.marks, [origin](const Mark& mark) { return mark.origin == origin; });
+        };
+        const auto any_roof = [this](bool solid) {
+            return std::ranges::any_of(chart_.curves, [solid](const Curve& curve) {
+                return curve.role == CurveRole::roof && (curve.style.dash == Dash::solid) == solid;
+            });
+        };
+        if (any_mark(Origin::measured)) {
+            const bool both = any_mark(Origin::predicted) || draws_series();
+            line(both ? "lower case: predicted, upper case: measured" : "upper case: measured");
+        }
+        if (any_roof(true)) {
+            line(any_roof(false) ? "solid lines: measured roofs, broken lines: datasheet roofs"
+                                 : "solid lines: measured roofs");
+        }
     }
 
-    void list_side() {
-        for (std::size_t i = 0; i < chart_.side.size(); ++i) {
-            const SideEntry& entry = chart_.side[i];
-            const std::string key = key_of(i, entry.origin);
+    [[nodiscard]] bool draws_series() const {
+        return std::ranges::any_of(
+            chart_.curves, [](const Curve& curve) { return curve.role == CurveRole::series; });
+    }
+
+    void list_legend() {
+        for (std::size_t i = 0; i < chart_.legend.size(); ++i) {
+            const LegendEntry& entry = chart_.legend[i];
+            const std::string key = key_of(i, entry.marker.value_or(Origin::predicted));
             const std::string detail = entry.detail.empty() ? "" : "  " + entry.detail;
             const std::string text = truncate_to_columns(shown(entry.name + detail), width() - 4);
             out_ += " " + inked(key, entry.style.color, options_.ink) + "  " + text + "\n";
@@ -401,13 +425,14 @@ class TerminalWriter {
         for (const ListRow& row : list_) {
             const std::string hidden =
                 row.hidden_by.empty() ? "" : fmt::format(" (under {})", shown(row.hidden_by));
-            const std::string name =
-                truncate_to_columns(shown(row.name), name_width - text_columns(hidden),
-                                    is_ascii() ? "~" : "…") +
-                hidden;
-            std::string text = fmt::format(" {:<4}{}", row.keys, name);
+            // A name too long for its column has the line for itself.
+            std::string text = fmt::format(" {:<4}{}", row.keys, shown(row.name) + hidden);
+            if (text_columns(text) > 5 + name_width) {
+                wrapped_line(text);
+                text.clear();
+            }
             text += std::string(
-                static_cast<std::size_t>(std::max(0, name_width - text_columns(name))), ' ');
+                static_cast<std::size_t>(std::max(0, 5 + name_width - text_columns(text))), ' ');
             text += number(row.x);
             if (predicted) text += number(row.predicted);
             if (measured) text += number(row.measured);

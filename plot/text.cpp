@@ -321,6 +321,31 @@ std::string to_ascii(std::string_view text) {
     return out;
 }
 
+bool NaturalOrder::operator()(std::string_view a, std::string_view b) const {
+    const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+    const auto digits = [&is_digit](std::string_view text) {
+        const auto end = std::find_if_not(text.begin(), text.end(), is_digit);
+        return text.substr(0, static_cast<std::size_t>(end - text.begin()));
+    };
+    while (!a.empty() && !b.empty()) {
+        if (!is_digit(a.front()) || !is_digit(b.front())) {
+            if (a.front() != b.front()) return a.front() < b.front();
+            a.remove_prefix(1);
+            b.remove_prefix(1);
+            continue;
+        }
+        std::string_view x = digits(a);
+        std::string_view y = digits(b);
+        a.remove_prefix(x.size());
+        b.remove_prefix(y.size());
+        x.remove_prefix(std::min(x.find_first_not_of('0'), x.size()));
+        y.remove_prefix(std::min(y.find_first_not_of('0'), y.size()));
+        if (x.size() != y.size()) return x.size() < y.size();
+        if (x != y) return x < y;
+    }
+    return a.size() < b.size();
+}
+
 std::string number_text(double value) {
     return number_with_digits(value, 4);
 }

@@ -54,6 +54,12 @@ enum class Weight { regular, bold };
 /// none.
 [[nodiscard]] std::string to_ascii(std::string_view text);
 
+/// Order in which "n = 512" stands before "n = 1024": runs of digits compare by their value.
+struct NaturalOrder {
+    using is_transparent = void;
+    bool operator()(std::string_view a, std::string_view b) const;
+};
+
 /// Four significant digits, plain from 1e-3 to below 1e6, else as "1.5×10⁷".
 [[nodiscard]] std::string number_text(double value);
 

@@ -195,7 +195,7 @@ def public_part(ridge, folder):
                     for (name, gpu), rows in sorted(groups.items()))
     text += "\n"
     for chart, title in CHARTS.items():
-        text += f"![{title}: predicted against measured](images/accuracy-{chart}.png)\n\n"
+        text += f"![{title}: predicted over measured time](images/accuracy-{chart}.png)\n\n"
     return text + REASONS + worst_of((f"{name}, {gpu}", rows) for (name, gpu), rows in sorted(groups.items()))
 
 
@@ -279,7 +279,7 @@ def main():
 `measure/records/h200-sxm/`: bundled kernels, cuBLASLt and access patterns, timed and counted by `ridge measure --suite full`.
 Training data.
 
-![Predicted against measured times of the full suite](images/scatter-h200.svg)
+![Predicted over measured times of the full suite](images/scatter-h200.svg)
 
 """ + record_part(ridge, "measure/records/h200-sxm") + """
 ## Against an NVIDIA H200, shapes drawn at random

@@ -2,6 +2,7 @@
 #include "cli/options/command_line.h"
 
 #include <ostream>
+#include <utility>
 
 #include "plot/export.h"
 #include "plot/terminal.h"
@@ -17,16 +18,25 @@ void add_chart_options(CommandLine& line, ChartOutput& output) {
 
 void write_chart_output(const Context& context, const ChartOutput& output,
                         const plot::Chart& chart) {
+    write_chart_output(context, output, std::span(&chart, 1));
+}
+
+void write_chart_output(const Context& context, const ChartOutput& output,
+                        std::span<const plot::Chart> charts) {
     if (!output.file.empty()) {
-        plot::write_chart(output.file, chart);
+        plot::write_charts(output.file, charts);
         context.err << "wrote " << output.file << '\n';
         return;
     }
-    context.out << plot::render_terminal(
-        chart, {.columns = context.width,
-                .rows = output.rows,
-                .charset = output.ascii ? plot::Charset::ascii : plot::Charset::unicode,
-                .ink = context.colour ? plot::Ink::ansi : plot::Ink::plain});
+    bool first = true;
+    for (const plot::Chart& chart : charts) {
+        if (!std::exchange(first, false)) context.out << '\n';
+        context.out << plot::render_terminal(
+            chart, {.columns = context.width,
+                    .rows = output.rows,
+                    .charset = output.ascii ? plot::Charset::ascii : plot::Charset::unicode,
+                    .ink = context.colour ? plot::Ink::ansi : plot::Ink::plain});
+    }
 }
 
 }  // namespace ridge::cli

@@ -1,6 +1,7 @@
 // Where a chart goes: a file by -o, or the terminal.
 #pragma once
 
+#include <span>
 #include <string>
 
 #include "cli/console/context.h"
@@ -20,6 +21,9 @@ struct ChartOutput {
 void add_chart_options(CommandLine& line, ChartOutput& output);
 
 /// Writes the file (and says so on `err`), or draws on `out`. InputError when it cannot be written.
+/// Several charts stand one below another.
+void write_chart_output(const Context& context, const ChartOutput& output,
+                        std::span<const plot::Chart> charts);
 void write_chart_output(const Context& context, const ChartOutput& output,
                         const plot::Chart& chart);
 

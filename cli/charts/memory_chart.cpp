@@ -64,6 +64,7 @@ plot::Chart memory_chart(const std::string& title, const model::MemoryPlan& plan
     const Unit unit = unit_for(highest);
     plot::Sweep sweep;
     sweep.title = "Memory of " + title;
+    sweep.subtitle = "peak " + format_capacity(bytes_of(peak.level.allocated)) + " allocated";
     sweep.x = {.title = "allocation or release"};
     sweep.y = {.title = "Memory", .unit = unit.name};
     sweep.series.push_back(series_of("reserved", timeline, unit, &model::MemoryLevel::reserved));

@@ -7,10 +7,11 @@
 #include <map>
 #include <set>
 
+#include "cli/charts/record_labels.h"
 #include "hardware/error.h"
-#include "hardware/schema.h"
 #include "hardware/units.h"
 #include "measure/record/statistics.h"
+#include "plot/text.h"
 
 namespace ridge::cli {
 namespace {
@@ -19,6 +20,7 @@ using measure::Comparison;
 using measure::Record;
 using measure::Validation;
 using model::Field;
+using plot::NaturalOrder;
 
 constexpr double tera = 1e12;
 
@@ -28,64 +30,14 @@ std::string class_name(const Record& record) {
                        name_of(record.question.execution.implementation));
 }
 
-/// Short and yet one of its kind among records of one type: "matmul wgmma 4096x4096x4096".
-std::string label_of(const Record& record) {
-    const measure::Question& question = record.question;
-    const model::Parameters parameters = model::parameters_of(question.operation);
-    std::string shape;
-    std::string rest;
-    for (const model::FieldInfo& info : model::field_table()) {
-        if (!parameters.has(info.field) || info.field == Field::dtype) continue;
-        const std::string value = parameters.text(info.field);
-        if (info.kind == model::FieldKind::count) {
-            shape += (shape.empty() ? " " : "x") + value;
-        } else {
-            rest += " " + (info.kind == model::FieldKind::flag ? std::string(info.name) : value);
-        }
-    }
-    if (question.execution.l2 != model::L2State::warm) {
-        rest += ' ';
-        rest += name_of(question.execution.l2);
-    }
-    if (question.execution.launch != model::LaunchMode::kernel) {
-        rest += " " + std::string(name_of(question.execution.launch));
-    }
-    if (question.pattern != measure::DataPattern::normal) {
-        rest += " " + std::string(name_of(question.pattern));
-    }
-    return fmt::format("{} {}{}{}", name_of(question.operation),
-                       name_of(question.execution.implementation), shape, rest);
-}
-
 std::vector<plot::Term> tooltip(const Comparison& comparison, const Record& record) {
-    std::vector<plot::Term> terms{{"measured", format(record.time(), 4)},
-                                  {"predicted", format(comparison.prediction.time, 4)},
-                                  {"error", fmt::format("{:+.1f} %", 100.0 * comparison.error)},
-                                  {"limiter", std::string(name_of(comparison.prediction.limiter))}};
-    if (comparison.dram)
-        terms.push_back({"DRAM predicted / counted", fmt::format("{:.3f}", *comparison.dram)});
-    if (comparison.flop)
-        terms.push_back({"FLOP predicted / counted", fmt::format("{:.3f}", *comparison.flop)});
+    std::vector<plot::Term> terms = terms_of(comparison.prediction, record.time());
+    const auto add = [&terms](const char* name, const std::optional<double>& ratio) {
+        if (ratio) terms.push_back({name, fmt::format("{:.3f}", *ratio), *ratio});
+    };
+    add("DRAM predicted / counted", comparison.dram);
+    add("FLOP predicted / counted", comparison.flop);
     return terms;
-}
-
-/// Two points of one name: the chart joins them.
-void add_pair(plot::Roofline& chart, const std::string& name, const Comparison& comparison,
-              const Record& record, std::optional<Bytes> counted, Bytes predicted) {
-    const Flop flop = comparison.prediction.work.flop();
-    if (flop <= Flop{} || predicted <= Bytes{}) return;
-    const std::vector<plot::Term> terms = tooltip(comparison, record);
-    const Bytes measured = counted && *counted > Bytes{} ? *counted : predicted;
-    chart.points.push_back({.name = name,
-                            .x = (flop / predicted).base(),
-                            .y = (flop / comparison.prediction.time).base() / tera,
-                            .origin = plot::Origin::predicted,
-                            .terms = terms});
-    chart.points.push_back({.name = name,
-                            .x = (flop / measured).base(),
-                            .y = (flop / record.time()).base() / tera,
-                            .origin = plot::Origin::measured,
-                            .terms = terms});
 }
 
 bool several_devices(const Validation& validation) {
@@ -149,7 +101,7 @@ double ordinate_value(Ordinate ordinate, Flop flop, Bytes moved, Time time) {
 plot::Axis ordinate_axis(Ordinate ordinate, const std::string& bandwidth) {
     switch (ordinate) {
         case Ordinate::rate:
-            return {.title = "Rate", .unit = "TFLOP/s"};
+            return {.title = "Performance", .unit = "TFLOP/s"};
         case Ordinate::bandwidth:
             return {.title = bandwidth, .unit = "GB/s"};
         case Ordinate::time:
@@ -214,17 +166,28 @@ model::Parameters parameters_of(const measure::Question& question) {
     return parameters;
 }
 
+std::string unused_reasons(const Validation& validation) {
+    std::map<std::string, std::size_t> reasons;
+    for (const measure::Unused& unused : validation.unused) ++reasons[unused.reason];
+    std::string out;
+    for (const auto& [reason, count] : reasons) {
+        out += fmt::format("{}{} ({})", out.empty() ? "" : ", ", reason, count);
+    }
+    return out;
+}
+
 plot::Scatter record_scatter(const Validation& validation, std::span<const Record> records) {
     plot::Scatter scatter;
-    scatter.x = {.title = "Predicted time", .unit = "us", .scale = plot::Scale::log};
-    scatter.y = {.title = "Measured time", .unit = "us", .scale = plot::Scale::log};
+    scatter.x = {.title = "Measured time", .unit = "us", .scale = plot::Scale::log};
     const std::map<std::size_t, std::string> names = scatter_classes(validation, records);
-    std::map<std::string, std::pair<plot::Series, std::vector<double>>> classes;
+    std::map<std::string, std::pair<plot::Series, std::vector<double>>, NaturalOrder> classes;
     for (const Comparison& comparison : validation.comparisons) {
         const Record& record = records[comparison.record];
         plot::SeriesPoint point;
-        point.x = comparison.prediction.time.in(units::us);
-        point.y = record.time().in(units::us);
+        point.x = record.time().in(units::us);
+        point.y = 1.0 + comparison.error;
+        point.low = comparison.prediction.low.in(record.time());
+        point.high = comparison.prediction.high.in(record.time());
         point.name = canonical_text(record.question);
         point.terms = tooltip(comparison, record);
         auto& [series, errors] = classes[names.at(comparison.record)];
@@ -240,113 +203,108 @@ plot::Scatter record_scatter(const Validation& validation, std::span<const Recor
         series.origin = plot::Origin::measured;
         scatter.groups.push_back(std::move(series));
     }
+    if (validation.overall) {
+        const measure::ErrorSummary& errors = validation.overall->errors;
+        scatter.subtitle = fmt::format(
+            "{} records: median error {:.1f} %, 90 % within {:.1f} %; above 1 the prediction is "
+            "too slow",
+            errors.count, 100.0 * errors.median, 100.0 * errors.p90);
+    }
     if (!validation.unused.empty()) {
-        scatter.notes.push_back(
-            fmt::format("{} records are not compared", validation.unused.size()));
+        scatter.notes.push_back(fmt::format("{} of {} records are not compared: {}.",
+                                            validation.unused.size(), records.size(),
+                                            unused_reasons(validation)));
     }
     return scatter;
 }
 
+/// The fields of a record other than `x`, as text: equal for records that a line may join. A field
+/// that equals x is written as such where `tied`, so that squares of all sizes are one line.
+std::string run_of(const Record& record, const model::Parameters& parameters, Field x, bool tied) {
+    std::string out = fmt::format("{} {} {}", class_name(record),
+                                  measure::name_of(record.question.pattern), record.device.name);
+    for (const model::FieldInfo& info : model::field_table()) {
+        if (info.field == x || !parameters.has(info.field)) continue;
+        const bool follows = tied && info.kind == model::FieldKind::count &&
+                             parameters.count(info.field) == parameters.count(x);
+        out += fmt::format(" {}={}", info.name, follows ? "x" : parameters.text(info.field));
+    }
+    return out;
+}
+
+/// Runs by number; a record belongs to the longest of those that it can be joined in.
+class Runs {
+  public:
+    void add(const std::string& run, double x) { xs_[run].insert(x); }
+
+    [[nodiscard]] std::size_t longer(const std::string& a, const std::string& b) {
+        const std::string& chosen = xs_[a].size() >= xs_[b].size() ? a : b;
+        return numbers_.try_emplace(chosen, numbers_.size()).first->second;
+    }
+
+  private:
+    std::map<std::string, std::set<double>> xs_;
+    std::map<std::string, std::size_t> numbers_;
+};
+
 plot::Sweep record_sweep(const Validation& validation, std::span<const Record> records, Field x,
                          Ordinate ordinate) {
-    std::map<std::string, std::pair<plot::Series, plot::Series>> classes;
-    for (const Comparison& comparison : validation.comparisons) {
-        const Record& record = records[comparison.record];
-        const model::Parameters parameters = parameters_of(record.question);
-        if (!parameters.has(x)) continue;
-        const auto abscissa = static_cast<double>(parameters.count(x));
+    std::map<std::string, std::pair<plot::Series, plot::Series>, NaturalOrder> classes;
+    Runs runs;
+    const auto each = [&](const auto& visit) {
+        for (const Comparison& comparison : validation.comparisons) {
+            const Record& record = records[comparison.record];
+            const model::Parameters parameters = parameters_of(record.question);
+            if (!parameters.has(x)) continue;
+            visit(comparison, record, static_cast<double>(parameters.count(x)),
+                  run_of(record, parameters, x, true), run_of(record, parameters, x, false));
+        }
+    };
+    each([&runs](const Comparison&, const Record&, double at, const std::string& tied,
+                 const std::string& fixed) {
+        runs.add(tied, at);
+        runs.add(fixed, at);
+    });
+    each([&](const Comparison& comparison, const Record& record, double at, const std::string& tied,
+             const std::string& fixed) {
         auto& [measured, predicted] = classes[class_name(record)];
+        const std::size_t run = runs.longer(tied, fixed);
         const auto add = [&](plot::Series& series, Time time) {
             plot::SeriesPoint point;
-            point.x = abscissa;
+            point.x = at;
             point.y = ordinate_value(ordinate, comparison.prediction.work.flop(),
                                      comparison.prediction.work.compulsory(), time);
             point.name = canonical_text(record.question);
+            point.run = run;
             point.terms = tooltip(comparison, record);
             series.points.push_back(std::move(point));
         };
         add(measured, record.time());
         add(predicted, comparison.prediction.time);
-    }
+    });
     if (classes.empty()) {
         throw InputError("x: no record has the field " + std::string(model::info_of(x).name));
     }
     plot::Sweep sweep;
     sweep.x = {.title = std::string(model::info_of(x).name), .unit = "", .scale = plot::Scale::log};
     sweep.y = ordinate_axis(ordinate, "Inputs and outputs over time");
+    sweep.subtitle = "Lines join predictions that differ in " + sweep.x.title +
+                     " alone, or in fields equal to it";
     std::size_t index = 0;
     for (auto& [name, pair] : classes) {
         auto& [measured, predicted] = pair;
         const plot::Style style = plot::class_style(index++);
-        measured.name = name + ", measured";
         measured.drawing = plot::Drawing::scatter;
         measured.origin = plot::Origin::measured;
-        measured.style = style;
-        predicted.name = name + ", predicted";
-        predicted.style = style;
         predicted.markers = plot::Markers::hidden;
-        sort_by_x(measured);
-        sort_by_x(predicted);
-        sweep.series.push_back(std::move(measured));
-        sweep.series.push_back(std::move(predicted));
+        for (plot::Series* const series : {&predicted, &measured}) {
+            series->name = name;
+            series->style = style;
+            sort_by_x(*series);
+            sweep.series.push_back(std::move(*series));
+        }
     }
     return sweep;
-}
-
-void add_record_points(plot::Roofline& chart, const Validation& validation,
-                       std::span<const Record> records, Levels levels) {
-    for (const Comparison& comparison : validation.comparisons) {
-        const Record& record = records[comparison.record];
-        const model::Work& work = comparison.prediction.work;
-        const auto* counters = std::get_if<measure::Counters>(&record.counters);
-        const std::string name = label_of(record);
-        std::optional<Bytes> dram;
-        if (counters != nullptr && counters->dram_read && counters->dram_write) {
-            dram = *counters->dram_read + *counters->dram_write;
-        }
-        // Counters are read in replays, which leave the L2 in a state of their own: what stays in a
-        // warm L2 is placed by its compulsory bytes.
-        add_pair(chart, name, comparison, record, dram, std::max(work.dram(), work.compulsory()));
-        if (levels == Levels::dram || counters == nullptr) continue;
-        if (counters->sm_l2)
-            add_pair(chart, "L2: " + name, comparison, record, counters->sm_l2, work.l2);
-        if (counters->shared) {
-            add_pair(chart, "shared: " + name, comparison, record, counters->shared, work.shared);
-        }
-    }
-}
-
-void add_measured_roofs(plot::Roofline& chart, const hardware::Description& gpu,
-                        model::DataType type) {
-    const auto memory = [&](const char* name, const char* path, bool emphasised) {
-        const auto bandwidth = gpu.quantity<Bandwidth>(path);
-        if (!bandwidth) return;
-        chart.memory.push_back({.name = name,
-                                .value = format(*bandwidth),
-                                .slope = bandwidth->base() / tera,
-                                .evidence = plot::Evidence::measured,
-                                .emphasised = emphasised,
-                                .terms = {{"bandwidth", format(*bandwidth)}, {"field", path}}});
-    };
-    const auto compute = [&](const std::string& name, const std::string& path) {
-        if (hardware::device_schema().find(path) == nullptr) return;
-        const auto rate = gpu.quantity<FlopRate>(path);
-        if (!rate) return;
-        chart.compute.push_back({.name = name,
-                                 .value = format(*rate),
-                                 .rate = rate->base() / tera,
-                                 .evidence = plot::Evidence::measured,
-                                 .terms = {{"rate", format(*rate)}, {"field", path}}});
-    };
-    memory("DRAM, measured", "measured.dram.read", false);
-    memory("L2, measured", "measured.l2.read", false);
-    memory("shared memory, measured", "measured.shared.read", false);
-    const std::string tensor = fmt::format("measured.tensor.{}.", name_of(type));
-    compute(fmt::format("{} tensor, burst", name_of(type)), tensor + "burst");
-    compute(fmt::format("{} tensor, sustained", name_of(type)), tensor + "sustained");
-    const bool double_precision = type == model::DataType::fp64;
-    compute(double_precision ? "fp64 FMA, measured" : "fp32 FMA, measured",
-            double_precision ? "measured.fma.fp64" : "measured.fma.fp32");
 }
 
 }  // namespace ridge::cli

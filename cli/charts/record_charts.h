@@ -1,4 +1,4 @@
-// Records on charts: predicted against measured, sweeps, points of a roofline.
+// Records on charts: how far predictions are from them, and sweeps.
 #pragma once
 
 #include <optional>
@@ -10,7 +10,6 @@
 #include "cli/options/gpu_options.h"
 #include "measure/judge/validate.h"
 #include "measure/record/record.h"
-#include "plot/roofline.h"
 #include "plot/scatter.h"
 #include "plot/sweep.h"
 
@@ -37,10 +36,13 @@ class RecordFilter {
 /// The fields of a record's question.
 [[nodiscard]] model::Parameters parameters_of(const measure::Question& question);
 
-/// Predicted (x) against measured (y) time, one class per operation and implementation, or per
-/// operation where those are more than a legend holds.
+/// Predicted over measured time against the measured time, one class per operation and
+/// implementation, or per operation where those are more than a legend holds.
 [[nodiscard]] plot::Scatter record_scatter(const measure::Validation& validation,
                                            std::span<const measure::Record> records);
+
+/// "not measured (3), unknown GPU (1)": why records have no error, in words.
+[[nodiscard]] std::string unused_reasons(const measure::Validation& validation);
 
 /// What a sweep shows over its field.
 enum class Ordinate { rate, bandwidth, time };
@@ -54,22 +56,10 @@ enum class Ordinate { rate, bandwidth, time };
 [[nodiscard]] plot::Axis ordinate_axis(Ordinate ordinate, const std::string& bandwidth);
 
 /// Measured points and predicted lines over the count `x`, one class per operation, type and
-/// implementation. InputError when no record has the field.
+/// implementation. A line joins records that differ in `x` alone, or in fields that equal it
+/// (m = n = k). InputError when no record has the field.
 [[nodiscard]] plot::Sweep record_sweep(const measure::Validation& validation,
                                        std::span<const measure::Record> records, model::Field x,
                                        Ordinate ordinate);
-
-/// Memory levels of a hierarchical roofline.
-enum class Levels { dram, all };
-
-/// Adds a measured and a predicted point per comparison, which the chart joins: at the DRAM
-/// intensity and, with `all` and counters, at those of L2 and shared memory. Measured intensities
-/// come from counters where there are any.
-void add_record_points(plot::Roofline& chart, const measure::Validation& validation,
-                       std::span<const measure::Record> records, Levels levels);
-
-/// Adds the measured ceilings of a description as roofs.
-void add_measured_roofs(plot::Roofline& chart, const hardware::Description& gpu,
-                        model::DataType type);
 
 }  // namespace ridge::cli

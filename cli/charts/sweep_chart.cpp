@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "cli/charts/record_labels.h"
 #include "hardware/error.h"
 #include "hardware/units.h"
 #include "model/predict.h"
@@ -22,9 +23,7 @@ plot::SeriesPoint predicted_point(const model::Prediction& p, double x, Ordinate
     plot::SeriesPoint point;
     point.x = x;
     point.y = height_of(p, p.time, ordinate);
-    point.terms = {
-        {"time", format(p.time)},
-        {"bound", fmt::format("{}; limited by {}", name_of(p.bound), name_of(p.limiter))}};
+    point.terms = terms_of(p, std::nullopt);
     if (p.tiling.tiles > 0) {
         point.terms.push_back({"tiles", fmt::format("{} of {}x{}", p.tiling.tiles, p.tiling.tile.m,
                                                     p.tiling.tile.n)});
@@ -38,9 +37,7 @@ plot::SeriesPoint measured_point(const measure::Record& record, const model::Pre
     plot::SeriesPoint point;
     point.x = x;
     point.y = height_of(p, record.time(), ordinate);
-    point.terms = {{"measured", format(record.time(), 4)},
-                   {"predicted", format(p.time, 4)},
-                   {"error", fmt::format("{:+.1f} %", 100.0 * (p.time.in(record.time()) - 1.0))}};
+    point.terms = terms_of(p, record.time());
     return point;
 }
 
@@ -54,17 +51,17 @@ std::string abscissa_title(const SweptField& swept) {
 
 }  // namespace
 
-std::string SweepChart::class_of(const model::Parameters& parameters) const {
+std::string SweepChart::class_of(const model::Parameters& parameters,
+                                 const model::Prediction& prediction) const {
     if (plan_.swept.size() > 1) {
         const Field second = plan_.swept[1].field;
         return fmt::format("{} = {}", model::info_of(second).name, parameters.count(second));
     }
-    if (plan_.kind != model::OperationKind::matmul) return "predicted";
-    const std::int64_t value = parameters.count(plan_.swept.front().field);
-    for (const std::int64_t divisor : {64, 8, 2}) {
-        if (value % divisor == 0) return fmt::format("multiple of {}", divisor);
+    for (const model::Note& note : prediction.notes) {
+        if (note.code != model::NoteCode::alignment_cliff) continue;
+        return fmt::format("rows aligned to {:.0f} B", note.a);
     }
-    return "odd";
+    return "rows aligned to 16 B";
 }
 
 void SweepChart::add_predicted(const Answer& answer) {
@@ -74,7 +71,8 @@ void SweepChart::add_predicted(const Answer& answer) {
         return;
     }
     const auto x = static_cast<double>(answer.parameters.count(plan_.swept.front().field));
-    classes_[class_of(answer.parameters)].predicted.points.push_back(
+    implementation_ = p->implementation;
+    classes_[class_of(answer.parameters, *p)].predicted.points.push_back(
         predicted_point(*p, x, ordinate_));
     peak_ = p->peak;
 }
@@ -103,7 +101,7 @@ bool SweepChart::add_measured(const measure::Record& record, const model::Machin
     if (p == nullptr || (asked != model::Implementation::automatic && asked != p->implementation)) {
         return false;
     }
-    classes_[class_of(*parameters)].measured.points.push_back(
+    classes_[class_of(*parameters, *p)].measured.points.push_back(
         measured_point(record, *p, static_cast<double>(x), ordinate_));
     return true;
 }
@@ -112,22 +110,23 @@ plot::Sweep SweepChart::finish() {
     plot::Sweep sweep;
     sweep.x = {.title = abscissa_title(plan_.swept.front()), .unit = ""};
     sweep.y = ordinate_axis(ordinate_, "DRAM bandwidth");
-    const bool by_alignment = plan_.swept.size() == 1 && plan_.kind == model::OperationKind::matmul;
-    const auto drawing =
-        by_alignment && classes_.size() > 1 ? plot::Drawing::scatter : plot::Drawing::line;
+    // Classes of alignment alternate along the axis: their points are not joined.
+    const bool by_alignment = plan_.swept.size() == 1 && classes_.size() > 1;
     std::size_t index = 0;
     for (auto& [name, both] : classes_) {
         const plot::Style style = plot::class_style(index++);
-        both.predicted.name = name;
-        both.predicted.drawing = drawing;
+        const bool alone = classes_.size() == 1 && plan_.swept.size() == 1;
+        both.predicted.name =
+            alone && implementation_ ? std::string(name_of(*implementation_)) : name;
+        both.predicted.drawing = by_alignment ? plot::Drawing::scatter : plot::Drawing::line;
         both.predicted.style = style;
-        if (!both.predicted.points.empty()) sweep.series.push_back(std::move(both.predicted));
-        if (both.measured.points.empty()) continue;
-        both.measured.name = name == "predicted" ? "measured" : name + ", measured";
+        both.measured.name = both.predicted.name;
         both.measured.drawing = plot::Drawing::scatter;
         both.measured.origin = plot::Origin::measured;
         both.measured.style = style;
-        sweep.series.push_back(std::move(both.measured));
+        for (plot::Series* const series : {&both.predicted, &both.measured}) {
+            if (!series->points.empty()) sweep.series.push_back(std::move(*series));
+        }
     }
     if (peak_ && ordinate_ == Ordinate::rate) {
         sweep.limits.push_back({.name = "peak " + format(*peak_), .y = peak_->base() * 1e-12});

@@ -1,7 +1,8 @@
 // The chart of a sweep: predicted points by class, and records that lie on the sweep over them.
 //
 // Classes are the values of the second swept field or, where only one is swept, the alignment of a
-// matrix product's edge: the sawtooth of throughput over size takes one colour per class.
+// matrix product's rows where it changes the time: the sawtooth of throughput over size takes one
+// colour per class.
 #pragma once
 
 #include <map>
@@ -12,6 +13,7 @@
 #include "cli/options/sweep_plan.h"
 #include "measure/record/record.h"
 #include "plot/sweep.h"
+#include "plot/text.h"
 
 namespace ridge::cli {
 
@@ -34,11 +36,13 @@ class SweepChart {
         plot::Series measured;
     };
 
-    [[nodiscard]] std::string class_of(const model::Parameters& parameters) const;
+    [[nodiscard]] std::string class_of(const model::Parameters& parameters,
+                                       const model::Prediction& prediction) const;
 
     const SweepPlan& plan_;
     Ordinate ordinate_;
-    std::map<std::string, Class> classes_;
+    std::map<std::string, Class, plot::NaturalOrder> classes_;
+    std::optional<model::Implementation> implementation_;
     std::int64_t skipped_ = 0;
     std::optional<FlopRate> peak_;
 };

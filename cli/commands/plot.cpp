@@ -1,4 +1,4 @@
-
+#include <algorithm>
 #include <memory>
 
 #include "cli/charts/chart_output.h"
@@ -35,7 +35,8 @@ struct RecordArguments {
 
 struct PlotOptions {
     explicit PlotOptions(CommandLine& line)
-        : scatter(line.subcommand("scatter", "predicted against measured time")),
+        : scatter(line.subcommand("scatter",
+                                  "predicted over measured time, with the 10 and 20 % lines")),
           sweep(line.subcommand("sweep", "measured and predicted over one field")),
           scatter_records(scatter),
           sweep_records(sweep) {}
@@ -73,7 +74,7 @@ Compared compare(const Context& context, const RecordArguments& arguments) {
     compared.title = compared.records.front().device.name;
     for (const measure::Record& record : compared.records) {
         if (record.device.name != compared.title) {
-            compared.title = "several GPUs";
+            compared.title = "Several GPUs";
             break;
         }
     }
@@ -83,7 +84,7 @@ Compared compare(const Context& context, const RecordArguments& arguments) {
 int draw_scatter(const Context& context, const PlotOptions& options) {
     const Compared compared = compare(context, options.scatter_records);
     plot::Scatter scatter = record_scatter(compared.validation, compared.records);
-    scatter.title = compared.title + ", measured against predicted";
+    scatter.title = compared.title + ", predicted over measured time";
     write_chart_output(context, options.scatter_records.output, plot::scatter_chart(scatter));
     return success;
 }
@@ -103,9 +104,13 @@ model::Field field_of(const std::string& name) {
 int draw_sweep(const Context& context, const PlotOptions& options) {
     const model::Field x = field_of(options.x);
     const Compared compared = compare(context, options.sweep_records);
-    const std::string_view operation = name_of(compared.records.front().question.operation);
-    plot::Sweep sweep =
-        record_sweep(compared.validation, compared.records, x, ordinate_of(options.y, operation));
+    const auto first = std::ranges::find_if(compared.records, [x](const measure::Record& record) {
+        return parameters_of(record.question).has(x);
+    });
+    const measure::Record& shown =
+        first == compared.records.end() ? compared.records.front() : *first;
+    plot::Sweep sweep = record_sweep(compared.validation, compared.records, x,
+                                     ordinate_of(options.y, name_of(shown.question.operation)));
     sweep.title = compared.title + ", measured and predicted";
     write_chart_output(context, options.sweep_records.output, plot::sweep_chart(sweep));
     return success;

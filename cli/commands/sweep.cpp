@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 
 #include <memory>
 #include <ostream>
@@ -138,6 +139,7 @@ void draw_sweep(const Context& context, const SweepOptions& options, const Sweep
     if (!options.records.empty()) overlay_records(context, options, chart, machines);
     plot::Sweep sweep = chart.finish();
     sweep.title = text_of(plan.kind, plan.fixed) + " on " + machine.title;
+    sweep.subtitle = fmt::format("{} predicted shapes", plan.size());
     write_chart_output(context, options.output, plot::sweep_chart(sweep));
 }
 

@@ -122,8 +122,12 @@ TEST_CASE("measured times that lie on a sweep are drawn over it") {
         "sweep matmul --m 1024:8192:1024 --n @m --k @m --gpu h100-sxm --records ";
     const Transcript run = run_line(command + table.path());
     REQUIRE(run.code == 0);
-    CHECK(run.out.find("multiple of 64, measured") != std::string::npos);
-    CHECK(run.out.find("odd, measured") != std::string::npos);
+    CHECK(run.out.find("rows aligned to 16 B") != std::string::npos);
+    CHECK(run.out.find("rows aligned to 2 B") != std::string::npos);
+    CHECK(run.out.find("upper case: measured") != std::string::npos);
+    const Transcript aligned =
+        run_line("sweep matmul --m 1024:8192:8 --n @m --k @m --gpu h100-sxm");
+    CHECK(aligned.out.find("aligned") == std::string::npos);
 
     const Table elsewhere("sweep-elsewhere",
                           "gpu,op,dtype,m,n,k,measured_us\nh100-sxm,matmul,bf16,64,128,64,5\n");

@@ -24,6 +24,7 @@ int main(int argc, char** argv) {
         write("comparison", roofline_chart(samples::comparison()));
         write("sawtooth", sweep_chart(samples::sawtooth()));
         write("accuracy", scatter_chart(samples::accuracy()));
+        write("crowd", roofline_chart(samples::crowd()));
         write("hostile", roofline_chart(samples::hostile()));
     } catch (const std::exception& error) {
         std::cerr << error.what() << "\n";

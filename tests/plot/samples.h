@@ -19,8 +19,11 @@ namespace ridge::plot::samples {
 /// A sawtooth over 450 sizes in four alignment classes, with a peak.
 [[nodiscard]] Sweep sawtooth();
 
-/// 300 records in five groups about the diagonal.
+/// 300 records in five groups about a ratio of 1.
 [[nodiscard]] Scatter accuracy();
+
+/// 150 operations of two classes at two levels, predicted and measured.
+[[nodiscard]] Roofline crowd();
 
 /// Names that would break a careless writer.
 [[nodiscard]] Roofline hostile();

@@ -89,12 +89,12 @@ TEST_CASE("every point lies within the automatic axes", "[roofline][property]") 
 TEST_CASE("a sweep keeps its classes apart in colour, marker and dashes", "[sweep]") {
     const Chart chart = sweep_chart(samples::sawtooth());
     CHECK(chart.marks.size() == 450);
-    REQUIRE(chart.side.size() == 4);
+    REQUIRE(chart.legend.size() == 4);
     for (std::size_t a = 0; a < 4; ++a) {
         for (std::size_t b = a + 1; b < 4; ++b) {
-            CHECK(chart.side[a].style.color != chart.side[b].style.color);
-            CHECK(chart.side[a].style.marker != chart.side[b].style.marker);
-            CHECK(chart.side[a].style.dash != chart.side[b].style.dash);
+            CHECK(chart.legend[a].style.color != chart.legend[b].style.color);
+            CHECK(chart.legend[a].style.marker != chart.legend[b].style.marker);
+            CHECK(chart.legend[a].style.dash != chart.legend[b].style.dash);
         }
     }
     CHECK(chart.y_range.low == 0.0);
@@ -112,16 +112,106 @@ TEST_CASE("steps turn at right angles", "[sweep]") {
     CHECK(chart.curves[0].vertices[1].y == 1);
 }
 
-TEST_CASE("scatter charts share one range and hold the bands", "[scatter]") {
+TEST_CASE("lines join only the points of a run, never two of one x", "[sweep]") {
+    Sweep sweep = {.x = {.title = "n"}, .y = {.title = "t"}};
+    sweep.series = {{.name = "s",
+                     .points = {{.x = 1, .y = 1, .run = 0},
+                                {.x = 1, .y = 9, .run = 1},
+                                {.x = 2, .y = 2, .run = 0},
+                                {.x = 2, .y = 3, .run = 0},
+                                {.x = 4, .y = 5, .run = 2}}}};
+    const Chart chart = sweep_chart(sweep);
+    REQUIRE(chart.curves.size() == 1);
+    REQUIRE(chart.curves[0].vertices.size() == 2);
+    CHECK(chart.curves[0].vertices[1].y == 2);
+    CHECK(chart.marks.size() == 5);
+}
+
+TEST_CASE("predicted line and measured points of a class share a legend entry", "[sweep]") {
+    Sweep sweep = {.x = {.title = "n"}, .y = {.title = "t"}};
+    sweep.series = {{.name = "wgmma",
+                     .points = {{.x = 1, .y = 1}, {.x = 2, .y = 3}},
+                     .markers = Markers::hidden},
+                    {.name = "wgmma",
+                     .points = {{.x = 1, .y = 1}},
+                     .drawing = Drawing::scatter,
+                     .origin = Origin::measured}};
+    const Chart chart = sweep_chart(sweep);
+    REQUIRE(chart.legend.size() == 1);
+    CHECK(chart.legend[0].line);
+    CHECK(chart.legend[0].marker == Origin::measured);
+    CHECK(chart.samples.size() == 2);
+    CHECK(chart.curves[0].style.color == chart.marks[0].style.color);
+}
+
+TEST_CASE("scatter charts hold lines at the tolerances, as errors of validate have their sign",
+          "[scatter]") {
     const Chart chart = scatter_chart(samples::accuracy());
-    CHECK(chart.x_range.low == chart.y_range.low);
-    CHECK(chart.x_range.high == chart.y_range.high);
+    CHECK(chart.y_range.low * chart.y_range.high == Approx(1.0));
     CHECK(chart.bands.size() == 2);
-    CHECK(chart.curves.size() == 5);
+    REQUIRE(chart.curves.size() == 5);
+    CHECK(chart.curves[0].name == "+20 %");
+    CHECK(chart.curves[0].vertices[0].y == Approx(1.2));
+    CHECK(chart.curves[1].vertices[0].y == Approx(0.8));
     CHECK(chart.marks.size() == 301);
     Scatter bad = samples::accuracy();
     bad.tolerances = {1.5};
     CHECK_THROWS_AS(scatter_chart(bad), ridge::InputError);
+}
+
+TEST_CASE("few points of a scatter carry their bands", "[scatter]") {
+    Scatter scatter;
+    scatter.groups = {{.name = "g", .points = {{.x = 1, .y = 1.0, .low = 0.9, .high = 1.2}}}};
+    CHECK(scatter_chart(scatter).marks[0].high == 1.2);
+    scatter.groups[0].points.assign(100, scatter.groups[0].points[0]);
+    CHECK_FALSE(scatter_chart(scatter).marks[0].high.has_value());
+}
+
+TEST_CASE("colour is the resource and dashes the source of a roof", "[roofline]") {
+    const Chart chart = roofline_chart(samples::comparison());
+    std::size_t roofs = 0;
+    for (const Curve& curve : chart.curves) {
+        if (curve.role != CurveRole::roof) continue;
+        ++roofs;
+        const bool datasheet = curve.name.find("datasheet") != std::string::npos;
+        CHECK((curve.style.dash == Dash::dashed) == datasheet);
+        for (const Resource resource :
+             {Resource::dram, Resource::l2, Resource::shared, Resource::tensor, Resource::fma}) {
+            const bool named = curve.name.find(name_of(resource)) != std::string::npos;
+            CHECK(named == (curve.style.color == color_of(resource)));
+        }
+        const auto in_legend = std::any_of(
+            chart.samples.begin(), chart.samples.end(),
+            [&curve](const LegendEntry& entry) { return entry.name == curve.name && entry.line; });
+        CHECK(in_legend);
+    }
+    CHECK(roofs == 7);
+}
+
+TEST_CASE("types that share a roof share its line and its label", "[roofline]") {
+    const Chart chart = roofline_chart(samples::comparison());
+    const auto shared = std::find_if(chart.curves.begin(), chart.curves.end(), [](const Curve& c) {
+        return c.name == "bf16, fp16 tensor 989 TFLOP/s, datasheet";
+    });
+    CHECK(shared != chart.curves.end());
+}
+
+TEST_CASE("many operations are numbered by time and explained in one key", "[roofline]") {
+    const Chart chart = roofline_chart(samples::crowd());
+    REQUIRE(chart.key.rows.size() == 150);
+    CHECK(chart.key.columns == std::vector<std::string>{"operation", "time", "bound"});
+    double last = 0.0;
+    for (const Mark& mark : chart.marks) CHECK(mark.number > 0);
+    for (const Key::Row& row : chart.key.rows) {
+        const auto mark =
+            std::find_if(chart.marks.begin(), chart.marks.end(),
+                         [&row](const Mark& each) { return each.number == row.number; });
+        REQUIRE(mark != chart.marks.end());
+        CHECK(mark->name == row.cells[0]);
+        CHECK(mark->order >= last);
+        last = mark->order;
+    }
+    CHECK(roofline_chart(samples::comparison()).key.rows.empty());
 }
 
 TEST_CASE("charts without data have axes", "[charts]") {

@@ -95,10 +95,9 @@ void check_names(const Chart& chart, const Layout& layout) {
             std::any_of(layout.labels.begin(), layout.labels.end(), [&](const PlacedLabel& l) {
                 return l.owner == LabelOwner::mark && l.index == i && l.full == chart.marks[i].name;
             });
-        const bool in_key =
-            std::any_of(layout.key.begin(), layout.key.end(), [&](const PlacedText& line) {
-                return line.full.find(chart.marks[i].name) != std::string::npos;
-            });
+        std::string key;
+        for (const PlacedText& line : layout.key) key += line.text;
+        const bool in_key = key.find(clean_text(chart.marks[i].name)) != std::string::npos;
         INFO(chart.marks[i].name);
         CHECK((beside || in_key));
     }
@@ -124,11 +123,19 @@ TEST_CASE("the sample charts' labels cover nothing", "[layout]") {
     for (const Chart& chart :
          {roofline_chart(samples::predictions()), roofline_chart(samples::comparison()),
           sweep_chart(samples::sawtooth()), scatter_chart(samples::accuracy()),
-          roofline_chart(samples::hostile())}) {
+          roofline_chart(samples::hostile()), roofline_chart(samples::crowd())}) {
         const Layout layout = lay_out(chart);
         check_labels(layout);
         check_names(chart, layout);
-        CHECK(layout.key.empty());
+        for (const PlacedText& text : layout.key) {
+            const double width =
+                text_width(text.text, font_size(text.role), font_weight(text.role));
+            const bool right = text.anchor == TextEnd::right;
+            CHECK((right ? text.at.x - width : text.at.x) > 0.0);
+            CHECK((right ? text.at.x : text.at.x + width) < layout.page.width);
+            CHECK(text.at.y < layout.page.height);
+            CHECK(text.text.find("…") == std::string::npos);
+        }
     }
 }
 
@@ -193,19 +200,20 @@ TEST_CASE("tick labels do not run into each other", "[layout]") {
     }
 }
 
-TEST_CASE("side entries stay apart and on the page", "[layout]") {
+TEST_CASE("legend entries stay apart and on the page", "[layout]") {
     Sweep sweep = {.x = {.title = "n"}, .y = {.title = "rate"}};
     for (int i = 0; i < 40; ++i) {
         sweep.series.push_back({.name = "series " + std::to_string(i),
                                 .points = {{.x = 1, .y = 5}, {.x = 2, .y = 5.0 + i * 0.01}}});
     }
     const Layout layout = lay_out(sweep_chart(sweep));
-    CHECK(layout.side.size() > 10);
-    CHECK(layout.side.size() + layout.key.size() == 40);
-    for (std::size_t i = 1; i < layout.side.size(); ++i) {
-        CHECK(layout.side[i].at.y - layout.side[i - 1].at.y > 15.0);
+    CHECK(layout.legend.size() > 10);
+    CHECK(layout.legend.size() + layout.samples.size() == 40);
+    for (std::size_t i = 1; i < layout.legend.size(); ++i) {
+        CHECK(layout.legend[i].at.y - layout.legend[i - 1].at.y > 15.0);
     }
-    CHECK(layout.side.back().at.y < 640.0);
+    CHECK(layout.legend.back().at.y < 640.0);
+    for (const PlacedEntry& entry : layout.samples) CHECK(entry.at.y < layout.page.height);
 }
 
 TEST_CASE("the layout is deterministic", "[layout]") {

@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <string>
+#include <vector>
 
 #include <nlohmann/json.hpp>
 
@@ -20,7 +22,8 @@ TEST_CASE("every chart is well-formed and draws each point, roof and ridge", "[s
         CHECK(markup::count_class(elements, "point") == static_cast<int>(chart.marks.size()));
         CHECK(markup::count_class(elements, "ridge") == static_cast<int>(chart.annotations.size()));
         CHECK(markup::count_class(elements, "link") == static_cast<int>(chart.links.size()));
-        CHECK(markup::count_class(elements, "side") == static_cast<int>(chart.side.size()));
+        CHECK(markup::count_class(elements, "side") ==
+              static_cast<int>(std::min<std::size_t>(chart.legend.size(), 16)));
         int roofs = 0;
         for (const Curve& curve : chart.curves) roofs += curve.role == CurveRole::roof ? 1 : 0;
         CHECK(markup::count_class(elements, "roof") == roofs);
@@ -64,10 +67,21 @@ TEST_CASE("names are text whatever they hold", "[svg]") {
     for (const markup::Element& element : elements) CHECK(element.name != "script");
 }
 
-TEST_CASE("a truncated name is whole in its title", "[svg]") {
+TEST_CASE("a name too long for a label is numbered and whole in the key", "[svg]") {
     const std::string svg = render_svg(roofline_chart(samples::hostile()));
     CHECK(svg.find(std::string(300, 'W')) != std::string::npos);
-    CHECK(svg.find("WWW…</text>") != std::string::npos);
+    CHECK(svg.find("…") == std::string::npos);
+}
+
+TEST_CASE("several charts share one page", "[svg]") {
+    const std::vector<Chart> few(2, roofline_chart(samples::predictions()));
+    const std::vector<Chart> many(5, roofline_chart(samples::predictions()));
+    const auto width = [](const std::vector<Chart>& charts) {
+        return markup::elements_of(render_svg(charts)).at(0).attributes.at("width");
+    };
+    CHECK(width(few) == "960");
+    CHECK(width(many) == "1920");
+    CHECK(markup::count_class(markup::elements_of(render_svg(many)), "point") == 60);
 }
 
 TEST_CASE("coordinates have at most two decimals and output repeats", "[svg]") {
@@ -92,11 +106,14 @@ TEST_CASE("coordinates have at most two decimals and output repeats", "[svg]") {
 TEST_CASE("the page's data are JSON that matches the chart", "[html]") {
     const Chart chart = roofline_chart(samples::hostile());
     const std::string html = render_html(chart);
-    const std::string begin = "<script type=\"application/json\" id=\"items\">";
+    const std::string begin = "<script type=\"application/json\" id=\"data\">";
     const std::size_t from = html.find(begin) + begin.size();
-    const auto items =
-        nlohmann::json::parse(html.substr(from, html.find("</script>", from) - from));
+    const auto data = nlohmann::json::parse(html.substr(from, html.find("</script>", from) - from));
+    const auto& items = data["items"];
     REQUIRE(items.size() == items_of(chart).size());
+    REQUIRE(data["charts"].size() == 1);
+    CHECK(data["charts"][0]["marks"].size() == chart.marks.size());
+    CHECK(data["charts"][0]["curves"].size() == chart.curves.size());
     CHECK(items[0]["name"] == "<script>alert(1)</script>");
     CHECK(items[0]["terms"][3][1] == "</script><b>");
     CHECK(html.find("<script>alert") == std::string::npos);

@@ -58,3 +58,15 @@ TEST_CASE("numbers read well over the whole range", "[text]") {
     CHECK(coordinate(12.3456) == "12.35");
     CHECK(to_ascii("1.5×10⁷ µs, 4096³…") == "1.5x10^7 us, 4096^3~");
 }
+
+TEST_CASE("names with numbers sort by them", "[text]") {
+    const NaturalOrder before;
+    CHECK(before("n = 512", "n = 1024"));
+    CHECK_FALSE(before("n = 1024", "n = 512"));
+    CHECK(before("matmul 64x128", "matmul 64x1024"));
+    CHECK(before("a", "b"));
+    CHECK(before("a", "a1"));
+    CHECK_FALSE(before("n = 007", "n = 7"));
+    CHECK_FALSE(before("same 12", "same 12"));
+    CHECK(before("9", "99999999999999999999999999999999"));
+}

@@ -1,0 +1,315 @@
+#include "cli/charts/roofline_charts.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "cli/charts/record_labels.h"
+#include "hardware/schema.h"
+#include "hardware/units.h"
+#include "model/roof/roofline.h"
+
+namespace ridge::cli {
+namespace {
+
+using model::DataType;
+
+constexpr double tera = 1e12;
+
+plot::MemoryRoof memory_roof(plot::Resource resource, Bandwidth bandwidth, plot::Evidence evidence,
+                             std::string source) {
+    return {.name = std::string(name_of(resource)),
+            .resource = resource,
+            .value = format(bandwidth),
+            .slope = bandwidth.base() / tera,
+            .evidence = evidence,
+            .emphasised = false,
+            .terms = {{"bandwidth", format(bandwidth)}, {"source", std::move(source)}}};
+}
+
+plot::ComputeRoof compute_roof(DataType type, plot::Resource resource, std::string name,
+                               FlopRate rate, plot::Evidence evidence, std::string source) {
+    return {.type = std::string(name_of(type)),
+            .name = std::move(name),
+            .resource = resource,
+            .value = format(rate),
+            .rate = rate.base() / tera,
+            .evidence = evidence,
+            .emphasised = false,
+            .terms = {{"peak", format(rate)}, {"source", std::move(source)}}};
+}
+
+void add_memory_roofs(plot::Roofline& chart, const model::Roofs& roofs,
+                      const hardware::Description& gpu) {
+    using plot::Resource;
+    struct Level {
+        Resource resource;
+        std::optional<Bandwidth> datasheet;
+        const char* measured;
+    };
+    // Where the L2 was measured, that is the one bandwidth there is.
+    const bool l2_measured = gpu.find("measured.l2.read") != nullptr;
+    const std::array levels = {
+        Level{Resource::dram, roofs.dram, "measured.dram.read"},
+        Level{Resource::l2, l2_measured ? std::nullopt : roofs.l2, "measured.l2.read"},
+        Level{Resource::shared, roofs.shared, "measured.shared.read"}};
+    for (const Level& level : levels) {
+        if (level.datasheet) {
+            chart.memory.push_back(memory_roof(level.resource, *level.datasheet,
+                                               plot::Evidence::datasheet, "datasheet"));
+        }
+        if (const auto bandwidth = gpu.quantity<Bandwidth>(level.measured)) {
+            chart.memory.push_back(
+                memory_roof(level.resource, *bandwidth, plot::Evidence::measured, level.measured));
+        }
+    }
+    if (!chart.memory.empty()) chart.memory.front().emphasised = true;
+}
+
+/// Tensor and vector peaks of a type; what a burst reaches only where there is one type to show.
+void add_compute_roofs(plot::Roofline& chart, const model::Machine& machine,
+                       const hardware::Description& gpu, DataType type, bool alone) {
+    using plot::Resource;
+    const model::Roofs roofs = model::roofs_of(machine, type);
+    const auto measured = [&](DataType of, Resource resource, const std::string& name,
+                              const std::string& path) {
+        if (hardware::device_schema().find(path) == nullptr) return;
+        const auto rate = gpu.quantity<FlopRate>(path);
+        if (!rate) return;
+        chart.compute.push_back(
+            compute_roof(of, resource, name, *rate, plot::Evidence::measured, path));
+    };
+    if (roofs.tensor) {
+        chart.compute.push_back(compute_roof(type, Resource::tensor, "tensor", *roofs.tensor,
+                                             plot::Evidence::datasheet, "datasheet"));
+        const std::string path = fmt::format("measured.tensor.{}.", name_of(type));
+        if (alone) measured(type, Resource::tensor, "tensor, burst", path + "burst");
+        measured(type, Resource::tensor, "tensor, sustained", path + "sustained");
+    }
+    // 16- and 8-bit elements are computed in fp32 on the vector pipe.
+    const DataType vector = type == DataType::fp64 ? DataType::fp64 : DataType::fp32;
+    if (roofs.vector) {
+        chart.compute.push_back(compute_roof(vector, Resource::fma, "FMA", *roofs.vector,
+                                             plot::Evidence::datasheet, "datasheet"));
+        measured(vector, Resource::fma, "FMA", fmt::format("measured.fma.{}", name_of(vector)));
+    }
+}
+
+void emphasise(plot::Roofline& chart, DataType type, bool tensor) {
+    const auto roof = std::ranges::find_if(chart.compute, [&](const plot::ComputeRoof& each) {
+        return each.evidence == plot::Evidence::datasheet &&
+               (each.resource == plot::Resource::tensor) == tensor &&
+               (!tensor || each.type == name_of(type));
+    });
+    if (roof != chart.compute.end()) roof->emphasised = true;
+    if (roof == chart.compute.end() && tensor) emphasise(chart, type, false);
+}
+
+std::string joined(const std::set<std::string>& words) {
+    std::string out;
+    for (const std::string& word : words) out += (out.empty() ? "" : ", ") + word;
+    return out;
+}
+
+}  // namespace
+
+void RooflineCharts::add(const Answer& answer) {
+    const std::string name = label_of(answer.operation, answer.execution);
+    const auto* p = std::get_if<model::Prediction>(&answer.outcome);
+    if (p == nullptr) {
+        notes_.push_back(name + ": " + std::get<model::NotModelled>(answer.outcome).reason);
+        return;
+    }
+    add(name, answer.operation, text_of(answer.kind, answer.parameters), *p, std::nullopt);
+}
+
+void RooflineCharts::add(const measure::Comparison& comparison, const measure::Record& record) {
+    Measured measured{.time = record.time()};
+    measured.dram = counted_dram(comparison, record);
+    if (const auto* counters = std::get_if<measure::Counters>(&record.counters)) {
+        measured.l2 = counters->sm_l2;
+        measured.shared = counters->shared;
+    }
+    add(label_of(record.question), record.question.operation, canonical_text(record.question),
+        comparison.prediction, measured);
+}
+
+void RooflineCharts::add(const std::string& name, const model::Operation& operation,
+                         const std::string& question, const model::Prediction& p,
+                         const std::optional<Measured>& measured) {
+    const Flop flop = p.work.flop();
+    if (p.algorithmic <= Intensity{} || p.time <= Time{}) {
+        ++skipped_[std::string(name_of(operation))];
+        return;
+    }
+    Standing standing{.operation = std::string(name_of(operation)), .type = type_of(operation)};
+    standing.tensor = p.work.tensor > Flop{};
+    standing.from_l2 = served_from_l2(p);
+    standing.measured = measured.has_value();
+    standing.counted = measured && measured->dram && !standing.from_l2;
+    const std::string full_name = name + (standing.from_l2 ? " (from L2)" : "");
+    std::vector<plot::Term> terms{{"question", question}};
+    const std::optional<Time> time = measured ? std::optional(measured->time) : std::nullopt;
+    for (plot::Term& term : terms_of(p, time)) terms.push_back(std::move(term));
+    if (measured && measured->dram) {
+        const Intensity counted = flop / *measured->dram;
+        terms.push_back({"DRAM intensity, counted", format(counted), counted.base()});
+    }
+    const auto stand = [&](plot::Resource level, Intensity at, Intensity counted) {
+        plot::OperationPoint point{.name = full_name,
+                                   .series = {},
+                                   .level = level,
+                                   .x = at.base(),
+                                   .y = (flop / p.time).base() / tera,
+                                   .order = measured ? measured->time.base() : p.time.base(),
+                                   .terms = terms};
+        if (!measured && p.low > Time{} && p.high > Time{}) {
+            point.low = (flop / p.high).base() / tera;
+            point.high = (flop / p.low).base() / tera;
+        }
+        standing.points.push_back(point);
+        if (!measured) return;
+        point.origin = plot::Origin::measured;
+        point.x = counted.base();
+        point.y = (flop / measured->time).base() / tera;
+        standing.points.push_back(std::move(point));
+    };
+    using plot::Resource;
+    const bool all = levels_ == Levels::all;
+    const Intensity dram = standing.from_l2 ? p.algorithmic : p.intensity;
+    // Where every level has its point what L2 serves stands at the bytes of L2 alone.
+    if (!all || !standing.from_l2 || p.work.l2 <= Bytes{}) {
+        stand(standing.from_l2 ? Resource::l2 : Resource::dram, dram,
+              standing.counted ? flop / *measured->dram : dram);
+    }
+    const auto stand_inside = [&](Resource level, Bytes moved, std::optional<Bytes> counted) {
+        if (moved <= Bytes{}) return;
+        const bool usable = counted && *counted > Bytes{};
+        stand(level, flop / moved, flop / (usable ? *counted : moved));
+    };
+    if (all) {
+        stand_inside(Resource::l2, p.work.l2, measured ? measured->l2 : std::nullopt);
+        stand_inside(Resource::shared, p.work.shared, measured ? measured->shared : std::nullopt);
+    }
+    standings_.push_back(std::move(standing));
+}
+
+std::vector<RooflineCharts::Group> RooflineCharts::groups() const {
+    constexpr std::size_t most_together = 40;
+    constexpr std::size_t most_of_operation = 60;
+    if (standings_.size() <= most_together) {
+        Group all;
+        for (const Standing& standing : standings_) all.push_back(&standing);
+        return {all};
+    }
+    std::map<std::string, Group> by_operation;
+    for (const Standing& standing : standings_) {
+        by_operation[standing.operation].push_back(&standing);
+    }
+    std::vector<Group> out;
+    for (auto& [operation, group] : by_operation) {
+        std::map<DataType, std::size_t> counts;
+        for (const Standing* const standing : group) ++counts[standing->type];
+        const auto main =
+            std::ranges::max_element(counts, {}, [](const auto& count) { return count.second; });
+        if (group.size() <= most_of_operation || counts.size() < 2) {
+            out.push_back(std::move(group));
+            continue;
+        }
+        // The type with most points has a chart of its own, the others share one.
+        const auto rest = std::ranges::stable_partition(
+            group, [&main](const Standing* each) { return each->type == main->first; });
+        out.emplace_back(group.begin(), rest.begin());
+        out.emplace_back(rest.begin(), rest.end());
+    }
+    return out;
+}
+
+plot::Roofline RooflineCharts::chart_of(const Group& group, const std::set<DataType>& types,
+                                        DataType main) const {
+    plot::Roofline chart;
+    std::set<std::string> operations;
+    std::string type_names;
+    bool counted = false;
+    bool measured = false;
+    bool from_l2 = false;
+    bool tensor = group.empty();
+    for (const DataType type : types) {
+        type_names += (type_names.empty() ? "" : ", ") + std::string(name_of(type));
+    }
+    for (const Standing* const standing : group) {
+        operations.insert(standing->operation);
+        counted = counted || standing->counted;
+        measured = measured || standing->measured;
+        from_l2 = from_l2 || standing->from_l2;
+        tensor = tensor || standing->tensor;
+    }
+    chart.title = machine_.title;
+    if (operations.size() == 1) chart.title += ": " + *operations.begin();
+    if (operations.size() == 1 && types.size() == 1) chart.title += " " + type_names;
+    chart.subtitle = type_names + (group.empty() ? ": datasheet peaks, dense" : ": FLOP per ");
+    if (!group.empty()) {
+        const bool all = levels_ == Levels::all;
+        chart.subtitle += all ? "byte of the level" : "byte of DRAM";
+        chart.subtitle += counted ? ", predicted or counted" : ", predicted";
+        if (from_l2 && !all) chart.subtitle += "; from L2: per algorithmic byte";
+    }
+    add_memory_roofs(chart, model::roofs_of(machine_, main), gpu_);
+    for (const DataType type : types) {
+        add_compute_roofs(chart, machine_, gpu_, type, types.size() == 1);
+    }
+    emphasise(chart, main, tensor);
+    for (const Standing* const standing : group) {
+        for (plot::OperationPoint point : standing->points) {
+            if (operations.size() > 1) point.series = standing->operation;
+            chart.points.push_back(std::move(point));
+        }
+    }
+    chart.key_terms = {"predicted time", "predicted", "attainable", "DRAM intensity, predicted"};
+    if (measured) {
+        chart.key_terms = {"measured time", "predicted time", "error", "measured", "attainable"};
+    }
+    return chart;
+}
+
+std::vector<plot::Chart> RooflineCharts::finish(DataType type) const {
+    std::vector<plot::Chart> out;
+    for (const Group& group : groups()) {
+        std::map<DataType, std::size_t> counts;
+        std::set<DataType> types;
+        for (const Standing* const standing : group) ++counts[standing->type];
+        for (const auto& [each, count] : counts) types.insert(each);
+        if (types.empty()) types.insert(type);
+        const auto most =
+            std::ranges::max_element(counts, {}, [](const auto& count) { return count.second; });
+        const DataType main = counts.empty() ? type : most->first;
+        plot::Roofline chart = chart_of(group, types, main);
+        const auto uncounted = std::ranges::count_if(group, [](const Standing* each) {
+            return each->measured && !each->counted && !each->from_l2;
+        });
+        if (uncounted > 0) {
+            chart.notes.push_back(fmt::format(
+                "{} of {} measured points stand at the predicted bytes: counters are missing or "
+                "hold too few bytes to compare.",
+                uncounted, group.size()));
+        }
+        out.push_back(plot::roofline_chart(chart));
+    }
+    std::vector<std::string>& notes = out.back().notes;
+    std::size_t skipped = 0;
+    std::set<std::string> names;
+    for (const auto& [name, count] : skipped_) {
+        skipped += count;
+        names.insert(name);
+    }
+    if (skipped > 0) {
+        notes.push_back(fmt::format("{} operation{} without arithmetic {} not drawn: {}.", skipped,
+                                    skipped == 1 ? "" : "s", skipped == 1 ? "is" : "are",
+                                    joined(names)));
+    }
+    notes.insert(notes.end(), notes_.begin(), notes_.end());
+    return out;
+}
+
+}  // namespace ridge::cli

@@ -1,0 +1,83 @@
+// Operations, predicted and measured, as rooflines of one GPU.
+//
+//   RooflineCharts charts(machine, description, Levels::dram);
+//   charts.add(answer);                  // a prediction
+//   charts.add(comparison, record);      // a measurement beside its prediction
+//   write_chart_output(context, output, charts.finish(types));
+//
+// Like stands beside like: a prediction at its predicted bytes, a measurement at its counted ones,
+// or at the predicted where there are no counters that can be compared. What a warm L2 serves has
+// next to no DRAM traffic; both stand at the algorithmic intensity then, in the colour of L2, and
+// "(from L2)" in their name; with all levels, at the bytes of L2. With more points than one picture holds there is a chart for each
+// operation, and for the types of an operation with very many.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "cli/views/prediction.h"
+#include "hardware/description.h"
+#include "measure/judge/validate.h"
+#include "measure/record/record.h"
+#include "plot/roofline.h"
+
+namespace ridge::cli {
+
+/// Memory levels of a hierarchical roofline.
+enum class Levels { dram, all };
+
+class RooflineCharts {
+  public:
+    RooflineCharts(const model::Machine& machine, const hardware::Description& gpu, Levels levels)
+        : machine_(machine), gpu_(gpu), levels_(levels) {}
+
+    /// An operation without an answer or without arithmetic becomes a note.
+    void add(const Answer& answer);
+    void add(const measure::Comparison& comparison, const measure::Record& record);
+
+    void note(std::string text) { notes_.push_back(std::move(text)); }
+
+    /// Charts with the roofs of every type that has a point, and of `type` where there is no point.
+    [[nodiscard]] std::vector<plot::Chart> finish(model::DataType type) const;
+
+  private:
+    /// The points of one operation.
+    struct Standing {
+        std::string operation;
+        model::DataType type;
+        bool tensor = false;  ///< whether tensor cores do its work
+        bool counted = false;
+        bool from_l2 = false;
+        bool measured = false;
+        std::vector<plot::OperationPoint> points = {};
+    };
+    using Group = std::vector<const Standing*>;
+
+    /// What is known of one operation beside its prediction.
+    struct Measured {
+        Time time;
+        std::optional<Bytes> dram{};
+        std::optional<Bytes> l2{};
+        std::optional<Bytes> shared{};
+    };
+
+    void add(const std::string& name, const model::Operation& operation,
+             const std::string& question, const model::Prediction& prediction,
+             const std::optional<Measured>& measured);
+    [[nodiscard]] std::vector<Group> groups() const;
+    [[nodiscard]] plot::Roofline chart_of(const Group& group,
+                                          const std::set<model::DataType>& types,
+                                          model::DataType main) const;
+
+    const model::Machine& machine_;
+    const hardware::Description& gpu_;
+    Levels levels_;
+    std::vector<Standing> standings_;
+    std::vector<std::string> notes_;
+    std::map<std::string, std::size_t> skipped_;  ///< operations without arithmetic
+};
+
+}  // namespace ridge::cli

@@ -1,0 +1,69 @@
+// The table beneath the charts: sorted by a click on a heading; where it would be wider than the
+// page each row becomes a card, so that no word is broken and nothing runs out of the page.
+
+const compareText = new Intl.Collator('en', {numeric: true}).compare;
+
+const sortable = (table) => {
+  const body = table.tBodies[0];
+  const headings = [...table.tHead.rows[0].cells];
+  const valueOf = (row, column) => {
+    const cell = row.cells[column];
+    return cell.dataset.v !== undefined ? Number(cell.dataset.v) : cell.textContent;
+  };
+  // Empty cells stand last in either direction.
+  const compare = (column, sign) => (a, b) => {
+    const [x, y] = [valueOf(a, column), valueOf(b, column)];
+    if (x === '' || y === '') return (x === '') - (y === '');
+    return sign * (typeof x === 'number' && typeof y === 'number' ? x - y : compareText(String(x), String(y)));
+  };
+  headings.forEach((heading, column) => {
+    const button = htmlNode('button', '', heading.textContent);
+    button.type = 'button';
+    heading.replaceChildren(button);
+    button.addEventListener('click', () => {
+      const down = heading.ariaSort === 'ascending';
+      for (const other of headings) other.ariaSort = null;
+      heading.ariaSort = down ? 'descending' : 'ascending';
+      body.append(...[...body.rows].sort(compare(column, down ? -1 : 1)));
+    });
+  });
+  for (const row of body.rows) {
+    [...row.cells].forEach((cell, column) => (cell.dataset.label = headings[column].textContent));
+  }
+  const holder = table.parentElement;
+  const fit = () => {
+    holder.classList.remove('cards');
+    holder.classList.toggle('cards', table.scrollWidth > holder.clientWidth);
+  };
+  let width = 0;
+  new ResizeObserver(() => {
+    if (holder.clientWidth === width) return;
+    width = holder.clientWidth;
+    fit();
+  }).observe(holder);
+  fit();
+};
+
+// A row lights up its mark, and a click on it brings the mark into view.
+const joinRows = (views) => {
+  for (const row of document.querySelectorAll('tbody tr[data-i]')) {
+    const index = Number(row.dataset.i);
+    const view = views.find((each) => each.data.marks.some((mark) => mark.item === index));
+    if (!view) continue;
+    const i = view.data.marks.findIndex((mark) => mark.item === index);
+    row.addEventListener('pointerenter', () => view.nodes.get(i)?.classList.add('lit'));
+    row.addEventListener('pointerleave', () => view.nodes.get(i)?.classList.remove('lit'));
+    row.addEventListener('click', () => {
+      if (!view.points.has(i)) return;
+      view.figure.scrollIntoView({block: 'nearest'});
+      view.show(i);
+    });
+  }
+};
+
+const page = JSON.parse(document.getElementById('data').textContent);
+const figures = [...document.querySelectorAll('figure')];
+const views = page.charts.map((data, i) => new ChartView({...data, id: i}, page.items, figures[i]));
+document.querySelectorAll('table').forEach(sortable);
+joinRows(views);
+document.documentElement.classList.add('ready');
