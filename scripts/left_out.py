@@ -84,8 +84,9 @@ def without(sections, name):
 
 
 def fitted_alone(ridge, tables, donor, programs):
+    """Fields from fits to the donor's rows alone; none without tables."""
     fields = {}
-    for program in programs:
+    for program in programs if tables else ():
         text = subprocess.run([ridge, "fit", program, "--data", tables, "--gpu", donor], capture_output=True,
                               text=True, check=True).stdout
         fields.update(re.findall(r'^(model\.[\w.]+) = \{ value = ("[^"]*"|[^,]+), source', text, re.M))

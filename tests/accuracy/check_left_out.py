@@ -1,0 +1,41 @@
+#!/usr/bin/env python3
+"""GPUs left out: scripts/left_out.py describes each without anything that rests on it. Usage: check_left_out.py ROOT RIDGE"""
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+ROOT, RIDGE = pathlib.Path(sys.argv[1]), sys.argv[2]
+sys.path.insert(0, str(ROOT / "scripts"))
+import left_out  # noqa: E402: needs the path above
+
+
+def answer(file, name, *words):
+    return subprocess.run([RIDGE, "predict", *words, "--gpu", name, "--gpu-file", str(file), "--launch", "graph"],
+                          capture_output=True, text=True, check=True).stdout
+
+
+def main():
+    product = ("matmul", "--m", "1024", "--n", "1024", "--k", "1024")
+    with tempfile.TemporaryDirectory() as scratch:
+        for name, (donor, _) in left_out.DONORS.items():
+            text = left_out.described(RIDGE, None, name)
+            donors = [line for line in text.splitlines() if 'source = "DONOR"' in line]
+            assert donors and "[model.attention.flashinfer]" not in text, name
+            own = left_out.Description(left_out.GPUS / f"{name}.toml")
+            peak = own.sections["peak.fma"]["fp32"][0]
+            assert f"fp32 = {{ value = {peak}" in text, name
+            file = pathlib.Path(scratch) / f"{name}.toml"
+            file.write_text(text, encoding="utf-8")
+            subprocess.run([RIDGE, "gpus", "check", str(file)], check=True, stdout=subprocess.DEVNULL)
+            dtype = "fp32" if "pcie" in name else "bf16"
+            here, there = answer(file, name, *product, "--dtype", dtype), answer(file, donor, *product, "--dtype", dtype)
+            assert "this GPU was not measured" in here, here
+            assert here != there, name
+        decode = ("attention", "--heads", "32", "--seq-q", "1", "--seq-kv", "4096", "--head-dim", "128")
+        file = pathlib.Path(scratch) / "b200.toml"
+        assert "no calibrated model" in answer(file, "b200", *decode), "Hopper has no kernels of Blackwell"
+    print("every measured GPU can be left out")
+
+
+main()
