@@ -12,6 +12,12 @@
 namespace ridge::model {
 namespace {
 
+/// Whether nobody measured the kernels: the roofline alone is no reason to change to them.
+bool is_roofline(const Prediction& prediction) {
+    return std::any_of(prediction.notes.begin(), prediction.notes.end(),
+                       [](const Note& note) { return note.code == NoteCode::roofline_only; });
+}
+
 /// Predicts alternatives of one question and keeps those that help.
 class Adviser {
   public:
@@ -23,6 +29,7 @@ class Adviser {
         const Outcome outcome = predict(operation, execution, machine_);
         const auto* then = std::get_if<Prediction>(&outcome);
         if (then == nullptr || then->time <= Time{}) return std::nullopt;
+        if (is_roofline(*then) && !is_roofline(now_)) return std::nullopt;
         const double speed_up = now_.time / then->time;
         if (speed_up < least_speed_up) return std::nullopt;
         return Advice{.change = std::move(change), .time = then->time, .speed_up = speed_up};

@@ -125,6 +125,8 @@ def described(ridge, tables, name):
 def class_of(row):
     if row["op"] == "attention":
         return f"attention {'prefill' if row['causal'] == '1' else 'decode'} {row['impl']}"
+    if "bytes" in row:
+        return "collectives"
     return f"{row['op']} {row['dtype']}" if row["op"] == "matmul" else row["op"]
 
 
@@ -135,11 +137,14 @@ def too_short(row):
 
 def rows_of(tables, name):
     for path in sorted(pathlib.Path(tables).glob("*.csv")):
-        if not path.name.startswith(("matmul", "attention_prefill", "attention_decode", "elementwise", "softmax",
-                                     "layernorm")):
+        if not path.name.startswith(("matmul", "attention_prefill", "attention_decode", "collectives", "elementwise",
+                                     "softmax", "layernorm")):
             continue
         with open(path, newline="", encoding="utf-8") as file:
             rows = [row for row in csv.DictReader(file) if row["gpu"] == name and not too_short(row)]
+        for row in rows:
+            if "bytes" in row:  # the tables count elements
+                row["bytes"] = str(int(row["bytes"]) * SIZES[row["dtype"]])
         if rows:
             yield rows
 

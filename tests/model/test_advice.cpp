@@ -69,3 +69,11 @@ TEST_CASE("other operations: fuse, narrow, replay") {
     const auto small = advice_for("matmul m=64 n=64 k=64 launch=stream", "h200-sxm");
     CHECK(find(small, "replay in a graph") != nullptr);
 }
+
+TEST_CASE("kernels that nobody measured are not advised") {
+    const auto all =
+        advice_for("attention heads=32 seq=4096 head_dim=128 causal=1 dtype=bf16", "b200");
+    CHECK(find(all, "use impl flash2") == nullptr);
+    // The other way round the measured kernels are worth a word only where they are faster.
+    for (const Advice& advice : all) CHECK(advice.speed_up > 1.0);
+}
