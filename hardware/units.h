@@ -76,6 +76,12 @@ template <Dimension D>
 [[nodiscard]] std::string format(FlopPerCycle rate, int digits = 4);
 [[nodiscard]] std::string format(Intensity intensity, int digits = 4);
 
+/// A count with the prefix that fits: "275 Gop", "8.19 kop".
+[[nodiscard]] std::string format_count(double count, std::string_view unit, int digits = 3);
+
+/// A count in words, for things that take no prefix: "8192", "67.1 million".
+[[nodiscard]] std::string format_in_words(double count, int digits = 3);
+
 /// Memory that is occupied or available, binary: "139.8 GiB".
 [[nodiscard]] std::string format_capacity(Bytes capacity, int digits = 4);
 

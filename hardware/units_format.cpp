@@ -177,6 +177,19 @@ std::string format(FlopRate rate, int digits) {
     return scaled(rate.base(), scales, 1000, digits);
 }
 
+std::string format_count(double count, std::string_view unit, int digits) {
+    constexpr std::array<Scale, 6> scales{
+        {{1, ""}, {1e3, "k"}, {1e6, "M"}, {1e9, "G"}, {1e12, "T"}, {1e15, "P"}}};
+    return scaled(count, scales, 1000, digits) + std::string(unit);
+}
+
+std::string format_in_words(double count, int digits) {
+    if (std::fabs(count) < 1e5) return format_number(count, std::max(digits, 5));
+    constexpr std::array<Scale, 4> scales{
+        {{1e3, "thousand"}, {1e6, "million"}, {1e9, "billion"}, {1e12, "trillion"}}};
+    return scaled(count, scales, 1000, digits);
+}
+
 std::string format(Time time, int digits) {
     constexpr std::array<Scale, 4> scales{{{1e-9, "ns"}, {1e-6, "us"}, {1e-3, "ms"}, {1, "s"}}};
     return scaled(time.base(), scales, 1000, digits);

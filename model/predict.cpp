@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "hardware/error.h"
 #include "model/access/predict.h"
 #include "model/attention/predict.h"
 #include "model/collectives/predict.h"
@@ -61,29 +62,35 @@ Outcome predict(const Operation& operation, const Execution& execution, const Ma
 
 WorkloadPrediction predict(const Workload& workload, const Machine& machine) {
     std::vector<Outcome> parts;
+    std::vector<std::int64_t> counts;
     parts.reserve(workload.size());
+    counts.reserve(workload.size());
     for (const Step& step : workload) {
         parts.push_back(predict(step.operation, step.execution, machine));
+        counts.push_back(step.count);
     }
-    return add_up(std::move(parts));
+    return add_up(std::move(parts), counts);
 }
 
-WorkloadPrediction add_up(std::vector<Outcome> parts) {
+WorkloadPrediction add_up(std::vector<Outcome> parts, std::span<const std::int64_t> counts) {
+    RIDGE_CONTRACT(counts.empty() || counts.size() == parts.size());
     WorkloadPrediction total;
     double below = 0.0;
     double above = 0.0;
     total.work.kernels = 0;
-    for (const Outcome& outcome : parts) {
-        const Prediction* part = std::get_if<Prediction>(&outcome);
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+        const Prediction* part = std::get_if<Prediction>(&parts[i]);
         if (part == nullptr) {
             ++total.not_modelled;
             continue;
         }
-        total.work += part->work;
-        total.time += part->time;
+        const std::int64_t count = counts.empty() ? 1 : counts[i];
+        const auto times = static_cast<double>(count);
+        total.work += repeated(part->work, count);
+        total.time += times * part->time;
         total.largest_footprint = std::max(total.largest_footprint, part->footprint);
-        below += std::pow((part->time - part->low).base(), 2);
-        above += std::pow((part->high - part->time).base(), 2);
+        below += std::pow((times * (part->time - part->low)).base(), 2);
+        above += std::pow((times * (part->high - part->time)).base(), 2);
     }
     total.low = total.time - Time::from_base(std::sqrt(below));
     total.high = total.time + Time::from_base(std::sqrt(above));

@@ -9,6 +9,9 @@
 // (`validate`). Nothing is allocated on the way to a prediction.
 #pragma once
 
+#include <cstdint>
+#include <span>
+#include <string>
 #include <vector>
 
 #include "model/core/implementation.h"
@@ -21,28 +24,33 @@ namespace ridge::model {
 [[nodiscard]] Outcome predict(const Operation& operation, const Execution& execution,
                               const Machine& machine);
 
-/// One operation of a sequence and how it is carried out.
+/// One operation of a sequence, how it is carried out and how often: the layers of a model repeat.
 struct Step {
     Operation operation;
     Execution execution;
+    std::int64_t count = 1;  ///< at least 1
+    std::string name{};      ///< what the program calls it, may be empty
 };
 
 /// Operations carried out one after the other.
 using Workload = std::vector<Step>;
 
-/// A sequence of operations: each with its outcome, and the sums over those that are modelled.
+/// A sequence of operations: each with its outcome, and the sums over those that are modelled, each
+/// as often as it is carried out.
 struct WorkloadPrediction {
     std::vector<Outcome> parts;
     Work work;
     Time time;
-    Time low;  ///< errors of different operations are taken as independent (R6)
+    Time low;  ///< one operation errs alike every time, different ones independently (R6)
     Time high;
     Bytes largest_footprint;
     std::int32_t not_modelled = 0;
 };
 [[nodiscard]] WorkloadPrediction predict(const Workload& workload, const Machine& machine);
 
-/// The sums over outcomes that are already there.
-[[nodiscard]] WorkloadPrediction add_up(std::vector<Outcome> parts);
+/// The sums over outcomes that are already there; `counts` has one for each, or is empty where each
+/// is carried out once.
+[[nodiscard]] WorkloadPrediction add_up(std::vector<Outcome> parts,
+                                        std::span<const std::int64_t> counts = {});
 
 }  // namespace ridge::model

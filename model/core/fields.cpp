@@ -392,7 +392,11 @@ Execution make_execution(const Parameters& p) {
     return execution;
 }
 
-OperationText parse_operation(std::string_view text, const Parameters& defaults) {
+namespace {
+
+/// Reads the words of an operation; `step` takes its count and name where a sequence is meant, and
+/// is null where those are not known.
+OperationText parse_words(std::string_view text, const Parameters& defaults, StepText* step) {
     const auto skip_spaces = [&text] {
         const std::size_t first = text.find_first_not_of(" \t");
         text.remove_prefix(first == std::string_view::npos ? text.size() : first);
@@ -420,6 +424,11 @@ OperationText parse_operation(std::string_view text, const Parameters& defaults)
         const std::string_view value = text.substr(0, end);
         text.remove_prefix(std::min(end + 1, text.size()));
 
+        if (step != nullptr && (key == "count" || key == "name")) {
+            if (key == "name") step->name = value;
+            if (key == "count") step->count = parse_repetitions(value);
+            continue;
+        }
         const std::optional<Field> field = find_field(key);
         if (!field || !applies(operation.kind, *field)) {
             std::vector<std::string> names;
@@ -438,6 +447,27 @@ OperationText parse_operation(std::string_view text, const Parameters& defaults)
         operation.parameters.set(*field, value);
     }
     return operation;
+}
+
+}  // namespace
+
+OperationText parse_operation(std::string_view text, const Parameters& defaults) {
+    return parse_words(text, defaults, nullptr);
+}
+
+StepText parse_step(std::string_view text, const Parameters& defaults) {
+    StepText step;
+    step.operation = parse_words(text, defaults, &step);
+    return step;
+}
+
+std::int64_t parse_repetitions(std::string_view text) {
+    constexpr std::int64_t most = 1'000'000'000;
+    const std::int64_t count = parse_count(text, "count");
+    if (count < 1 || count > most) {
+        throw InputError("count: '" + std::string(text) + "' is not from 1 to 1000000000");
+    }
+    return count;
 }
 
 }  // namespace ridge::model

@@ -209,4 +209,16 @@ struct OperationText {
 /// field and, for an unknown one, the nearest.
 [[nodiscard]] OperationText parse_operation(std::string_view text, const Parameters& defaults = {});
 
+/// An operation of a sequence in words: "matmul m=4096 n=4096 k=4096 count=32 name=up". What it is
+/// called and how often it is carried out are not fields of an operation.
+struct StepText {
+    OperationText operation{};
+    std::int64_t count = 1;
+    std::string name{};
+};
+[[nodiscard]] StepText parse_step(std::string_view text, const Parameters& defaults = {});
+
+/// How often an operation is carried out: 1 to 10^9. InputError names `count`.
+[[nodiscard]] std::int64_t parse_repetitions(std::string_view text);
+
 }  // namespace ridge::model

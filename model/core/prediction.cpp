@@ -1,6 +1,8 @@
 #include "model/core/prediction.h"
 
+#include <algorithm>
 #include <array>
+#include <limits>
 
 namespace ridge::model {
 
@@ -15,8 +17,22 @@ Work& Work::operator+=(const Work& other) {
     dram_write += other.dram_write;
     l2 += other.l2;
     shared += other.shared;
-    kernels += other.kernels;
+    kernels = static_cast<std::int32_t>(std::min<std::int64_t>(
+        std::numeric_limits<std::int32_t>::max(), std::int64_t{kernels} + other.kernels));
     return *this;
+}
+
+Work repeated(Work work, std::int64_t count) {
+    const auto times = static_cast<double>(count);
+    for (Flop* const flop : {&work.tensor, &work.fma, &work.vector}) *flop *= times;
+    for (Bytes* const bytes : {&work.compulsory_read, &work.compulsory_write, &work.dram_read,
+                               &work.dram_write, &work.l2, &work.shared}) {
+        *bytes *= times;
+    }
+    work.special *= times;
+    work.kernels = static_cast<std::int32_t>(
+        std::min<double>(std::numeric_limits<std::int32_t>::max(), times * work.kernels));
+    return work;
 }
 
 void add_term(Prediction& prediction, Resource resource, Time time, double amount) {

@@ -44,6 +44,9 @@ struct Work {
     Work& operator+=(const Work& other);
 };
 
+/// The work of `count` such operations.
+[[nodiscard]] Work repeated(Work work, std::int64_t count);
+
 enum class Resource : std::uint8_t {
     tensor,
     fma,

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <charconv>
+#include <sstream>
 #include <string_view>
 
 #include "hardware/error.h"
 #include "hardware/schema.h"
+#include "hardware/units.h"
 #include "model/machine/clock.h"
 #include "model/machine/section_reader.h"
 
@@ -111,6 +113,30 @@ bool has_time_models(const Machine& machine) {
            limits.registers >= threads * registers;
 }
 
+/// "0, 8, 16, 32 KiB": rising, with one unit at the end.
+StaticVector<Bytes, 12> carveouts_of(const Description& gpu) {
+    StaticVector<Bytes, 12> sizes;
+    const std::string list = gpu.text("shared.carveouts").value_or("");
+    const auto broken = [&](const char* why) {
+        return InputError(gpu.name + ": shared.carveouts: '" + list + "' " + why, {},
+                          "sizes that rise, at most 12, such as \"0, 8, 16, 32 KiB\"");
+    };
+    const std::size_t unit = list.find_last_of("0123456789");
+    if (unit == std::string::npos) {
+        if (!list.empty()) throw broken("has no sizes");
+        return sizes;
+    }
+    std::istringstream stream(list.substr(0, unit + 1));
+    for (std::string size; std::getline(stream, size, ',');) {
+        size.erase(0, size.find_first_not_of(' '));
+        const auto bytes = parse_quantity<Bytes>(size + list.substr(unit + 1));
+        if (sizes.full()) throw broken("has too many sizes");
+        if (!sizes.empty() && bytes <= sizes[sizes.size() - 1]) throw broken("does not rise");
+        sizes.push_back(bytes);
+    }
+    return sizes;
+}
+
 std::optional<SmLimits> limits_of(const Description& gpu) {
     const auto threads = gpu.count("limits.threads_per_sm");
     const auto warps = gpu.count("limits.warps_per_sm");
@@ -125,6 +151,8 @@ std::optional<SmLimits> limits_of(const Description& gpu) {
     limits.warps = *warps;
     limits.blocks = *blocks;
     limits.registers = *registers;
+    limits.registers_per_block = gpu.count("limits.registers_per_block").value_or(*registers);
+    limits.partitions = gpu.count("limits.schedulers_per_sm").value_or(limits.partitions);
     limits.registers_per_thread =
         gpu.count("limits.registers_per_thread").value_or(limits.registers_per_thread);
     limits.register_unit = gpu.count("limits.register_unit").value_or(limits.register_unit);
@@ -133,6 +161,7 @@ std::optional<SmLimits> limits_of(const Description& gpu) {
     limits.shared_per_block = gpu.quantity<Bytes>("shared.per_block").value_or(*shared);
     limits.shared_unit = gpu.quantity<Bytes>("shared.unit").value_or(limits.shared_unit);
     limits.shared_reserved = gpu.quantity<Bytes>("shared.reserved_per_block").value_or(Bytes{});
+    limits.shared_carveouts = carveouts_of(gpu);
     return limits;
 }
 

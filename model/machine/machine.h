@@ -17,6 +17,7 @@
 #include "hardware/description.h"
 #include "hardware/quantity.h"
 #include "model/core/data_type.h"
+#include "model/core/static_vector.h"
 #include "model/machine/attention_parameters.h"
 #include "model/machine/fabric_parameters.h"
 #include "model/machine/launch.h"
@@ -34,13 +35,18 @@ struct SmLimits {
     std::int64_t warps = 0;
     std::int64_t blocks = 0;
     std::int64_t registers = 0;
+    std::int64_t registers_per_block = 0;
     std::int64_t registers_per_thread = 255;
     std::int64_t register_unit = 256;  ///< per warp
+    std::int64_t partitions = 4;       ///< of the register file, each with a scheduler
     std::int64_t warp_size = 32;
     Bytes shared;            ///< per SM
     Bytes shared_per_block;  ///< opt-in maximum
     Bytes shared_unit = 128.0 * units::B;
     Bytes shared_reserved;  ///< taken by the driver per block
+    /// What the driver may set apart of the L1 for shared memory, rising; empty where the two are
+    /// not one memory.
+    StaticVector<Bytes, 12> shared_carveouts;
 };
 
 /// Architecture families that share kernels and therefore efficiencies.

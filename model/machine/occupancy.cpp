@@ -1,6 +1,6 @@
 #include "model/machine/occupancy.h"
 
-#include <array>
+#include <algorithm>
 #include <cmath>
 
 #include "hardware/checked.h"
@@ -8,62 +8,96 @@
 namespace ridge::model {
 namespace {
 
-std::int64_t round_up(std::int64_t value, std::int64_t unit) {
-    return ceil_divide(value, unit) * unit;
+std::int64_t warps_of(const BlockResources& block, const SmLimits& limits) {
+    return ceil_divide(block.threads, limits.warp_size);
 }
 
 /// Blocks that fit by registers. A kernel that uses none is not limited.
-std::int64_t blocks_by_registers(const BlockResources& block, std::int64_t warps,
-                                 const SmLimits& limits, std::int64_t unlimited) {
-    if (block.registers <= 0) return unlimited;
+std::int64_t blocks_by_registers(const BlockResources& block, const SmLimits& limits) {
+    if (block.registers <= 0) return limits.blocks;
     if (block.registers > limits.registers_per_thread) return 0;
-    const std::int64_t per_warp =
-        round_up(block.registers * limits.warp_size, limits.register_unit);
-    // Registers live in the SM's four partitions, each of which holds whole warps.
-    constexpr std::int64_t partitions = 4;
-    const std::int64_t warps_held = limits.registers / partitions / per_warp * partitions;
+    const std::int64_t warps = warps_of(block, limits);
+    const std::int64_t per_warp = registers_of_warp(block, limits);
+    // One block is checked as if its warps lay alike in four partitions, even where there are two.
+    constexpr std::int64_t checked = 4;
+    const std::int64_t assumed = per_warp * ceil_divide(warps, checked) * checked;
+    if (assumed > limits.registers_per_block) return 0;
+    const std::int64_t warps_held =
+        limits.registers / limits.partitions / per_warp * limits.partitions;
     return warps_held / warps;
 }
 
-std::int64_t blocks_by_shared(const BlockResources& block, const SmLimits& limits,
-                              std::int64_t unlimited) {
-    const Bytes asked = block.shared + limits.shared_reserved;
-    if (asked <= Bytes{}) return unlimited;
+std::int64_t blocks_by_shared(const BlockResources& block, const SmLimits& limits) {
+    const Bytes taken = shared_of_block(block, limits);
+    if (taken <= Bytes{}) return limits.blocks;
     if (block.shared > limits.shared_per_block) return 0;
-    const double units_taken = std::ceil(asked / limits.shared_unit);
-    return static_cast<std::int64_t>(limits.shared / (units_taken * limits.shared_unit));
+    return static_cast<std::int64_t>(limits.shared / taken);
 }
 
 }  // namespace
 
+std::int64_t registers_of_warp(const BlockResources& block, const SmLimits& limits) {
+    return ceil_divide(block.registers * limits.warp_size, limits.register_unit) *
+           limits.register_unit;
+}
+
+Bytes shared_of_block(const BlockResources& block, const SmLimits& limits) {
+    return std::ceil((block.shared + limits.shared_reserved) / limits.shared_unit) *
+           limits.shared_unit;
+}
+
 Occupancy occupancy(const BlockResources& block, const SmLimits& limits) {
-    const std::int64_t warps = ceil_divide(block.threads, limits.warp_size);
-    if (warps < 1 || block.threads > limits.threads_per_block) return {};
-    struct Candidate {
-        std::int64_t blocks;
-        OccupancyLimiter limiter;
-    };
-    const std::array candidates{
-        Candidate{limits.warps / warps, OccupancyLimiter::threads},
-        Candidate{limits.blocks, OccupancyLimiter::blocks},
-        Candidate{blocks_by_registers(block, warps, limits, limits.blocks),
-                  OccupancyLimiter::registers},
-        Candidate{blocks_by_shared(block, limits, limits.blocks), OccupancyLimiter::shared}};
-    Candidate least = candidates.front();
-    for (const Candidate& candidate : candidates) {
-        if (candidate.blocks < least.blocks) least = candidate;
+    if (block.threads < 1 || block.threads > limits.threads_per_block) {
+        return {.limiter = OccupancyLimiter::threads};
     }
-    const std::int64_t resident = least.blocks * warps;
-    return {.blocks = least.blocks,
-            .warps = resident,
-            .fraction = static_cast<double>(resident) / static_cast<double>(limits.warps),
-            .limiter = least.limiter};
+    const std::int64_t warps = warps_of(block, limits);
+    Occupancy found;
+    found.by = {limits.warps / warps, limits.blocks, blocks_by_registers(block, limits),
+                blocks_by_shared(block, limits)};
+    const auto* const least = std::min_element(found.by.begin(), found.by.end());
+    found.blocks = *least;
+    found.warps = found.blocks * warps;
+    found.fraction = static_cast<double>(found.warps) / static_cast<double>(limits.warps);
+    found.limiter = static_cast<OccupancyLimiter>(least - found.by.begin());
+    return found;
 }
 
 std::string_view name_of(OccupancyLimiter limiter) {
-    constexpr std::array<std::string_view, 4> names{"threads", "blocks", "registers",
-                                                    "shared memory"};
+    constexpr std::array<std::string_view, occupancy_limiter_count> names{
+        "threads", "blocks", "registers", "shared memory"};
     return names[static_cast<std::size_t>(limiter)];
+}
+
+std::optional<std::int64_t> fewer_registers(const BlockResources& block, const SmLimits& limits) {
+    const std::int64_t resident = occupancy(block, limits).blocks;
+    BlockResources less = block;
+    while (--less.registers > 0) {
+        if (occupancy(less, limits).blocks > resident) return less.registers;
+    }
+    return std::nullopt;
+}
+
+std::optional<Bytes> less_shared(const BlockResources& block, const SmLimits& limits) {
+    const Occupancy now = occupancy(block, limits);
+    if (block.shared <= Bytes{} || now.limiter != OccupancyLimiter::shared) return std::nullopt;
+    // One block more takes whole units of its share.
+    const double share = limits.shared / static_cast<double>(now.blocks + 1) / limits.shared_unit;
+    const Bytes left = std::min(std::floor(share) * limits.shared_unit - limits.shared_reserved,
+                                limits.shared_per_block);
+    if (left < Bytes{}) return std::nullopt;
+    BlockResources less = block;
+    less.shared = left;
+    if (occupancy(less, limits).blocks <= now.blocks) return std::nullopt;
+    return left;
+}
+
+std::optional<Bytes> carveout_of(const BlockResources& block, const SmLimits& limits) {
+    const std::int64_t resident = occupancy(block, limits).blocks;
+    const Bytes needed = static_cast<double>(resident) * shared_of_block(block, limits);
+    for (const Bytes size : limits.shared_carveouts) {
+        if (size >= needed) return size;
+    }
+    return std::nullopt;
 }
 
 }  // namespace ridge::model

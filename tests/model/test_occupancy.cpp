@@ -86,6 +86,107 @@ TEST_CASE("a block that asks for too much cannot run", "[occupancy]") {
     }
 }
 
+TEST_CASE("occupancy as NVIDIA's calculator gives it", "[occupancy]") {
+    // What cuda_occupancy.h of the CUDA Toolkit 13.0 returns for these blocks.
+    struct Row {
+        const char* gpu;
+        std::int64_t threads;
+        std::int64_t registers;
+        double shared_kib;
+        std::int64_t blocks;
+    };
+    for (const Row& row : {Row{"k80", 256, 64, 48.0, 2},
+                           Row{"k80", 1024, 64, 0.0, 2},
+                           Row{"k80", 128, 255, 16.0, 4},
+                           Row{"k80", 96, 72, 12.0, 9},
+                           Row{"k80", 384, 168, 40.0, 2},
+                           Row{"p100-sxm", 256, 64, 48.0, 1},
+                           Row{"p100-sxm", 1024, 64, 0.0, 1},
+                           Row{"p100-sxm", 128, 255, 16.0, 2},
+                           Row{"p100-sxm", 96, 72, 12.0, 5},
+                           Row{"p100-sxm", 384, 168, 40.0, 1},
+                           Row{"v100-sxm", 256, 64, 48.0, 2},
+                           Row{"v100-sxm", 1024, 64, 0.0, 1},
+                           Row{"v100-sxm", 128, 255, 16.0, 2},
+                           Row{"v100-sxm", 96, 72, 12.0, 8},
+                           Row{"v100-sxm", 384, 168, 40.0, 1},
+                           Row{"t4", 256, 64, 48.0, 1},
+                           Row{"t4", 1024, 64, 0.0, 1},
+                           Row{"t4", 128, 255, 16.0, 2},
+                           Row{"t4", 96, 72, 12.0, 5},
+                           Row{"t4", 384, 168, 40.0, 1},
+                           Row{"a100-sxm-80gb", 256, 64, 48.0, 3},
+                           Row{"a100-sxm-80gb", 1024, 64, 0.0, 1},
+                           Row{"a100-sxm-80gb", 128, 255, 16.0, 2},
+                           Row{"a100-sxm-80gb", 96, 72, 12.0, 9},
+                           Row{"a100-sxm-80gb", 384, 168, 40.0, 1},
+                           Row{"l40s", 256, 64, 48.0, 2},
+                           Row{"l40s", 1024, 64, 0.0, 1},
+                           Row{"l40s", 128, 255, 16.0, 2},
+                           Row{"l40s", 96, 72, 12.0, 7},
+                           Row{"l40s", 384, 168, 40.0, 1},
+                           Row{"h100-sxm", 256, 64, 48.0, 4},
+                           Row{"h100-sxm", 1024, 64, 0.0, 1},
+                           Row{"h100-sxm", 128, 255, 16.0, 2},
+                           Row{"h100-sxm", 96, 72, 12.0, 9},
+                           Row{"h100-sxm", 384, 168, 40.0, 1},
+                           Row{"b200", 256, 64, 48.0, 4},
+                           Row{"b200", 1024, 64, 0.0, 1},
+                           Row{"b200", 128, 255, 16.0, 2},
+                           Row{"b200", 96, 72, 12.0, 9},
+                           Row{"b200", 384, 168, 40.0, 1}}) {
+        CAPTURE(row.gpu, row.threads, row.registers, row.shared_kib);
+        const Occupancy found = occupancy({.threads = row.threads,
+                                           .registers = row.registers,
+                                           .shared = row.shared_kib * units::KiB},
+                                          limits_of(row.gpu));
+        CHECK(found.blocks == row.blocks);
+    }
+}
+
+TEST_CASE("what one step less gives", "[occupancy]") {
+    const SmLimits limits = limits_of("a100-sxm-80gb");
+    // 64 registers: 8 warps a partition, four blocks of 8 warps. Five need 10 warps a partition:
+    // 65536 / 4 / 10 = 1638 registers a warp, 1536 in units of 256, 48 a thread.
+    CHECK(fewer_registers({.threads = 256, .registers = 64}, limits) == 48);
+    // Threads limit: fewer registers give nothing.
+    CHECK_FALSE(fewer_registers({.threads = 256, .registers = 32}, limits));
+    // Three blocks of 48 + 1 KiB; four share 164 KiB, 41 each, 40 without the reserve.
+    const BlockResources block{.threads = 256, .registers = 32, .shared = 48.0 * units::KiB};
+    CHECK(less_shared(block, limits) == 40.0 * units::KiB);
+    CHECK_FALSE(less_shared({.threads = 1024, .registers = 32, .shared = units::KiB}, limits));
+    // 3 x 49 = 147 KiB lie in the carve-out of 164.
+    CHECK(carveout_of(block, limits) == 164.0 * units::KiB);
+    // Each of two blocks keeps 1 KiB even without shared memory of its own.
+    CHECK(carveout_of({.threads = 1024, .registers = 32}, limits) == 8.0 * units::KiB);
+    CHECK_FALSE(carveout_of({.threads = 256}, limits_of("p100-sxm")));
+}
+
+TEST_CASE("what one step less gives is the most that does", "[occupancy]") {
+    for (const char* gpu :
+         {"k80", "p100-sxm", "v100-sxm", "t4", "a100-sxm-80gb", "l40s", "h100-sxm"}) {
+        const SmLimits limits = limits_of(gpu);
+        for (std::int64_t threads = 32; threads <= 1024; threads += 96) {
+            for (double kib = 1.0; kib * units::KiB <= limits.shared_per_block; kib += 3.5) {
+                BlockResources block{
+                    .threads = threads, .registers = 32, .shared = kib * units::KiB};
+                const Occupancy now = occupancy(block, limits);
+                const auto less = less_shared(block, limits);
+                block.shared = less ? *less : Bytes{};
+                const std::int64_t then = occupancy(block, limits).blocks;
+                CAPTURE(gpu, threads, kib);
+                if (!less) {
+                    CHECK((then == now.blocks || now.limiter != OccupancyLimiter::shared));
+                    continue;
+                }
+                CHECK(then > now.blocks);
+                block.shared += units::B;
+                CHECK(occupancy(block, limits).blocks == now.blocks);
+            }
+        }
+    }
+}
+
 TEST_CASE("asking for more never fits more", "[occupancy]") {
     const SmLimits limits = limits_of("h100-sxm");
     std::int64_t before = limits.blocks;

@@ -405,7 +405,8 @@ TEST_CASE("a workload adds up its parts", "[property]") {
         const Workload workload{
             {.operation = test::random_operation(random), .execution = {}},
             {.operation = test::random_operation(random),
-             .execution = {.launch = LaunchMode::stream}},
+             .execution = {.launch = LaunchMode::stream},
+             .count = 3},
             {.operation = test::random_operation(random), .execution = {.l2 = L2State::cold}}};
         for (const Machine& machine : machines()) {
             const WorkloadPrediction total = predict(workload, machine);
@@ -422,13 +423,14 @@ TEST_CASE("a workload adds up its parts", "[property]") {
             Time low{};
             Time high{};
             std::int32_t missing = 0;
-            for (const Outcome& part : total.parts) {
-                const auto* p = std::get_if<Prediction>(&part);
+            for (std::size_t step = 0; step < workload.size(); ++step) {
+                const auto* p = std::get_if<Prediction>(&total.parts[step]);
                 missing += p == nullptr ? 1 : 0;
                 if (p == nullptr) continue;
-                time += p->time;
-                low += p->low;
-                high += p->high;
+                const auto count = static_cast<double>(workload[step].count);
+                time += count * p->time;
+                low += count * p->low;
+                high += count * p->high;
                 REQUIRE(total.largest_footprint >= p->footprint);
             }
             REQUIRE(total.time == time);
