@@ -40,6 +40,8 @@ struct Axis {
     Scale scale = Scale::linear;
     std::optional<double> low = {};
     std::optional<double> high = {};
+    /// Names in place of numbers, at 1, 2, 3 ...
+    std::vector<std::string> names = {};
 };
 
 /// One line of a tooltip and one cell of the table: "DRAM time", "12.3 us".

@@ -102,7 +102,7 @@ class PageLayout {
             out_.page.height - edge / 2 - inside_notes - axis_height - samples_height;
         const int most = most_y_labels();
         double tick_width = 0.0;
-        for (const Tick& tick : ticks(chart_.y_range, chart_.y.scale, most)) {
+        for (const Tick& tick : axis_ticks(chart_.y, chart_.y_range, most)) {
             tick_width = std::max(tick_width, width_of(tick.text, FontRole::tick));
         }
         out_.frame.left = edge + 22.0 + tick_width + 9.0;
@@ -180,12 +180,12 @@ class PageLayout {
         const auto strong = [](const Tick& tick, Scale scale) {
             return scale == Scale::linear || tick.decade;
         };
-        for (Tick& tick : ticks(chart_.x_range, chart_.x.scale, most_x)) {
+        for (Tick& tick : axis_ticks(chart_.x, chart_.x_range, most_x)) {
             const double at = pixel({.x = tick.value, .y = chart_.y_range.low}).x;
             out_.x_ticks.push_back(
                 {.at = at, .text = tick.text, .strong = strong(tick, chart_.x.scale)});
         }
-        for (Tick& tick : ticks(chart_.y_range, chart_.y.scale, most_y_labels())) {
+        for (Tick& tick : axis_ticks(chart_.y, chart_.y_range, most_y_labels())) {
             const double at = pixel({.x = chart_.x_range.low, .y = tick.value}).y;
             out_.y_ticks.push_back(
                 {.at = at, .text = tick.text, .strong = strong(tick, chart_.y.scale)});

@@ -69,7 +69,7 @@ class TerminalWriter {
     [[nodiscard]] bool is_ascii() const { return options_.charset == Charset::ascii; }
 
     [[nodiscard]] std::vector<Tick> y_ticks() const {
-        return ticks(chart_.y_range, chart_.y.scale, std::max(2, rows() / 2));
+        return axis_ticks(chart_.y, chart_.y_range, std::max(2, rows() / 2));
     }
 
     [[nodiscard]] int margin() const {
@@ -340,7 +340,7 @@ class TerminalWriter {
         std::string labels(static_cast<std::size_t>(width()), ' ');
         int free_from = 0;
         for (const Tick& tick :
-             ticks(chart_.x_range, chart_.x.scale, std::max(2, canvas_.columns() / 8))) {
+             axis_ticks(chart_.x, chart_.x_range, std::max(2, canvas_.columns() / 8))) {
             if (tick.text.empty()) continue;
             // Superscripts take several bytes, so the row of labels is built from ASCII.
             const std::string text = to_ascii(tick.text);

@@ -129,6 +129,17 @@ std::vector<Tick> ticks(const Range& range, Scale scale, int most_labels) {
     return scale == Scale::log ? log_ticks(range, most_labels) : linear_ticks(range, most_labels);
 }
 
+std::vector<Tick> axis_ticks(const Axis& axis, const Range& range, int most_labels) {
+    if (axis.names.empty()) return ticks(range, axis.scale, most_labels);
+    std::vector<Tick> named;
+    for (std::size_t i = 0; i < axis.names.size(); ++i) {
+        const auto at = static_cast<double>(i + 1);
+        if (at >= range.low && at <= range.high)
+            named.push_back({.value = at, .text = axis.names[i]});
+    }
+    return named;
+}
+
 Range rounded_out(const Range& range, Scale scale) {
     if (scale == Scale::linear) {
         if (range.low == range.high) {

@@ -28,6 +28,9 @@ struct Tick {
 /// Marks within the range; at most `most_labels` (2 or more) of them carry text.
 [[nodiscard]] std::vector<Tick> ticks(const Range& range, Scale scale, int most_labels);
 
+/// The marks of an axis: its names where it has some, else `ticks`.
+[[nodiscard]] std::vector<Tick> axis_ticks(const Axis& axis, const Range& range, int most_labels);
+
 /// The range widened outwards to 1-2-5 steps. A range without extent is widened around its value.
 [[nodiscard]] Range rounded_out(const Range& range, Scale scale);
 

@@ -51,17 +51,29 @@ std::string abscissa_title(const SweptField& swept) {
 
 }  // namespace
 
-std::string SweepChart::class_of(const model::Parameters& parameters,
+bool SweepChart::one_line() const {
+    return !several_gpus_ && plan_.listed.empty() && plan_.swept.size() == 1;
+}
+
+std::string SweepChart::class_of(const model::Machine& machine, const model::Parameters& parameters,
                                  const model::Prediction& prediction) const {
-    if (plan_.swept.size() > 1) {
-        const Field second = plan_.swept[1].field;
-        return fmt::format("{} = {}", model::info_of(second).name, parameters.count(second));
+    if (one_line()) {
+        for (const model::Note& note : prediction.notes) {
+            if (note.code != model::NoteCode::alignment_cliff) continue;
+            return fmt::format("rows aligned to {:.0f} B", note.a);
+        }
+        return "rows aligned to 16 B";
     }
-    for (const model::Note& note : prediction.notes) {
-        if (note.code != model::NoteCode::alignment_cliff) continue;
-        return fmt::format("rows aligned to {:.0f} B", note.a);
+    std::string name = several_gpus_ ? machine.name : std::string();
+    const auto add = [&name](const std::string& part) {
+        if (!part.empty()) name += (name.empty() ? "" : ", ") + part;
+    };
+    add(variant_name(plan_, parameters));
+    for (std::size_t i = 1; i < plan_.swept.size(); ++i) {
+        const Field field = plan_.swept[i].field;
+        add(fmt::format("{} = {}", model::info_of(field).name, parameters.count(field)));
     }
-    return "rows aligned to 16 B";
+    return name;
 }
 
 void SweepChart::add_predicted(const Answer& answer) {
@@ -72,9 +84,14 @@ void SweepChart::add_predicted(const Answer& answer) {
     }
     const auto x = static_cast<double>(answer.parameters.count(plan_.swept.front().field));
     implementation_ = p->implementation;
-    classes_[class_of(answer.parameters, *p)].predicted.points.push_back(
+    classes_[class_of(*answer.machine, answer.parameters, *p)].predicted.points.push_back(
         predicted_point(*p, x, ordinate_));
-    peak_ = p->peak;
+    std::string name = several_gpus_ ? answer.machine->name + " " : std::string();
+    const bool several_types =
+        std::any_of(plan_.listed.begin(), plan_.listed.end(),
+                    [](const ListedWords& list) { return list.field == Field::dtype; });
+    if (several_types) name += std::string(name_of(type_of(answer.operation))) + " ";
+    peaks_[name + "peak " + format(p->peak)] = p->peak;
 }
 
 bool SweepChart::add_measured(const measure::Record& record, const model::Machine& machine) {
@@ -101,7 +118,7 @@ bool SweepChart::add_measured(const measure::Record& record, const model::Machin
     if (p == nullptr || (asked != model::Implementation::automatic && asked != p->implementation)) {
         return false;
     }
-    classes_[class_of(*parameters, *p)].measured.points.push_back(
+    classes_[class_of(machine, *parameters, *p)].measured.points.push_back(
         measured_point(record, *p, static_cast<double>(x), ordinate_));
     return true;
 }
@@ -110,12 +127,13 @@ plot::Sweep SweepChart::finish() {
     plot::Sweep sweep;
     sweep.x = {.title = abscissa_title(plan_.swept.front()), .unit = ""};
     sweep.y = ordinate_axis(ordinate_, "DRAM bandwidth");
+    if (plan_.swept.front().geometric) sweep.x.scale = plot::Scale::log;
     // Classes of alignment alternate along the axis: their points are not joined.
-    const bool by_alignment = plan_.swept.size() == 1 && classes_.size() > 1;
+    const bool by_alignment = one_line() && classes_.size() > 1;
     std::size_t index = 0;
     for (auto& [name, both] : classes_) {
         const plot::Style style = plot::class_style(index++);
-        const bool alone = classes_.size() == 1 && plan_.swept.size() == 1;
+        const bool alone = classes_.size() == 1 && one_line();
         both.predicted.name =
             alone && implementation_ ? std::string(name_of(*implementation_)) : name;
         both.predicted.drawing = by_alignment ? plot::Drawing::scatter : plot::Drawing::line;
@@ -128,8 +146,9 @@ plot::Sweep SweepChart::finish() {
             if (!series->points.empty()) sweep.series.push_back(std::move(*series));
         }
     }
-    if (peak_ && ordinate_ == Ordinate::rate) {
-        sweep.limits.push_back({.name = "peak " + format(*peak_), .y = peak_->base() * 1e-12});
+    for (const auto& [name, peak] : peaks_) {
+        if (ordinate_ != Ordinate::rate) break;
+        sweep.limits.push_back({.name = name, .y = peak.base() * 1e-12});
     }
     if (skipped_ > 0) sweep.notes.push_back(fmt::format("{} shapes are not modelled", skipped_));
     return sweep;

@@ -1,8 +1,8 @@
 // The chart of a sweep: predicted points by class, and records that lie on the sweep over them.
 //
-// Classes are the values of the second swept field or, where only one is swept, the alignment of a
-// matrix product's rows where it changes the time: the sawtooth of throughput over size takes one
-// colour per class.
+// Classes are the GPUs, the listed words and the values of the further swept fields or, where only
+// one field varies, the alignment of a matrix product's rows where it changes the time: the sawtooth
+// of throughput over size takes one colour per class.
 #pragma once
 
 #include <map>
@@ -19,7 +19,9 @@ namespace ridge::cli {
 
 class SweepChart {
   public:
-    SweepChart(const SweepPlan& plan, Ordinate ordinate) : plan_(plan), ordinate_(ordinate) {}
+    /// `gpus` is how many the sweep has: several are named in the classes.
+    SweepChart(const SweepPlan& plan, Ordinate ordinate, std::size_t gpus = 1)
+        : plan_(plan), ordinate_(ordinate), several_gpus_(gpus > 1) {}
 
     void add_predicted(const Answer& answer);
 
@@ -36,15 +38,19 @@ class SweepChart {
         plot::Series measured;
     };
 
-    [[nodiscard]] std::string class_of(const model::Parameters& parameters,
+    [[nodiscard]] std::string class_of(const model::Machine& machine,
+                                       const model::Parameters& parameters,
                                        const model::Prediction& prediction) const;
+    /// Whether nothing but the abscissa varies.
+    [[nodiscard]] bool one_line() const;
 
     const SweepPlan& plan_;
     Ordinate ordinate_;
+    bool several_gpus_;
     std::map<std::string, Class, plot::NaturalOrder> classes_;
     std::optional<model::Implementation> implementation_;
     std::int64_t skipped_ = 0;
-    std::optional<FlopRate> peak_;
+    std::map<std::string, FlopRate> peaks_;  ///< by GPU and type
 };
 
 }  // namespace ridge::cli

@@ -13,9 +13,11 @@
 #include "cli/console/table.h"
 #include "cli/input/row_block.h"
 #include "cli/views/prediction.h"
+#include "cli/views/sequence.h"
 #include "hardware/error.h"
 #include "hardware/input_file.h"
 #include "hardware/json.h"
+#include "hardware/units.h"
 #include "measure/record/csv_reader.h"
 #include "model/predict.h"
 
@@ -72,9 +74,28 @@ class RowPredictor {
         return error.empty() && !std::holds_alternative<model::NotModelled>(answer.outcome);
     }
 
+    /// The row just answered as a part of a sequence.
+    [[nodiscard]] SequenceStep step(const Row& row, const Answer& answer,
+                                    const std::string& error) const {
+        SequenceStep step{.answer = answer, .count = count_};
+        const bool whole = row.cells.size() == columns_.names().size();
+        if (whole) step.name = columns_.cell(row.cells, ColumnRole::name);
+        if (!error.empty()) {
+            step.count = 1;
+            step.answer.outcome = model::NotModelled{error};
+            if (step.name.empty()) step.name = "line " + std::to_string(row.line);
+            return step;
+        }
+        const std::string_view measured = columns_.cell(row.cells, ColumnRole::measured);
+        if (!measured.empty()) step.measured = parse_number(measured, "measured_us") * units::us;
+        return step;
+    }
+
   private:
     void predict(const std::vector<std::string_view>& cells, Answer& answer) {
         columns_.require_whole(cells);
+        const std::string_view count = columns_.cell(cells, ColumnRole::count);
+        count_ = count.empty() ? 1 : model::parse_repetitions(count);
         answer.machine = &machine_of(cells);
         answer.kind = kind_of(cells);
         answer.parameters = columns_.parameters(answer.kind, cells, options_.defaults);
@@ -108,6 +129,7 @@ class RowPredictor {
     SharedMachines& machines_;
     const BatchOptions& options_;
     const ShapeColumns& columns_;
+    std::int64_t count_ = 1;
     const model::Machine* machine_ = nullptr;
     std::string machine_name_;
     model::OperationKind kind_ = model::OperationKind::matmul;
@@ -227,7 +249,6 @@ class RowWriter {
     void finish() {
         flush();
         if (format_ == Format::json) out_ << "\n]\n";
-        if (format_ == Format::table) write_text(out_, table_);
         if (format_ == Format::markdown) write_markdown(out_, table_);
     }
 
@@ -277,6 +298,26 @@ void predict_rows(CsvReader& reader, RowPredictor& predictor, RowWriter& writer,
         writer.write(row, answer, error);
         progress.count(++result.rows);
     }
+}
+
+/// All rows as one table with their sum.
+void predict_sequence(const Context& context, CsvReader& reader, RowPredictor& predictor,
+                      Progress& progress, BatchResult& result) {
+    Sequence sequence;
+    Answer answer;
+    std::string error;
+    try {
+        while (reader.next()) {
+            const Row row = row_of(reader);
+            result.failed += predictor.answer(row, answer, error) ? 0 : 1;
+            sequence.add(predictor.step(row, answer, error));
+            progress.count(++result.rows);
+        }
+    } catch (const std::exception&) {
+        write_sequence(context, sequence, Format::table);
+        throw;
+    }
+    write_sequence(context, sequence, Format::table);
 }
 
 /// What one thread does with a block; the text ends with the last row that was answered.
@@ -358,10 +399,14 @@ BatchResult predict_batch(const Context& context, Machines& machines, const Batc
     const ShapeColumns columns = columns_of(reader, options);
     SharedMachines shared(machines);
     RowPredictor predictor(shared, options, columns);
-    const RowText text(options.format, columns.names());
-    RowWriter writer(context.out, options.format, columns.names(), text);
     Progress progress(context, "rows");
     BatchResult result;
+    if (options.format == Format::table) {
+        predict_sequence(context, reader, predictor, progress, result);
+        return result;
+    }
+    const RowText text(options.format, columns.names());
+    RowWriter writer(context.out, options.format, columns.names(), text);
     const int jobs = jobs_of(options);
     try {
         if (jobs == 1 || !writer.takes_text()) {

@@ -1,14 +1,16 @@
 // `ridge predict --from shapes.csv`: one prediction per row of a CSV.
 //
-// Columns are the field names of the model plus `op` and `gpu`. Columns that say nothing to the model
-// pass through when they are known (`measured_us`, `source`, `kernel`, `note`, `comment`) or named by
-// `--keep`; another name is an error. Columns of an earlier result are replaced. An empty cell takes the field's default, and cells of fields that the row's operation
-// does not have are ignored. A row that cannot be predicted gets the reason in `error` and the rest
-// go on. Where reading fails, what was predicted before is written and the failure is an InputError.
+// Columns are the field names of the model plus `op`, `gpu`, and `count` and `name` of an operation in
+// a sequence. Columns that say nothing to the model pass through when they are known (`measured_us`,
+// `source`, `kernel`, `note`, `comment`) or named by `--keep`; another name is an error. Columns of an
+// earlier result are replaced. An empty cell takes the field's default, and cells of fields that the
+// row's operation does not have are ignored. A row that cannot be predicted gets the reason in
+// `error` and the rest go on. Where reading fails, what was predicted before is written and the
+// failure is an InputError.
 //
 // CSV and JSON are predicted by several threads and written in the order of the input: the same bytes
-// for any number of them. A text or Markdown table, whose columns take their width from all rows, is
-// kept in memory and made by one.
+// for any number of them. A text table, which is that of a sequence with shares and a total
+// (`views/sequence.h`), and a Markdown table are kept in memory and made by one.
 #pragma once
 
 #include <cstdint>

@@ -35,6 +35,7 @@ Action build_predict(CommandLine& line, std::span<const std::string> arguments);
 Action build_vram(CommandLine& line, std::span<const std::string> arguments);
 Action build_trace(CommandLine& line, std::span<const std::string> arguments);
 Action build_model(CommandLine& line, std::span<const std::string> arguments);
+Action build_occupancy(CommandLine& line, std::span<const std::string> arguments);
 Action build_roofline(CommandLine& line, std::span<const std::string> arguments);
 Action build_sweep(CommandLine& line, std::span<const std::string> arguments);
 Action build_compare(CommandLine& line, std::span<const std::string> arguments);

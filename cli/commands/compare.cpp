@@ -1,12 +1,19 @@
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <memory>
 #include <ostream>
 
+#include "cli/charts/chart_output.h"
+#include "cli/charts/comparison_chart.h"
 #include "cli/commands/commands.h"
 #include "cli/console/table.h"
 #include "cli/options/command_line.h"
 #include "cli/options/gpu_options.h"
 #include "cli/options/operation_command.h"
+#include "cli/options/sweep_plan.h"
 #include "cli/views/prediction.h"
+#include "hardware/error.h"
 #include "hardware/json.h"
 #include "hardware/units.h"
 #include "model/predict.h"
@@ -21,69 +28,222 @@ struct CompareOptions {
     GpuOptions gpu;
     OperationArgument operation;
     std::string format;
+    ChartOutput chart;
 };
 
-std::vector<Answer> answers_on_all(Machines& machines, const CompareOptions& options) {
-    const model::Parameters parameters = options.operation.parameters();
+/// Every combination of the GPUs, words and counts that were named, with what tells them apart.
+struct Comparison {
+    std::vector<std::string> columns;  ///< what varies: "gpu", "impl", "seq"
     std::vector<Answer> answers;
-    for (const std::string& name : options.gpu.names()) {
-        Answer answer;
-        answer.kind = options.operation.kind();
-        answer.parameters = parameters;
-        answer.machine = &machines.at(name);
-        predict(answer);
-        answers.push_back(std::move(answer));
-    }
-    return answers;
+    std::vector<std::vector<std::string>> names;  ///< of each answer, one per column
+    std::size_t shapes = 1;                       ///< that every GPU and variant has, in a row
+};
+
+/// The fields that vary, in the order in which the points do.
+std::vector<std::string> varying_names(const SweepPlan& plan) {
+    std::vector<std::string> names;
+    for (const ListedWords& list : plan.listed) names.emplace_back(model::info_of(list.field).name);
+    for (const SweptField& field : plan.swept) names.emplace_back(model::info_of(field.field).name);
+    return names;
 }
 
-Table comparison_table(const std::vector<Answer>& answers) {
-    Table table{.columns = {{"gpu"},
-                            {"time", Align::right},
-                            {"80 % band", Align::right},
-                            {"vs first", Align::right},
-                            {"bound"},
-                            {"rate", Align::right},
-                            {"of peak", Align::right}},
-                .rows = {}};
-    Time first{};
-    for (const Answer& answer : answers) {
-        const auto* p = std::get_if<model::Prediction>(&answer.outcome);
-        if (p == nullptr) {
-            table.rows.push_back({answer.machine->name, "", "", "",
-                                  std::get<model::NotModelled>(answer.outcome).reason, "", ""});
-            continue;
+std::vector<std::string> values_of(const SweepPlan& plan, const model::Parameters& parameters) {
+    std::vector<std::string> values;
+    for (const ListedWords& list : plan.listed) values.push_back(parameters.text(list.field));
+    for (const SweptField& field : plan.swept) {
+        values.push_back(std::to_string(parameters.count(field.field)));
+    }
+    return values;
+}
+
+Comparison compare_all(Machines& machines, const CompareOptions& options, const SweepPlan& plan) {
+    constexpr std::int64_t most_compared = 1000;
+    const std::vector<std::string> gpus = options.gpu.names();
+    const std::int64_t each = plan.variants() * plan.size();
+    if (each * static_cast<std::int64_t>(gpus.size()) > most_compared) {
+        throw InputError(fmt::format("a comparison has at most {} rows", most_compared), {},
+                         "for more points: ridge sweep");
+    }
+    Comparison comparison;
+    comparison.shapes = static_cast<std::size_t>(plan.size());
+    const std::vector<std::string> varying = varying_names(plan);
+    if (gpus.size() > 1 || varying.empty()) comparison.columns.emplace_back("gpu");
+    comparison.columns.insert(comparison.columns.end(), varying.begin(), varying.end());
+    for (const std::string& gpu : gpus) {
+        for (std::int64_t i = 0; i < each; ++i) {
+            Answer answer;
+            answer.kind = plan.kind;
+            answer.machine = &machines.at(gpu);
+            answer.parameters = plan.fixed;
+            plan.set_variant(i / plan.size(), answer.parameters);
+            if (each == 1) {
+                predict(answer);
+            } else {
+                predict_point(plan, i % plan.size(), answer);
+            }
+            std::vector<std::string> names = values_of(plan, answer.parameters);
+            if (comparison.columns.front() == "gpu") {
+                names.insert(names.begin(), answer.machine->name);
+            }
+            comparison.names.push_back(std::move(names));
+            comparison.answers.push_back(std::move(answer));
         }
-        if (first <= Time{}) first = p->time;
-        const FlopRate rate = p->work.flop() / p->time;
-        const bool computes = p->work.flop() > Flop{};
-        table.rows.push_back(
-            {answer.machine->name, format(p->time), format(p->low) + " - " + format(p->high),
-             format_number(first / p->time, 3) + "x", std::string(name_of(p->bound)),
-             computes ? format(rate) : format(p->work.dram() / p->time),
-             computes
-                 ? format_number(100.0 * (rate / p->peak), 3) + " %"
-                 : format_number(100.0 * (p->work.dram() / p->time / p->bandwidth), 3) + " %"});
+    }
+    return comparison;
+}
+
+std::string share_of_peak(const model::Prediction& p) {
+    const bool computes = p.work.flop() > Flop{};
+    const double share =
+        computes ? (p.work.flop() / p.time) / p.peak : (p.work.dram() / p.time) / p.bandwidth;
+    return format_number(100.0 * share, 3) + " %";
+}
+
+/// How many times as fast as the first GPU or variant at the same shape.
+std::string speed_up(const Comparison& comparison, std::size_t index) {
+    const auto time_at = [&comparison](std::size_t i) {
+        const auto* p = std::get_if<model::Prediction>(&comparison.answers[i].outcome);
+        return p == nullptr ? Time{} : p->time;
+    };
+    for (std::size_t i = index % comparison.shapes; i <= index; i += comparison.shapes) {
+        if (time_at(i) <= Time{}) continue;
+        return format_number(time_at(i).in(time_at(index)), 3) + "x";
+    }
+    return {};
+}
+
+/// "2.47 - 3.07 ms", or with both units where they differ.
+std::string band_of(const model::Prediction& p) {
+    const std::string low = format(p.low);
+    const std::string high = format(p.high);
+    const std::size_t unit = low.find(' ');
+    const bool same = low.substr(unit) == high.substr(high.find(' '));
+    return (same ? low.substr(0, unit) : low) + " - " + high;
+}
+
+Table comparison_table(const Comparison& comparison) {
+    Table table;
+    for (const std::string& name : comparison.columns) table.columns.push_back({name});
+    for (const char* name : {"time", "80 % band", "vs first"}) {
+        table.columns.push_back({name, Align::right});
+    }
+    table.columns.insert(table.columns.end(),
+                         {{"bound"}, {"rate", Align::right}, {"of peak", Align::right}});
+    for (std::size_t i = 0; i < comparison.answers.size(); ++i) {
+        std::vector<std::string> row = comparison.names[i];
+        const auto* p = std::get_if<model::Prediction>(&comparison.answers[i].outcome);
+        if (p == nullptr) {
+            row.insert(row.end(), {"none", "", "", "", "", ""});
+        } else {
+            row.insert(row.end(), {format(p->time), band_of(*p), speed_up(comparison, i),
+                                   std::string(name_of(p->bound)), rate_of(*p), share_of_peak(*p)});
+        }
+        table.rows.push_back(std::move(row));
     }
     return table;
 }
 
-int compare(const Context& context, const CompareOptions& options) {
-    Machines machines = options.gpu.machines(context);
-    const std::vector<Answer> answers = answers_on_all(machines, options);
-    if (options.format == "json") {
-        Json json = Json::array();
-        for (const Answer& answer : answers) json.push_back(to_json(answer));
-        context.out << json.text(2) << '\n';
-    } else if (options.format == "csv") {
-        write_csv(context.out, comparison_table(answers));
-    } else if (options.format == "md") {
-        write_markdown(context.out, comparison_table(answers));
-    } else {
-        context.out << text_of(options.operation.kind(), options.operation.parameters()) << '\n';
-        write_text(context.out, comparison_table(answers));
+/// The same in base units with six digits, for programs.
+Table exact_table(const Comparison& comparison, const std::string& op) {
+    Table table{.columns = {{"op"}, {"gpu"}}, .rows = {}};
+    const bool gpu_varies = comparison.columns.front() == "gpu";
+    for (std::size_t i = gpu_varies ? 1 : 0; i < comparison.columns.size(); ++i) {
+        table.columns.push_back({comparison.columns[i]});
     }
-    for (const Answer& answer : answers) {
+    for (const std::string& name : result_columns()) table.columns.push_back({name, Align::right});
+    for (std::size_t i = 0; i < comparison.answers.size(); ++i) {
+        const Answer& answer = comparison.answers[i];
+        std::vector<std::string> row{op, answer.machine->name};
+        row.insert(row.end(), comparison.names[i].begin() + (gpu_varies ? 1 : 0),
+                   comparison.names[i].end());
+        for (std::string& cell : result_cells(answer)) row.push_back(std::move(cell));
+        table.rows.push_back(std::move(row));
+    }
+    return table;
+}
+
+/// Why answers are missing, each reason once.
+void write_refusals(const Context& context, const Comparison& comparison) {
+    std::vector<std::string> said;
+    const auto width = static_cast<std::size_t>(std::max(40, context.width));
+    for (std::size_t i = 0; i < comparison.answers.size(); ++i) {
+        const auto* none = std::get_if<model::NotModelled>(&comparison.answers[i].outcome);
+        if (none == nullptr) continue;
+        std::string who;
+        for (const std::string& name : comparison.names[i]) who += (who.empty() ? "" : " ") + name;
+        const std::string line = who + ": " + none->reason;
+        if (std::find(said.begin(), said.end(), line) != said.end()) continue;
+        said.push_back(line);
+        context.out << "  " << wrap(line, width - 2, 4) << '\n';
+    }
+}
+
+/// Places are the values of the first column; the others make classes.
+void draw(const Context& context, const CompareOptions& options, const Comparison& comparison,
+          const std::string& title) {
+    std::vector<ComparedName> names;
+    for (const std::vector<std::string>& parts : comparison.names) {
+        ComparedName name{.place = parts.front(), .series = {}};
+        for (std::size_t i = 1; i < parts.size(); ++i) {
+            name.series += (i > 1 ? ", " : "") + parts[i];
+        }
+        names.push_back(std::move(name));
+    }
+    write_chart_output(context, options.chart, comparison_chart(comparison.answers, names, title));
+}
+
+/// What all rows share: the fixed fields, and the GPU where it does not vary.
+std::string title_of(const SweepPlan& plan, const Comparison& comparison) {
+    std::string title = text_of(plan.kind, plan.fixed);
+    for (const SweptField& field : plan.swept) {
+        for (const model::Field follower : field.followers) {
+            title += fmt::format(" {}=@{}", model::info_of(follower).name,
+                                 model::info_of(field.field).name);
+        }
+    }
+    if (comparison.columns.front() != "gpu") {
+        title += " on " + comparison.answers.front().machine->title;
+    }
+    return title;
+}
+
+void write_rows(const Context& context, const Comparison& comparison, const SweepPlan& plan,
+                Format format) {
+    const std::string title = title_of(plan, comparison);
+    switch (format) {
+        case Format::json: {
+            Json json = Json::array();
+            for (const Answer& answer : comparison.answers) json.push_back(to_json(answer));
+            context.out << json.text(2) << '\n';
+            return;
+        }
+        case Format::csv:
+            write_csv(context.out, exact_table(comparison, text_of(plan.kind, plan.fixed)));
+            return;
+        case Format::markdown:
+            write_markdown(context.out, comparison_table(comparison));
+            return;
+        case Format::table:
+            const auto width = static_cast<std::size_t>(std::max(40, context.width));
+            context.out << wrap(title, width, 2) << '\n';
+            write_text(context.out, fitted(comparison_table(comparison),
+                                           {"of peak", "80 % band", "rate", "bound"}, width));
+            write_refusals(context, comparison);
+            return;
+    }
+}
+
+int compare(const Context& context, const CompareOptions& options) {
+    const SweepPlan plan =
+        make_sweep_plan(options.operation.kind(), options.operation.texts(), PlanUse::comparison);
+    Machines machines = options.gpu.machines(context);
+    const Comparison comparison = compare_all(machines, options, plan);
+    const bool chart = options.format == "chart";
+    if (chart || !options.chart.file.empty()) {
+        draw(context, options, comparison, title_of(plan, comparison));
+    }
+    if (!chart) write_rows(context, comparison, plan, parse_format(options.format));
+    for (const Answer& answer : comparison.answers) {
         if (std::holds_alternative<model::NotModelled>(answer.outcome)) return bad_data;
     }
     return success;
@@ -93,11 +253,16 @@ int compare(const Context& context, const CompareOptions& options) {
 
 Action build_compare(CommandLine& line, std::span<const std::string> arguments) {
     const auto options = std::make_shared<CompareOptions>(line, arguments);
-    add_format_option(line, options->format, "table|json|csv|md");
+    add_format_option(line, options->format, "table|chart|json|csv|md");
+    add_chart_options(line, options->chart);
     line.footer(
-        "Example:\n"
+        "--gpu, --impl, --dtype and other words may be lists (a,b), counts ranges as in\n"
+        "`ridge sweep`; every combination is a row, and a dot with its band on a chart.\n"
+        "Examples:\n"
         "  ridge compare matmul --m 8192 --n 8192 --k 8192 --dtype bf16 \\\n"
-        "      --gpu a100-sxm-80gb,h100-sxm,h200-sxm");
+        "      --gpu a100-sxm-80gb,h100-sxm,h200-sxm\n"
+        "  ridge compare attention --seq 8192 --heads 32 --head-dim 128 --gpu h100-sxm \\\n"
+        "      --impl standard,flash2,flash3 -o compare.svg");
     return [options](const Context& context) { return compare(context, *options); };
 }
 

@@ -1,13 +1,18 @@
+#include <fmt/format.h>
+
 #include <memory>
 #include <ostream>
 
+#include "cli/charts/chart_output.h"
+#include "cli/charts/timeline_chart.h"
 #include "cli/commands/commands.h"
 #include "cli/console/table.h"
 #include "cli/options/command_line.h"
 #include "cli/options/gpu_options.h"
 #include "cli/options/operation_command.h"
+#include "cli/views/gpu.h"
 #include "hardware/error.h"
-#include "hardware/listing.h"
+#include "hardware/json.h"
 #include "hardware/units.h"
 #include "model/machine/catalogue.h"
 
@@ -17,27 +22,40 @@ namespace {
 struct GpusOptions {
     explicit GpusOptions(CommandLine& line)
         : gpu(line),
-          show(line.subcommand("show", "every number of one GPU with its source")),
-          check(line.subcommand("check", "all problems of description files")) {}
+          show(line.subcommand("show", "one GPU on a screen: memory, peaks, links")),
+          check(line.subcommand("check", "all problems of description files")),
+          timeline(line.subcommand("timeline", "compute, bandwidth and interconnect by year")) {}
 
     GpuOptions gpu;
     std::string format;
     CommandLine show;
     CommandLine check;
+    CommandLine timeline;
     std::string name;
+    bool all = false;
     std::vector<std::string> files;
+    ChartOutput chart;
 };
 
-std::string peak_text(const model::Machine& machine) {
+std::optional<FlopRate> leading_peak(const model::Machine& machine) {
     for (const model::DataType type : {model::DataType::bf16, model::DataType::fp16}) {
-        if (const auto peak = machine.tensor_peak(type)) return format(*peak);
+        if (const auto peak = machine.tensor_peak(type)) return peak;
     }
-    const auto vector = machine.vector_peak(model::DataType::fp32);
-    return vector ? format(*vector) : "";
+    return machine.vector_peak(model::DataType::fp32);
 }
 
-int list_gpus(const Context& context, const GpusOptions& options) {
-    Machines machines = options.gpu.machines(context);
+/// In base units with six digits, for programs.
+std::string figure(double value) {
+    return format_number(value, 6);
+}
+
+void write_table(const Context& context, const Table& table, Format format) {
+    if (format == Format::csv) write_csv(context.out, table);
+    if (format == Format::markdown) write_markdown(context.out, table);
+    if (format == Format::table) write_text(context.out, table);
+}
+
+Table readable_list(Machines& machines) {
     Table table{.columns = {{"name"},
                             {"SMs", Align::right},
                             {"16-bit or fp32", Align::right},
@@ -47,58 +65,76 @@ int list_gpus(const Context& context, const GpusOptions& options) {
                 .rows = {}};
     for (const hardware::CatalogueEntry& entry : machines.catalogue().entries()) {
         const model::Machine& machine = machines.at(entry.name);
+        const auto peak = leading_peak(machine);
         table.rows.push_back({entry.name,
                               machine.sm_count > 0 ? std::to_string(machine.sm_count) : "",
-                              peak_text(machine), format(machine.dram_bandwidth),
+                              peak ? format(*peak) : "", format(machine.dram_bandwidth),
                               format_capacity(machine.dram_capacity), entry.origin});
     }
-    if (options.format == "csv") {
-        write_csv(context.out, table);
-    } else if (options.format == "md") {
-        write_markdown(context.out, table);
-    } else {
-        write_text(context.out, table);
+    return table;
+}
+
+Table exact_list(Machines& machines) {
+    Table table{.columns = {{"name"},
+                            {"sm_count", Align::right},
+                            {"peak_flop_per_s", Align::right},
+                            {"dram_bytes_per_s", Align::right},
+                            {"dram_bytes", Align::right},
+                            {"origin"}},
+                .rows = {}};
+    for (const hardware::CatalogueEntry& entry : machines.catalogue().entries()) {
+        const model::Machine& machine = machines.at(entry.name);
+        const auto peak = leading_peak(machine);
+        table.rows.push_back(
+            {entry.name, machine.sm_count > 0 ? std::to_string(machine.sm_count) : "",
+             peak ? figure(peak->base()) : "", figure(machine.dram_bandwidth.base()),
+             fmt::format("{:.0f}", machine.dram_capacity.base()), entry.origin});
     }
+    return table;
+}
+
+Json list_json(Machines& machines) {
+    Json list = Json::array();
+    for (const hardware::CatalogueEntry& entry : machines.catalogue().entries()) {
+        const model::Machine& machine = machines.at(entry.name);
+        Json each{{"name", entry.name}, {"title", machine.title}};
+        if (machine.sm_count > 0) each["sm_count"] = machine.sm_count;
+        if (const auto peak = leading_peak(machine)) each["peak_flop_per_s"] = peak->base();
+        each["dram_bytes_per_s"] = machine.dram_bandwidth.base();
+        each["dram_bytes"] = machine.dram_capacity.base();
+        each["origin"] = entry.origin;
+        list.push_back(std::move(each));
+    }
+    return list;
+}
+
+int list_gpus(const Context& context, const GpusOptions& options) {
+    Machines machines = options.gpu.machines(context);
+    const Format format = parse_format(options.format);
+    if (format == Format::json) {
+        context.out << list_json(machines).text(2) << '\n';
+        return success;
+    }
+    write_table(context, format == Format::csv ? exact_list(machines) : readable_list(machines),
+                format);
     return success;
 }
 
-void write_field(const Context& context, const hardware::ListedField& field) {
-    const auto width = static_cast<std::size_t>(std::max(40, context.width));
-    std::string head = "  " + field.path;
-    head.resize(std::max<std::size_t>(head.size() + 2, 34), ' ');
-    context.out << wrap(head + field.value, width, 34) << '\n';
-    std::string sources;
-    for (const std::string& text : field.source_texts) {
-        sources += (sources.empty() ? "" : "; ") + text;
-    }
-    context.out << "      " << wrap(field.provenance + ": " + sources, width - 6, 6) << '\n';
-    for (const hardware::Dispute& dispute : field.disputes) {
-        std::string keys;
-        for (const std::string& key : dispute.sources) keys += (keys.empty() ? "" : ", ") + key;
-        context.out << "      " << wrap("also " + dispute.value + " (" + keys + ")", width - 6, 6)
-                    << '\n';
-    }
-    if (!field.note.empty()) {
-        context.out << "      " << wrap("note: " + field.note, width - 6, 6) << '\n';
-    }
-}
-
 int show_gpu(const Context& context, const GpusOptions& options) {
-    const Machines machines = options.gpu.machines(context);
+    Machines machines = options.gpu.machines(context);
     const hardware::Description& gpu = machines.description(options.name);
-    if (options.format == "json") {
-        context.out << hardware::to_json(gpu, model::schema()) << '\n';
+    const Format format = parse_format(options.format);
+    if (options.all) {
+        write_gpu_fields(context, gpu, format);
         return success;
     }
-    const auto width = static_cast<std::size_t>(std::max(40, context.width));
-    context.out << gpu.title << " (" << gpu.name << ")\n";
-    std::string aliases;
-    for (const std::string& alias : gpu.aliases) aliases += (aliases.empty() ? "" : ", ") + alias;
-    if (!aliases.empty())
-        context.out << "  " << wrap("also called: " + aliases, width - 2, 2) << '\n';
-    if (!gpu.inherits.empty()) context.out << "  inherits: " << gpu.inherits << '\n';
-    for (const hardware::ListedField& field : hardware::list_fields(gpu, model::schema())) {
-        write_field(context, field);
+    const model::Machine& machine = machines.at(gpu.name);
+    if (format == Format::json) {
+        context.out << gpu_overview_json(gpu, machine).text(2) << '\n';
+    } else if (format == Format::table) {
+        write_gpu_overview(context, gpu, machine);
+    } else {
+        write_table(context, gpu_levels_table(gpu, machine), format);
     }
     return success;
 }
@@ -120,24 +156,72 @@ int check_files(const Context& context, const GpusOptions& options) {
     return success;
 }
 
+Table timeline_table(const std::vector<TimelineEntry>& entries) {
+    Table table{.columns = {{"name"},
+                            {"announced"},
+                            {"peak_flop_per_s", Align::right},
+                            {"dram_bytes_per_s", Align::right},
+                            {"link_bytes_per_s", Align::right}},
+                .rows = {}};
+    for (const TimelineEntry& each : entries) {
+        table.rows.push_back(
+            {each.name, each.announced, each.compute ? figure(each.compute->base()) : "",
+             figure(each.dram.base()), each.link ? figure(each.link->base()) : ""});
+    }
+    return table;
+}
+
+Json timeline_json(const std::vector<TimelineEntry>& entries) {
+    Json list = Json::array();
+    for (const TimelineEntry& each : entries) {
+        Json json{{"name", each.name}, {"announced", each.announced}};
+        if (each.compute) json["peak_flop_per_s"] = each.compute->base();
+        json["dram_bytes_per_s"] = each.dram.base();
+        if (each.link) json["link_bytes_per_s"] = each.link->base();
+        list.push_back(std::move(json));
+    }
+    return list;
+}
+
+int show_timeline(const Context& context, const GpusOptions& options) {
+    Machines machines = options.gpu.machines(context);
+    const std::vector<TimelineEntry> entries = timeline(machines);
+    if (options.format == "json") {
+        context.out << timeline_json(entries).text(2) << '\n';
+    } else if (!options.format.empty() && options.format != "chart") {
+        write_table(context, timeline_table(entries), parse_format(options.format));
+    }
+    if (options.format.empty() || options.format == "chart" || !options.chart.file.empty()) {
+        write_chart_output(context, options.chart, timeline_chart(entries));
+    }
+    return success;
+}
+
 }  // namespace
 
 Action build_gpus(CommandLine& line, std::span<const std::string>) {
     const auto options = std::make_shared<GpusOptions>(line);
     line.require_subcommands(0, 1);
-    add_format_option(line, options->format, "table|csv|md");
-    options->show.positional("name", options->name, "GPU by name or alias").required();
+    add_format_option(line, options->format, "table|json|csv|md");
+    options->show.positional("name", options->name, "GPU by name or alias").value("GPU").required();
+    options->show.flag("--all", options->all, "every number with its source");
     options->show.fall_through();
-    add_format_option(options->show, options->format, "table|json");
-    options->check.positional("file", options->files, "GPU descriptions").required();
+    add_format_option(options->show, options->format, "table|json|csv|md");
+    options->check.positional("file", options->files, "GPU descriptions").value("FILE").required();
+    options->timeline.fall_through();
+    add_format_option(options->timeline, options->format, "chart|table|json|csv|md");
+    add_chart_options(options->timeline, options->chart);
     line.footer(
         "Examples:\n"
         "  ridge gpus\n"
-        "  ridge gpus show h100-sxm --format json\n"
+        "  ridge gpus show h100-sxm\n"
+        "  ridge gpus show h100-sxm --all --format json\n"
+        "  ridge gpus timeline -o timeline.svg\n"
         "  ridge gpus check my-gpu.toml");
     return [options](const Context& context) {
         if (options->show.parsed()) return show_gpu(context, *options);
         if (options->check.parsed()) return check_files(context, *options);
+        if (options->timeline.parsed()) return show_timeline(context, *options);
         return list_gpus(context, *options);
     };
 }

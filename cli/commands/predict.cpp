@@ -9,6 +9,7 @@
 #include "cli/options/gpu_options.h"
 #include "cli/options/operation_command.h"
 #include "cli/views/prediction.h"
+#include "cli/views/sequence.h"
 #include "hardware/error.h"
 #include "hardware/json.h"
 #include "model/predict.h"
@@ -30,62 +31,62 @@ struct PredictOptions {
     std::vector<std::string> sequence;
 };
 
-void write_answers(const Context& context, const std::vector<Answer>& answers, Format format,
-                   Detail detail) {
+void write_answer(const Context& context, const Answer& answer, Format format, Detail detail) {
     if (format == Format::json) {
-        const Json json = answers.size() == 1 ? to_json(answers.front()) : [&answers] {
-            Json list = Json::array();
-            for (const Answer& answer : answers) list.push_back(to_json(answer));
-            return list;
-        }();
-        context.out << json.text(2) << '\n';
+        context.out << to_json(answer).text(2) << '\n';
         return;
     }
     if (format == Format::table) {
-        for (const Answer& answer : answers) write_summary(context, answer, detail);
+        write_summary(context, answer, detail);
         return;
     }
     Table table{.columns = {{"op"}, {"gpu"}}, .rows = {}};
     for (const std::string& name : result_columns()) {
         table.columns.push_back({name, Align::right});
     }
-    for (const Answer& answer : answers) {
-        std::vector<std::string> row{text_of(answer.kind, answer.parameters), answer.machine->name};
-        for (std::string& cell : result_cells(answer)) row.push_back(std::move(cell));
-        table.rows.push_back(std::move(row));
-    }
+    std::vector<std::string> row{text_of(answer.kind, answer.parameters), answer.machine->name};
+    for (std::string& cell : result_cells(answer)) row.push_back(std::move(cell));
+    table.rows.push_back(std::move(row));
     format == Format::csv ? write_csv(context.out, table) : write_markdown(context.out, table);
 }
 
-void write_workload_total(const Context& context, const std::vector<Answer>& answers) {
-    std::vector<model::Outcome> parts;
-    parts.reserve(answers.size());
-    for (const Answer& answer : answers) parts.push_back(answer.outcome);
-    write_workload(context, model::add_up(std::move(parts)), answers.size());
+SequenceStep step_of(const model::Machine& machine, const model::StepText& text) {
+    SequenceStep step{.answer = {}, .count = text.count, .name = text.name};
+    step.answer.kind = text.operation.kind;
+    step.answer.parameters = text.operation.parameters;
+    step.answer.machine = &machine;
+    predict(step.answer);
+    return step;
 }
 
 int predict_one(const Context& context, const PredictOptions& options) {
     Machines machines = options.gpu.machines(context);
     const model::Machine& machine = machines.at(options.gpu.name());
-    std::vector<Answer> answers;
-    const auto add = [&](model::OperationKind kind, const model::Parameters& parameters) {
-        Answer answer;
-        answer.kind = kind;
-        answer.parameters = parameters;
-        answer.machine = &machine;
-        predict(answer);
-        answers.push_back(std::move(answer));
-    };
-    if (options.operation.given()) add(options.operation.kind(), options.operation.parameters());
+    Sequence sequence;
+    if (options.operation.given()) {
+        sequence.add(
+            step_of(machine, {.operation = {.kind = options.operation.kind(),
+                                            .parameters = options.operation.parameters()}}));
+    }
     for (const std::string& text : options.sequence) {
-        const model::OperationText parsed = model::parse_operation(text);
-        add(parsed.kind, parsed.parameters);
+        sequence.add(step_of(machine, model::parse_step(text)));
     }
     const Format format = parse_format(options.format);
-    write_answers(context, answers, format, options.explain ? Detail::explained : Detail::summary);
-    if (answers.size() > 1 && format == Format::table) write_workload_total(context, answers);
-    for (const Answer& answer : answers) {
-        if (std::holds_alternative<model::NotModelled>(answer.outcome)) return bad_data;
+    const auto& steps = sequence.steps();
+    const bool alone = steps.size() == 1 && steps.front().count == 1 && steps.front().name.empty();
+    if (alone) {
+        write_answer(context, steps.front().answer, format,
+                     options.explain ? Detail::explained : Detail::summary);
+    } else {
+        for (const SequenceStep& step : steps) {
+            if (!options.explain || format != Format::table) break;
+            write_summary(context, step.answer, Detail::explained);
+            context.out << '\n';
+        }
+        write_sequence(context, sequence, format);
+    }
+    for (const SequenceStep& step : steps) {
+        if (std::holds_alternative<model::NotModelled>(step.answer.outcome)) return bad_data;
     }
     return success;
 }
@@ -123,7 +124,8 @@ Action build_predict(CommandLine& line, std::span<const std::string> arguments) 
     add_format_option(line, options->format, "table|json|csv|md");
     line.flag("--explain", options->explain, "show every term and say why");
     line.option("--op", options->sequence,
-                "operation in words, \"softmax rows=4096 cols=4096\"; repeat for a sequence")
+                "operation in words, \"softmax rows=4096 cols=4096 count=32 name=scores\"; repeat "
+                "for a sequence")
         .value("TEXT");
     line.option("--from", options->from, "CSV of shapes, one prediction per row; - is stdin")
         .value("FILE");

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 #include <ostream>
 
@@ -7,6 +8,7 @@
 #include "cli/charts/sweep_chart.h"
 #include "cli/commands/commands.h"
 #include "cli/console/progress.h"
+#include "cli/console/table.h"
 #include "cli/input/records.h"
 #include "cli/options/command_line.h"
 #include "cli/options/gpu_options.h"
@@ -17,6 +19,7 @@
 #include "cli/views/record.h"
 #include "hardware/error.h"
 #include "hardware/json.h"
+#include "hardware/units.h"
 #include "plot/sweep.h"
 
 namespace ridge::cli {
@@ -26,47 +29,69 @@ using model::Field;
 
 struct SweepOptions {
     SweepOptions(CommandLine& line, std::span<const std::string> arguments)
-        : gpu(line), operation(line, arguments) {}
+        : gpu(line), operation(line, arguments), order(arguments.begin(), arguments.end()) {}
 
     GpuOptions gpu;
     OperationArgument operation;
+    std::vector<std::string> order;  ///< the arguments: the first range is the abscissa
     std::string format;
+    std::string x;
     std::string y;
     std::vector<std::string> records;
     std::string keep;
     ChartOutput output;
 };
 
-/// Returns how many points could not be predicted; ends when the output takes no more.
+/// The GPUs of the sweep, in the order in which they were named.
+using Gpus = std::vector<const model::Machine*>;
+
+/// Visits GPU after GPU and variant after variant. Returns how many points could not be predicted;
+/// ends when the output takes no more.
 template <class Visit>
-std::int64_t visit_points(const Context& context, const SweepPlan& plan,
-                          const model::Machine& machine, const Visit& visit) {
+std::int64_t visit_points(const Context& context, const SweepPlan& plan, const Gpus& gpus,
+                          const Visit& visit) {
     Answer answer;
     answer.kind = plan.kind;
-    answer.parameters = plan.fixed;
-    answer.machine = &machine;
     Progress progress(context, "points");
     std::int64_t failed = 0;
-    for (std::int64_t index = 0; index < plan.size() && context.out; ++index) {
-        predict_point(plan, index, answer);
-        failed += std::holds_alternative<model::NotModelled>(answer.outcome) ? 1 : 0;
-        visit(answer);
-        progress.count(index + 1);
+    std::int64_t done = 0;
+    for (const model::Machine* const machine : gpus) {
+        answer.machine = machine;
+        for (std::int64_t variant = 0; variant < plan.variants(); ++variant) {
+            answer.parameters = plan.fixed;
+            plan.set_variant(variant, answer.parameters);
+            for (std::int64_t index = 0; index < plan.size() && context.out; ++index) {
+                predict_point(plan, index, answer);
+                failed += std::holds_alternative<model::NotModelled>(answer.outcome) ? 1 : 0;
+                visit(answer);
+                progress.count(++done);
+            }
+        }
     }
     return failed;
 }
 
-std::int64_t write_points_csv(const Context& context, const SweepPlan& plan,
-                              const model::Machine& machine) {
+std::vector<Field> listed_fields(const SweepPlan& plan) {
+    std::vector<Field> fields;
+    for (const ListedWords& list : plan.listed) fields.push_back(list.field);
+    return fields;
+}
+
+std::int64_t write_points_csv(const Context& context, const SweepPlan& plan, const Gpus& gpus) {
     std::string line = "op,gpu";
-    const std::vector<Field> fields = plan.varying();
-    for (const Field field : fields) line += "," + std::string(model::info_of(field).name);
+    const std::vector<Field> words = listed_fields(plan);
+    const std::vector<Field> counts = plan.varying();
+    for (const Field field : words) line += "," + std::string(model::info_of(field).name);
+    for (const Field field : counts) line += "," + std::string(model::info_of(field).name);
     for (const std::string& name : result_columns()) line += "," + name;
     line += '\n';
-    const std::string prefix = std::string(model::info_of(plan.kind).name) + "," + machine.name;
-    const std::int64_t failed = visit_points(context, plan, machine, [&](const Answer& answer) {
-        line += prefix;
-        for (const Field field : fields)
+    const std::string op(model::info_of(plan.kind).name);
+    const std::int64_t failed = visit_points(context, plan, gpus, [&](const Answer& answer) {
+        line += op;
+        line += ',';
+        append_csv_cell(line, answer.machine->name);
+        for (const Field field : words) line += "," + answer.parameters.text(field);
+        for (const Field field : counts)
             line += "," + std::to_string(answer.parameters.count(field));
         line += ',';
         append_result_cells(line, answer.outcome);
@@ -84,6 +109,9 @@ std::int64_t write_points_csv(const Context& context, const SweepPlan& plan,
 Json sweep_json(const SweepPlan& plan, const Answer& answer) {
     if (std::holds_alternative<model::Prediction>(answer.outcome)) return to_json(answer);
     Json json{{"op", model::info_of(plan.kind).name}, {"gpu", answer.machine->name}};
+    for (const Field field : listed_fields(plan)) {
+        json["parameters"][model::info_of(field).name] = answer.parameters.text(field);
+    }
     for (const Field field : plan.varying()) {
         json["parameters"][model::info_of(field).name] = answer.parameters.count(field);
     }
@@ -91,11 +119,10 @@ Json sweep_json(const SweepPlan& plan, const Answer& answer) {
     return json;
 }
 
-std::int64_t write_points_json(const Context& context, const SweepPlan& plan,
-                               const model::Machine& machine) {
+std::int64_t write_points_json(const Context& context, const SweepPlan& plan, const Gpus& gpus) {
     bool first = true;
     context.out << '[';
-    const std::int64_t failed = visit_points(context, plan, machine, [&](const Answer& answer) {
+    const std::int64_t failed = visit_points(context, plan, gpus, [&](const Answer& answer) {
         context.out << (first ? "\n" : ",\n") << sweep_json(plan, answer).text();
         first = false;
     });
@@ -103,18 +130,69 @@ std::int64_t write_points_json(const Context& context, const SweepPlan& plan,
     return failed;
 }
 
+/// The points as a table: what varies, then time and limiter, or all results in Markdown.
+std::int64_t write_points_table(const Context& context, const SweepPlan& plan, const Gpus& gpus,
+                                Format written) {
+    const bool brief = written == Format::table;
+    Table table;
+    if (!brief || gpus.size() > 1) table.columns.push_back({"gpu"});
+    const std::vector<Field> words = listed_fields(plan);
+    const std::vector<Field> counts = plan.varying();
+    for (const Field field : words)
+        table.columns.push_back({std::string(model::info_of(field).name)});
+    for (const Field field : counts) {
+        table.columns.push_back({std::string(model::info_of(field).name), Align::right});
+    }
+    if (brief) {
+        table.columns.insert(
+            table.columns.end(),
+            {{"time", Align::right}, {"rate", Align::right}, {"bound"}, {"limiter"}});
+    } else {
+        for (const std::string& name : result_columns()) {
+            table.columns.push_back({name, Align::right});
+        }
+    }
+    const std::int64_t failed = visit_points(context, plan, gpus, [&](const Answer& answer) {
+        std::vector<std::string> row;
+        if (!brief || gpus.size() > 1) row.push_back(answer.machine->name);
+        for (const Field field : words) row.push_back(answer.parameters.text(field));
+        for (const Field field : counts) {
+            row.push_back(std::to_string(answer.parameters.count(field)));
+        }
+        const auto* p = std::get_if<model::Prediction>(&answer.outcome);
+        if (!brief) {
+            for (std::string& cell : result_cells(answer)) row.push_back(std::move(cell));
+        } else if (p == nullptr) {
+            row.insert(row.end(), {"", "", "not modelled", ""});
+        } else {
+            row.insert(row.end(), {format(p->time), rate_of(*p), std::string(name_of(p->bound)),
+                                   std::string(name_of(p->limiter))});
+        }
+        table.rows.push_back(std::move(row));
+    });
+    if (!brief) {
+        write_markdown(context.out, table);
+        return failed;
+    }
+    const auto width = static_cast<std::size_t>(std::max(40, context.width));
+    write_text(context.out, fitted(std::move(table), {"bound", "rate", "limiter"}, width));
+    return failed;
+}
+
 /// Records of the same operation, circumstances and implementation at values that the sweep has.
 void overlay_records(const Context& context, const SweepOptions& options, SweepChart& chart,
-                     Machines& machines) {
-    const std::string name = machines.catalogue().canonical_name(options.gpu.name());
+                     const Gpus& gpus, const Machines& machines) {
+    const std::string only = gpus.size() == 1 ? gpus.front()->name : std::string();
     const std::vector<measure::Record> records =
-        load_records(context, options.records, name, machines.catalogue(),
+        load_records(context, options.records, only, machines.catalogue(),
                      measure::parse_kept_columns(options.keep))
             .records;
-    const model::Machine& machine = machines.at(name);
     std::int64_t shown = 0;
     for (const measure::Record& record : records) {
-        shown += chart.add_measured(record, machine) ? 1 : 0;
+        const std::string name = machines.catalogue().canonical_name(record.device.name);
+        for (const model::Machine* const machine : gpus) {
+            if (machine->name == name) shown += chart.add_measured(record, *machine) ? 1 : 0;
+        }
     }
     if (shown == 0) {
         throw InputError(
@@ -125,36 +203,46 @@ void overlay_records(const Context& context, const SweepOptions& options, SweepC
 }
 
 void draw_sweep(const Context& context, const SweepOptions& options, const SweepPlan& plan,
-                Machines& machines) {
+                const Gpus& gpus, const Machines& machines) {
     constexpr std::int64_t most_drawn = 20'000;
-    if (plan.size() > most_drawn) {
+    const std::int64_t points =
+        plan.size() * plan.variants() * static_cast<std::int64_t>(gpus.size());
+    if (points > most_drawn) {
         throw InputError(
-            "a chart holds at most 20000 points, the sweep has " + std::to_string(plan.size()), {},
+            "a chart holds at most 20000 points, the sweep has " + std::to_string(points), {},
             "use --format csv");
     }
-    const model::Machine& machine = machines.at(options.gpu.name());
-    SweepChart chart(plan, ordinate_of(options.y, model::info_of(plan.kind).name));
-    visit_points(context, plan, machine,
+    SweepChart chart(plan, ordinate_of(options.y, model::info_of(plan.kind).name), gpus.size());
+    visit_points(context, plan, gpus,
                  [&chart](const Answer& answer) { chart.add_predicted(answer); });
-    if (!options.records.empty()) overlay_records(context, options, chart, machines);
+    if (!options.records.empty()) overlay_records(context, options, chart, gpus, machines);
     plot::Sweep sweep = chart.finish();
-    sweep.title = text_of(plan.kind, plan.fixed) + " on " + machine.title;
-    sweep.subtitle = fmt::format("{} predicted shapes", plan.size());
+    sweep.title = text_of(plan.kind, plan.fixed);
+    if (gpus.size() == 1) sweep.title += " on " + gpus.front()->title;
+    sweep.subtitle = fmt::format("{} predicted shapes", points);
     write_chart_output(context, options.output, plot::sweep_chart(sweep));
 }
 
+std::int64_t write_points(const Context& context, const SweepPlan& plan, const Gpus& gpus,
+                          Format format) {
+    if (format == Format::csv) return write_points_csv(context, plan, gpus);
+    if (format == Format::json) return write_points_json(context, plan, gpus);
+    return write_points_table(context, plan, gpus, format);
+}
+
 int sweep(const Context& context, const SweepOptions& options) {
-    const SweepPlan plan = make_sweep_plan(options.operation.kind(), options.operation.texts());
+    const SweepPlan plan = make_sweep_plan(options.operation.kind(), options.operation.texts(),
+                                           PlanUse::sweep, options.x, options.order);
     Machines machines = options.gpu.machines(context);
-    const model::Machine& machine = machines.at(options.gpu.name());
-    if (options.format != "csv" && options.format != "json") {
-        draw_sweep(context, options, plan, machines);
-        return success;
-    }
-    const std::int64_t failed = options.format == "csv" ? write_points_csv(context, plan, machine)
-                                                        : write_points_json(context, plan, machine);
+    Gpus gpus;
+    for (const std::string& name : options.gpu.names()) gpus.push_back(&machines.at(name));
+    const bool chart = options.format.empty() || options.format == "chart";
+    if (chart || !options.output.file.empty()) draw_sweep(context, options, plan, gpus, machines);
+    if (chart) return success;
+    const std::int64_t failed = write_points(context, plan, gpus, parse_format(options.format));
     if (failed == 0) return success;
-    context.err << "ridge: " << failed << " of " << plan.size()
+    context.err << "ridge: " << failed << " of "
+                << plan.size() * plan.variants() * static_cast<std::int64_t>(gpus.size())
                 << " points could not be predicted; see 'error'\n";
     return bad_data;
 }
@@ -163,7 +251,9 @@ int sweep(const Context& context, const SweepOptions& options) {
 
 Action build_sweep(CommandLine& line, std::span<const std::string> arguments) {
     const auto options = std::make_shared<SweepOptions>(line, arguments);
-    add_format_option(line, options->format, "chart|csv|json");
+    add_format_option(line, options->format, "chart|table|json|csv|md");
+    line.option("--x", options->x, "range that is the axis (default: the first one given)")
+        .value("FIELD");
     line.option("--y", options->y, "what the chart shows: rate, bandwidth or time")
         .one_of({"rate", "bandwidth", "time"});
     line.option("--records", options->records,
@@ -172,10 +262,13 @@ Action build_sweep(CommandLine& line, std::span<const std::string> arguments) {
     add_keep_option(line, options->keep);
     add_chart_options(line, options->output);
     line.footer(
-        "A count may be a range: first:last:step, first:last:*factor, a,b,c, or @field.\n"
-        "Example:\n"
+        "A count may be a range: first:last:step, first:last:*factor, a,b,c, or @field;\n"
+        "--gpu, --impl, --dtype and other words may be lists: a,b.\n"
+        "Examples:\n"
         "  ridge sweep matmul --m 1024:8192:128 --n @m --k @m --gpu a100-sxm-80gb \\\n"
         "      -o sweep.svg\n"
+        "  ridge sweep attention --seq 1024:65536:*2 --heads 32 --head-dim 128 \\\n"
+        "      --gpu a100-sxm-80gb,h100-sxm --impl standard,flash2 -o attention.svg\n"
         "  ridge sweep matmul --m 512:8192:64 --n @m --k @m --gpu h200-sxm \\\n"
         "      --records records/ -o sweep.svg");
     return [options](const Context& context) { return sweep(context, *options); };

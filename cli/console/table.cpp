@@ -19,6 +19,12 @@ std::vector<std::size_t> column_widths(const Table& table) {
     return widths;
 }
 
+std::size_t text_width(const Table& table) {
+    std::size_t width = 0;
+    for (const std::size_t each : column_widths(table)) width += each + 2;
+    return width < 2 ? 0 : width - 2;
+}
+
 std::string padded(const std::string& cell, std::size_t width, Align align) {
     const std::string spaces(width - std::min(width, display_width(cell)), ' ');
     return align == Align::left ? cell + spaces : spaces + cell;
@@ -70,6 +76,20 @@ void write_text(std::ostream& out, const Table& raw) {
     for (const std::vector<std::string>& row : table.rows) {
         write_row([&](std::size_t i) { return i < row.size() ? row[i] : std::string(); });
     }
+}
+
+Table fitted(Table table, std::initializer_list<std::string_view> droppable, std::size_t width) {
+    for (const std::string_view name : droppable) {
+        if (text_width(table) <= width) break;
+        for (std::size_t i = 0; i < table.columns.size(); ++i) {
+            if (table.columns[i].name != name) continue;
+            const auto at = static_cast<std::ptrdiff_t>(i);
+            table.columns.erase(table.columns.begin() + at);
+            for (std::vector<std::string>& row : table.rows) row.erase(row.begin() + at);
+            break;
+        }
+    }
+    return table;
 }
 
 void write_markdown(std::ostream& out, const Table& table) {

@@ -4,6 +4,7 @@
 //   write_text(out, table);
 #pragma once
 
+#include <initializer_list>
 #include <iosfwd>
 #include <string>
 #include <string_view>
@@ -25,6 +26,9 @@ struct Table {
 
 /// Columns padded to their widest cell, two spaces between; the header is underlined with dashes.
 void write_text(std::ostream& out, const Table& table);
+/// The table without as many of the named columns, in this order, as `write_text` has no room for.
+[[nodiscard]] Table fitted(Table table, std::initializer_list<std::string_view> droppable,
+                           std::size_t width);
 void write_markdown(std::ostream& out, const Table& table);
 void write_csv(std::ostream& out, const Table& table);
 

@@ -1,12 +1,15 @@
-// The points of a sweep: fields that are ranges, fields that follow them, and the rest.
+// The points of a sweep: fields that are ranges, fields that follow them, words that are lists, and
+// the rest.
 //
-//   const SweepPlan plan = make_sweep_plan(kind, texts);   // --m 1024:8192:128 --n @m --k 4096
-//   plan.set_point(index, parameters);                      // index from 0 to plan.size() - 1
+//   const SweepPlan plan = make_sweep_plan(kind, texts);   // --m 1024:8192:128 --n @m --dtype bf16,fp8
+//   plan.set_variant(1, parameters);                       // dtype=fp8; 0 to plan.variants() - 1
+//   plan.set_point(index, parameters);                     // index from 0 to plan.size() - 1
 #pragma once
 
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -20,14 +23,28 @@ struct SweptField {
     model::Field field;
     std::vector<std::int64_t> values;
     std::vector<model::Field> followers;
+    bool geometric = false;  ///< each value is the same multiple of the one before
+};
+
+/// A word field, such as dtype or impl, of which several were named.
+struct ListedWords {
+    model::Field field;
+    std::vector<std::string> words;
 };
 
 struct SweepPlan {
     model::OperationKind kind;
     model::Parameters fixed;
-    std::vector<SweptField> swept;  ///< never empty
+    std::vector<SweptField> swept;  ///< the first is the abscissa
+    std::vector<ListedWords> listed;
 
+    /// Points of one variant; 1 where no field is a range.
     [[nodiscard]] std::int64_t size() const;
+    /// Combinations of the words that are lists; 1 where none is.
+    [[nodiscard]] std::int64_t variants() const;
+
+    /// Sets the words of the variant; the last list varies fastest.
+    void set_variant(std::int64_t index, model::Parameters& parameters) const;
 
     /// Sets the swept fields of the point; the last one varies fastest.
     void set_point(std::int64_t index, model::Parameters& parameters) const;
@@ -36,10 +53,19 @@ struct SweepPlan {
     [[nodiscard]] std::vector<model::Field> varying() const;
 };
 
-/// InputError when no field is a range, one follows a field that is not swept, or there are more
-/// than 50 million points.
+/// What a plan is for: a sweep needs a range.
+enum class PlanUse : std::uint8_t { sweep, comparison };
+
+/// The abscissa is the field named `x`, or the first of `order` that is a range, or the first of the
+/// table. InputError when no field is a range, one follows a field that is not swept, `x` is none, a
+/// listed word is not known, or there are more than 50 million points.
 [[nodiscard]] SweepPlan make_sweep_plan(model::OperationKind kind,
-                                        const std::map<model::Field, std::string>& texts);
+                                        const std::map<model::Field, std::string>& texts,
+                                        PlanUse use = PlanUse::sweep, const std::string& x = {},
+                                        std::span<const std::string> order = {});
+
+/// The listed words of the parameters: "fp8, impl=wgmma"; empty where no field is a list.
+[[nodiscard]] std::string variant_name(const SweepPlan& plan, const model::Parameters& parameters);
 
 /// Fills `answer` for one point; a shape that is invalid becomes an outcome with the reason.
 void predict_point(const SweepPlan& plan, std::int64_t index, Answer& answer);

@@ -64,29 +64,9 @@ std::string rate_text(const Prediction& p, const model::Machine& machine) {
     return text;
 }
 
-std::string work_text(const model::Work& work) {
-    std::string text;
-    const auto add = [&text](const std::string& part) {
-        text += (text.empty() ? "" : ", ") + part;
-    };
-    if (work.tensor > Flop{}) add(format(work.tensor) + " on tensor cores");
-    if (work.fma > Flop{}) add(format(work.fma) + " on the vector pipe");
-    if (work.special > 0.0) add(format_number(work.special * 1e-6, 3) + " M special functions");
-    if (work.kernels > 1) add(fmt::format("{} kernels", work.kernels));
-    return text.empty() ? "data movement only" : text;
-}
-
 /// Whether DRAM serves a share of the data that is worth a figure.
 bool uses_dram(const model::Work& work) {
     return work.dram() > 1e-3 * work.compulsory();
-}
-
-std::string traffic_text(const model::Work& work) {
-    std::string text = "algorithmic " + format_traffic(work.compulsory());
-    if (work.l2 > Bytes{}) text += "; L2 " + format_traffic(work.l2);
-    if (!uses_dram(work)) return text + "; nothing from DRAM";
-    return text + fmt::format("; DRAM {} ({} read, {} written)", format_traffic(work.dram()),
-                              format_traffic(work.dram_read), format_traffic(work.dram_write));
 }
 
 std::string tiling_text(const model::Tiling& tiling) {
@@ -111,8 +91,8 @@ void write_terms(const Context& context, const Prediction& p) {
             amount = format(Flop::from_base(term.amount));
             rate = format(FlopRate::from_base(term.rate));
         } else if (term.rate > 0.0 && term.resource == model::Resource::special) {
-            amount = format_number(term.amount * 1e-6, 3) + " Mop";
-            rate = format_number(term.rate * 1e-12, 3) + " Top/s";
+            amount = format_count(term.amount, "op");
+            rate = format_count(term.rate, "op/s");
         } else if (term.rate > 0.0) {
             amount = format_traffic(Bytes::from_base(term.amount));
             rate = format(Bandwidth::from_base(term.rate));
@@ -232,6 +212,32 @@ Json advice_json(const Answer& answer, const Prediction& p) {
 
 }  // namespace
 
+std::string work_text(const model::Work& work) {
+    std::string text;
+    const auto add = [&text](const std::string& part) {
+        text += (text.empty() ? "" : ", ") + part;
+    };
+    if (work.tensor > Flop{}) add(format(work.tensor) + " on tensor cores");
+    if (work.fma > Flop{}) add(format(work.fma) + " on the vector pipe");
+    if (work.special > 0.0) add(format_in_words(work.special) + " special functions");
+    if (work.kernels > 1) add(fmt::format("{} kernels", work.kernels));
+    return text.empty() ? "data movement only" : text;
+}
+
+std::string traffic_text(const model::Work& work) {
+    std::string text = "algorithmic " + format_traffic(work.compulsory());
+    if (work.l2 > Bytes{}) text += "; L2 " + format_traffic(work.l2);
+    if (!uses_dram(work)) return text + "; nothing from DRAM";
+    return text + fmt::format("; DRAM {} ({} read, {} written)", format_traffic(work.dram()),
+                              format_traffic(work.dram_read), format_traffic(work.dram_write));
+}
+
+std::string rate_of(const Prediction& p) {
+    if (p.time <= Time{}) return {};
+    if (p.work.flop() > Flop{}) return format(p.work.flop() / p.time);
+    return format((p.work.dram() > Bytes{} ? p.work.dram() : p.work.compulsory()) / p.time);
+}
+
 void predict(Answer& answer) {
     answer.operation = model::make_operation(answer.kind, answer.parameters);
     answer.execution = model::make_execution(answer.parameters);
@@ -252,21 +258,6 @@ void write_summary(const Context& context, const Answer& answer, Detail detail) 
         return;
     }
     write_prediction(context, answer, std::get<Prediction>(answer.outcome), detail);
-}
-
-void write_workload(const Context& context, const model::WorkloadPrediction& total,
-                    std::size_t operations) {
-    context.out << (context.colour ? bold : "") << operations << " operations in sequence"
-                << (context.colour ? reset : "") << '\n';
-    write_line(context, "time",
-               fmt::format("{}   (80 % band {} to {})", format(total.time), format(total.low),
-                           format(total.high)));
-    write_line(context, "work", work_text(total.work));
-    write_line(context, "traffic", traffic_text(total.work));
-    write_line(context, "footprint", "largest of them " + format_capacity(total.largest_footprint));
-    if (total.not_modelled > 0) {
-        write_line(context, "not modelled", std::to_string(total.not_modelled) + " of them");
-    }
 }
 
 Json to_json(const Answer& answer) {

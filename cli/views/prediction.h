@@ -32,9 +32,13 @@ enum class Detail { summary, explained };
 /// The block of text that `ridge predict` prints, at most `context.width` columns wide.
 void write_summary(const Context& context, const Answer& answer, Detail detail);
 
-/// The sums over a sequence of operations.
-void write_workload(const Context& context, const model::WorkloadPrediction& total,
-                    std::size_t operations);
+/// FLOP/s, or the bytes moved per second of what computes nothing.
+[[nodiscard]] std::string rate_of(const model::Prediction& prediction);
+
+/// "137 GFLOP on tensor cores, 2 kernels".
+[[nodiscard]] std::string work_text(const model::Work& work);
+/// "algorithmic 101 MB; L2 1.64 GB; DRAM 198 MB (165 MB read, 33.6 MB written)".
+[[nodiscard]] std::string traffic_text(const model::Work& work);
 
 /// The object described by docs/prediction.schema.json.
 [[nodiscard]] Json to_json(const Answer& answer);

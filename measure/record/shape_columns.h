@@ -5,8 +5,8 @@
 //   const ShapeColumns columns(reader, {.names = {"comment"}});
 //   while (reader.next()) columns.parameters(kind, reader.cells(), {})
 //
-// Columns are the field names of the model plus `op`, `gpu` and `measured_us`. A column of another
-// name is refused, since it may be a misspelt field, unless the caller lets it pass.
+// Columns are the field names of the model plus `op`, `gpu`, `measured_us`, and `count` and `name` of
+// an operation in a sequence. A column of another name is refused, since it may be a misspelt field, unless the caller lets it pass.
 #pragma once
 
 #include <span>
@@ -19,7 +19,7 @@
 
 namespace ridge::measure {
 
-enum class ColumnRole { operation, gpu, field, measured, other };
+enum class ColumnRole { operation, gpu, field, measured, count, name, other };
 
 /// Columns that may stand in a table beside those that are understood. `source`, `kernel`, `note`
 /// and `comment` always may.

@@ -51,6 +51,13 @@ def main():
         for error in validator.iter_errors(json.loads(run.stdout)):
             print(f"{question}: {'/'.join(map(str, error.path))}: {error.message}")
             failures += 1
+    steps = ["--op", "copy elements=4096 count=3 name=move", "--op", "softmax rows=64 cols=64",
+             "--op", "matmul m=64 n=64 k=64 dtype=fp8"]
+    run = subprocess.run([ridge, "predict", *steps, "--gpu", "a100-sxm-80gb", "--format", "json"],
+                         capture_output=True, text=True, check=False)
+    for error in validator.iter_errors(json.loads(run.stdout)):
+        print(f"sequence: {'/'.join(map(str, error.path))}: {error.message}")
+        failures += 1
     rows = "op,elements\ncopy,4096\ncopy,none\n\"copy,1\nmatmul,1\n"
     run = subprocess.run([ridge, "predict", "--from", "-", "--gpu", "h100-sxm", "--format", "json"],
                          input=rows, capture_output=True, text=True, check=False)

@@ -151,7 +151,7 @@ TEST_CASE("control characters of files and arguments do not reach the terminal")
     }
     const Transcript table =
         ridge::test::run({"predict", "--from", "-", "--gpu", "h100-sxm", "--format", "table"},
-                         "op,elements,note\ncopy,4," + bad + "\ncopy," + bad + ",\n");
+                         "op,elements,name\ncopy,4," + bad + "\ncopy," + bad + ",\n");
     CHECK_THAT(table.out, contains_text("x "));
     CHECK(is_plain(table.out));
 }

@@ -1,0 +1,308 @@
+#include "cli/views/sequence.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <ostream>
+#include <sstream>
+
+#include "cli/console/table.h"
+#include "hardware/json.h"
+#include "hardware/units.h"
+
+namespace ridge::cli {
+namespace {
+
+using model::Prediction;
+
+const Prediction* prediction_of(const SequenceStep& step) {
+    return std::get_if<Prediction>(&step.answer.outcome);
+}
+
+Time time_of(const SequenceStep& step) {
+    const Prediction* const p = prediction_of(step);
+    return p == nullptr ? Time{} : static_cast<double>(step.count) * p->time;
+}
+
+bool is_measured(const Sequence& sequence) {
+    return std::any_of(sequence.steps().begin(), sequence.steps().end(),
+                       [](const SequenceStep& step) { return step.measured.has_value(); });
+}
+
+bool is_inside(const SequenceStep& step, const Prediction& p) {
+    return step.measured && *step.measured >= p.low && *step.measured <= p.high;
+}
+
+std::string percent(double fraction) {
+    return format_number(100.0 * fraction, 3) + " %";
+}
+
+std::string label_of(const SequenceStep& step) {
+    return step.name.empty() ? text_of(step.answer.kind, step.answer.parameters) : step.name;
+}
+
+/// "-6 % +9 %": how far the band reaches from the prediction.
+std::string reach_text(Time low, Time time, Time high) {
+    if (time <= Time{}) return {};
+    return fmt::format("{:.0f} % {:+.0f} %", 100.0 * ((low - time) / time),
+                       100.0 * ((high - time) / time));
+}
+
+/// The GPU where all steps have one.
+std::string gpu_of(const Sequence& sequence) {
+    const model::Machine* const first = sequence.steps().front().answer.machine;
+    for (const SequenceStep& step : sequence.steps()) {
+        if (step.answer.machine == nullptr || step.answer.machine != first) return {};
+    }
+    return first == nullptr ? std::string() : first->title;
+}
+
+/// The columns behind the operation's.
+std::vector<Column> text_columns(bool measured) {
+    std::vector<Column> columns{{"count", Align::right},
+                                {"time", Align::right},
+                                {"share", Align::right},
+                                {"bound"},
+                                {"limiter"}};
+    if (measured) {
+        columns.push_back({"measured", Align::right});
+        columns.push_back({"in band"});
+    } else {
+        columns.push_back({"80 % band", Align::right});
+    }
+    return columns;
+}
+
+std::vector<std::string> text_cells(const SequenceStep& step, Time total, bool measured) {
+    const Prediction* const p = prediction_of(step);
+    std::vector<std::string> cells{std::to_string(step.count)};
+    if (p == nullptr) {
+        cells.insert(cells.end(), {"none", "", "", ""});
+        if (measured) cells.insert(cells.end(), {"", ""});
+        if (!measured) cells.emplace_back();
+        return cells;
+    }
+    cells.push_back(format(time_of(step)));
+    cells.push_back(total > Time{} ? percent(time_of(step) / total) : std::string());
+    cells.emplace_back(name_of(p->bound));
+    cells.emplace_back(name_of(p->limiter));
+    if (!measured) {
+        cells.push_back(reach_text(p->low, p->time, p->high));
+        return cells;
+    }
+    cells.push_back(step.measured ? format(static_cast<double>(step.count) * *step.measured)
+                                  : std::string());
+    cells.emplace_back(!step.measured ? "" : is_inside(step, *p) ? "yes" : "no");
+    return cells;
+}
+
+std::vector<std::string> total_cells(const Sequence& sequence,
+                                     const model::WorkloadPrediction& total, bool measured) {
+    std::int64_t inside = 0;
+    std::int64_t known = 0;
+    Time sum{};
+    for (const SequenceStep& step : sequence.steps()) {
+        const Prediction* const p = prediction_of(step);
+        if (p == nullptr || !step.measured) continue;
+        ++known;
+        inside += is_inside(step, *p) ? 1 : 0;
+        sum += static_cast<double>(step.count) * *step.measured;
+    }
+    std::vector<std::string> cells{"", format(total.time), total.time > Time{} ? "100 %" : "", "",
+                                   ""};
+    if (measured) {
+        cells.push_back(format(sum));
+        cells.push_back(fmt::format("{} of {}", inside, known));
+    } else {
+        cells.push_back(reach_text(total.low, total.time, total.high));
+    }
+    return cells;
+}
+
+/// Width left for the operation beside the other columns, which are two spaces apart.
+std::size_t label_width(const Context& context, const std::vector<Column>& columns,
+                        const std::vector<std::vector<std::string>>& rows) {
+    std::size_t taken = 0;
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+        std::size_t widest = display_width(columns[i].name);
+        for (const auto& row : rows) widest = std::max(widest, display_width(row[i]));
+        taken += widest + 2;
+    }
+    const auto width = static_cast<std::size_t>(std::max(40, context.width));
+    return std::max<std::size_t>(16, width - std::min(width, taken));
+}
+
+/// Adds a row whose first cell is broken into as many lines as it needs.
+void add_wrapped(Table& table, const std::string& label, std::size_t width,
+                 std::vector<std::string> cells) {
+    std::istringstream lines(wrap(label, width, 2));
+    std::string line;
+    for (bool first = true; std::getline(lines, line); first = false) {
+        std::vector<std::string> row{line};
+        if (first) row.insert(row.end(), cells.begin(), cells.end());
+        row.resize(cells.size() + 1);
+        table.rows.push_back(std::move(row));
+    }
+}
+
+/// What the whole sequence takes beside time.
+void write_sums(const Context& context, const model::WorkloadPrediction& total) {
+    const auto line = [&context](const std::string& label, const std::string& text) {
+        constexpr std::size_t indent = 16;
+        const auto width = static_cast<std::size_t>(std::max(40, context.width));
+        context.out << fmt::format("  {:<12}  {}\n", label, wrap(text, width - indent, indent));
+    };
+    context.out << '\n';
+    line("time", fmt::format("{}   (80 % band {} to {})", format(total.time), format(total.low),
+                             format(total.high)));
+    line("work", work_text(total.work));
+    line("traffic", traffic_text(total.work));
+    line("footprint", "largest of them " + format_capacity(total.largest_footprint));
+    if (total.not_modelled > 0)
+        line("not modelled", std::to_string(total.not_modelled) + " of them");
+}
+
+void write_as_text(const Context& context, const Sequence& sequence) {
+    const model::WorkloadPrediction total = sequence.total();
+    const bool measured = is_measured(sequence);
+    const std::vector<Column> columns = text_columns(measured);
+    std::vector<std::vector<std::string>> rows;
+    for (const SequenceStep& step : sequence.steps()) {
+        rows.push_back(text_cells(step, total.time, measured));
+    }
+    rows.push_back(total_cells(sequence, total, measured));
+    const std::size_t width = label_width(context, columns, rows);
+    Table table{.columns = {{"operation"}}, .rows = {}};
+    table.columns.insert(table.columns.end(), columns.begin(), columns.end());
+    for (std::size_t i = 0; i < sequence.steps().size(); ++i) {
+        add_wrapped(table, label_of(sequence.steps()[i]), width, std::move(rows[i]));
+    }
+    add_wrapped(table, "total", width, std::move(rows.back()));
+    const std::string gpu = gpu_of(sequence);
+    context.out << sequence.steps().size() << " operations in sequence"
+                << (gpu.empty() ? "" : " on ") << gpu << '\n';
+    write_text(context.out, table);
+    for (const SequenceStep& step : sequence.steps()) {
+        const auto* unmodelled = std::get_if<model::NotModelled>(&step.answer.outcome);
+        if (unmodelled == nullptr) continue;
+        const auto screen = static_cast<std::size_t>(std::max(40, context.width));
+        context.out << "  "
+                    << wrap(printable(label_of(step) + ": not modelled: " + unmodelled->reason),
+                            screen - 2, 4)
+                    << '\n';
+    }
+    write_sums(context, total);
+}
+
+/// Figures of six significant digits, for programs.
+std::string figure(double value) {
+    return format_number(value, 6);
+}
+
+std::vector<std::string> machine_row(const SequenceStep& step, Time total) {
+    const Time time = time_of(step);
+    std::vector<std::string> row{
+        text_of(step.answer.kind, step.answer.parameters),
+        step.name,
+        step.answer.machine == nullptr ? std::string() : step.answer.machine->name,
+        std::to_string(step.count),
+        prediction_of(step) == nullptr ? std::string() : figure(time.in(units::us)),
+        prediction_of(step) == nullptr || total <= Time{} ? std::string() : figure(time / total)};
+    for (std::string& cell : result_cells(step.answer)) row.push_back(std::move(cell));
+    return row;
+}
+
+/// The sums under the columns that have one; an empty cell elsewhere.
+std::vector<std::string> machine_total(const model::WorkloadPrediction& total) {
+    std::vector<std::string> row{
+        "total", "", "", "", figure(total.time.in(units::us)), total.time > Time{} ? "1" : ""};
+    for (const std::string& column : result_columns()) {
+        std::string cell;
+        if (column == "time_us") cell = figure(total.time.in(units::us));
+        if (column == "time_low_us") cell = figure(total.low.in(units::us));
+        if (column == "time_high_us") cell = figure(total.high.in(units::us));
+        if (column == "flop") cell = figure(total.work.flop().base());
+        if (column == "compulsory_bytes") cell = figure(total.work.compulsory().base());
+        if (column == "dram_bytes") cell = figure(total.work.dram().base());
+        if (column == "l2_bytes") cell = figure(total.work.l2.base());
+        if (column == "error" && total.not_modelled > 0) {
+            cell = std::to_string(total.not_modelled) + " not modelled";
+        }
+        row.push_back(std::move(cell));
+    }
+    return row;
+}
+
+Table machine_table(const Sequence& sequence) {
+    const model::WorkloadPrediction total = sequence.total();
+    Table table{.columns = {{"op"},
+                            {"name"},
+                            {"gpu"},
+                            {"count", Align::right},
+                            {"total_us", Align::right},
+                            {"share", Align::right}},
+                .rows = {}};
+    for (const std::string& name : result_columns()) table.columns.push_back({name, Align::right});
+    for (const SequenceStep& step : sequence.steps()) {
+        table.rows.push_back(machine_row(step, total.time));
+    }
+    table.rows.push_back(machine_total(total));
+    return table;
+}
+
+Json json_of(const Sequence& sequence) {
+    const model::WorkloadPrediction total = sequence.total();
+    Json operations = Json::array();
+    for (const SequenceStep& step : sequence.steps()) {
+        Json json = to_json(step.answer);
+        json["count"] = step.count;
+        if (!step.name.empty()) json["name"] = step.name;
+        if (prediction_of(step) != nullptr && total.time > Time{}) {
+            json["share"] = time_of(step).in(total.time);
+        }
+        operations.push_back(std::move(json));
+    }
+    return {{"operations", std::move(operations)},
+            {"total",
+             {{"time_us", total.time.in(units::us)},
+              {"time_low_us", total.low.in(units::us)},
+              {"time_high_us", total.high.in(units::us)},
+              {"flop", total.work.flop().base()},
+              {"compulsory_bytes", total.work.compulsory().base()},
+              {"dram_bytes", total.work.dram().base()},
+              {"l2_bytes", total.work.l2.base()},
+              {"kernels", total.work.kernels},
+              {"largest_footprint_bytes", total.largest_footprint.base()},
+              {"not_modelled", total.not_modelled}}}};
+}
+
+}  // namespace
+
+model::WorkloadPrediction Sequence::total() const {
+    std::vector<model::Outcome> parts;
+    std::vector<std::int64_t> counts;
+    for (const SequenceStep& step : steps_) {
+        parts.push_back(step.answer.outcome);
+        counts.push_back(step.count);
+    }
+    return model::add_up(std::move(parts), counts);
+}
+
+void write_sequence(const Context& context, const Sequence& sequence, Format format) {
+    switch (format) {
+        case Format::json:
+            context.out << json_of(sequence).text(2) << '\n';
+            return;
+        case Format::csv:
+            write_csv(context.out, machine_table(sequence));
+            return;
+        case Format::markdown:
+            write_markdown(context.out, machine_table(sequence));
+            return;
+        case Format::table:
+            if (!sequence.steps().empty()) write_as_text(context, sequence);
+            return;
+    }
+}
+
+}  // namespace ridge::cli
