@@ -124,6 +124,8 @@ struct FitProgram {
 
 [[nodiscard]] std::vector<FitReport> fit_memory(const FitRequest& request);
 [[nodiscard]] std::vector<FitReport> fit_attention(const FitRequest& request);
+/// PyTorch's kernels, from `request.records`.
+[[nodiscard]] std::vector<FitReport> fit_torch(const FitRequest& request);
 /// The bundled kernels, from `request.records`: one report per kernel and GPU.
 [[nodiscard]] std::vector<FitReport> fit_bundled_attention(const FitRequest& request);
 [[nodiscard]] std::vector<FitReport> fit_matmul(const FitRequest& request);

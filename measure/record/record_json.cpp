@@ -461,9 +461,9 @@ Record read_record(const Reader& reader) {
         reader.fail("failure", "must be there exactly when there is no time");
     }
     // A framework's results are not compared with a reference; its times alone are wanted.
-    const bool checked = record.verification
-                             ? record.verification->ok
-                             : model::is_framework(record.question.execution.implementation);
+    const bool framework = model::is_framework(record.question.execution.implementation) ||
+                           model::needs_framework(record.question.operation);
+    const bool checked = record.verification ? record.verification->ok : framework;
     if (record.measured() && !checked) {
         reader.fail("verification", "must be ok where there is a time");
     }

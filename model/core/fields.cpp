@@ -364,7 +364,8 @@ Operation make_operation(OperationKind kind, const Parameters& p) {
             break;
         case Kind::adamw:
             operation = AdamW{.elements = p.count(elements),
-                              .type = enumerator_or(p, dtype, DataType::fp32)};
+                              .type = enumerator_or(p, dtype, DataType::fp32),
+                              .tensors = p.count_or(inputs, 1)};
             break;
         case Kind::gather:
             operation = Gather{.rows = p.count(rows),

@@ -112,6 +112,7 @@ class FieldsOf {
     void operator()(const AdamW& op) {
         type(op.type);
         count(Field::elements, op.elements);
+        unless(Field::inputs, op.tensors, 1);
     }
     void operator()(const Gather& op) {
         matrix(op);

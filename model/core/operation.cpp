@@ -206,6 +206,11 @@ void check(const Cat& op) {
 void check(const AdamW& op) {
     require_plain("dtype", op.type);
     require_product({{"elements", op.elements}});
+    require_edge("inputs", op.tensors);
+    if (op.tensors > op.elements) {
+        throw InputError("inputs must not exceed elements: " + std::to_string(op.tensors) + " > " +
+                         std::to_string(op.elements));
+    }
     if (size_of(op.type) == 1) {
         throw InputError("dtype: adamw is one of fp64, fp32, fp16, bf16, not " +
                          std::string(name_of(op.type)));

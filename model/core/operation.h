@@ -193,8 +193,9 @@ struct Cat {
 /// One step of AdamW over all parameters: reads parameters, gradients and both moments, writes
 /// parameters and moments, all of one type.
 struct AdamW {
-    std::int64_t elements = 0;
+    std::int64_t elements = 0;  ///< of all tensors
     DataType type = DataType::fp32;
+    std::int64_t tensors = 1;
 };
 
 /// out[rows, cols] = table[index[rows], cols] with int64 indices into a table of table_rows rows.

@@ -52,7 +52,7 @@ constexpr std::array<FieldInfo, field_count> fields{{
     {rows, "rows", FieldKind::count, "rows"},
     {cols, "cols", FieldKind::count, "columns: elements of one row"},
     {inner, "inner", FieldKind::count, "elements that a transpose keeps together"},
-    {inputs, "inputs", FieldKind::count, "tensors that are joined"},
+    {inputs, "inputs", FieldKind::count, "tensors that are joined, or hold the parameters"},
     {axis, "axis", FieldKind::word,
      "results of a reduction: one per row (rows), per column (columns), or one (all)"},
     {table_rows, "table_rows", FieldKind::count, "rows of the embedding table"},
@@ -96,6 +96,7 @@ constexpr std::array forward_reduction_optional{dtype, axis, impl, l2, launch};
 constexpr std::array transpose_optional{dtype, batch, inner, impl, l2, launch};
 constexpr std::array copy_required{elements};
 constexpr std::array copy_optional{dtype, stride, impl, l2, launch};
+constexpr std::array adamw_optional{dtype, inputs, impl, l2, launch};
 constexpr std::array cat_required{inputs, rows, cols};
 constexpr std::array cat_optional{dtype, axis, impl, l2, launch};
 constexpr std::array plain_optional{dtype, impl, l2, launch};
@@ -168,7 +169,7 @@ const std::array<OperationInfo, operation_kind_count> operations{{
     {Kind::gather, "gather", "embedding rows by index", gather_required, plain_optional,
      plain_ways},
     {Kind::cat, "cat", "tensors joined to one", cat_required, cat_optional, torch_way},
-    {Kind::adamw, "adamw", "optimizer step of AdamW", copy_required, plain_optional, adamw_ways},
+    {Kind::adamw, "adamw", "optimizer step of AdamW", copy_required, adamw_optional, adamw_ways},
     {Kind::access, "access", "strided or misaligned reads, divergent branches, bank conflicts",
      access_required, access_optional, bundled_way},
     {Kind::all_reduce, "all_reduce", "sum over GPUs, result everywhere", collective_required,

@@ -156,6 +156,7 @@ KernelChain kernel_chain(const Expression& expression) {
         const bool only = i + 1 == nodes.size() && is_leaf(node);
         if ((is_leaf(node) && !only) || node.shape == InputShape::scalar) continue;
         KernelStep step;
+        step.function = node.function;
         step.vector = reads_vector(nodes, node);
         step.vector_result = node.shape == InputShape::vector;
         step.cost = bundled_cost(expression, i);

@@ -95,6 +95,7 @@ struct FunctionCost {
 /// One kernel of the unfused expression. The distance of a read is how many different tensors were
 /// touched since its argument was last used, itself and this kernel's own included.
 struct KernelStep {
+    Function function = Function::input;
     std::size_t reads = 0;  ///< distinct tensors, at most two
     std::array<double, 2> distance{};
     std::array<bool, 2> made{};  ///< last used within this run, not the one before

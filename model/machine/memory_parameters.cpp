@@ -129,6 +129,7 @@ std::optional<MemoryParameters> resolve_memory(const Description& gpu, const Res
     for (const Section<M>& each : places) complete = read_section(gpu, each, memory) && complete;
     if (!complete) return std::nullopt;
     memory.launch = resolve_launch(gpu);
+    memory.torch = resolve_torch(gpu);
     memory.streams = confidence_in(gpu, places[1], "first_dram");
     memory.eager_kernels = confidence_in(gpu, places[2], "softmax_trips");
     return memory;

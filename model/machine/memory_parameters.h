@@ -18,6 +18,7 @@
 #include "model/machine/launch.h"
 #include "model/machine/parameter.h"
 #include "model/machine/residency.h"
+#include "model/machine/torch_parameters.h"
 
 namespace ridge::model {
 
@@ -70,6 +71,7 @@ struct MemoryParameters {
     LaunchCosts launch{};
     EagerCosts eager{};
     BundledCosts bundled{};
+    std::optional<TorchCosts> torch{};
     Confidence streams = Confidence::family;        ///< what the DRAM efficiencies rest on
     Confidence eager_kernels = Confidence::family;  ///< what the eager costs rest on
 

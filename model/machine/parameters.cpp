@@ -54,6 +54,7 @@ std::vector<ModelParameter> collected() {
     add_sections(all, memory_sections().first(2));
     add_sections(all, library_sections());
     add_sections(all, memory_sections().subspan(2));
+    add_sections(all, torch_sections());
     add_sections(all, fabric_sections());
     add_sections(all, matmul_call_sections());
     add_sections(all, matmul_sections());

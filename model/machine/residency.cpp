@@ -24,6 +24,7 @@ constexpr Parameter<Machine> l2_parameter(std::string_view name, hardware::Range
 // clang-format off
 constexpr std::array l2_table{
     l2_parameter<&Residency::steepness>("steepness", {0.1, 100.0}, "exponent with which data is lost as the bytes between two uses pass what fits", Origin::either),
+    l2_parameter<&Residency::dirty>("dirty", ranges::share, "share that a flush by writing leaves to be written back", Origin::records),
     l2_parameter<&Residency::absorbed>("absorbed", ranges::share, "share of a clean L2 that takes up writes", Origin::records),
 };
 // clang-format on
@@ -48,12 +49,12 @@ double Residency::found(Bytes distance, Readers readers) const {
 
 Bytes Residency::written_back(Bytes write, Bytes distance, L2State state) const {
     if (write <= Bytes{}) return Bytes{};
-    if (state == L2State::cold) return write * (write / (write + size * absorbed));
-    return write * (1.0 - found(distance)) + displaced(distance, state);
+    if (state == L2State::warm) return write * (1.0 - found(distance));
+    return write * (write / (write + size * absorbed)) + displaced(distance, state);
 }
 
 Bytes Residency::displaced(Bytes filled, L2State state) const {
-    return state == L2State::dirty ? std::min(filled, capacity()) : Bytes{};
+    return state == L2State::dirty ? dirty * std::min(filled, size) : Bytes{};
 }
 
 double retained(Bytes footprint, Bytes capacity, double steepness) {

@@ -32,6 +32,7 @@ struct Residency {
     double partitions = 1.0;   ///< that keep copies of each other's lines
     double steepness = 10.0;   ///< exponent with which data is lost as the capacity is passed
     double absorbed = 0.1145;  ///< share of a clean L2 that takes up writes
+    double dirty = 0.3;        ///< share that a flush by writing leaves to be written back
 
     /// Bytes of data that fit. (eq. H1)
     [[nodiscard]] Bytes capacity(Readers readers = Readers::one) const;

@@ -15,6 +15,7 @@
 #include "model/streams/eager_kernels.h"
 #include "model/streams/elementwise_work.h"
 #include "model/streams/row_work.h"
+#include "model/streams/torch_time.h"
 
 namespace ridge::model {
 namespace {
@@ -124,15 +125,42 @@ Validity eager_validity(const Prediction& prediction, DataType type, Direction d
     return known ? Validity::validated : Validity::extrapolated;
 }
 
-Prediction framework_stream(const Work& work, DataType type, Direction direction,
+/// Kernels of PyTorch by their own geometry, where the GPU has `model.torch`.
+template <class Op>
+void settle_torch(Prediction& prediction, const Op& op, BandClass band_class,
+                  const Execution& execution, const MemoryParameters& memory) {
+    const TorchTime torch = torch_time(memory, op, prediction.implementation, execution.l2);
+    prediction.work.kernels = torch.kernels;
+    prediction.work.l2 = torch.time.l2_traffic;
+    const Time floors = memory.launch.kernel * static_cast<double>(torch.kernels);
+    const Time kernels = torch.time.total - floors;
+    settle_terms(
+        prediction, torch.time, kernels,
+        framework_launch_time(memory, kernels / torch.kernels, torch.kernels, execution.launch));
+    const bool measured = memory.torch->own && execution.launch == LaunchMode::kernel;
+    apply_band(prediction, band_class,
+               memory.torch->own ? Confidence::calibrated : Confidence::family,
+               measured ? Validity::validated : Validity::extrapolated);
+}
+
+template <class Op>
+Prediction framework_stream(const Op& op, const Work& work, Direction direction,
                             const Execution& execution, const Machine& machine,
                             Implementation implementation = Implementation::torch) {
+    const DataType type = op.type;
     Prediction prediction = counted(work, type, execution, implementation, machine);
     if (!machine.memory) {
         settle_roofline(prediction, execution, machine);
         return prediction;
     }
     const MemoryParameters& memory = *machine.memory;
+    if (memory.torch) {
+        const bool generated = implementation == Implementation::compiled;
+        settle_torch(prediction, op,
+                     generated ? BandClass::torch_generated : BandClass::torch_stream, execution,
+                     memory);
+        return prediction;
+    }
     const StreamKernel kernel = eager_stream_kernel(memory, type, arrays_of(work));
     settle_framework(prediction,
                      stream_time(memory, share_of(work, type, 1.0, memory), kernel, execution.l2),
@@ -150,6 +178,11 @@ BandClass framework_row_class(const RowWise& op, const RowKernel& kernel) {
     return op.cols < short_rows ? BandClass::eager_rows : BandClass::eager_stream;
 }
 
+BandClass torch_row_class(const RowWise& op, Implementation implementation) {
+    if (implementation == Implementation::compiled) return BandClass::torch_generated;
+    return is_reduction(op.kind) ? BandClass::torch_reduce : BandClass::torch_rows;
+}
+
 Prediction framework_rows(const RowWise& op, const Execution& execution, const Machine& machine,
                           Implementation implementation) {
     const Work work = row_work(op, implementation);
@@ -159,6 +192,10 @@ Prediction framework_rows(const RowWise& op, const Execution& execution, const M
         return prediction;
     }
     const MemoryParameters& memory = *machine.memory;
+    if (memory.torch) {
+        settle_torch(prediction, op, torch_row_class(op, implementation), execution, memory);
+        return prediction;
+    }
     const RowKernel kernel = eager_row_kernel(op, memory);
     const RowShape shape{.rows = static_cast<double>(op.rows) / work.kernels,
                          .work = share_of(work, op.type, kernel.read_passes, memory)};
@@ -226,7 +263,7 @@ Outcome predict(const Elementwise& op, const Execution& execution, const Machine
     }
     Prediction prediction =
         is_framework(implementation)
-            ? framework_stream(work, op.type, op.direction, execution, machine, implementation)
+            ? framework_stream(op, work, op.direction, execution, machine, implementation)
             : bundled_prediction(
                   work, op.type, execution, implementation, machine, BandClass::stream,
                   bundled_validity(op.direction), [&](const MemoryParameters& memory) {
@@ -271,7 +308,7 @@ Outcome predict(const Transpose& op, const Execution& execution, const Machine& 
     }
     Work work = transpose_work(op, implementation, machine.dram_sector);
     if (implementation == Implementation::torch) {
-        return framework_stream(work, op.type, Direction::forward, execution, machine);
+        return framework_stream(op, work, Direction::forward, execution, machine);
     }
     if (machine.memory) work.l2 = total(bundled_sectors(op, implementation));
     return bundled_prediction(
@@ -288,7 +325,7 @@ Outcome predict(const Copy& op, const Execution& execution, const Machine& machi
     }
     const Work work = copy_work(op, machine.dram_sector);
     if (implementation == Implementation::torch) {
-        return framework_stream(work, op.type, Direction::forward, execution, machine);
+        return framework_stream(op, work, Direction::forward, execution, machine);
     }
     return bundled_prediction(work, op.type, execution, implementation, machine, BandClass::stream,
                               Validity::validated, [&](const MemoryParameters& memory) {
@@ -304,7 +341,7 @@ Outcome predict(const Gather& op, const Execution& execution, const Machine& mac
     }
     Prediction prediction =
         implementation == Implementation::torch
-            ? framework_stream(work, op.type, Direction::forward, execution, machine)
+            ? framework_stream(op, work, Direction::forward, execution, machine)
             : bundled_prediction(
                   work, op.type, execution, implementation, machine, BandClass::row_kernel,
                   Validity::validated, [&](const MemoryParameters& memory) {
@@ -319,12 +356,12 @@ Outcome predict(const Gather& op, const Execution& execution, const Machine& mac
 }
 
 Outcome predict(const Cat& op, const Execution& execution, const Machine& machine) {
-    return framework_stream(cat_work(op), op.type, Direction::forward, execution, machine);
+    return framework_stream(op, cat_work(op), Direction::forward, execution, machine);
 }
 
 Outcome predict(const AdamW& op, const Execution& execution, const Machine& machine) {
     const Implementation implementation = resolved(op, execution, Implementation::torch);
-    return framework_stream(adamw_work(op, implementation), op.type, Direction::forward, execution,
+    return framework_stream(op, adamw_work(op, implementation), Direction::forward, execution,
                             machine, implementation);
 }
 

@@ -1,0 +1,53 @@
+// Fits what a GPU contributes to the time of PyTorch's kernels (`model.torch`) to records of
+// scripts/torch-kernels.py, with how much of the L2 a flush by writing leaves to be written back.
+#include <array>
+
+#include "hardware/error.h"
+#include "measure/fit/fit.h"
+#include "measure/record/record.h"
+
+namespace ridge::measure {
+namespace {
+
+bool is_pytorch(const MeasuredRow& row) {
+    const bool streams = !std::holds_alternative<model::Matmul>(row.operation) &&
+                         !std::holds_alternative<model::Attention>(row.operation);
+    return streams && row.execution.launch == model::LaunchMode::kernel &&
+           (model::is_framework(row.execution.implementation) ||
+            model::needs_framework(row.operation));
+}
+
+std::vector<FreeParameter> parameters_of(const model::Machine& machine) {
+    auto all = free_parameters("torch", model::Origin::records, machine);
+    for (const FreeParameter& each : free_parameters("l2", model::Origin::records, machine)) {
+        if (each.parameter->name == "dirty") all.push_back(each);
+    }
+    return all;
+}
+
+}  // namespace
+
+std::vector<FitReport> fit_torch(const FitRequest& request) {
+    if (request.records.empty()) {
+        throw InputError("PyTorch's kernels are fitted to records", {}, "name them by --records");
+    }
+    std::vector<MeasuredRow> rows = read_record_rows(
+        request.records, [&](const std::string& driver) { return request.machine(driver).name; });
+    std::erase_if(rows, [](const MeasuredRow& row) { return !is_pytorch(row); });
+    if (rows.empty()) {
+        throw InputError("no records of PyTorch's kernels", {request.records.front(), 0, 0});
+    }
+    std::vector<FitReport> reports;
+    for (FitProblem& problem : split_rows(rows, request)) {
+        problem.parameters = parameters_of(problem.machines.begin()->second);
+        problem.group = [](const MeasuredRow& row, const model::Prediction& prediction) {
+            return std::string(model::name_of(row.operation)) + " " +
+                   std::string(model::name_of(prediction.implementation));
+        };
+        problem.fold_key = [](const MeasuredRow& row) { return canonical_text(row.operation); };
+        reports.push_back(run_fit(problem));
+    }
+    return reports;
+}
+
+}  // namespace ridge::measure

@@ -1,0 +1,61 @@
+#include "model/machine/torch_parameters.h"
+
+#include <array>
+
+#include "model/machine/machine.h"
+#include "model/machine/memory_parameters.h"
+#include "model/machine/section_reader.h"
+
+namespace ridge::model {
+namespace {
+
+using hardware::Description;
+using ranges::span_of_time;
+using enum Origin;
+using enum Need;
+
+// The set lies in an optional of the memory's: a row follows it there.
+constexpr auto torch = [](auto& memory) -> auto& {
+    return *memory.torch;
+};
+
+template <auto member>
+constexpr Parameter<MemoryParameters> cost(std::string_view name, std::string_view meaning) {
+    return parameter_of<MemoryParameters, torch, member>(name, span_of_time, meaning, {records},
+                                                         required);
+}
+
+// clang-format off
+using T = TorchCosts;
+constexpr std::array torch_table{
+    cost<&T::first_dram>("first_dram", "start of a kernel with its first loads, from DRAM"),
+    cost<&T::first_l2>("first_l2", "the same from L2"),
+    cost<&T::step_dram>("step_dram", "a further load that waits for the one before, from DRAM"),
+    cost<&T::step_l2>("step_l2", "the same from L2"),
+    cost<&T::combine>("combine", "a reduction across blocks: zeros for its semaphores, its last block"),
+    cost<&T::partial>("partial", "one of that block's loads of partial results"),
+    cost<&T::look_up>("look_up", "a target and its logarithm of a loss, one after the other"),
+};
+// clang-format on
+
+constexpr auto place = [](auto& machine) {
+    return machine.memory && machine.memory->torch ? &*machine.memory : nullptr;
+};
+constexpr std::array places{
+    section<MemoryParameters, place>("torch", "kernels of PyTorch", torch_table)};
+
+}  // namespace
+
+std::span<const Section<MemoryParameters>> torch_sections() {
+    return places;
+}
+
+std::optional<TorchCosts> resolve_torch(const Description& gpu) {
+    MemoryParameters memory;
+    memory.torch.emplace();
+    if (!read_section(gpu, places.front(), memory)) return std::nullopt;
+    memory.torch->own = has_own(gpu, places.front(), "first_dram");
+    return memory.torch;
+}
+
+}  // namespace ridge::model

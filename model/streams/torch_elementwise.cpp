@@ -1,0 +1,196 @@
+// Pointwise kernels of PyTorch: vectors where tensors are plain, a loop over single elements with
+// index arithmetic where one is broadcast or cast (eq. B32).
+#include <algorithm>
+#include <cmath>
+
+#include "model/streams/elementwise_work.h"
+#include "model/streams/torch_kernel.h"
+#include "model/streams/torch_time.h"
+
+namespace ridge::model {
+namespace {
+
+// Dependent clocks that a function adds to a thread, and what share of them each element issues.
+struct FunctionClocks {
+    Function function;
+    double clocks;
+};
+constexpr std::array function_clocks{FunctionClocks{Function::cosine, 1120},
+                                     FunctionClocks{Function::sine, 1010},
+                                     FunctionClocks{Function::gelu_erf, 1016},
+                                     FunctionClocks{Function::error_function, 949},
+                                     FunctionClocks{Function::sigmoid, 852},
+                                     FunctionClocks{Function::gelu_tanh, 810},
+                                     FunctionClocks{Function::silu, 745},
+                                     FunctionClocks{Function::divide, 628},
+                                     FunctionClocks{Function::square_root, 539},
+                                     FunctionClocks{Function::minimum, 534},
+                                     FunctionClocks{Function::maximum, 534},
+                                     FunctionClocks{Function::logarithm, 458},
+                                     FunctionClocks{Function::power, 628},
+                                     FunctionClocks{Function::add, 314},
+                                     FunctionClocks{Function::subtract, 314},
+                                     FunctionClocks{Function::tangent_hyperbolic, 283},
+                                     FunctionClocks{Function::reciprocal, 89},
+                                     FunctionClocks{Function::reciprocal_square_root, 89},
+                                     FunctionClocks{Function::exponential, 43},
+                                     FunctionClocks{Function::exponential2, 43}};
+constexpr double slots_per_clock = 0.029;
+constexpr double slots_per_access = 0.096;
+
+constexpr double block_threads = 128.0;
+constexpr double resident_blocks_of_loops = 16.0;
+
+struct Loop {
+    double chain;  ///< clocks
+    double slots;  ///< of an element
+};
+constexpr Loop broadcast_loop{637, 74.8};
+constexpr Loop cast_loop{1026, 71.8};
+constexpr double loop_rounds = 0.517;  // of a block's life that the next one waits for
+
+constexpr double generated_share = 0.35;  // of a function's clocks, in generated code
+constexpr double generated_vector_slots = 20;
+
+constexpr double dropout_chain = 1107;
+constexpr double dropout_slots = 59.3;
+constexpr double dropout_odd_slots = 34.6;  // where elements are not in pairs
+
+double clocks_of(Function function) {
+    const auto found = std::find_if(function_clocks.begin(), function_clocks.end(),
+                                    [=](const auto& each) { return each.function == function; });
+    return found == function_clocks.end() ? 0.0 : found->clocks;
+}
+
+/// What one kernel handles.
+struct Pass {
+    double elements;
+    double element;      ///< bytes of an input's
+    double result;       ///< bytes of a result's
+    double clocks;       ///< of its functions
+    double accesses;     ///< tensors read and written
+    Loop loop{};         ///< of single elements
+    bool loops = false;  ///< it is one
+    double slots = 0.0;  ///< of an element, beside those of functions and accesses
+};
+
+KernelTime pass_time(const MemoryParameters& memory, TorchKernel kernel, const Pass& pass) {
+    if (!pass.loops) {
+        kernel.chain = pass.clocks;
+        kernel.slots =
+            (slots_per_access * pass.accesses + slots_per_clock * pass.clocks + pass.slots) *
+            pass.elements;
+        return torch_kernel_time(memory, kernel, free_running);
+    }
+    const double items = pass.element <= 2.0 || pass.result <= 2.0 ? 4.0 : 2.0;
+    kernel.chain = pass.loop.chain + pass.clocks;
+    kernel.steps = std::min(items, std::ceil(pass.elements / block_threads)) - 1.0;
+    kernel.slots = pass.loop.slots * pass.elements;
+    kernel.rounds = loop_rounds * pass.elements / items / block_threads /
+                    (resident_blocks_of_loops * memory.sm_count);
+    return torch_kernel_time(memory, kernel, free_running);
+}
+
+/// Random numbers come in fours; single elements where their number is odd.
+KernelTime dropout_time(const MemoryParameters& memory, TorchKernel kernel, std::int64_t elements) {
+    const double odd = elements % 2 != 0 ? 1.0 : elements % 4 != 0 ? 0.5 : 0.0;
+    kernel.chain = dropout_chain;
+    kernel.slots = (dropout_slots + odd * dropout_odd_slots) * static_cast<double>(elements);
+    return torch_kernel_time(memory, kernel, reducing);
+}
+
+/// From and to 16 bits there are vectors where the source is fp32, else a loop.
+bool casts_in_a_loop(const Elementwise& op) {
+    return op.result() != op.type && size_of(op.type) < 4;
+}
+
+/// One function as a kernel of its own, which finds what the ones before it left in the L2.
+void add_step(const MemoryParameters& memory, const Elementwise& op, const KernelStep& step,
+              DataType type, L2State l2, TorchTime& sum) {
+    const auto elements = static_cast<double>(op.elements);
+    const auto element = static_cast<double>(size_of(op.type));
+    const Bytes tensor = elements * element * units::B;
+    const Bytes result = elements * static_cast<double>(size_of(type)) * units::B;
+    const Bytes mask = elements * units::B;
+    const double tensors = op.expression.chain().tensors;
+    double hits = 0.0;
+    for (std::size_t i = 0; i < step.reads; ++i) {
+        const bool found = l2 == L2State::warm || step.made[i];
+        if (found) hits += memory.l2.found(step.distance[i] * tensor);
+    }
+    const bool fills = step.function == Function::masked_fill;
+    const bool drops = step.function == Function::dropout;
+    const auto inputs = static_cast<double>(step.reads) - (fills ? 1.0 : 0.0);
+    const Bytes read = inputs * tensor + (fills ? mask : Bytes{});
+    const Bytes write = result + (drops ? mask : Bytes{});
+    const double missing = step.reads > 0 ? 1.0 - hits / static_cast<double>(step.reads) : 0.0;
+    const TorchKernel kernel{.dram_read = missing * read,
+                             .dram_write = memory.l2.written_back(write, tensors * tensor, l2),
+                             .l2_read = read,
+                             .l2_write = write,
+                             .missing = missing};
+    if (drops) {
+        sum.add(dropout_time(memory, kernel, op.elements));
+        return;
+    }
+    const Pass pass{.elements = elements,
+                    .element = element,
+                    .result = static_cast<double>(size_of(type)),
+                    .clocks = clocks_of(step.function),
+                    .accesses = inputs + 1.0,
+                    .loop = step.vector ? broadcast_loop : cast_loop,
+                    .loops = step.vector || (type != op.type && casts_in_a_loop(op))};
+    if (fills) sum.add(driver_copy_time(memory, tensor, l2));  // which is then filled in place
+    sum.add(pass_time(memory, kernel, pass));
+}
+
+TorchTime forward(const MemoryParameters& memory, const Elementwise& op, L2State l2) {
+    TorchTime sum;
+    const auto& steps = op.expression.chain().steps;
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+        if (steps[i].vector_result) {
+            sum.add(torch_kernel_time(memory, {.missing = 0.0}, free_running));
+            continue;
+        }
+        const DataType type = i + 1 == steps.size() ? op.result() : op.type;
+        add_step(memory, op, steps[i], type, l2, sum);
+    }
+    return sum;
+}
+
+double clocks_of(const Expression& expression) {
+    double sum = 0.0;
+    for (const Node& node : expression.nodes()) {
+        if (node.shape == InputShape::tensor) sum += clocks_of(node.function);
+    }
+    return sum;
+}
+
+}  // namespace
+
+TorchTime torch_time(const MemoryParameters& memory, const Elementwise& op,
+                     Implementation implementation, L2State l2) {
+    const bool one = implementation == Implementation::compiled;
+    if (!one && op.direction == Direction::forward) return forward(memory, op, l2);
+    // Gradients, and what the compiler generates: kernels that share the work evenly.
+    const Work work = elementwise_work(op, implementation);
+    const double kernels = work.kernels;
+    const double clocks = clocks_of(op.expression) / kernels;
+    const bool vectors = op.expression.fused().vector_reads > 0;
+    const Pass pass{.elements = static_cast<double>(op.elements),
+                    .element = static_cast<double>(size_of(op.type)),
+                    .result = static_cast<double>(size_of(op.result())),
+                    .clocks = one ? generated_share * clocks : clocks,
+                    .accesses = work.dram() / kernels /
+                                (static_cast<double>(op.elements * size_of(op.type)) * units::B),
+                    .slots = (1.0 - (one ? generated_share : 1.0)) * slots_per_clock * clocks +
+                             (vectors ? generated_vector_slots : 0.0)};
+    TorchTime sum;
+    sum.add(
+        pass_time(memory, moving(memory, work.dram_read / kernels, work.dram_write / kernels, l2),
+                  pass),
+        work.kernels);
+    return sum;
+}
+
+}  // namespace ridge::model

@@ -1,0 +1,237 @@
+// Kernels of PyTorch that move data: copies, transposes, joins, look-ups, optimizer steps (eq. B33).
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "model/streams/row_work.h"
+#include "model/streams/torch_kernel.h"
+#include "model/streams/torch_time.h"
+
+namespace ridge::model {
+namespace {
+
+constexpr Bytes long_copy = 1.0 * units::MB;  // from here on the driver's copy starts slower
+constexpr double long_copy_chain = 4000;
+
+constexpr double block_threads = 128.0;
+constexpr double sector = 32.0;
+constexpr double dram_piece = 64.0;
+
+// Copies with index arithmetic: two elements of four bytes a thread, or four smaller ones, one after
+// the other.
+struct CopyLoop {
+    double chain;  ///< clocks
+    double slots;  ///< of an element
+};
+constexpr CopyLoop strided_loop{254, 47.4};
+constexpr CopyLoop transpose_loop{5, 85.2};
+constexpr double loop_rounds = 0.517;
+constexpr double loop_sectors = 1.729;  // time of a sector over that of one in a full line
+constexpr double resident_blocks_of_loops = 16.0;
+
+constexpr double join_chain = 275;  // of pieces of rows
+constexpr double join_slots = 17.1;
+constexpr double join_odd_slots = 39.3;  // where a piece is not whole vectors
+
+constexpr double gather_chain = 882;  // with the index, of a block that copies a row
+constexpr double gather_warm_chain = 265;
+constexpr double gather_block_clocks = 1.173;  // of the whole GPU, from one block to the next
+constexpr double gather_block_bytes = 4096.0;
+constexpr double gather_dram = 1.15;  // of single rows, over that of a stream
+constexpr Overlap gather_overlap{5.0};
+constexpr double pick_chain = 2314;  // single elements, eight a thread
+constexpr double pick_items = 8.0;
+constexpr double pick_step = 8.219 / 7.0;
+constexpr double pick_slots = 79.7;
+
+constexpr double chunk = 65536.0;      // elements of a tensor that a block of an optimizer takes
+constexpr double most_chunks = 320.0;  // of a launch
+constexpr double chunk_threads = 512.0;
+constexpr double chunk_step = 0.322;    // of a step, four elements of each tensor
+constexpr double tensor_step = 0.719;   // of a step from L2, for each tensor
+constexpr double counter_chain = 4187;  // of the kernel that counts steps
+constexpr double counter_slots = 30.0;
+constexpr double plain_slots = 8.0;
+constexpr double odd_slots = 45.0;  // per tensor where their elements are not in groups of four
+
+double real(std::int64_t count) {
+    return static_cast<double>(count);
+}
+double bytes_of(DataType type) {
+    return real(size_of(type));
+}
+
+double items_of(DataType type) {
+    return size_of(type) <= 2 ? 4.0 : 2.0;
+}
+
+/// A copy whose threads find their elements one by one; `sectors` of its reads at the L2.
+KernelTime loop_time(const MemoryParameters& memory, TorchKernel kernel, const CopyLoop& loop,
+                     double elements, double items, double sectors) {
+    kernel.chain = loop.chain;
+    kernel.steps = std::min(items, std::ceil(elements / block_threads)) - 1.0;
+    kernel.slots = loop.slots * elements;
+    kernel.l2_read = loop_sectors * sectors * sector * units::B;
+    kernel.rounds = loop_rounds * std::ceil(elements / items / block_threads) /
+                    (resident_blocks_of_loops * memory.sm_count);
+    return torch_kernel_time(memory, kernel, free_running);
+}
+
+/// Sectors that the reads of one block touch: its results lie in a row, their sources in runs.
+double transposed_sectors(const Transpose& op) {
+    const double element = bytes_of(op.type);
+    const double block = block_threads * items_of(op.type);
+    const double inner = real(op.inner);
+    const double runs = std::min(real(op.rows), std::max(1.0, std::floor(block / inner)));
+    const double length = block * element / runs;
+    const std::int64_t start =
+        std::gcd(std::min<std::int64_t>(op.inner * size_of(op.type), 32), std::int64_t{32});
+    const double by_runs = runs * ((length - real(start)) / sector + 1.0);
+    const double span = runs * real(op.cols) * inner * element / sector + 1.0;
+    const double all = real(op.batch) * real(op.rows) * real(op.cols) * inner;
+    return all / block * std::max(block * element / sector, std::min(by_runs, span));
+}
+
+/// Chunks of all tensors, and elements of one.
+struct Chunks {
+    double count;
+    double elements;
+};
+
+Chunks chunks_of(const AdamW& op) {
+    const double tensor = real(op.elements) / real(op.tensors);
+    return {.count = real(op.tensors) * std::ceil(tensor / chunk),
+            .elements = std::min(chunk, tensor)};
+}
+
+/// One kernel over chunks of all parameters, `reads` and `writes` tensors of them.
+KernelTime chunked_time(const MemoryParameters& memory, const AdamW& op, double reads,
+                        double writes, double missing, double slots, L2State l2) {
+    const Chunks chunks = chunks_of(op);
+    const Bytes tensor = real(op.elements) * bytes_of(op.type) * units::B;
+    TorchKernel kernel = moving(memory, reads * tensor, writes * tensor, l2);
+    kernel.dram_read = missing * reads * tensor;
+    const double steps = std::ceil(chunks.elements / (4.0 * chunk_threads));
+    const Time step = chunk_step * step_of(memory, missing) +
+                      (reads + writes) * tensor_step * memory.torch->step_l2;
+    const Time life = memory.torch->first_l2 + steps * step;
+    KernelTime time = torch_kernel_time(memory, kernel, free_running);
+    const bool groups = op.elements / op.tensors % 4 == 0;
+    const double issued = groups ? slots : odd_slots * (reads + writes);
+    time.fma = issued * real(op.elements) * units::cycle /
+               (memory.fp32_lanes * memory.sm_count * memory.clock);
+    time.latency = life;
+    time.total = memory.launch.kernel * std::max(1.0, std::ceil(chunks.count / most_chunks)) +
+                 combined({life, time.dram, time.fma}, Overlap{2.0});
+    return time;
+}
+
+}  // namespace
+
+KernelTime driver_copy_time(const MemoryParameters& memory, Bytes bytes, L2State l2) {
+    TorchKernel kernel = moving(memory, bytes, bytes, l2);
+    kernel.chain = bytes >= long_copy ? long_copy_chain : 0.0;
+    return torch_kernel_time(memory, kernel, free_running);
+}
+
+TorchTime torch_time(const MemoryParameters& memory, const Copy& op, Implementation, L2State l2) {
+    const double element = bytes_of(op.type);
+    const Bytes written = real(op.elements) * element * units::B;
+    TorchTime sum;
+    if (op.stride == 1) {
+        sum.add(driver_copy_time(memory, written, l2));
+        return sum;
+    }
+    const double apart = real(op.stride) * element;
+    const Bytes read =
+        real(op.elements) * std::min(apart, std::max(element, dram_piece)) * units::B;
+    sum.add(loop_time(memory, moving(memory, read, written, l2), strided_loop, real(op.elements),
+                      items_of(op.type), real(op.elements) * std::min(1.0, apart / sector)));
+    return sum;
+}
+
+TorchTime torch_time(const MemoryParameters& memory, const Transpose& op, Implementation,
+                     L2State l2) {
+    const double elements = real(op.batch) * real(op.rows) * real(op.cols) * real(op.inner);
+    const Bytes once = elements * bytes_of(op.type) * units::B;
+    TorchTime sum;
+    sum.add(loop_time(memory, moving(memory, once, once, l2), transpose_loop, elements,
+                      items_of(op.type), transposed_sectors(op)));
+    return sum;
+}
+
+TorchTime torch_time(const MemoryParameters& memory, const Cat& op, Implementation, L2State l2) {
+    constexpr std::int64_t vector = 16;
+    const double elements = real(op.inputs) * real(op.rows) * real(op.cols);
+    const std::int64_t piece = op.axis == Axis::rows ? op.rows * op.cols : op.cols;
+    const bool vectors = piece * size_of(op.type) % vector == 0;
+    const Bytes once = elements * bytes_of(op.type) * units::B;
+    TorchKernel kernel = moving(memory, once, once, l2);
+    kernel.chain = op.axis == Axis::rows ? 0.0 : join_chain;
+    const double odd = op.axis == Axis::rows ? join_slots : join_odd_slots;
+    kernel.slots = elements * (vectors ? join_slots * bytes_of(op.type) / 2.0 : odd);
+    TorchTime sum;
+    sum.add(torch_kernel_time(memory, kernel, free_running));
+    return sum;
+}
+
+TorchTime torch_time(const MemoryParameters& memory, const Gather& op, Implementation, L2State l2) {
+    constexpr std::int64_t vector = 16;
+    const double element = bytes_of(op.type);
+    const double row = real(op.cols) * element;
+    const Bytes indices = 8.0 * real(op.rows) * units::B;
+    const Bytes output = real(op.rows) * row * units::B;
+    TorchKernel kernel =
+        moving(memory, indices + gather_distinct_rows(op) * row * units::B, output, l2);
+    kernel.dram_read *= gather_dram;
+    kernel.l2_read = output;
+    TorchTime sum;
+    if (op.cols * size_of(op.type) % vector != 0) {
+        kernel.chain = pick_chain;
+        const double elements = real(op.rows) * real(op.cols);
+        kernel.steps =
+            pick_step * (std::min(pick_items, std::ceil(elements / block_threads)) - 1.0);
+        kernel.slots = pick_slots * elements;
+        sum.add(torch_kernel_time(memory, kernel, free_running));
+        return sum;
+    }
+    kernel.chain = kernel.missing > 0.5 ? gather_chain : gather_warm_chain;
+    const double blocks = real(op.rows) * std::ceil(row / gather_block_bytes);
+    KernelTime time = torch_kernel_time(memory, kernel, free_running);
+    const Time started = clocks_of(memory, blocks * gather_block_clocks);
+    const Time life = first_load_of(memory, kernel.missing) + clocks_of(memory, kernel.chain);
+    time.latency = life + started;
+    time.total =
+        memory.launch.kernel + life + combined({time.dram, time.l2, started}, gather_overlap);
+    sum.add(time);
+    return sum;
+}
+
+TorchTime torch_time(const MemoryParameters& memory, const AdamW& op, Implementation implementation,
+                     L2State l2) {
+    TorchTime sum;
+    const Bytes all = 7.0 * real(op.elements) * bytes_of(op.type) * units::B;
+    const double lost = 1.0 - memory.l2.found(all);
+    const double first = l2 == L2State::warm ? lost : 1.0;
+    if (implementation == Implementation::fused) {
+        sum.add(torch_kernel_time(memory, {.chain = counter_chain, .missing = 0.0}, free_running));
+        sum.add(chunked_time(memory, op, 4.0, 3.0, first, counter_slots, l2));
+        return sum;
+    }
+    struct Part {
+        double reads;
+        double writes;
+        bool first;
+    };
+    // decay, lerp, mul, addcmul, sqrt, div, add, addcdiv
+    constexpr std::array parts{Part{1, 1, true},  Part{2, 1, true},  Part{1, 1, true},
+                               Part{2, 1, false}, Part{1, 1, false}, Part{1, 1, false},
+                               Part{1, 1, false}, Part{3, 1, false}};
+    for (const Part& part : parts) {
+        sum.add(chunked_time(memory, op, part.reads, part.writes, part.first ? first : lost,
+                             plain_slots, l2));
+    }
+    return sum;
+}
+
+}  // namespace ridge::model

@@ -1,0 +1,121 @@
+#include "model/streams/torch_reduce.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "model/streams/row_work.h"
+#include "model/streams/torch_kernel.h"
+
+namespace ridge::model {
+namespace {
+
+constexpr std::int64_t warp = 32;
+constexpr std::int64_t most_threads = 512;
+constexpr std::int64_t unrolled = 4;       // loads of a thread that are in flight together
+constexpr std::int64_t least_values = 16;  // of a thread before more threads or blocks share
+constexpr std::int64_t most_values = 256;
+constexpr std::int64_t threads_of_sm = 2048;
+
+/// Costs of the compiled code: clocks of a block, of a trip in loaded steps, of one value, and
+/// slots of one value; what the comparison of a maximum adds, in 16 bits twice.
+struct Code {
+    double chain;
+    double step;
+    double value;
+    double maximum;
+    double slots;
+    double maximum_slots;
+};
+constexpr Code rows_code{1611, 0.543, 1.46, 5.23, 2.11, 10.6};
+constexpr Code columns_code{1474, 0.877, 1.56, 157, 12.1, 1.6};
+constexpr Code row_positions_code{3143, 0.82, 16.6, 0, 31.4, 0};
+constexpr Code column_positions_code{9279, 1.69, 5.53, 0, 39.7, 0};
+
+std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
+    return (a + b - 1) / b;
+}
+/// The power of two at or below.
+std::int64_t floor_power(std::int64_t n) {
+    return static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(n)));
+}
+
+const Code& code_of(const RowWise& op, const ReduceGrid& grid) {
+    if (op.kind == RowKind::argmax) {
+        return grid.along_rows ? row_positions_code : column_positions_code;
+    }
+    return grid.along_rows ? rows_code : columns_code;
+}
+
+}  // namespace
+
+ReduceGrid reduce_grid(const RowWise& op, std::int64_t sm_count) {
+    ReduceGrid grid;
+    const std::int64_t results = results_of(op);
+    const std::int64_t inputs = op.rows * op.cols / results;
+    // One row, or one column, is a matrix without the other dimension.
+    const bool all = results == 1;
+    grid.along_rows = op.axis == Axis::rows || all;
+    std::int64_t contiguous = grid.along_rows ? inputs : results;
+    const std::int64_t across = grid.along_rows ? results : inputs;
+    if (all && contiguous >= 128) {
+        grid.whole_vectors = true;
+        contiguous /= unrolled;
+    } else if (!grid.along_rows) {
+        grid.vector = 4;
+        while (results % grid.vector != 0) grid.vector /= 2;
+        contiguous /= grid.vector;
+    }
+    const std::int64_t most = most_threads / grid.vector;
+    const std::int64_t wide = contiguous < most ? floor_power(contiguous) : most;
+    const std::int64_t high = across < most ? floor_power(across) : most;
+    grid.width = std::min(wide, warp);
+    grid.height = std::min(high, most / grid.width);
+    grid.width = std::min(wide, most / grid.height);
+
+    std::int64_t step = grid.along_rows ? grid.width : 1;
+    std::int64_t results_of_block = grid.along_rows ? 1 : grid.width;
+    const bool split = ceil_div(inputs, step) >= std::min(grid.height * least_values, most_values);
+    (split ? step : results_of_block) *= grid.height;
+    grid.blocks = ceil_div(ceil_div(results, grid.vector), results_of_block);
+    grid.values = ceil_div(inputs, step);
+    const std::int64_t wanted = sm_count * (threads_of_sm / grid.threads());
+    if (split && grid.values >= most_values && grid.blocks <= wanted) {
+        grid.parts =
+            std::max(std::min(ceil_div(wanted, grid.blocks), ceil_div(grid.values, least_values)),
+                     ceil_div(grid.values, most_values));
+        grid.values = ceil_div(inputs, step * grid.parts);
+    }
+    return grid;
+}
+
+KernelTime torch_reduce_time(const MemoryParameters& memory, const RowWise& op, L2State l2) {
+    const ReduceGrid grid = reduce_grid(op, static_cast<std::int64_t>(memory.sm_count));
+    const Code& code = code_of(op, grid);
+    const Work work = row_work(op, Implementation::torch);
+    const double maximum = op.kind == RowKind::max ? (size_of(op.type) == 2 ? 2.0 : 1.0) : 0.0;
+    const auto blocks = static_cast<double>(grid.blocks * grid.parts);
+    const double trips = std::ceil(static_cast<double>(grid.values) / unrolled);
+    const auto vector = static_cast<double>(grid.vector);
+
+    TorchKernel kernel = moving(memory, work.dram_read, work.dram_write, l2);
+    kernel.busy = busy_share(memory, blocks);
+    kernel.chain = code.chain + trips * vector * (code.value + code.maximum * maximum);
+    kernel.steps = code.step * trips;
+    kernel.slots = (code.slots + code.maximum_slots * maximum) * static_cast<double>(op.rows) *
+                   static_cast<double>(op.cols);
+    const double resident = std::min(
+        memory.blocks_per_sm, std::floor(static_cast<double>(threads_of_sm / grid.threads())));
+    kernel.rounds = further_rounds(memory, blocks, resident);
+    KernelTime time = torch_kernel_time(memory, kernel, reducing);
+    if (grid.parts > 1) {
+        const std::int64_t readers = grid.along_rows ? grid.threads() : grid.height;
+        const auto loads = static_cast<double>(ceil_div(grid.parts, readers));
+        const Time shared = memory.torch->combine + loads * memory.torch->partial;
+        time.latency += shared;
+        time.total += shared;
+    }
+    return time;
+}
+
+}  // namespace ridge::model

@@ -1,0 +1,318 @@
+// PyTorch's kernels along rows: softmax by warps or blocks, norms, running sums, losses, and what
+// torch.compile generates in their place (eq. B35, B36).
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "model/streams/row_work.h"
+#include "model/streams/torch_kernel.h"
+#include "model/streams/torch_reduce.h"
+#include "model/streams/torch_time.h"
+
+namespace ridge::model {
+namespace {
+
+double real(std::int64_t count) {
+    return static_cast<double>(count);
+}
+double ceil_power(std::int64_t n) {
+    return static_cast<double>(std::bit_ceil(static_cast<std::uint64_t>(n)));
+}
+
+/// Clocks of a row, of each element of a thread, and slots of an element.
+struct Code {
+    double chain;
+    double element;
+    double slots;
+};
+constexpr Code warp_code_16bit{119, 133, 45.7};
+constexpr Code warp_code{411, 43.4, 55.8};
+constexpr Code register_code{43, 8.6, 117.4};  // the row in registers of a block
+constexpr Code shared_code{398, 8.0, 61.5};    // in shared memory
+constexpr Code loop_code{4300, 2.8, 48.4};     // read three times
+
+constexpr double block_threads = 1024.0;
+
+/// Whether a warp holds the row: up to 2048 elements and 4 KiB, of a logarithm 8 KiB.
+bool fits_warp(const RowWise& op) {
+    const std::int64_t bytes = op.cols * size_of(op.type);
+    return op.cols <= 2048 && bytes <= (op.kind == RowKind::cross_entropy ? 8192 : 4096);
+}
+
+const Code& block_code(const RowWise& op) {
+    constexpr std::int64_t most_in_registers = 8192;
+    constexpr std::int64_t most_in_shared = 48 * 1024 - 256;
+    const std::int64_t bytes = op.cols * size_of(op.type);
+    if (op.kind != RowKind::cross_entropy && op.cols <= most_in_registers) return register_code;
+    return bytes <= most_in_shared && bytes % 16 == 0 ? shared_code : loop_code;
+}
+
+/// Softmax or its logarithm, or the gradient of either, of which `reads` matrices come in.
+KernelTime softmax_time(const MemoryParameters& memory, const RowWise& op, double reads,
+                        L2State l2) {
+    const Bytes matrix = real(op.rows) * real(op.cols) * real(size_of(op.type)) * units::B;
+    TorchKernel kernel = moving(memory, reads * matrix, matrix, l2);
+    if (fits_warp(op)) {
+        const Code& code = size_of(op.type) <= 2 ? warp_code_16bit : warp_code;
+        const double padded = ceil_power(op.cols);
+        const double rows_of_warp = padded <= 128.0 ? 2.0 : 1.0;
+        const double lanes = std::min(32.0, padded);
+        const double elements = std::max(1.0, padded / 32.0) * rows_of_warp;
+        const double blocks = std::ceil(real(op.rows) / (128.0 / lanes * rows_of_warp));
+        const double registers = std::max(24.0, 24.0 + 0.9 * elements);
+        kernel.busy = busy_share(memory, blocks);
+        kernel.chain = code.chain + code.element * elements;
+        kernel.slots = code.slots * real(op.rows) * padded;
+        kernel.rounds = further_rounds(
+            memory, blocks, std::min(16.0, memory.registers_per_sm / (128.0 * registers)));
+        return torch_kernel_time(memory, kernel, in_step);
+    }
+    const Code& code = block_code(op);
+    const double passes = &code == &loop_code ? 3.0 : 1.0;
+    kernel.busy = busy_share(memory, real(op.rows));
+    kernel.l2_read = passes * reads * matrix;
+    kernel.chain = code.chain + code.element * real(op.cols) / block_threads;
+    kernel.slots = code.slots * real(op.rows) * std::max(real(op.cols), block_threads);
+    kernel.rounds = further_rounds(memory, real(op.rows), memory.threads_per_sm / block_threads);
+    return torch_kernel_time(memory, kernel, in_step);
+}
+
+// Norms: a block of 128 threads per row where rows are whole groups of four, read twice; else one
+// kernel for the statistics and one for the result.
+constexpr double norm_chain = 282;
+constexpr double mean_chain = 1702;  // of a layer norm's, beside a root mean square
+constexpr double norm_step = 1.858;  // of a load of four elements and what follows it
+constexpr double norm_slots = 6.2;
+constexpr double norm_row_slots = 15420;
+constexpr double mean_row_slots = 9540;
+constexpr double norm_rounds = 0.6;
+constexpr double moments_chain = 1212;
+constexpr double moments_step = 2.435;
+constexpr double moments_slots = 114;
+constexpr double moments_row_slots = 167600;
+constexpr double columns_of_trip = 512.0;
+constexpr double norm_blocks = 16.0;
+
+KernelTime norm_time(const MemoryParameters& memory, const RowWise& op, Bytes read, Bytes write,
+                     L2State l2) {
+    const double trips = std::ceil(real(op.cols) / columns_of_trip);
+    const bool mean = op.kind == RowKind::layernorm;
+    TorchKernel kernel = moving(memory, read, write, l2);
+    kernel.l2_read = 2.0 * read;
+    kernel.chain = norm_chain + (mean ? mean_chain : 0.0);
+    kernel.steps = norm_step * trips;
+    kernel.slots = norm_slots * real(op.rows) * real(op.cols) +
+                   (norm_row_slots + (mean ? mean_row_slots : 0.0)) * real(op.rows);
+    kernel.rounds = norm_rounds * further_rounds(memory, real(op.rows), norm_blocks);
+    return torch_kernel_time(memory, kernel, in_step);
+}
+
+void add_norm(const MemoryParameters& memory, const RowWise& op, L2State l2, TorchTime& sum) {
+    const Work work = row_work(op, Implementation::torch);
+    constexpr std::int64_t group = 4;
+    if (op.cols % group == 0) {
+        sum.add(norm_time(memory, op, work.dram_read, work.dram_write, l2));
+        return;
+    }
+    const double trips = std::ceil(real(op.cols) / columns_of_trip);
+    TorchKernel kernel = moving(memory, work.dram_read, work.dram_write, l2);
+    kernel.l2_read = 2.0 * work.dram_read;
+    kernel.chain = moments_chain;
+    kernel.steps = moments_step * trips;
+    kernel.slots =
+        moments_slots * real(op.rows) * real(op.cols) + moments_row_slots * real(op.rows);
+    sum.add(torch_kernel_time(memory, kernel, free_running));
+    sum.add(torch_kernel_time(memory, {.missing = 0.0}, free_running));
+}
+
+// Running sums: blocks of 512 threads take pieces of several rows in turn.
+constexpr double scan_chain = 1.5;
+constexpr double scan_step = 0.982;
+constexpr double scan_level = 197;  // clocks, of each halving
+constexpr double scan_slots = 218;  // of a thread and piece
+constexpr double scan_level_slots = 0.1;
+constexpr double scan_threads = 512.0;
+constexpr Overlap scan_overlap{2.0};
+
+/// Threads along a row; PyTorch's rule, which wraps round where rows are many and short.
+double scan_width(const RowWise& op) {
+    constexpr int all = 9;
+    constexpr int least = 4;
+    const auto levels = [](std::int64_t n) {
+        return static_cast<int>(std::bit_width(static_cast<std::uint64_t>(n - 1)));
+    };
+    const int balance = all + levels(op.cols) - levels(op.rows);
+    const int level = balance < 0 ? all : std::clamp(balance / 2, least, all);
+    return static_cast<double>(1 << level);
+}
+
+KernelTime scan_time(const MemoryParameters& memory, const RowWise& op, L2State l2) {
+    const Bytes matrix = real(op.rows) * real(op.cols) * real(size_of(op.type)) * units::B;
+    const double width = scan_width(op);
+    const double pieces = std::ceil(real(op.cols) / (2.0 * width));
+    const double blocks = std::ceil(real(op.rows) / (scan_threads / width));
+    const double levels = std::log2(width);
+    TorchKernel kernel = moving(memory, matrix, matrix, l2);
+    kernel.chain = scan_chain + scan_level * levels * pieces;
+    kernel.steps = scan_step * pieces;
+    KernelTime time = torch_kernel_time(memory, kernel, in_step);
+    const Time life =
+        time.total - memory.launch.kernel - combined({time.dram, time.l2, time.fma}, free_running);
+    const double turns = std::ceil(blocks / memory.sm_count);
+    time.fma = clocks_of(memory, scan_slots * turns * pieces * scan_threads / memory.fp32_lanes *
+                                     (1.0 + scan_level_slots * levels));
+    time.latency = life;
+    time.total = memory.launch.kernel + combined({life, time.fma, time.dram}, scan_overlap);
+    return time;
+}
+
+/// One row is summed by blocks that look back at each other: two kernels.
+void add_scan(const MemoryParameters& memory, const RowWise& op, L2State l2, TorchTime& sum) {
+    if (op.rows > 1) {
+        sum.add(scan_time(memory, op, l2));
+        return;
+    }
+    constexpr double look_back = 1000;
+    const Bytes row = real(op.cols) * real(size_of(op.type)) * units::B;
+    sum.add(torch_kernel_time(memory, {.missing = 0.0}, free_running));
+    TorchKernel kernel = moving(memory, row, row, l2);
+    kernel.chain = look_back;
+    sum.add(torch_kernel_time(memory, kernel, free_running));
+}
+
+/// One block looks up the losses of all rows.
+KernelTime loss_time(const MemoryParameters& memory, const RowWise& op) {
+    const double wanted = std::exp2(std::round(std::log2(std::max(1.0, real(op.rows) / 16.0))));
+    const double threads = std::clamp(wanted, 32.0, 1024.0);
+    const double turns = std::ceil(real(op.rows) / threads);
+    KernelTime time = torch_kernel_time(memory, {.missing = 0.0}, free_running);
+    time.latency += turns * memory.torch->look_up;
+    time.total += turns * memory.torch->look_up;
+    return time;
+}
+
+/// A product of gradient and result, then what a softmax does with the rows.
+void add_softmax_backward(const MemoryParameters& memory, const RowWise& op, L2State l2,
+                          TorchTime& sum) {
+    const Bytes matrix = real(op.rows) * real(op.cols) * real(size_of(op.type)) * units::B;
+    sum.add(torch_kernel_time(memory, moving(memory, 2.0 * matrix, matrix, l2), free_running));
+    sum.add(softmax_time(memory, op, 2.0, l2));
+}
+
+/// The gradient of the rows, and those of the vectors, down the columns.
+void add_norm_backward(const MemoryParameters& memory, const RowWise& op, L2State l2,
+                       TorchTime& sum) {
+    constexpr double columns_of_block = 32.0;
+    constexpr double rows_of_block = 32.0;
+    constexpr double loads_in_flight = 8.0;
+    constexpr double most_rows_steps = 64.0;
+    const Bytes matrix = real(op.rows) * real(op.cols) * real(size_of(op.type)) * units::B;
+    sum.add(norm_time(memory, op, 2.0 * matrix, matrix, l2));
+    const double blocks = std::ceil(real(op.cols) / columns_of_block);
+    TorchKernel kernel = moving(memory, 2.0 * matrix, Bytes{}, l2);
+    kernel.busy = busy_share(memory, blocks);
+    constexpr double most_rows = 65536.0;  // from here on blocks share the rows of a column
+    kernel.steps = real(op.rows) > most_rows
+                       ? most_rows_steps
+                       : std::ceil(real(op.rows) / rows_of_block) / loads_in_flight;
+    sum.add(torch_kernel_time(memory, kernel, reducing));
+}
+
+void add_loss(const MemoryParameters& memory, const RowWise& op, L2State l2, TorchTime& sum) {
+    if (op.direction == Direction::forward) {
+        sum.add(softmax_time(memory, op, 1.0, l2));
+        sum.add(loss_time(memory, op));
+        return;
+    }
+    const Bytes matrix = real(op.rows) * real(op.cols) * real(size_of(op.type)) * units::B;
+    sum.add(torch_kernel_time(memory, moving(memory, Bytes{}, matrix, l2), free_running));
+    sum.add(loss_time(memory, op));
+    sum.add(softmax_time(memory, op, 2.0, l2));
+}
+
+/// The gradient of a sum is broadcast.
+void add_spread(const MemoryParameters& memory, const RowWise& op, L2State l2, TorchTime& sum) {
+    const Work work = row_work(op, Implementation::torch);
+    sum.add(torch_kernel_time(memory, moving(memory, work.dram_read, work.dram_write, l2),
+                              free_running));
+}
+
+/// A reduction of single elements: a copy, or zeros for positions.
+void add_alone(const MemoryParameters& memory, const RowWise& op, L2State l2, TorchTime& sum) {
+    const Work work = row_work(op, Implementation::torch);
+    const Bytes read = op.kind == RowKind::argmax ? Bytes{} : work.dram_read;
+    TorchKernel kernel = moving(memory, read, work.dram_write, l2);
+    if (op.kind == RowKind::argmax) kernel.missing = 0.0;
+    sum.add(torch_kernel_time(memory, kernel, free_running));
+}
+
+// Generated kernels: a row in registers of a few warps, or in a loop of 512 threads and more.
+constexpr double generated_chain = 1200;
+constexpr double generated_slots = 20;
+constexpr double generated_exponential_slots = 70;
+constexpr double generated_trip = 4096.0;  // elements that a block takes at once
+constexpr double generated_blocks = 8.0;
+
+TorchTime generated(const MemoryParameters& memory, const RowWise& op, L2State l2) {
+    const Work work = row_work(op, Implementation::compiled);
+    const bool columns = op.axis == Axis::columns;
+    const bool loss = op.kind == RowKind::cross_entropy;
+    const double rows = columns ? real(op.cols) : real(op.rows);
+    const double cols = columns ? real(op.rows) : real(op.cols);
+    const double again = is_reduction(op.kind) ? 0.0 : 1.0;
+    const double trips = std::ceil(cols / generated_trip);
+    TorchKernel kernel = moving(memory, work.dram_read, work.dram_write, l2);
+    kernel.chain = generated_chain;
+    kernel.steps = (trips - 1.0) * (1.0 + again);
+    const bool exponential = loss || op.kind == RowKind::softmax;
+    kernel.slots = (exponential ? generated_exponential_slots : generated_slots) * rows * cols;
+    kernel.rounds = further_rounds(memory, rows, generated_blocks) / 8.0;
+    TorchTime sum;
+    sum.add(torch_kernel_time(memory, kernel, reducing));
+    const bool split = is_reduction(op.kind) && (columns || rows < memory.sm_count) && cols > 1024;
+    if (loss || split) {
+        sum.add(
+            torch_kernel_time(memory, {.chain = generated_chain, .missing = 0.0}, free_running));
+    }
+    return sum;
+}
+
+}  // namespace
+
+TorchTime torch_time(const MemoryParameters& memory, const RowWise& op,
+                     Implementation implementation, L2State l2) {
+    if (implementation == Implementation::compiled) return generated(memory, op, l2);
+    const bool forward = op.direction == Direction::forward;
+    TorchTime sum;
+    switch (op.kind) {
+        case RowKind::softmax:
+            if (forward) {
+                sum.add(softmax_time(memory, op, 1.0, l2));
+            } else {
+                add_softmax_backward(memory, op, l2, sum);
+            }
+            break;
+        case RowKind::layernorm:
+        case RowKind::rmsnorm:
+            (forward ? add_norm : add_norm_backward)(memory, op, l2, sum);
+            break;
+        case RowKind::cross_entropy:
+            add_loss(memory, op, l2, sum);
+            break;
+        case RowKind::scan:
+            add_scan(memory, op, l2, sum);
+            break;
+        default:
+            if (forward && op.rows * op.cols == results_of(op)) {
+                add_alone(memory, op, l2, sum);
+            } else if (forward) {
+                sum.add(torch_reduce_time(memory, op, l2));
+            } else {
+                add_spread(memory, op, l2, sum);
+            }
+            break;
+    }
+    return sum;
+}
+
+}  // namespace ridge::model

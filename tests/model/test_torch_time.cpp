@@ -1,0 +1,108 @@
+// PyTorch's kernels: their grids by hand, and times that follow from them.
+#include "model/core/fields.h"
+#include "model/machine/catalogue.h"
+#include "model/predict.h"
+#include "model/streams/torch_reduce.h"
+#include "model/streams/torch_time.h"
+#include "tests/catch.h"
+
+namespace ridge::model {
+namespace {
+
+const Machine& h200() {
+    static const Machine machine = make_machine(catalogue().at("h200-sxm"));
+    return machine;
+}
+
+RowWise reduction(std::int64_t rows, std::int64_t cols, DataType type, Axis axis) {
+    return {.kind = RowKind::sum, .rows = rows, .cols = cols, .type = type, .axis = axis};
+}
+
+Prediction predicted(const char* text, L2State l2 = L2State::cold) {
+    const OperationText parsed = parse_operation(text);
+    return std::get<Prediction>(predict(make_operation(parsed.kind, parsed.parameters),
+                                        {.implementation = Implementation::torch, .l2 = l2},
+                                        h200()));
+}
+
+TEST_CASE("reductions take the grids that were seen on an H200", "[torch]") {
+    const auto seen = [](const RowWise& op, std::int64_t blocks, std::int64_t parts,
+                         std::int64_t threads) {
+        const ReduceGrid grid = reduce_grid(op, 132);
+        return grid.blocks == blocks && grid.parts == parts && grid.threads() == threads;
+    };
+    CHECK(seen(reduction(65536, 272, DataType::fp32, Axis::columns), 3, 704, 128));
+    CHECK(seen(reduction(16384, 80, DataType::fp16, Axis::rows), 1024, 1, 512));
+    CHECK(seen(reduction(352, 256, DataType::bf16, Axis::all), 1, 1, 512));
+    CHECK(seen(reduction(92608, 704, DataType::bf16, Axis::rows), 5788, 1, 512));
+    CHECK(seen(reduction(3000, 8192, DataType::fp32, Axis::columns), 64, 33, 128));
+    CHECK(seen(reduction(4, 5, DataType::fp32, Axis::columns), 1, 1, 16));
+}
+
+TEST_CASE("nothing is below an empty kernel with its first load", "[torch]") {
+    for (const char* text :
+         {"elementwise expr=x*2 elements=1", "sum rows=1 cols=1", "softmax rows=1 cols=1",
+          "layernorm rows=1 cols=4", "scan rows=2 cols=2", "cat inputs=2 rows=1 cols=1",
+          "gather rows=1 cols=8 table_rows=1", "transpose rows=2 cols=2", "copy elements=1",
+          "cross_entropy rows=1 cols=2", "adamw elements=1"}) {
+        INFO(text);
+        const TorchCosts& costs = *h200().memory->torch;
+        CHECK(predicted(text).time >= h200().kernel_floor);
+        CHECK(predicted(text, L2State::warm).time >= h200().kernel_floor + costs.first_l2);
+    }
+}
+
+TEST_CASE("a column of many parts waits for the last block", "[torch]") {
+    // 704 partial results, four at a time, of 277 ns each.
+    const Prediction column = predicted("sum dtype=fp32 rows=65536 cols=272 axis=columns");
+    CHECK(column.time > 45.0 * units::us);
+    const Prediction row = predicted("sum dtype=fp32 rows=272 cols=65536");
+    CHECK(row.time < 0.6 * column.time);
+}
+
+TEST_CASE("what lies apart costs more", "[torch]") {
+    CHECK(predicted("copy elements=10000000 stride=16").time >
+          2.0 * predicted("copy elements=10000000 stride=2").time);
+    CHECK(predicted("elementwise expr=x+bias elements=10000000").time >
+          predicted("elementwise expr=x+y elements=5000000").time);
+    CHECK(predicted("gather rows=100000 cols=1001 table_rows=50000").time >
+          predicted("gather rows=100000 cols=1000 table_rows=50000").time);
+    CHECK(predicted("elementwise expr=x dtype=bf16 out_dtype=fp16 elements=1000").time >
+          predicted("elementwise expr=x dtype=fp32 out_dtype=fp16 elements=1000").time);
+}
+
+TEST_CASE("one function is one kernel, and a compiler makes one of all", "[torch]") {
+    const OperationText parsed =
+        parse_operation("elementwise dtype=bf16 elements=100000000 expr=silu(x)*y");
+    const Operation op = make_operation(parsed.kind, parsed.parameters);
+    const auto with = [&](Implementation implementation) {
+        return std::get<Prediction>(
+            predict(op, {.implementation = implementation, .l2 = L2State::cold}, h200()));
+    };
+    CHECK(with(Implementation::torch).work.kernels == 2);
+    CHECK(with(Implementation::compiled).work.kernels == 1);
+    CHECK(with(Implementation::compiled).time < 0.75 * with(Implementation::torch).time);
+}
+
+TEST_CASE("optimizers work in chunks of tensors", "[torch]") {
+    // Under one chunk a tensor, time goes with the elements of a tensor, not with all of them.
+    const auto step = [](std::int64_t elements, std::int64_t tensors) {
+        const AdamW op{.elements = elements, .tensors = tensors};
+        return torch_time(*h200().memory, op, Implementation::fused, L2State::cold).time.total;
+    };
+    CHECK(step(65536, 1) > 2.0 * step(65536, 8));
+    CHECK(step(8 * 65536, 8) < 1.2 * step(65536, 1));
+}
+
+TEST_CASE("GPUs without costs of PyTorch keep the model of eager kernels", "[torch]") {
+    const Machine a100 = make_machine(catalogue().at("a100-pcie-40gb"));
+    REQUIRE(a100.memory);
+    CHECK_FALSE(a100.memory->torch);
+    const Machine l40s = make_machine(catalogue().at("l40s"));
+    REQUIRE(l40s.memory);
+    CHECK(l40s.memory->torch);
+    CHECK_FALSE(l40s.memory->torch->own);
+}
+
+}  // namespace
+}  // namespace ridge::model
