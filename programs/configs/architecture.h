@@ -38,6 +38,10 @@ enum class Projection : std::uint8_t { separate, fused, fused_by_head, conv1d };
 /// Norms of q and k: none, along each head, or along all heads together.
 enum class QkNorm : std::uint8_t { none, head, whole };
 
+/// Which elements rotate together: the halves of a head, the same in fp32 (OLMo 2), neighbours, or
+/// neighbours taken as complex numbers in fp32 (DeepSeek-V2).
+enum class Rotary : std::uint8_t { halves, halves_fp32, interleaved, complex };
+
 struct AttentionSpec {
     std::int64_t heads = 0;
     std::int64_t kv_heads = 0;
@@ -54,7 +58,8 @@ struct AttentionSpec {
     std::int64_t q_rank = 0;   ///< 0: q is projected at once
     std::int64_t kv_rank = 0;  ///< elements of the latent vector
     bool latent_bias = false;
-    bool interleaved_rotary = false;  ///< pairs of neighbours rotate
+    Rotary rotary = Rotary::halves;
+    bool joined_rotary = false;  ///< what rotates and the rest are joined by a copy, even if empty
 
     [[nodiscard]] bool latent() const { return kv_rank > 0; }
     [[nodiscard]] std::int64_t nope_dim() const { return head_dim - rotary_dim; }
@@ -102,6 +107,7 @@ struct Architecture {
     bool head_bias = false;
     bool scaled_embedding = false;  ///< multiplied by a constant (Gemma)
     double softcap = 0.0;           ///< of the logits; 0: none
+    bool idle_mask = false;         ///< builds a window's mask that no layer uses (Qwen 2 MoE)
     double dropout = 0.0;           ///< of residuals and embeddings, in training
     double attention_dropout = 0.0;
     std::vector<LayerSpec> kinds;           ///< the different layers

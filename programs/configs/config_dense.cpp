@@ -120,6 +120,7 @@ Architecture read_phi(const ConfigFields& fields) {
     layer.attention.output_bias = true;
     layer.attention.rotary_dim =
         rotary_part(layer.attention.head_dim, partial_rotary(fields, "partial_rotary_factor", 0.5));
+    layer.attention.joined_rotary = true;
     if (fields.flag_or("qk_layernorm", false)) {
         fields.fail("qk_layernorm", ": norms of q and k are not supported for phi");
     }
@@ -135,6 +136,7 @@ Architecture read_phi3(const ConfigFields& fields) {
     a.dropout = fields.number_or("resid_pdrop", 0.0);
     LayerSpec layer = common_layer(fields, a);
     layer.attention.projection = Projection::fused;
+    layer.attention.joined_rotary = true;
     layer.attention.rotary_dim =
         rotary_part(layer.attention.head_dim, partial_rotary(fields, "partial_rotary_factor", 1.0));
     layer.feed_forward.fused_gate = true;
@@ -179,6 +181,7 @@ Architecture read_gpt_neox(const ConfigFields& fields) {
     LayerSpec layer = common_layer(fields, a);
     AttentionSpec& attention = layer.attention;
     attention.projection = Projection::fused_by_head;
+    attention.joined_rotary = true;
     attention.qkv_bias = fields.flag_or("attention_bias", true);
     attention.output_bias = attention.qkv_bias;
     attention.rotary_dim =
@@ -197,6 +200,7 @@ Architecture read_olmo2(const ConfigFields& fields) {
     layer.attention.qkv_bias = fields.flag_or("attention_bias", false);
     layer.attention.output_bias = layer.attention.qkv_bias;
     layer.attention.qk_norm = QkNorm::whole;
+    layer.attention.rotary = Rotary::halves_fp32;
     set_layers(fields, a, {layer});
     return a;
 }

@@ -47,7 +47,7 @@ LayerSpec deepseek_layer(const ConfigFields& fields) {
     attention.value_dim = fields.count("v_head_dim");
     attention.latent_bias = fields.flag_or("attention_bias", false);
     attention.output_bias = attention.latent_bias;
-    attention.interleaved_rotary = true;
+    attention.rotary = Rotary::interleaved;
     FeedForwardSpec& experts = layer.feed_forward;
     experts.intermediate = fields.count("moe_intermediate_size");
     experts.activation = activation_of(fields, "hidden_act", "silu");
@@ -104,6 +104,7 @@ Architecture read_qwen2_moe(const ConfigFields& fields) {
     Architecture a = common_config(fields);
     LayerSpec layer = common_layer(fields, a);
     layer.attention.qkv_bias = fields.flag_or("qkv_bias", true);
+    a.idle_mask = !fields.flag_or("use_sliding_window", false);
     set_qwen_experts(fields, layer.feed_forward);
     layer.feed_forward.shared = fields.count("shared_expert_intermediate_size");
     layer.feed_forward.shared_gate = true;
@@ -123,6 +124,7 @@ Architecture read_deepseek_v2(const ConfigFields& fields) {
     Architecture a = common_config(fields);
     LayerSpec layer = deepseek_layer(fields);
     const bool grouped = fields.text_or("topk_method", "greedy") != "greedy";
+    layer.attention.rotary = Rotary::complex;
     layer.feed_forward.routing = grouped ? Routing::softmax_groups : Routing::softmax;
     layer.feed_forward.normalise_weights = false;
     set_deepseek_layers(fields, a, layer);

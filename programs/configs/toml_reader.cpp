@@ -119,7 +119,7 @@ void read_attention(Section& root, AttentionSpec& s, std::int64_t hidden) {
     s.rotary_dim = latent.count("rotary");
     s.value_dim = latent.count_or("value_dim", s.head_dim);
     s.kv_heads = s.heads;
-    s.interleaved_rotary = true;
+    s.rotary = Rotary::interleaved;
     latent.reject_others();
 }
 

@@ -34,7 +34,7 @@ std::int64_t cache_elements(const AttentionSpec& attention) {
 }
 
 std::int64_t cached_tokens(const AttentionSpec& attention, std::int64_t tokens) {
-    return attention.window > 0 ? std::min(tokens, attention.window) : tokens;
+    return attention.window > 0 ? std::min(tokens, attention.window - 1) : tokens;
 }
 
 std::int64_t kv_cache_bytes(const Architecture& a, const CacheShape& shape) {

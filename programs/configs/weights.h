@@ -6,7 +6,7 @@
 // Method: every weight in the type of the model; with quantised weights the products of the layers
 // take `bits` each and a scale of the model's type per group, all else (embeddings, norms, router,
 // head) stays. The cache keeps K and V of every layer, or the latent vector and the rotary key; a
-// layer with a window keeps at most the window.
+// layer with a window keeps all but one token of it.
 // Limits: gradients and optimizer states are those of the software that trains.
 #pragma once
 
@@ -36,7 +36,7 @@ struct CacheShape {
 };
 /// Elements that one layer keeps of one token.
 [[nodiscard]] std::int64_t cache_elements(const AttentionSpec& attention);
-/// Tokens that a layer keeps of a sequence.
+/// Tokens that a layer keeps of a sequence: a query sees its window, itself included.
 [[nodiscard]] std::int64_t cached_tokens(const AttentionSpec& attention, std::int64_t tokens);
 [[nodiscard]] std::int64_t kv_cache_bytes(const Architecture& architecture,
                                           const CacheShape& shape);

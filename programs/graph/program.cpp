@@ -1,5 +1,6 @@
 #include "programs/graph/program.h"
 
+#include <algorithm>
 #include <cmath>
 #include <numeric>
 
@@ -35,13 +36,37 @@ Time time_of(const Entry& entry, const model::Outcome& outcome) {
     return prediction == nullptr ? Time{} : prediction->time * static_cast<double>(entry.count);
 }
 
+model::Outcome predict(const Entry& entry, const model::Machine& machine) {
+    model::Outcome outcome = model::predict(entry.operation, entry.execution, machine);
+    auto* prediction = std::get_if<model::Prediction>(&outcome);
+    if (prediction == nullptr) return outcome;
+    Time time = prediction->time * entry.stretch;
+    // Indices are computed by all multiprocessors at their clock, after the launch. (P3)
+    if (entry.indexed_clocks > 0.0 && machine.sm_count > 0) {
+        const Cycles clocks = entry.indexed_clocks * units::cycle;
+        const Time computing =
+            clocks / (static_cast<double>(machine.sm_count) * machine.boost_clock);
+        time = std::max(time, machine.kernel_floor + computing);
+    }
+    time = std::max(time, entry.least);
+    if (time > prediction->time) {
+        const double factor = time / prediction->time;
+        prediction->time = time;
+        prediction->low *= factor;
+        prediction->high *= factor;
+        prediction->limiter =
+            time > entry.least ? model::Resource::issue : model::Resource::latency;
+    }
+    return outcome;
+}
+
 ProgramTime predict(const Program& program, const model::Machine& machine) {
     ProgramTime result;
     result.outcomes.reserve(program.entries.size());
     double below = 0.0;
     double above = 0.0;
     for (const Entry& entry : program.entries) {
-        result.outcomes.push_back(model::predict(entry.operation, entry.execution, machine));
+        result.outcomes.push_back(predict(entry, machine));
         result.total.kernels += entry.count * entry.kernels;
         const auto* part = std::get_if<model::Prediction>(&result.outcomes.back());
         if (part == nullptr) {

@@ -52,7 +52,12 @@ struct Entry {
     Module module = Module::other;
     Pass pass = Pass::forward;
     std::int64_t first_layer = -1;  ///< -1: outside the layers
-    std::optional<Time> measured;   ///< of one run, where a trace has it
+    /// Elements for which a kernel without vector loads computes an index, times the share of a
+    /// multiprocessor's clock that takes (eq. P3 of docs/model.md); 0: none.
+    double indexed_clocks = 0.0;
+    Time least{};          ///< of one launch, where that is more than an empty kernel takes
+    double stretch = 1.0;  ///< of the operation's time, for a kernel that is not as good (eq. P4)
+    std::optional<Time> measured;  ///< of one run, where a trace has it
 };
 
 struct Program {
@@ -79,6 +84,9 @@ struct ProgramTime {
 };
 
 [[nodiscard]] ProgramTime predict(const Program& program, const model::Machine& machine);
+
+/// One run of the entry.
+[[nodiscard]] model::Outcome predict(const Entry& entry, const model::Machine& machine);
 
 /// The entry's time in the whole step; zero where it is not modelled.
 [[nodiscard]] Time time_of(const Entry& entry, const model::Outcome& outcome);

@@ -11,8 +11,6 @@
 #include "tests/catch.h"
 
 namespace ridge::test {
-namespace {
-
 double bound(const std::string& path) {
     static const toml::table bounds = toml::parse_file(RIDGE_ACCURACY_BOUNDS);
     const auto value = bounds.at_path(path).value<double>();
@@ -20,8 +18,6 @@ double bound(const std::string& path) {
     REQUIRE(value.has_value());
     return *value;
 }
-
-}  // namespace
 
 std::optional<std::string> reference_folder() {
     const char* const named = std::getenv("RIDGE_REFERENCE");

@@ -20,6 +20,9 @@ namespace ridge::test {
 /// there is none, prints why the test skips.
 [[nodiscard]] std::optional<std::string> reference_folder();
 
+/// A figure of bounds.toml by its path, which must exist.
+[[nodiscard]] double bound(const std::string& path);
+
 /// The catalogue's machine of that name, resolved once.
 [[nodiscard]] const model::Machine& machine_of(const std::string& gpu);
 

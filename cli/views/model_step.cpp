@@ -1,0 +1,229 @@
+#include "cli/views/model_step.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "cli/console/table.h"
+#include "cli/views/memory.h"
+#include "hardware/units.h"
+#include "model/core/fields.h"
+
+namespace ridge::cli {
+namespace {
+
+using programs::Entry;
+
+std::string operation_text(const Entry& entry) {
+    const model::OperationKind kind = model::kind_of(entry.operation);
+    return model::text_of(kind, model::parameters_of(entry.operation));
+}
+
+Json json_of_entry(const Entry& entry, const model::Outcome* outcome) {
+    Json json{{"name", entry.name},
+              {"module", programs::name_of(entry.module)},
+              {"pass", programs::name_of(entry.pass)},
+              {"operation", operation_text(entry)},
+              {"count", entry.count},
+              {"kernels", entry.kernels * entry.count},
+              {"first_layer", entry.first_layer}};
+    if (outcome == nullptr) return json;
+    if (const auto* p = std::get_if<model::Prediction>(outcome)) {
+        json["time_us"] = p->time.in(units::us) * static_cast<double>(entry.count);
+        json["bound"] = model::name_of(p->bound);
+        json["limiter"] = model::name_of(p->limiter);
+    } else {
+        json["not_modelled"] = std::get<model::NotModelled>(*outcome).reason;
+    }
+    return json;
+}
+
+void add_rates(Json& json, const StepAnswer& answer) {
+    const programs::StepTime& time = *answer.time;
+    const double wall = time.wall.base();
+    json["tokens_per_s"] = static_cast<double>(answer.step.tokens) / wall;
+    const double passes = answer.request.training() ? 6.0 : 2.0;
+    const double flop = passes * static_cast<double>(answer.step.active_parameters) *
+                        static_cast<double>(answer.step.tokens);
+    if (const auto peak = answer.machine->tensor_peak(answer.request.type)) {
+        json["mfu"] = flop / wall / peak->base();
+    }
+    json["mbu"] = static_cast<double>(answer.step.weights_bytes + answer.step.kv_cache_bytes) /
+                  wall / answer.machine->dram_bandwidth.base();
+}
+
+/// Entries of one name and module added up, in the order of their first appearance.
+struct Line {
+    std::string name;
+    std::string module;
+    std::int64_t kernels = 0;
+    Time time{};
+    Time longest{};
+    std::string bound{};
+};
+
+std::vector<Line> lines_of(const StepAnswer& answer, bool all_kernels) {
+    std::vector<Line> lines;
+    const auto& entries = answer.step.program.entries;
+    for (std::size_t i = 0; i < entries.size(); ++i) {
+        const Entry& entry = entries[i];
+        std::string name = entry.name;
+        if (!all_kernels) name = name.substr(0, name.find(':'));
+        if (entry.pass == programs::Pass::backward) name += ", backward";
+        const std::string module(programs::name_of(entry.module));
+        auto line = std::find_if(lines.begin(), lines.end(), [&](const Line& each) {
+            return each.name == name && each.module == module;
+        });
+        if (all_kernels || line == lines.end()) {
+            lines.push_back({.name = name, .module = module});
+            line = lines.end() - 1;
+        }
+        line->kernels += entry.count * entry.kernels;
+        if (!answer.time) continue;
+        const model::Outcome& outcome = answer.time->gpu.outcomes[i];
+        const Time time = time_of(entry, outcome);
+        line->time += time;
+        const auto* p = std::get_if<model::Prediction>(&outcome);
+        if (p != nullptr && time > line->longest) {
+            line->longest = time;
+            line->bound = name_of(p->limiter);
+        }
+    }
+    return lines;
+}
+
+void write_operations(const Context& context, const StepAnswer& answer, bool all_kernels) {
+    Table table{.columns = {{"  operation"}, {"module"}, {"kernels", Align::right}}, .rows = {}};
+    if (answer.time) {
+        table.columns.push_back({"time", Align::right});
+        table.columns.push_back({"share", Align::right});
+        table.columns.push_back({"limit"});
+    }
+    std::vector<Line> lines = lines_of(answer, all_kernels);
+    if (answer.time) {
+        std::stable_sort(lines.begin(), lines.end(),
+                         [](const Line& a, const Line& b) { return a.time > b.time; });
+    }
+    for (const Line& line : lines) {
+        std::vector<std::string> row{"  " + line.name, line.module, std::to_string(line.kernels)};
+        if (answer.time) {
+            const double share = line.time / answer.time->gpu.total.time;
+            row.push_back(format(line.time));
+            row.push_back(format_number(100.0 * share, 3) + " %");
+            row.push_back(line.bound);
+        }
+        table.rows.push_back(std::move(row));
+    }
+    write_text(context.out, table);
+}
+
+void write_totals(const Context& context, const StepAnswer& answer) {
+    const programs::StepTime& time = *answer.time;
+    const programs::Totals& total = time.gpu.total;
+    context.out << '\n';
+    write_sentence(context, fmt::format("GPU {} ({} to {}) in {} kernels; host {} ({}); wall {}.",
+                                        format(total.time), format(total.low), format(total.high),
+                                        total.kernels, format(time.host), answer.host.name,
+                                        format(time.wall)));
+    if (time.host_bound()) {
+        write_sentence(
+            context,
+            fmt::format("Host-bound: {} of dispatch over {} of kernels; a CUDA graph "
+                        "gives up to {}x.",
+                        format(time.host), format(total.time),
+                        format_number(time.wall / std::max(total.time, answer.host.per_graph), 2)));
+    }
+    Json rates;
+    add_rates(rates, answer);
+    const auto rate = [&rates](const char* name) {
+        const Json* value = rates.find(name);
+        return value == nullptr ? 0.0 : value->if_number().value_or(0.0);
+    };
+    write_sentence(
+        context,
+        fmt::format("{} tokens/s, MFU {} %, MBU {} %.", format_number(rate("tokens_per_s"), 4),
+                    format_number(100.0 * rate("mfu"), 3), format_number(100.0 * rate("mbu"), 3)));
+}
+
+void write_memory(const Context& context, const StepAnswer& answer) {
+    const programs::ModelStep& step = answer.step;
+    Table table{.columns = {{"  memory"}, {"bytes", Align::right}, {"", Align::right}}, .rows = {}};
+    const auto add = [&](const std::string& name, std::int64_t bytes) {
+        table.rows.push_back(
+            {"  " + name, std::to_string(bytes), format_capacity(bytes_of(bytes))});
+    };
+    add(fmt::format("weights ({} parameters)", step.parameters), step.weights_bytes);
+    if (!answer.request.training()) add("cache", step.kv_cache_bytes);
+    add("peak over what was there before", answer.memory.extra());
+    add("reserved", answer.memory.reserved);
+    write_text(context.out, table);
+    if (!answer.usable) return;
+    const Bytes left = *answer.usable - bytes_of(answer.memory.reserved);
+    write_sentence(context,
+                   left > Bytes{}
+                       ? fmt::format("{} of {} stay free.", format_capacity(left),
+                                     format_capacity(*answer.usable))
+                       : fmt::format("Does not fit into {}.", format_capacity(*answer.usable)));
+    context.out << '\n';
+}
+
+}  // namespace
+
+Json json_of(const StepAnswer& answer, bool /*all_kernels*/) {
+    const programs::Architecture& a = *answer.architecture;
+    const programs::Request& request = answer.request;
+    Json json{{"model", a.name},
+              {"family", a.family},
+              {"source", a.source},
+              {"phase", name_of(request.phase)},
+              {"software", name_of(request.software)},
+              {"batch", request.batch},
+              {"seq", request.seq},
+              {"dtype", model::name_of(request.type)},
+              {"parameters", answer.step.parameters},
+              {"active_parameters", answer.step.active_parameters},
+              {"weights_bytes", answer.step.weights_bytes},
+              {"kv_cache_bytes", answer.step.kv_cache_bytes},
+              {"resident_bytes", answer.memory.resident},
+              {"peak_extra_bytes", answer.memory.extra()},
+              {"reserved_bytes", answer.memory.reserved},
+              {"kernels", answer.step.program.kernels()}};
+    if (answer.usable) json["usable_bytes"] = answer.usable->base();
+    if (answer.time) {
+        const programs::Totals& total = answer.time->gpu.total;
+        json["gpu"] = answer.machine->name;
+        json["time_us"] = total.time.in(units::us);
+        json["time_low_us"] = total.low.in(units::us);
+        json["time_high_us"] = total.high.in(units::us);
+        json["host"] = answer.host.name;
+        json["host_us"] = answer.time->host.in(units::us);
+        json["wall_us"] = answer.time->wall.in(units::us);
+        json["host_bound"] = answer.time->host_bound();
+        add_rates(json, answer);
+    }
+    Json operations = Json::array();
+    const auto& entries = answer.step.program.entries;
+    for (std::size_t i = 0; i < entries.size(); ++i) {
+        operations.push_back(
+            json_of_entry(entries[i], answer.time ? &answer.time->gpu.outcomes[i] : nullptr));
+    }
+    json["operations"] = std::move(operations);
+    return json;
+}
+
+void write_step(const Context& context, const StepAnswer& answer, bool all_kernels) {
+    const programs::Architecture& a = *answer.architecture;
+    const programs::Request& r = answer.request;
+    context.out << fmt::format("{} ({}), {} layers: {} of {} x {} tokens, {}, {}\n\n", a.name,
+                               a.family, a.layers(), name_of(r.phase), r.batch, r.seq,
+                               model::name_of(r.type), name_of(r.software));
+    write_memory(context, answer);
+    context.out << '\n';
+    write_operations(context, answer, all_kernels);
+    if (answer.time) write_totals(context, answer);
+}
+
+}  // namespace ridge::cli

@@ -1,0 +1,128 @@
+#include "programs/model_step.h"
+
+#include <algorithm>
+#include <string>
+
+#include "hardware/error.h"
+#include "programs/configs/weights.h"
+#include "programs/software/decoder.h"
+#include "programs/software/operations.h"
+
+namespace ridge::programs {
+namespace {
+
+constexpr std::int64_t longest = std::int64_t{1} << 24;
+constexpr std::int64_t most_sequences = std::int64_t{1} << 20;
+
+void check(std::string_view field, std::int64_t value, std::int64_t most) {
+    if (value >= 1 && value <= most) return;
+    throw InputError(std::string(field) + " must be 1 to " + std::to_string(most));
+}
+
+/// The kernel that adds up the parts of a product whose k was split, as an entry of its own.
+void add_split(std::vector<Entry>& entries) {
+    Entry& entry = entries.back();
+    const auto* product = std::get_if<model::Matmul>(&entry.operation);
+    if (product == nullptr || entry.kernels != 2) return;
+    entry.kernels = 1;
+    Entry sum = entry;
+    sum.operation = model::Copy{.elements = product->m * product->n, .type = product->output};
+    sum.execution = {};
+    sum.name += ": sum of the parts";
+    sum.least = 1.8 * units::us;
+    entries.push_back(std::move(sum));
+}
+
+}  // namespace
+
+void validate(const Architecture& a, const Request& request) {
+    check("batch", request.batch, most_sequences);
+    check("seq", request.seq, longest);
+    check("tp", request.tensor_parallel, 64);
+    check("ep", request.expert_parallel, 1024);
+    if (static_cast<double>(request.batch) * static_cast<double>(request.seq) > 1e10) {
+        throw InputError("batch x seq must be at most 10^10 tokens");
+    }
+    if (a.positions > 0 && request.seq > a.positions) {
+        throw InputError("seq is " + std::to_string(request.seq) + "; " + a.name + " has " +
+                         std::to_string(a.positions) + " positions");
+    }
+    for (const LayerSpec& layer : a.kinds) {
+        if (layer.attention.heads % request.tensor_parallel != 0) {
+            throw InputError("tp must divide the " + std::to_string(layer.attention.heads) +
+                             " heads");
+        }
+        if (layer.feed_forward.experts % request.expert_parallel != 0 &&
+            layer.feed_forward.experts) {
+            throw InputError("ep must divide the " + std::to_string(layer.feed_forward.experts) +
+                             " experts");
+        }
+    }
+}
+
+ModelStep make_step(const Architecture& architecture, const Request& request, bool memory) {
+    validate(architecture, request);
+    Decoder decoder(architecture, request, memory);
+    decoder.run();
+    const Recorder& recorder = decoder.recorder();
+    ModelStep step;
+    step.program.name = architecture.name;
+    step.program.entries.reserve(recorder.kernels().size());
+    for (const Recorder::Counted& counted : recorder.kernels()) {
+        step.program.entries.push_back(entry_of(counted, recorder, request));
+        add_split(step.program.entries);
+    }
+    if (memory) step.memory = recorder.memory();
+    step.parameters = parameters_of(architecture);
+    step.active_parameters = active_parameters_of(architecture);
+    step.weights_bytes = weights_bytes(architecture, {.bytes = model::size_of(request.type),
+                                                      .quantisation = request.quantisation});
+    if (!request.training()) {
+        step.kv_cache_bytes =
+            kv_cache_bytes(architecture, {.bytes = model::size_of(request.cache_type),
+                                          .batch = request.batch,
+                                          .tokens = request.seq});
+    }
+    step.tokens = request.batch * request.tokens();
+    step.graph = request.software == Software::serving && !request.training();
+    return step;
+}
+
+Host default_host() {
+    return {.name = "Intel Xeon (virtual, of the H200 measured)",
+            .per_kernel = 22.0 * units::us,
+            .per_step = Time{},
+            .per_graph = 20.0 * units::us};
+}
+
+StepTime predict(const ModelStep& step, const model::Machine& machine, const Host& host) {
+    StepTime time;
+    time.gpu = predict(step.program, machine);
+    time.host = step.graph
+                    ? host.per_graph
+                    : host.per_step + static_cast<double>(time.gpu.total.kernels) * host.per_kernel;
+    time.wall = std::max(time.host, time.gpu.total.time);
+    return time;
+}
+
+StepMemory memory_of(const ModelStep& step) {
+    StepMemory memory;
+    memory.timeline = model::replay(step.memory);
+    std::size_t start = 0;
+    for (const model::MemoryPlan::Phase& phase : step.memory.phases()) {
+        if (phase.name == model_phase::forward) start = phase.first;
+    }
+    const auto& levels = memory.timeline.levels;
+    if (start > 0) memory.resident = levels[start - 1].allocated;
+    for (std::size_t i = start; i < levels.size(); ++i) {
+        if (levels[i].allocated <= memory.peak) continue;
+        memory.peak = levels[i].allocated;
+        memory.peak_step = i;
+    }
+    for (const model::MemoryLevel& level : levels) {
+        memory.reserved = std::max(memory.reserved, level.reserved);
+    }
+    return memory;
+}
+
+}  // namespace ridge::programs

@@ -1,0 +1,71 @@
+// One step of a model: what it runs, what it allocates, how long that takes.
+//
+//   const ModelStep step = make_step(find_model("llama-3.1-8b"), {.phase = Phase::prefill});
+//   const StepTime time = predict(step, machine, default_host());
+//   time.gpu.total.time, time.host, time.wall
+//   step.peak_extra_bytes    // the step's peak over what was allocated before it
+//
+// Method: the decoder is run on paper (software/decoder.h); equal kernels are one entry. Wall time is
+// the longer of what the host takes to dispatch and what the kernels take; a CUDA graph leaves the
+// host one launch.
+// Limits: one node; weights lie on the GPU from the start.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "model/allocator/memory_plan.h"
+#include "programs/configs/architecture.h"
+#include "programs/graph/program.h"
+#include "programs/software/request.h"
+
+namespace ridge::programs {
+
+struct ModelStep {
+    Program program;
+    model::MemoryPlan memory;
+    std::int64_t parameters = 0;         ///< of the whole model
+    std::int64_t active_parameters = 0;  ///< that a token passes through
+    std::int64_t weights_bytes = 0;      ///< on one GPU
+    std::int64_t kv_cache_bytes = 0;     ///< on one GPU, after a prefill or before a decode step
+    std::int64_t tokens = 0;             ///< that the step makes or reads
+    bool graph = false;                  ///< replayed as a CUDA graph
+};
+
+[[nodiscard]] ModelStep make_step(const Architecture& architecture, const Request& request,
+                                  bool memory = true);
+
+/// What a host takes to dispatch a step, beside the kernels (eq. P1 of docs/model.md).
+struct Host {
+    std::string_view name;
+    Time per_kernel;
+    Time per_step;
+    Time per_graph;
+};
+[[nodiscard]] Host default_host();
+
+struct StepTime {
+    ProgramTime gpu;
+    Time host;
+    Time wall;
+    [[nodiscard]] bool host_bound() const { return host > gpu.total.time; }
+};
+[[nodiscard]] StepTime predict(const ModelStep& step, const model::Machine& machine,
+                               const Host& host);
+
+/// Bytes of a step through PyTorch's caching allocator.
+struct StepMemory {
+    std::int64_t resident = 0;  ///< weights, cache, optimizer states
+    std::int64_t peak = 0;      ///< allocated
+    std::int64_t reserved = 0;
+    std::size_t peak_step = 0;  ///< of the plan
+    model::MemoryTimeline timeline;
+
+    [[nodiscard]] std::int64_t extra() const { return peak - resident; }
+};
+[[nodiscard]] StepMemory memory_of(const ModelStep& step);
+
+/// InputError naming the field: sizes, GPUs that do not divide the heads, training without a way.
+void validate(const Architecture& architecture, const Request& request);
+
+}  // namespace ridge::programs

@@ -1,0 +1,318 @@
+// The parts of a layer: norms, attention, rotation, mlp.
+#include <array>
+
+#include "programs/software/decoder.h"
+
+namespace ridge::programs {
+
+using model::DataType;
+
+Buffer Decoder::norm(Buffer x, const Norm& n, std::string_view name) {
+    const Module before = run_.module();
+    run_.module(Module::norm);
+    Buffer out = architecture_.norm == NormKind::layer
+                     ? run_.layer_norm(std::move(x), n.weight, n.bias, n.size, name)
+                     : rms_norm(std::move(x), n, name);
+    run_.module(before);
+    return out;
+}
+
+/// LlamaRMSNorm and GemmaRMSNorm, operation by operation.
+Buffer Decoder::rms_norm(Buffer x, const Norm& n, std::string_view name) {
+    if (!eager()) return run_.fused_norm(std::move(x), n.size, name);
+    const DataType type = x.type();
+    const bool gemma = architecture_.norm == NormKind::rms_plus_one;
+    // Gemma's caller keeps x until its type is read at the end; Llama's rebinds the name.
+    const Buffer caller = gemma ? x : Buffer();
+    Buffer h = run_.cast(std::move(x), DataType::fp32, "norm: fp32");
+    Buffer factor = run_.mean(run_.unary(Math::square, h, "norm: square"), n.size, "norm: mean");
+    Buffer shifted = run_.unary(Math::add_scalar, gemma ? std::move(factor) : factor, "norm: eps");
+    Buffer scale = run_.unary(Math::reciprocal_root, std::move(shifted), "norm: rsqrt");
+    h = run_.broadcast(Math::multiply, std::move(h), std::move(scale), "norm: scale", true);
+    factor.reset();
+    if (gemma) {
+        Buffer weight = run_.cast(n.weight, DataType::fp32, "norm: weight");
+        weight = run_.unary(Math::add_scalar, std::move(weight), "norm: weight + 1");
+        h = run_.broadcast(Math::multiply, std::move(h), std::move(weight), "norm: weight");
+        return run_.cast(std::move(h), type, "norm: back");
+    }
+    Buffer narrow = run_.cast(h, type, "norm: back");
+    return run_.broadcast(Math::multiply, std::move(narrow), n.weight, "norm: weight");
+}
+
+Buffer Decoder::residual(Buffer x, Buffer delta) {
+    const Module before = run_.module();
+    run_.module(Module::residual);
+    // Compiled and serving kernels add where they norm.
+    Buffer out = eager() || architecture_.norm == NormKind::layer
+                     ? run_.binary(Math::add, std::move(x), std::move(delta), "residual")
+                     : run_.allocate(x.elements(), x.type(), "residual");
+    run_.module(before);
+    return out;
+}
+
+void Decoder::all_reduce(std::int64_t elements) {
+    if (request_.tensor_parallel < 2) return;
+    const Module before = run_.module();
+    run_.module(Module::communication);
+    run_.launch({.kind = KernelKind::collective,
+                 .in = request_.type,
+                 .out = request_.type,
+                 .a = elements * model::size_of(request_.type),
+                 .b = request_.tensor_parallel,
+                 .name = "all_reduce"});
+    run_.module(before);
+}
+
+Decoder::Heads Decoder::project(Buffer x, const Layer& w, const AttentionSpec& s) {
+    const std::int64_t rows = tokens();
+    const std::int64_t kv = shard(s.kv_heads) * s.head_dim;
+    const bool apart = request_.tokens() > 1;
+    Heads heads;
+    if (w.qkv.weight) {
+        const std::array<std::int64_t, 3> parts{rows * shard(s.heads) * s.head_dim, rows * kv,
+                                                rows * kv};
+        Buffer joined = run_.linear(std::move(x), w.qkv, "qkv_proj");
+        if (s.projection == Projection::fused_by_head) {
+            joined = run_.heads(std::move(joined), apart, "qkv heads");
+        }
+        if (s.projection == Projection::fused) {
+            heads.q = run_.slice(joined, parts[0], "q of qkv");
+            heads.k = run_.slice(joined, parts[1], "k of qkv");
+            heads.v = run_.slice(joined, parts[2], "v of qkv");
+        } else {
+            std::vector<Buffer> cut = run_.split(joined, parts, "qkv cut");
+            heads = {std::move(cut[0]), std::move(cut[1]), std::move(cut[2])};
+        }
+        if (s.projection == Projection::fused_by_head) return heads;
+    } else {
+        heads.q = run_.linear(x, w.q, "q_proj");
+        if (s.qk_norm == QkNorm::whole) heads.q = norm(std::move(heads.q), w.q_norm, "q norm");
+        heads.k = run_.linear(x, w.k, "k_proj");
+        if (s.qk_norm == QkNorm::whole) heads.k = norm(std::move(heads.k), w.k_norm, "k norm");
+        heads.v = run_.linear(std::move(x), w.v, "v_proj");
+    }
+    heads.q = run_.heads(std::move(heads.q), apart, "q heads");
+    heads.k = run_.heads(std::move(heads.k), apart, "k heads");
+    heads.v = run_.heads(std::move(heads.v), apart, "v heads");
+    if (s.qk_norm == QkNorm::head) {
+        heads.q = norm(std::move(heads.q), w.q_norm, "q norm");
+        heads.k = norm(std::move(heads.k), w.k_norm, "k norm");
+    }
+    return heads;
+}
+
+/// apply_rotary_pos_emb: x cos + rotate_half(x) sin, and what does not rotate joined behind it.
+Buffer Decoder::rotate(Buffer x, const AttentionSpec& s, std::int64_t heads) {
+    const std::int64_t rows = tokens() * heads;
+    const std::int64_t turning = rows * s.rotary_dim;
+    if (!eager()) {
+        return run_.fused(Math::multiply, std::move(x), 1, "rotary");
+    }
+    const bool partial = s.rotary_dim < s.head_dim;
+    const bool wide = s.rotary == Rotary::halves_fp32;
+    const Buffer turned = partial ? run_.slice(x, turning, "rotary: part") : x;
+    const Buffer rest = partial ? run_.slice(x, x.elements() - turning, "rotary: rest") : Buffer();
+    Buffer straight = run_.broadcast(Math::multiply, turned, cosine_, "rotary: cos");
+    const Buffer low = run_.slice(turned, turning / 2, "rotary: half");
+    const Buffer high = run_.slice(turned, turning / 2, "rotary: half");
+    Buffer swapped = run_.cat(run_.unary(Math::negate, high, "rotary: neg"), low, s.rotary_dim / 2,
+                              "rotary: cat")
+                         .together();
+    swapped = run_.broadcast(Math::multiply, std::move(swapped), sine_, "rotary: sin");
+    Buffer out = run_.binary(Math::add, straight.apart(), std::move(swapped), "rotary: add");
+    straight.reset();
+    if (wide) out = run_.cast(std::move(out), x.type(), "rotary: back");
+    if (partial) {
+        out = run_.cat(std::move(out), rest, s.rotary_dim, "rotary: join");
+    } else if (s.joined_rotary) {
+        out = run_.cat({}, std::move(out), s.rotary_dim, "rotary: join");
+    }
+    return out.apart();
+}
+
+/// What a layer with a window still has of its cache: all but one token of the window.
+Buffer Decoder::sliding_part(const Buffer& kept, const AttentionSpec& s) {
+    const std::int64_t width = s.kv_heads == 0 ? 1 : shard(s.kv_heads) * s.head_dim;
+    const std::int64_t most = request_.batch * (s.window - 1) * width;
+    if (!kept || s.window == 0 || s.latent() || kept.elements() <= most) return kept;
+    return run_.slice(kept, most, "cache: window");
+}
+
+void Decoder::update_cache(Buffer& k, Buffer& v, std::size_t layer) {
+    if (cache_.empty() && !request_.training()) return;
+    if (!request_.cache) return;
+    const AttentionSpec& s = spec_of(layer).attention;
+    const std::int64_t width = s.latent() ? s.kv_rank : s.head_dim;
+    if (request_.training()) {  // a fresh cache is filled in training too: use_cache is the default
+        k = run_.cat({}, std::move(k), width, "cache: keys");
+        v = run_.cat({}, std::move(v), width, "cache: values");
+        return;
+    }
+    auto& [keys, values] = cache_[layer];
+    if (request_.software == Software::serving) {
+        run_.small("cache write", 2 * (k.elements() + v.elements()) * 2);
+        if (!keys) {
+            keys = run_.allocate(k.elements(), request_.cache_type, "keys");
+            values = run_.allocate(v.elements(), request_.cache_type, "values");
+        }
+        return;
+    }
+    // One token's keys and those of the cache are contiguous; a prompt's keys lie head by head.
+    const bool decode = request_.phase == Phase::decode;
+    // One cut out of a joint projection is contiguous only if it is the only sequence's.
+    const bool cut = s.projection != Projection::separate && request_.batch > 1;
+    const auto append = [&](Buffer& kept, Buffer& added, const char* name) {
+        const bool apart = cut && (s.projection == Projection::conv1d || &added == &v);
+        const Buffer next = decode && !apart ? added.together() : added.apart();
+        added = run_.cat(sliding_part(kept, s), next, width, name);
+        if (decode) added = added.together();
+        kept = added;
+    };
+    append(keys, k, "cache: keys");
+    append(values, v, "cache: values");
+}
+
+Buffer Decoder::scores(Heads heads, const AttentionSpec& s) {
+    const bool decode = request_.phase == Phase::decode;
+    const std::int64_t seen = decode ? cached_tokens(s, request_.seq) + 1 : request_.seq;
+    const bool masked = s.window > 0 && static_cast<bool>(mask_);
+    AttentionShape shape{.batch = request_.batch,
+                         .heads = shard(s.heads),
+                         .kv_heads = shard(s.kv_heads),
+                         .queries = request_.tokens(),
+                         .keys = seen,
+                         .head_dim = s.head_dim,
+                         .value_dim = s.value_dim,
+                         .window = s.window < seen ? s.window : 0,
+                         .causal = !decode,
+                         .paged = request_.software == Software::serving,
+                         .masked = masked};
+    if (eager() && shape.heads != shape.kv_heads && (masked || s.head_dim != s.value_dim)) {
+        // repeat_kv: a mask keeps SDPA from taking grouped heads.
+        // One head is repeated without a copy.
+        const std::int64_t times = shape.kv_heads > 1 ? shape.heads / shape.kv_heads : 1;
+        if (times > 1) heads.k = run_.repeated(std::move(heads.k), times, "repeat_kv");
+        if (times > 1) heads.v = run_.repeated(std::move(heads.v), times, "repeat_kv");
+        shape.kv_heads = shape.heads;
+    }
+    if (eager() && masked) {
+        // A boolean mask becomes an additive one: two constants and a choice between them.
+        run_.small("mask: zero", 2);
+        run_.small("mask: minus infinity", 2);
+        const Buffer bias = run_.made(Math::masked_fill, shape.batch * shape.queries * shape.keys,
+                                      request_.type, "mask: additive");
+        return run_.attention(heads.q, heads.k, heads.v, shape, "attention");
+    }
+    const bool joined = eager() && (s.joined_rotary || s.latent()) && request_.tokens() > 1;
+    const bool drops = request_.training() && architecture_.attention_dropout > 0.0;
+    shape.dropout = drops;
+    if (eager() && drops) run_.small("attention: seed of the dropout", 16);
+    Buffer out = run_.attention(heads.q, heads.k, heads.v, shape, "attention");
+    return joined ? out.apart() : out;
+}
+
+Buffer Decoder::project_out(Buffer x, const Linear& o) {
+    // Queries that were joined of parts lie head by head, and so does what attention makes of them.
+    Buffer out = run_.linear(run_.contiguous(std::move(x), "attention: back"), o, "o_proj");
+    all_reduce(out.elements());
+    return out;
+}
+
+Buffer Decoder::attend(Buffer x, std::size_t layer) {
+    run_.module(Module::attention);
+    const AttentionSpec& s = spec_of(layer).attention;
+    const Layer& w = weights_of_layer(layer);
+    // The block's normed input is an argument: it lives until attention returns.
+    const Buffer argument = x;
+    Heads heads = project(std::move(x), w, s);
+    if (s.rotary_dim > 0 && architecture_.positions == 0) {
+        heads.q = rotate(std::move(heads.q), s, shard(s.heads));
+        heads.k = rotate(std::move(heads.k), s, shard(s.kv_heads));
+    }
+    update_cache(heads.k, heads.v, layer);
+    return project_out(scores(std::move(heads), s), w.o);
+}
+
+Buffer Decoder::activate(Buffer x, Activation activation) {
+    switch (activation) {
+        case Activation::silu:
+            return run_.unary(Math::silu, std::move(x), "silu");
+        case Activation::relu:
+            return run_.unary(Math::relu, std::move(x), "relu");
+        case Activation::gelu_erf:
+            return run_.unary(Math::gelu, std::move(x), "gelu");
+        case Activation::gelu_tanh:
+            return run_.unary(Math::gelu_tanh, std::move(x), "gelu");
+        case Activation::gelu_new:
+        case Activation::gelu_fast:
+            break;
+    }
+    if (!eager()) return run_.unary(Math::gelu_tanh, std::move(x), "gelu");
+    const Buffer half = run_.unary(Math::multiply_scalar, x, "gelu: half");
+    Buffer inner;
+    if (activation == Activation::gelu_new) {
+        // 0.5 x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3)))
+        inner = run_.unary(Math::cube, x, "gelu: cube");
+        inner = run_.unary(Math::multiply_scalar, std::move(inner), "gelu: scale");
+        inner = run_.binary(Math::add, x, std::move(inner), "gelu: add");
+        inner = run_.unary(Math::multiply_scalar, std::move(inner), "gelu: scale");
+    } else {
+        // 0.5 x (1 + tanh(x sqrt(2/pi) (1 + 0.044715 x x)))
+        const Buffer scaled = run_.unary(Math::multiply_scalar, x, "gelu: scale");
+        inner = run_.unary(Math::multiply_scalar, x, "gelu: scale");
+        inner = run_.binary(Math::multiply, std::move(inner), x, "gelu: square");
+        inner = run_.unary(Math::add_scalar, std::move(inner), "gelu: one");
+        inner = run_.binary(Math::multiply, scaled, std::move(inner), "gelu: product");
+    }
+    inner = run_.unary(Math::tanh, std::move(inner), "gelu: tanh");
+    inner = run_.unary(Math::add_scalar, std::move(inner), "gelu: one");
+    return run_.binary(Math::multiply, half, std::move(inner), "gelu: product");
+}
+
+Buffer Decoder::gated(Buffer x, const Linear& gate, const Linear& up, const Linear& down,
+                      Activation activation) {
+    const Buffer argument = x;
+    Buffer g = run_.linear(x, gate, "gate_proj");
+    if (eager()) g = activate(std::move(g), activation);
+    Buffer u = run_.linear(std::move(x), up, "up_proj");
+    g = eager() ? run_.binary(Math::multiply, std::move(g), std::move(u), "gate: product")
+                : run_.fused(Math::silu_multiply, std::move(g), 2, "gate");
+    u.reset();
+    return run_.linear(std::move(g), down, "down_proj");
+}
+
+Buffer Decoder::feed_forward(Buffer x, std::size_t layer) {
+    const FeedForwardSpec& s = spec_of(layer).feed_forward;
+    const Layer& w = weights_of_layer(layer);
+    run_.module(s.experts > 0 ? Module::experts : Module::mlp);
+    Buffer out;
+    if (s.experts > 0) {
+        out = experts(std::move(x), w, s);
+    } else if (w.gate_up.weight) {
+        const Buffer argument = x;
+        const Buffer joined = run_.linear(std::move(x), w.gate_up, "gate_up_proj");
+        const std::int64_t half = joined.elements() / 2;
+        Buffer g;
+        if (eager()) {
+            const std::array<std::int64_t, 2> halves{half, half};
+            std::vector<Buffer> cut = run_.split(joined, halves, "gate cut");
+            g = activate(std::move(cut[0]), s.activation);
+            g = run_.binary(Math::multiply, std::move(cut[1]), std::move(g), "gate: product");
+            g = g.together();
+        } else {
+            g = run_.fused(Math::silu_multiply, run_.slice(joined, half, "gate"), 2, "gate");
+        }
+        out = run_.linear(std::move(g), w.down, "down_proj");
+    } else if (s.gated) {
+        out = gated(std::move(x), w.gate, w.up, w.down, s.activation);
+    } else {
+        const Buffer argument = x;
+        Buffer h = run_.linear(std::move(x), w.up, "up_proj");
+        out = run_.linear(activate(std::move(h), s.activation), w.down, "down_proj");
+    }
+    all_reduce(out.elements());
+    return out;
+}
+
+}  // namespace ridge::programs

@@ -1,0 +1,83 @@
+// The optimizer's step: torch.optim.AdamW with its default, the foreach kernels.
+#include <array>
+
+#include "hardware/checked.h"
+#include "programs/software/decoder.h"
+
+namespace ridge::programs {
+namespace {
+
+/// Launches of multi_tensor_apply over tensors of these sizes: a launch takes up to 320 chunks of
+/// 65536 elements, and as many tensors as its arguments hold (ATen/native/cuda/MultiTensorApply.cuh).
+std::int64_t launches(const std::vector<std::int64_t>& sizes, std::int64_t most_tensors) {
+    constexpr std::int64_t chunk = 65536;
+    constexpr std::int64_t most_chunks = 320;
+    std::int64_t count = 0;
+    std::int64_t tensors = 0;
+    std::int64_t chunks = 0;
+    for (std::size_t i = 0; i < sizes.size(); ++i) {
+        ++tensors;
+        const std::int64_t all = ceil_divide(sizes[i], chunk);
+        for (std::int64_t done = 1; done <= all; ++done) {
+            ++chunks;
+            const bool tensors_full = tensors == most_tensors && done == all;
+            const bool last = i + 1 == sizes.size() && done == all;
+            if (!tensors_full && chunks < most_chunks && !last) continue;
+            ++count;
+            chunks = 0;
+            // A tensor that is not through goes on in the next launch.
+            tensors = done == all ? 0 : 1;
+        }
+    }
+    return count;
+}
+
+struct Foreach {
+    const char* name;
+    std::int8_t tensors;        ///< read and written
+    std::int64_t most_tensors;  ///< in one launch
+};
+
+// _multi_tensor_adamw of torch 2.11; the bound on tensors follows from how many lists it takes.
+constexpr std::array<Foreach, 8> adamw{{{"adamw: weight decay", 2, 110},
+                                        {"adamw: lerp", 3, 64},
+                                        {"adamw: beta", 2, 110},
+                                        {"adamw: addcmul", 3, 48},
+                                        {"adamw: sqrt", 2, 64},
+                                        {"adamw: bias", 2, 96},
+                                        {"adamw: eps", 2, 110},
+                                        {"adamw: addcdiv", 4, 48}}};
+
+}  // namespace
+
+void Decoder::update() {
+    if (request_.optimizer == Optimizer::none) return;
+    run_.begin(model_phase::update);
+    run_.update_pass();
+    run_.enter(Module::optimizer, -1);
+    const model::DataType type = request_.mixed ? model::DataType::fp32 : request_.type;
+    std::vector<std::int64_t> sizes;
+    std::int64_t elements = 0;
+    for (const Buffer& parameter : run_.parameters()) {
+        sizes.push_back(parameter.elements());
+        elements += parameter.elements();
+    }
+    std::vector<Buffer> roots;
+    for (const Foreach& each : adamw) {
+        if (std::string_view(each.name) == "adamw: sqrt") {
+            for (const std::int64_t size : sizes) {
+                roots.push_back(run_.allocate(size, type, "roots of the second moments"));
+            }
+        }
+        const std::int64_t count = launches(sizes, each.most_tensors);
+        run_.launch({.kind = KernelKind::optimizer,
+                     .in = type,
+                     .out = type,
+                     .inputs = each.tensors,
+                     .launches = static_cast<std::int16_t>(count),
+                     .a = elements,
+                     .name = each.name});
+    }
+}
+
+}  // namespace ridge::programs

@@ -1,0 +1,342 @@
+// The backward half of the recorder: the kernels of PyTorch's gradients (derivatives.yaml).
+#include <algorithm>
+
+#include "programs/software/recorder.h"
+
+namespace ridge::programs {
+
+using model::DataType;
+
+void Recorder::accumulate(std::int32_t id, Buffer gradient) {
+    if (id < 0 || !gradient) return;
+    if (gradients_.size() < values_.size()) gradients_.resize(values_.size());
+    Buffer& there = gradients_[static_cast<std::size_t>(id)];
+    if (!there) {
+        there = std::move(gradient);
+        return;
+    }
+    pointwise(Math::add, gradient.elements(), 2,
+              there.dense() && gradient.dense() ? Reading::vectors : Reading::indexed,
+              gradient.type(), gradient.type(), "sum of gradients");
+}
+
+Buffer Recorder::take_gradient(std::int32_t id) {
+    if (static_cast<std::size_t>(id) >= gradients_.size()) return {};
+    return std::move(gradients_[static_cast<std::size_t>(id)]);
+}
+
+void Recorder::backward(Buffer loss) {
+    pass_ = Pass::backward;
+    gradients_.resize(values_.size());
+    accumulate(loss.id_, made(Math::fill, 1, loss.type(), "gradient of the loss"));
+    loss.reset();
+    while (!tape_.empty()) {
+        TapeEntry entry = std::move(tape_.back());
+        tape_.pop_back();
+        module_ = entry.module;
+        layer_ = entry.layer;
+        run_backward(entry);
+    }
+}
+
+void Recorder::run_backward(TapeEntry& entry) {
+    if (entry.step == Step::split) {
+        std::vector<Buffer> parts;
+        for (const std::int32_t id : entry.outputs) parts.push_back(take_gradient(id));
+        Buffer joined = allocate(entry.sizes[0], entry.type, entry.name);
+        launch({.kind = KernelKind::cat,
+                .in = entry.type,
+                .out = entry.type,
+                .a = entry.sizes[0],
+                .b = 1,
+                .name = entry.name});
+        accumulate(entry.inputs[0], entry.transposed ? joined.apart() : std::move(joined));
+        return;
+    }
+    Buffer gradient = take_gradient(entry.output);
+    if (!gradient) return;
+    switch (entry.step) {
+        case Step::unary:
+            return backward_unary(entry, std::move(gradient));
+        case Step::binary:
+            return backward_binary(entry, std::move(gradient));
+        case Step::broadcast:
+            return backward_broadcast(entry, std::move(gradient));
+        case Step::cast:
+            return accumulate(entry.inputs[0], cast(std::move(gradient), entry.type, entry.name));
+        case Step::dropout:
+            return accumulate(entry.inputs[0], binary(Math::masked_fill, std::move(gradient),
+                                                      std::move(entry.saved[0]), entry.name));
+        case Step::heads:
+            return accumulate(entry.inputs[0], contiguous(std::move(gradient), entry.name));
+        case Step::mean:
+        case Step::layer_norm:
+        case Step::softmax:
+            return backward_rows(entry, std::move(gradient));
+        case Step::cat:
+            for (std::size_t i = 0; i < 2; ++i) {
+                if (entry.inputs[i] < 0) continue;
+                accumulate(entry.inputs[i], slice(gradient, entry.sizes[i], entry.name));
+            }
+            return;
+        case Step::slice: {
+            Buffer whole = made(Math::fill, entry.sizes[0], entry.type, entry.name);
+            pointwise(Math::copy, gradient.elements(), 1, Reading::indexed, entry.type, entry.type,
+                      entry.name);
+            return accumulate(entry.inputs[0], whole.apart());
+        }
+        case Step::embedding:
+            return backward_embedding(entry, std::move(gradient));
+        case Step::linear:
+            return backward_linear(entry, std::move(gradient));
+        case Step::attention:
+            return backward_attention(entry, std::move(gradient));
+        case Step::grouped:
+            return backward_grouped(entry, std::move(gradient));
+        case Step::gather: {
+            // index_put with accumulation: the indices are sorted first.
+            Buffer whole =
+                made(Math::fill, entry.sizes[2] * entry.sizes[1], entry.type, entry.name);
+            sort(entry.sizes[0], entry.name);
+            rows_kernel(KernelKind::gather, entry.sizes[0], entry.sizes[1], entry.type, entry.name);
+            return accumulate(entry.inputs[0], std::move(whole));
+        }
+        case Step::cross_entropy:
+            return backward_loss(entry, std::move(gradient));
+        case Step::split:
+            return;
+    }
+}
+
+void Recorder::backward_unary(TapeEntry& entry, Buffer gradient) {
+    Buffer kept = entry.saved.empty() ? Buffer() : std::move(entry.saved[0]);
+    entry.saved.clear();
+    const auto apply = [&](Math math) {
+        Buffer out = binary(math, std::move(gradient), std::move(kept), entry.name);
+        accumulate(entry.inputs[0], std::move(out));
+    };
+    switch (entry.math) {
+        case Math::multiply_scalar:
+        case Math::divide_scalar:
+            return accumulate(entry.inputs[0],
+                              unary(Math::multiply_scalar, std::move(gradient), entry.name));
+        case Math::negate:
+            return accumulate(entry.inputs[0],
+                              unary(Math::negate, std::move(gradient), entry.name));
+        case Math::square:
+        case Math::cube: {
+            // The power below: x^1 is copied by the driver, without a kernel.
+            Buffer slope = entry.math == Math::square
+                               ? allocate(kept.elements(), kept.type(), entry.name)
+                               : unary(Math::square, kept, entry.name);
+            slope = unary(Math::multiply_scalar, std::move(slope), entry.name);
+            return accumulate(entry.inputs[0], binary(Math::multiply, std::move(gradient),
+                                                      std::move(slope), entry.name));
+        }
+        case Math::reciprocal_root: {
+            Buffer power = unary(Math::cube, std::move(kept), entry.name);
+            Buffer half = unary(Math::multiply_scalar, std::move(gradient), entry.name);
+            return accumulate(entry.inputs[0], binary(Math::multiply, std::move(half),
+                                                      std::move(power), entry.name));
+        }
+        case Math::silu:
+            return apply(Math::silu_backward);
+        case Math::gelu:
+            return apply(Math::gelu_backward);
+        case Math::gelu_tanh:
+            return apply(Math::gelu_tanh_backward);
+        case Math::tanh:
+            return apply(Math::tanh_backward);
+        case Math::sigmoid:
+            return apply(Math::sigmoid_backward);
+        case Math::relu:
+            return apply(Math::relu_backward);
+        default:  // sums: the gradient passes
+            return accumulate(entry.inputs[0], std::move(gradient));
+    }
+}
+
+void Recorder::backward_binary(TapeEntry& entry, Buffer gradient) {
+    if (entry.math == Math::add) {
+        accumulate(entry.inputs[0], gradient);
+        return accumulate(entry.inputs[1], std::move(gradient));
+    }
+    Buffer first;
+    Buffer second;
+    if (entry.inputs[0] >= 0) first = binary(Math::multiply, gradient, entry.saved[1], entry.name);
+    if (entry.inputs[1] >= 0) second = binary(Math::multiply, gradient, entry.saved[0], entry.name);
+    entry.saved.clear();
+    gradient.reset();
+    accumulate(entry.inputs[0], std::move(first));
+    accumulate(entry.inputs[1], std::move(second));
+}
+
+void Recorder::backward_broadcast(TapeEntry& entry, Buffer gradient) {
+    const std::int64_t all = entry.sizes[0];
+    const std::int64_t few = entry.sizes[1];
+    const bool multiplies = entry.math == Math::multiply;
+    Buffer first = gradient;
+    if (multiplies && entry.inputs[0] >= 0) {
+        first = broadcast(Math::multiply, gradient, entry.saved[1], entry.name, entry.transposed);
+    }
+    Buffer second;
+    if (entry.inputs[1] >= 0) {
+        Buffer each =
+            multiplies ? binary(Math::multiply, gradient, entry.saved[0], entry.name) : gradient;
+        second = allocate(few, entry.type, entry.name);
+        // Weights are shared by rows, factors of a row by its columns.
+        const bool along_rows = entry.transposed;
+        rows_kernel(along_rows ? KernelKind::row_sum : KernelKind::column_sum,
+                    along_rows ? few : all / few, along_rows ? all / few : few, each.type(),
+                    entry.name);
+    }
+    entry.saved.clear();
+    gradient.reset();
+    if (entry.inputs[0] >= 0) accumulate(entry.inputs[0], std::move(first));
+    accumulate(entry.inputs[1], std::move(second));
+}
+
+void Recorder::backward_rows(TapeEntry& entry, Buffer gradient) {
+    const std::int64_t rows = entry.sizes[0];
+    const std::int64_t columns = entry.sizes[1];
+    Buffer out = allocate(rows * columns, entry.type, entry.name);
+    switch (entry.step) {
+        case Step::mean:
+            pointwise(Math::divide_scalar, rows * columns, 1, Reading::indexed, entry.type,
+                      entry.type, entry.name);
+            break;
+        case Step::softmax:
+            pointwise(Math::multiply, rows * columns, 2, Reading::vectors, entry.type, entry.type,
+                      entry.name);
+            break;
+        default: {
+            rows_kernel(KernelKind::layer_norm, rows, columns, entry.type, entry.name);
+            Buffer weight = allocate(columns, entry.type, "gradient of a norm");
+            Buffer bias = allocate(columns, entry.type, "gradient of a norm");
+            rows_kernel(KernelKind::column_sum, rows, columns, entry.type, entry.name);
+            accumulate(entry.inputs[1], std::move(weight));
+            accumulate(entry.inputs[2], std::move(bias));
+        }
+    }
+    entry.saved.clear();
+    gradient.reset();
+    accumulate(entry.inputs[0], std::move(out));
+}
+
+void Recorder::backward_linear(TapeEntry& entry, Buffer gradient) {
+    const std::int64_t rows = entry.sizes[0];
+    const std::int64_t outputs = entry.sizes[1];
+    const std::int64_t inputs = entry.sizes[2];
+    gradient = contiguous(std::move(gradient), entry.name);
+    const auto of_input = [&] {
+        if (entry.inputs[0] < 0) return Buffer();
+        product(ProductForm::input_gradient, rows, inputs, outputs, entry.type, false, entry.name);
+        return allocate(rows * inputs, entry.type, entry.name);
+    };
+    const auto of_weight = [&] {
+        if (entry.inputs[1] < 0) return Buffer();
+        product(ProductForm::weight_gradient, outputs, inputs, rows, entry.type, false, entry.name);
+        return allocate(outputs * inputs, entry.type, "gradient of a weight");
+    };
+    // With a bias (addmm) the input's gradient comes first, without one (mm) the weight's.
+    Buffer input;
+    Buffer weight;
+    if (entry.inputs[2] >= 0) {
+        input = of_input();
+        weight = of_weight();
+        rows_kernel(KernelKind::column_sum, rows, outputs, entry.type, entry.name);
+        accumulate(entry.inputs[2], allocate(outputs, entry.type, "gradient of a bias"));
+    } else {
+        weight = of_weight();
+        input = of_input();
+    }
+    entry.saved.clear();
+    gradient.reset();
+    accumulate(entry.inputs[1], std::move(weight));
+    accumulate(entry.inputs[0], std::move(input));
+}
+
+void Recorder::backward_attention(TapeEntry& entry, Buffer gradient) {
+    AttentionShape shape = attentions_[static_cast<std::size_t>(entry.attention)];
+    shape.backward = true;
+    std::int32_t index = 0;
+    const auto known = std::find(attentions_.begin(), attentions_.end(), shape);
+    index = static_cast<std::int32_t>(known - attentions_.begin());
+    if (known == attentions_.end()) attentions_.push_back(shape);
+    Buffer q = allocate(entry.sizes[0], entry.type, entry.name);
+    Buffer k = allocate(entry.sizes[1], entry.type, entry.name);
+    Buffer v = allocate(entry.sizes[2], entry.type, entry.name);
+    // cuDNN: the rows' sums of dO x O, the gradients with dQ in fp32, its conversion; with grouped
+    // heads dK and dV are added up over each group.
+    const Buffer wide = allocate(entry.sizes[0], DataType::fp32, "dQ in fp32");
+    launch({.kind = KernelKind::attention,
+            .in = entry.type,
+            .out = entry.type,
+            .launches = static_cast<std::int16_t>(shape.heads == shape.kv_heads ? 3 : 5),
+            .attention = index,
+            .name = entry.name});
+    entry.saved.clear();
+    gradient.reset();
+    accumulate(entry.inputs[0], std::move(q));
+    accumulate(entry.inputs[1], entry.transposed ? k.apart() : std::move(k));
+    accumulate(entry.inputs[2], entry.transposed ? v.apart() : std::move(v));
+}
+
+void Recorder::backward_grouped(TapeEntry& entry, Buffer gradient) {
+    const auto [rows, n, k, experts] = entry.sizes;
+    Buffer input;
+    const auto launch_product = [&](std::int64_t outputs, std::int64_t inner) {
+        launch({.kind = KernelKind::experts,
+                .in = entry.type,
+                .out = entry.type,
+                .a = rows,
+                .b = outputs,
+                .c = inner,
+                .d = experts,
+                .name = entry.name});
+    };
+    if (entry.inputs[0] >= 0) {
+        input = allocate(rows * k, entry.type, entry.name);
+        launch_product(k, n);
+    }
+    Buffer weight = allocate(experts * n * k, entry.type, "gradient of experts");
+    launch_product(n, k);
+    entry.saved.clear();
+    gradient.reset();
+    accumulate(entry.inputs[1], std::move(weight));
+    accumulate(entry.inputs[0], std::move(input));
+}
+
+void Recorder::backward_embedding(TapeEntry& entry, Buffer gradient) {
+    const auto [rows, columns, table_rows, unused] = entry.sizes;
+    Buffer table = made(Math::fill, table_rows * columns, entry.type, "gradient of the embedding");
+    // More than 3072 rows are sorted, cut into segments of one token each, and added up.
+    if (rows > 3072) {
+        for (int pass = 0; pass < 18; ++pass)
+            small("gradient of the embedding: sort", rows * 16, 3.5F);
+    }
+    launch({.kind = KernelKind::gather,
+            .in = entry.type,
+            .out = entry.type,
+            .a = rows,
+            .b = columns,
+            .c = table_rows,
+            .name = "gradient of the embedding"});
+    gradient.reset();
+    accumulate(entry.inputs[0], std::move(table));
+}
+
+void Recorder::backward_loss(TapeEntry& entry, Buffer gradient) {
+    const std::int64_t rows = entry.sizes[0];
+    const std::int64_t classes = entry.sizes[1];
+    Buffer picks = made(Math::fill, rows * classes, entry.type, "gradient of the picks");
+    small("gradient of the picks", rows * 12);
+    gradient.reset();
+    Buffer out = allocate(rows * classes, entry.type, "gradient of the logits");
+    rows_kernel(KernelKind::log_softmax, rows, classes, entry.type, "gradient of the logits");
+    picks.reset();
+    entry.saved.clear();
+    accumulate(entry.inputs[0], std::move(out));
+}
+
+}  // namespace ridge::programs

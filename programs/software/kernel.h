@@ -1,0 +1,121 @@
+// One kernel of a framework as plain data: what it computes, over how much, how it reads.
+//
+// The recorder of a program (recorder.h) collects these, counts equal ones together, and
+// `operation_of` says which operation of the model each is. A kernel that no operation describes
+// (sorting 64 numbers, building a mask) is taken as a pass over its bytes.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "model/core/data_type.h"
+#include "programs/graph/program.h"
+
+namespace ridge::programs {
+
+/// What an elementwise kernel applies; `fused` kernels read and write the tensors given.
+enum class Math : std::uint8_t {
+    copy,
+    cast,
+    fill,
+    add,
+    add_scalar,
+    multiply,
+    multiply_scalar,
+    divide_scalar,
+    negate,
+    square,
+    cube,
+    reciprocal_root,
+    silu,
+    relu,
+    gelu,
+    gelu_tanh,
+    tanh,
+    sigmoid,
+    cosine,
+    sine,
+    masked_fill,
+    dropout,
+    silu_backward,
+    gelu_backward,
+    gelu_tanh_backward,
+    tanh_backward,
+    relu_backward,
+    sigmoid_backward,
+    addcmul,
+    root,
+    silu_multiply,
+    gelu_multiply
+};
+inline constexpr std::size_t math_count = 32;
+
+/// How an elementwise kernel reads: whole vectors; with an operand that is broadcast or whose rows
+/// lie apart (an index is computed for every element); or with a conversion of types.
+enum class Reading : std::uint8_t { vectors, indexed, converting };
+
+enum class KernelKind : std::uint8_t {
+    pointwise,    ///< a: elements; inputs
+    row_mean,     ///< a: rows, b: columns
+    row_sum,      ///< a: rows, b: columns
+    column_sum,   ///< a: rows, b: columns
+    softmax,      ///< a: rows, b: columns
+    layer_norm,   ///< a: rows, b: columns
+    rms_norm,     ///< a: rows, b: columns
+    cat,          ///< a: elements of the result, b: elements of a piece that stays together
+    gather,       ///< a: rows, b: columns, c: rows of the table
+    product,      ///< a: m, b: n, c: k, d: batch
+    attention,    ///< by AttentionShape
+    experts,      ///< a grouped product: a: rows, b: n, c: k, d: experts
+    optimizer,    ///< a: elements; inputs: tensors read and written
+    collective,   ///< a: bytes, b: GPUs
+    log_softmax,  ///< a: rows, b: columns
+    small         ///< a: bytes, less than a vector's worth of work beside the launch
+};
+
+/// How a product's operands lie: y = x W^T, dx = dy W, dW = dy^T x.
+enum class ProductForm : std::uint8_t { forward, input_gradient, weight_gradient, plain };
+
+struct AttentionShape {
+    std::int64_t batch = 0;
+    std::int64_t heads = 0;
+    std::int64_t kv_heads = 0;
+    std::int64_t queries = 0;
+    std::int64_t keys = 0;
+    std::int64_t head_dim = 0;
+    std::int64_t value_dim = 0;
+    std::int64_t window = 0;
+    bool causal = false;
+    bool paged = false;
+    bool backward = false;
+    bool masked = false;  ///< with a mask tensor
+    bool dropout = false;
+
+    friend bool operator==(const AttentionShape&, const AttentionShape&) = default;
+};
+
+struct Kernel {
+    KernelKind kind = KernelKind::small;
+    Math math = Math::copy;
+    Reading reading = Reading::vectors;
+    model::DataType in = model::DataType::bf16;
+    model::DataType out = model::DataType::bf16;
+    std::int8_t inputs = 1;  ///< tensors read
+    ProductForm form = ProductForm::forward;
+    bool bias = false;
+    Module module = Module::other;
+    Pass pass = Pass::forward;
+    std::int16_t launches = 1;
+    float least = 0.0F;  ///< us of one launch of a small kernel; 0: as usual
+    std::int64_t a = 0;
+    std::int64_t b = 0;
+    std::int64_t c = 0;
+    std::int64_t d = 1;
+    std::int32_t attention = -1;  ///< index of the AttentionShape
+    std::string_view name{};      ///< a literal
+
+    friend bool operator==(const Kernel&, const Kernel&) = default;
+};
+
+}  // namespace ridge::programs

@@ -1,0 +1,290 @@
+#include "programs/software/operations.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "hardware/checked.h"
+#include "model/expression/expression.h"
+
+namespace ridge::programs {
+namespace {
+
+using model::DataType;
+
+constexpr std::array<std::string_view, math_count> formulas{
+    "x",                         // copy
+    "x",                         // cast
+    "x * 2",                     // fill
+    "x + y",                     // add
+    "x + c",                     // add_scalar
+    "x * y",                     // multiply
+    "x * c",                     // multiply_scalar
+    "x * c",                     // divide_scalar
+    "-x",                        // negate
+    "x^2",                       // square
+    "x^3",                       // cube
+    "rsqrt(x)",                  // reciprocal_root
+    "silu(x)",                   // silu
+    "relu(x)",                   // relu
+    "gelu(x)",                   // gelu
+    "gelu_tanh(x)",              // gelu_tanh
+    "tanh(x)",                   // tanh
+    "sigmoid(x)",                // sigmoid
+    "cos(x)",                    // cosine
+    "sin(x)",                    // sine
+    "x * c",                     // masked_fill
+    "x * y * c",                 // dropout
+    "y * sigmoid(x) * (1 + x)",  // silu_backward
+    "y * gelu(x)",               // gelu_backward
+    "y * gelu_tanh(x)",          // gelu_tanh_backward
+    "y * (1 - x^2)",             // tanh_backward
+    "y * relu(x)",               // relu_backward
+    "y * x * (1 - x)",           // sigmoid_backward
+    "x + y * z",                 // addcmul
+    "sqrt(x)",                   // root
+    "silu(x) * y",               // silu_multiply
+    "gelu_tanh(x) * y",          // gelu_multiply
+};
+
+const model::Expression& expression_of(Math math) {
+    static const std::array<model::Expression, math_count> parsed = [] {
+        std::array<model::Expression, math_count> all;
+        for (std::size_t i = 0; i < math_count; ++i) all[i] = model::parse_expression(formulas[i]);
+        return all;
+    }();
+    return parsed[static_cast<std::size_t>(math)];
+}
+
+model::Operation pointwise_of(const Kernel& k) {
+    // An operation has one type: bytes in another are counted in elements of the wider.
+    const std::int64_t in = k.inputs * model::size_of(k.in);
+    const std::int64_t out = model::size_of(k.out);
+    if (k.math == Math::copy || k.math == Math::cast || k.math == Math::fill ||
+        k.math == Math::masked_fill) {
+        const DataType type = model::size_of(k.in) > out ? k.in : k.out;
+        const std::int64_t bytes = k.a * (in + out);
+        return model::Copy{
+            .elements = std::max<std::int64_t>(1, bytes / (2 * model::size_of(type))),
+            .type = type};
+    }
+    return model::Elementwise{.expression = expression_of(k.math), .elements = k.a, .type = k.in};
+}
+
+model::RowKind row_kind(KernelKind kind) {
+    switch (kind) {
+        case KernelKind::softmax:
+        case KernelKind::log_softmax:
+            return model::RowKind::softmax;
+        case KernelKind::layer_norm:
+            return model::RowKind::layernorm;
+        case KernelKind::rms_norm:
+            return model::RowKind::rmsnorm;
+        default:
+            return model::RowKind::sum;
+    }
+}
+
+model::Operation product_of(const Kernel& k) {
+    model::Matmul op{.batch = k.d, .m = k.a, .n = k.b, .k = k.c, .type = k.in, .output = k.out};
+    if (k.in == DataType::fp32) op.type = DataType::fp32;
+    switch (k.form) {
+        case ProductForm::forward:
+            op.b_layout = model::Layout::column_major;
+            break;
+        case ProductForm::weight_gradient:
+            op.a_layout = model::Layout::column_major;
+            break;
+        case ProductForm::input_gradient:
+        case ProductForm::plain:
+            break;
+    }
+    if (k.bias) op.epilogue = model::Epilogue::bias;
+    return op;
+}
+
+model::Operation attention_of(const AttentionShape& s, DataType type) {
+    return model::Attention{
+        .batch = s.batch,
+        .heads = s.heads,
+        .kv_heads = s.kv_heads,
+        .seq_q = s.queries,
+        .seq_kv = s.keys,
+        .head_dim = std::max(s.head_dim, s.value_dim),
+        .window = s.masked ? 0 : s.window,  // a mask hides keys, but they are multiplied
+        .type = type,
+        .direction = s.backward ? model::Direction::backward : model::Direction::forward,
+        .causal = s.causal && !s.masked,
+        .paged = s.paged};
+}
+
+model::Operation operation_of(const Kernel& k, const Recorder& recorder) {
+    switch (k.kind) {
+        case KernelKind::pointwise:
+            return pointwise_of(k);
+        case KernelKind::row_mean:
+            // Reads its rows once; measured, as long as a copy of seven tenths of them.
+            return model::Copy{.elements = std::max<std::int64_t>(1, k.a * k.b * 7 / 10),
+                               .type = k.in};
+        case KernelKind::row_sum:
+        case KernelKind::softmax:
+        case KernelKind::log_softmax:
+        case KernelKind::layer_norm:
+        case KernelKind::rms_norm:
+        case KernelKind::column_sum:
+            if (k.kind == KernelKind::column_sum && k.a <= 64) {  // few long rows: a stream
+                return model::Copy{.elements = (k.a + 1) * k.b / 2, .type = k.in};
+            }
+            return model::RowWise{.kind = row_kind(k.kind), .rows = k.a, .cols = k.b, .type = k.in};
+        case KernelKind::cat:
+            return model::Copy{.elements = k.a, .type = k.in};
+        case KernelKind::gather:
+            return model::Gather{.rows = k.a,
+                                 .cols = k.b,
+                                 .table_rows = std::max<std::int64_t>(k.c, 1),
+                                 .type = k.in};
+        case KernelKind::product:
+            return product_of(k);
+        case KernelKind::attention:
+            return attention_of(recorder.attentions()[static_cast<std::size_t>(k.attention)], k.in);
+        case KernelKind::experts: {
+            // Every expert's weights are read; rows are shared out evenly.
+            const std::int64_t used = std::min(k.a, k.d);
+            return model::Matmul{.batch = used,
+                                 .m = ceil_divide(k.a, used),
+                                 .n = k.b,
+                                 .k = k.c,
+                                 .type = k.in,
+                                 .output = k.out,
+                                 .b_layout = model::Layout::column_major};
+        }
+        case KernelKind::optimizer:
+            return model::Copy{.elements = k.a * k.inputs / 2, .type = k.in};
+        case KernelKind::collective:
+            return model::Collective{
+                .kind = model::CollectiveKind::all_reduce, .gpus = k.b, .bytes = k.a, .type = k.in};
+        case KernelKind::small:
+            return model::Copy{.elements = std::max<std::int64_t>(1, k.a / 4),
+                               .type = DataType::bf16};
+    }
+    return model::Copy{.elements = 1};
+}
+
+// Clocks of a multiprocessor for an element of a kernel that computes indices (P3): 1.5 elements a
+// clock where tensors are read with strides, 0.72 where they are joined.
+constexpr double clocks_indexed = 1.0 / 1.5;
+constexpr double clocks_joined = 1.0 / 0.72;
+
+double indexed_clocks(const Kernel& k) {
+    const auto elements = static_cast<double>(k.a);
+    if (k.kind == KernelKind::cat) {
+        return k.reading == Reading::vectors ? 0.0 : elements * clocks_joined;
+    }
+    const bool indexed = k.kind == KernelKind::pointwise &&
+                         (k.reading != Reading::vectors || k.math == Math::masked_fill);
+    return indexed ? elements * clocks_indexed : 0.0;
+}
+
+/// cuBLAS splits k of a product with few rows where the tiles of its columns leave a quarter of the
+/// multiprocessors idle and k is long; a second kernel adds the parts up. (P2)
+bool splits_k(const Kernel& k, std::int64_t multiprocessors) {
+    constexpr std::int64_t most_rows = 64;
+    constexpr std::int64_t shortest = 2800;
+    constexpr std::int64_t tile = 64;
+    return k.kind == KernelKind::product && k.d == 1 && k.a <= most_rows && k.c >= shortest &&
+           4 * ceil_divide(k.b, tile) < 3 * multiprocessors;
+}
+
+/// cuDNN splits the keys of a decode step where heads and sequences fill less than half of the
+/// multiprocessors. (P2)
+bool splits_keys(const AttentionShape& s, std::int64_t multiprocessors) {
+    return s.queries == 1 && !s.masked && s.keys >= 512 &&
+           2 * s.batch * s.kv_heads <= multiprocessors;
+}
+
+std::int64_t launches_of(const Kernel& k, const Recorder& recorder, const Request& request) {
+    if (request.software == Software::serving) return k.launches;
+    if (splits_k(k, request.multiprocessors)) return 2;
+    if (k.kind == KernelKind::attention && k.launches == 1) {
+        const auto& shape = recorder.attentions()[static_cast<std::size_t>(k.attention)];
+        return splits_keys(shape, request.multiprocessors) ? 2 : 1;
+    }
+    return k.launches;
+}
+
+/// Least times of PyTorch's kernels on one element, measured on an H200 and an H100 (P3).
+Time least_of(const Kernel& k) {
+    using units::us;
+    switch (k.kind) {
+        case KernelKind::pointwise:
+            if (k.reading == Reading::converting) return 2.2 * us;
+            return k.reading == Reading::indexed ? 1.6 * us : 0.95 * us;
+        case KernelKind::row_mean:
+        case KernelKind::row_sum:
+        case KernelKind::column_sum:
+            return 2.1 * us;
+        case KernelKind::cat:
+            return 1.9 * us;
+        case KernelKind::gather:
+            // The gradient of a table adds rows up one after the other.
+            return k.pass == Pass::backward ? static_cast<double>(k.a) * 0.045 * us : 1.9 * us;
+        case KernelKind::small:
+            return k.least > 0.0F ? static_cast<double>(k.least) * us : 1.1 * us;
+        default:
+            return Time{};
+    }
+}
+
+/// Kernels that are not as good as the operation they stand for (P4): a grouped product beside a
+/// batched one of cuBLAS (rows padded to tiles for each expert, no split), cuDNN's attention beside
+/// flash3, with a mask tensor or with dropout, and foreach kernels beside a copy.
+double stretch_of(const Kernel& k, const Recorder& recorder) {
+    if (k.kind == KernelKind::experts) return 1.4;
+    if (k.kind == KernelKind::optimizer) return 1.08;
+    if (k.kind != KernelKind::attention) return 1.0;
+    const AttentionShape& s = recorder.attentions()[static_cast<std::size_t>(k.attention)];
+    if (s.masked && s.queries > 1) return 1.9;
+    if (s.dropout) return s.backward ? 1.3 : 2.3;
+    return s.queries > 1 ? 1.12 : 1.0;
+}
+
+model::Execution execution_of(const Kernel& k, Software software) {
+    model::Execution execution;
+    if (software == Software::serving) execution.launch = model::LaunchMode::graph;
+    switch (k.kind) {
+        case KernelKind::product:
+        case KernelKind::experts:
+            // Weights come from memory; what the kernel before wrote is still in the L2.
+            execution.l2 = model::L2State::cold;
+            break;
+        case KernelKind::attention:
+        case KernelKind::collective:
+            break;
+        default:
+            if (software == Software::transformers) {
+                execution.implementation = model::Implementation::torch;
+            }
+    }
+    return execution;
+}
+
+}  // namespace
+
+Entry entry_of(const Recorder::Counted& counted, const Recorder& recorder, const Request& request) {
+    const Kernel& k = counted.kernel;
+    Entry entry;
+    entry.operation = operation_of(k, recorder);
+    entry.execution = execution_of(k, request.software);
+    entry.count = counted.count;
+    entry.kernels = launches_of(k, recorder, request);
+    entry.least = request.software == Software::transformers ? least_of(k) : Time{};
+    if (request.software == Software::transformers) entry.stretch = stretch_of(k, recorder);
+    entry.indexed_clocks = request.software == Software::transformers ? indexed_clocks(k) : 0.0;
+    entry.name = k.name;
+    entry.module = k.module;
+    entry.pass = k.pass;
+    entry.first_layer = counted.layer;
+    return entry;
+}
+
+}  // namespace ridge::programs

@@ -1,0 +1,299 @@
+// Runs a model on paper: tensors with lifetimes, kernels with counts, gradients by a tape.
+//
+//   Recorder run({.training = false});
+//   Buffer x = run.input(4096 * 2048, DataType::bf16, "hidden states");
+//   Buffer h = run.cast(x, DataType::fp32);
+//   h = run.unary(Math::square, std::move(h));           // the first h is released here
+//   run.kernels(), run.memory()                          // what was launched, what was allocated
+//
+// The functions do what PyTorch's do: each launches its kernels, allocates its result and, when a
+// gradient will be asked for, keeps what the backward pass needs. `backward` walks the tape and
+// launches the kernels of the gradients in the order of autograd. A tensor's memory is given back
+// when the last handle to it goes, as with Python's reference counts; passing a handle by
+// std::move ends it with the call.
+// Method: a tensor is a count of elements and a type; views share storage. Equal kernels are counted
+// together, so that a model of 80 layers costs the few different ones.
+// Limits: one stream; no memory formats beyond "rows lie apart".
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "model/allocator/memory_plan.h"
+#include "model/core/data_type.h"
+#include "programs/software/kernel.h"
+
+namespace ridge::programs {
+
+class Recorder;
+
+/// A handle that counts references. `dense()` is false for a view whose rows lie apart.
+class Buffer {
+  public:
+    Buffer() = default;
+    Buffer(const Buffer& other);
+    Buffer(Buffer&& other) noexcept
+        : owner_(std::exchange(other.owner_, nullptr)), id_(other.id_), dense_(other.dense_) {}
+    Buffer& operator=(Buffer other) noexcept {
+        std::swap(owner_, other.owner_);
+        std::swap(id_, other.id_);
+        std::swap(dense_, other.dense_);
+        return *this;
+    }
+    ~Buffer() { reset(); }
+
+    void reset();
+    [[nodiscard]] explicit operator bool() const { return owner_ != nullptr; }
+    [[nodiscard]] std::int64_t elements() const;
+    [[nodiscard]] model::DataType type() const;
+    [[nodiscard]] bool dense() const { return dense_; }
+    [[nodiscard]] bool needs_gradient() const;
+    /// The same tensor seen with its rows apart (transposed heads), or together again.
+    [[nodiscard]] Buffer apart() const;
+    [[nodiscard]] Buffer together() const;
+
+  private:
+    friend class Recorder;
+    Buffer(Recorder* owner, std::int32_t id, bool dense) : owner_(owner), id_(id), dense_(dense) {}
+
+    Recorder* owner_ = nullptr;
+    std::int32_t id_ = -1;
+    bool dense_ = true;
+};
+
+/// A weight: a resident tensor, with or without a gradient.
+struct Linear {
+    Buffer weight;
+    Buffer bias;
+    std::int64_t inputs = 0;
+    std::int64_t outputs = 0;
+    bool transposed = false;  ///< stored [inputs, outputs]
+};
+
+struct RecorderOptions {
+    bool training = false;
+    bool memory = true;  ///< whether allocations are recorded
+};
+
+class Recorder {
+  public:
+    explicit Recorder(RecorderOptions options) : options_(options) {}
+    Recorder(const Recorder&) = delete;
+    Recorder& operator=(const Recorder&) = delete;
+
+    // Where we are: labels of the kernels that follow, and how often they run.
+    void enter(Module module, std::int64_t layer) {
+        module_ = module;
+        layer_ = layer;
+    }
+    void module(Module module) { module_ = module; }
+    [[nodiscard]] Module module() const { return module_; }
+    void repeat(std::int64_t times) { times_ = times; }
+    void begin(std::string_view phase) {
+        if (options_.memory) plan_.begin(phase);
+    }
+
+    // Tensors.
+    [[nodiscard]] Buffer allocate(std::int64_t elements, model::DataType type,
+                                  std::string_view name, bool gradient = false);
+    [[nodiscard]] Buffer parameter(std::int64_t elements, model::DataType type,
+                                   std::string_view name) {
+        Buffer made = allocate(elements, type, name, options_.training);
+        if (options_.training) parameters_.push_back(made);
+        return made;
+    }
+    /// Of all tensors so far.
+    [[nodiscard]] std::int64_t allocated_elements() const { return allocated_elements_; }
+    [[nodiscard]] const std::vector<Buffer>& parameters() const { return parameters_; }
+    void update_pass() { pass_ = Pass::update; }
+    /// A part of a tensor, without a copy; `offset` only tells parts apart.
+    [[nodiscard]] Buffer slice(const Buffer& base, std::int64_t elements, std::string_view name);
+    /// The parts of a tensor cut at once (chunk, split): one gradient joins them again.
+    [[nodiscard]] std::vector<Buffer> split(const Buffer& base,
+                                            std::span<const std::int64_t> elements,
+                                            std::string_view name);
+
+    // Elementwise.
+    [[nodiscard]] Buffer unary(Math math, Buffer x, std::string_view name);
+    [[nodiscard]] Buffer binary(Math math, Buffer x, Buffer y, std::string_view name);
+    /// x times or plus a tensor of fewer elements, repeated to the shape of x: one for each row
+    /// (`along_rows`), or the same for all rows.
+    [[nodiscard]] Buffer broadcast(Math math, Buffer x, Buffer y, std::string_view name,
+                                   bool along_rows = false);
+    [[nodiscard]] Buffer cast(Buffer x, model::DataType type, std::string_view name);
+    [[nodiscard]] Buffer dropout(Buffer x, double probability, std::string_view name);
+    /// Copies a view whose rows lie apart; nothing where they do not.
+    [[nodiscard]] Buffer contiguous(Buffer x, std::string_view name);
+    /// A projection seen as heads, [batch, heads, tokens, head_dim]: rows lie apart where there are
+    /// several tokens. Its gradient is copied back where it comes in another order.
+    [[nodiscard]] Buffer heads(Buffer x, bool apart, std::string_view name);
+
+    // Along rows.
+    [[nodiscard]] Buffer mean(Buffer x, std::int64_t columns, std::string_view name);
+    [[nodiscard]] Buffer layer_norm(Buffer x, const Buffer& weight, const Buffer& bias,
+                                    std::int64_t columns, std::string_view name);
+    [[nodiscard]] Buffer softmax(Buffer x, std::int64_t columns, std::string_view name);
+
+    // Joining and looking up.
+    [[nodiscard]] Buffer cat(Buffer x, Buffer y, std::int64_t piece, std::string_view name);
+    [[nodiscard]] Buffer embedding(const Buffer& table, std::int64_t rows, std::int64_t columns,
+                                   std::int64_t table_rows, std::string_view name);
+
+    // Products and attention.
+    [[nodiscard]] Buffer linear(Buffer x, const Linear& layer, std::string_view name);
+    [[nodiscard]] Buffer attention(const Buffer& q, const Buffer& k, const Buffer& v,
+                                   const AttentionShape& shape, std::string_view name);
+    /// x[rows, k] times its expert's [k, n], rows sorted by expert.
+    [[nodiscard]] Buffer grouped(Buffer x, const Buffer& weights, std::int64_t rows, std::int64_t n,
+                                 std::int64_t k, std::int64_t experts, std::string_view name);
+
+    // Fused kernels of compilers and serving engines: `inputs` tensors read, one written.
+    [[nodiscard]] Buffer fused(Math math, Buffer x, int inputs, std::string_view name);
+    /// The norm with the addition before it: two tensors read, two written.
+    [[nodiscard]] Buffer fused_norm(Buffer x, std::int64_t columns, std::string_view name);
+
+    // Moving rows.
+    /// Every head of K or V `times` times: expand and copy.
+    [[nodiscard]] Buffer repeated(Buffer x, std::int64_t times, std::string_view name);
+    [[nodiscard]] Buffer gather_rows(const Buffer& x, std::int64_t rows, std::int64_t columns,
+                                     std::int64_t table_rows, std::string_view name);
+    [[nodiscard]] Buffer in_place(Math math, Buffer x, std::string_view name);
+    /// Each row of x times its own weight.
+    [[nodiscard]] Buffer weighted(const Buffer& x, const Buffer& weights, std::string_view name);
+    /// Sums of `group` neighbouring rows.
+    [[nodiscard]] Buffer sum_of_rows(Buffer x, std::int64_t rows, std::int64_t group,
+                                     std::int64_t columns, std::string_view name);
+    void sort(std::int64_t elements, std::string_view name);
+    /// A product for each of `batch` matrices.
+    void batched(std::int64_t batch, std::int64_t m, std::int64_t n, std::int64_t k,
+                 model::DataType type, std::string_view name);
+    void copy_elements(std::int64_t elements, model::DataType type, std::string_view name);
+
+    /// Mean cross entropy over rows of logits in fp32, with shifted labels.
+    [[nodiscard]] Buffer cross_entropy(Buffer logits, std::int64_t rows, std::int64_t classes);
+
+    /// Launches the gradients of everything on the tape.
+    void backward(Buffer loss);
+    void drop_gradients() { gradients_.clear(); }
+
+    // Kernels of which only the launch, the bytes and a result matter.
+    void launch(Kernel kernel);
+    /// `least`: microseconds that it takes at least.
+    void small(std::string_view name, std::int64_t bytes = 1024, float least = 0.0F);
+    [[nodiscard]] Buffer made(Math math, std::int64_t elements, model::DataType type,
+                              std::string_view name);
+
+    struct Counted {
+        Kernel kernel;
+        std::int64_t count = 0;
+        std::int64_t layer = -1;
+    };
+    [[nodiscard]] const std::vector<Counted>& kernels() const { return kernels_; }
+    [[nodiscard]] const std::vector<AttentionShape>& attentions() const { return attentions_; }
+    [[nodiscard]] const model::MemoryPlan& memory() const { return plan_; }
+
+  private:
+    friend class Buffer;
+    struct Storage {
+        std::int32_t references = 0;
+        model::MemoryPlan::Id block = 0;
+        bool allocated = false;
+    };
+    struct Value {
+        std::int64_t elements = 0;
+        model::DataType type = model::DataType::bf16;
+        std::int32_t storage = -1;
+        std::int32_t references = 0;
+        bool gradient = false;
+        bool leaf = false;
+    };
+    enum class Step : std::uint8_t {
+        unary,
+        binary,
+        broadcast,
+        cast,
+        dropout,
+        heads,
+        mean,
+        layer_norm,
+        softmax,
+        cat,
+        slice,
+        split,
+        embedding,
+        linear,
+        attention,
+        grouped,
+        gather,
+        cross_entropy
+    };
+    struct TapeEntry {
+        Step step = Step::unary;
+        Math math = Math::copy;
+        model::DataType type = model::DataType::bf16;
+        Module module = Module::other;
+        std::int64_t layer = -1;
+        std::array<std::int32_t, 4> inputs{-1, -1, -1, -1};
+        std::int32_t output = -1;
+        std::vector<std::int32_t> outputs{};
+        std::vector<Buffer> saved{};
+        std::array<std::int64_t, 4> sizes{};
+        std::int32_t attention = -1;
+        bool transposed = false;
+        std::string_view name{};
+    };
+
+    [[nodiscard]] std::int32_t new_value(std::int64_t elements, model::DataType type,
+                                         std::int32_t storage, bool gradient);
+    void retain(std::int32_t id) { ++values_[static_cast<std::size_t>(id)].references; }
+    void release(std::int32_t id);
+    [[nodiscard]] const Value& value(const Buffer& t) const {
+        return values_[static_cast<std::size_t>(t.id_)];
+    }
+    [[nodiscard]] bool records(const Buffer& a) const {
+        return options_.training && pass_ == Pass::forward && a && value(a).gradient;
+    }
+    void pointwise(Math math, std::int64_t elements, int inputs, Reading reading,
+                   model::DataType in, model::DataType out, std::string_view name);
+    void rows_kernel(KernelKind kind, std::int64_t rows, std::int64_t columns, model::DataType type,
+                     std::string_view name);
+    void product(ProductForm form, std::int64_t m, std::int64_t n, std::int64_t k,
+                 model::DataType type, bool bias, std::string_view name);
+    TapeEntry& note(Step step, const Buffer& output, std::string_view name);
+    void accumulate(std::int32_t id, Buffer gradient);
+    [[nodiscard]] Buffer take_gradient(std::int32_t id);
+    void run_backward(TapeEntry& entry);
+    void backward_unary(TapeEntry& entry, Buffer gradient);
+    void backward_binary(TapeEntry& entry, Buffer gradient);
+    void backward_broadcast(TapeEntry& entry, Buffer gradient);
+    void backward_rows(TapeEntry& entry, Buffer gradient);
+    void backward_linear(TapeEntry& entry, Buffer gradient);
+    void backward_attention(TapeEntry& entry, Buffer gradient);
+    void backward_grouped(TapeEntry& entry, Buffer gradient);
+    void backward_embedding(TapeEntry& entry, Buffer gradient);
+    void backward_loss(TapeEntry& entry, Buffer gradient);
+
+    RecorderOptions options_;
+    Module module_ = Module::other;
+    Pass pass_ = Pass::forward;
+    std::int64_t layer_ = -1;
+    std::int64_t times_ = 1;
+    std::int64_t allocated_elements_ = 0;
+    std::vector<Value> values_;
+    std::vector<std::int32_t> free_values_;
+    std::vector<Storage> storages_;
+    std::vector<Counted> kernels_;
+    std::vector<std::int32_t> buckets_;
+    std::vector<AttentionShape> attentions_;
+    model::MemoryPlan plan_;
+    // Handles last: they give back to all of the above.
+    std::vector<TapeEntry> tape_;
+    std::vector<Buffer> gradients_;  ///< by value
+    std::vector<Buffer> parameters_;
+};
+
+}  // namespace ridge::programs

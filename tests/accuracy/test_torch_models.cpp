@@ -1,0 +1,111 @@
+// Whole models against transformers 5.17 on an H200 and an H100: measure/records/torch-models,
+// written by scripts/torch-models.py. Models marked `judge` chose no constant.
+#include <cmath>
+#include <cstdlib>
+#include <fstream>
+#include <map>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "programs/configs/presets.h"
+#include "programs/model_step.h"
+#include "tests/accuracy/reference.h"
+#include "tests/catch.h"
+
+namespace ridge::programs {
+namespace {
+
+struct Row {
+    std::map<std::string, std::string> cells;
+
+    [[nodiscard]] std::int64_t count(const std::string& name) const {
+        return std::strtoll(cells.at(name).c_str(), nullptr, 10);
+    }
+    [[nodiscard]] double number(const std::string& name) const {
+        return std::strtod(cells.at(name).c_str(), nullptr);
+    }
+};
+
+std::vector<Row> rows_of(const std::string& gpu) {
+    std::ifstream in(std::string(RIDGE_RECORDS) + "/torch-models/" + gpu + ".csv");
+    REQUIRE(in.good());
+    std::string line;
+    std::vector<std::string> names;
+    std::vector<Row> rows;
+    while (std::getline(in, line)) {
+        if (line.starts_with("#")) continue;
+        std::vector<std::string> cells;
+        std::istringstream text(line + ",");
+        for (std::string cell; std::getline(text, cell, ',');) cells.push_back(cell);
+        if (names.empty()) {
+            names = cells;
+            continue;
+        }
+        Row row;
+        for (std::size_t i = 0; i < names.size(); ++i) row.cells[names[i]] = cells.at(i);
+        rows.push_back(row);
+    }
+    return rows;
+}
+
+Phase phase_of(const std::string& word) {
+    return word == "train" ? Phase::train : word == "decode" ? Phase::decode : Phase::prefill;
+}
+
+struct Errors {
+    std::vector<double> kernels, time, peak;
+};
+
+double mean(const std::vector<double>& errors) {
+    double sum = 0.0;
+    for (const double error : errors) sum += std::abs(error);
+    return 100.0 * sum / static_cast<double>(errors.size());
+}
+
+std::map<std::string, Errors> errors_on(const std::string& gpu) {
+    const model::Machine& machine = test::machine_of(gpu + "-sxm");
+    std::map<std::string, Errors> errors;
+    for (const Row& row : rows_of(gpu)) {
+        Architecture a = find_model(row.cells.at("model"));
+        if (row.count("layers") > 0) {
+            a.layer_kinds.resize(static_cast<std::size_t>(row.count("layers")));
+        }
+        if (!row.cells.at("window").empty()) {
+            for (LayerSpec& kind : a.kinds) kind.attention.window = row.count("window");
+        }
+        const Request request{.phase = phase_of(row.cells.at("phase")),
+                              .batch = row.count("batch"),
+                              .seq = row.count("seq")};
+        const ModelStep step = make_step(a, request);
+        const double peak = static_cast<double>(memory_of(step).extra());
+        CAPTURE(gpu, a.name, row.cells.at("phase"), request.batch, request.seq);
+        CHECK(step.parameters == row.count("parameters"));
+        CHECK(step.weights_bytes == row.count("weights_bytes"));
+        if (request.phase == Phase::prefill) {
+            CHECK(step.kv_cache_bytes == row.count("kv_cache_bytes"));
+        }
+        Errors& of_phase = errors[row.cells.at("phase")];
+        of_phase.kernels.push_back(
+            static_cast<double>(step.program.kernels()) / row.number("kernels") - 1.0);
+        of_phase.peak.push_back(peak / row.number("peak_extra_bytes") - 1.0);
+        const Time time = predict(step.program, machine).total.time;
+        of_phase.time.push_back(time.in(units::us) / row.number("time_us") - 1.0);
+    }
+    return errors;
+}
+
+TEST_CASE("steps of models that were measured") {
+    for (const char* gpu : {"h200", "h100"}) {
+        for (const auto& [phase, errors] : errors_on(gpu)) {
+            const std::string name = "models." + phase + "." + gpu;
+            CAPTURE(name);
+            CHECK(mean(errors.kernels) <= test::bound(name + ".kernels"));
+            CHECK(mean(errors.peak) <= test::bound(name + ".peak"));
+            CHECK(mean(errors.time) <= test::bound(name + ".time"));
+        }
+    }
+}
+
+}  // namespace
+}  // namespace ridge::programs

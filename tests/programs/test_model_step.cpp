@@ -1,0 +1,62 @@
+// Kernels of a step against the operators that transformers 5.17 calls, memory by hand.
+#include <string>
+
+#include "programs/configs/presets.h"
+#include "programs/model_step.h"
+#include "tests/catch.h"
+
+namespace ridge::programs {
+namespace {
+
+Architecture shortened(const std::string& name, std::size_t layers) {
+    Architecture a = find_model(name);
+    a.layer_kinds.resize(layers);
+    return a;
+}
+
+std::int64_t kernels_of(const std::string& name, std::size_t layers, Phase phase) {
+    const Request request{.phase = phase, .batch = 8, .seq = 16, .optimizer = Optimizer::none};
+    return make_step(shortened(name, layers), request).program.kernels();
+}
+
+// LlamaDecoderLayer by hand: 2 norms of 8 kernels, 7 products, twice 5 of rotation, 2 appends to the
+// cache, attention, silu and its product, 2 residuals.
+TEST_CASE("kernels of a layer") {
+    const auto layer = [](const std::string& name) {
+        return kernels_of(name, 3, Phase::prefill) - kernels_of(name, 2, Phase::prefill);
+    };
+    CHECK(layer("llama-3.2-1b") == 2 * 8 + 7 + 2 * 5 + 2 + 1 + 2 + 2);
+    CHECK(layer("qwen3-0.6b") == 4 * 8 + 7 + 2 * 5 + 2 + 1 + 2 + 2);  // norms of q and k
+    CHECK(layer("gemma-2b") == 2 * 10 + 7 + 2 * 5 + 2 + 1 + 2 + 2);   // weight + 1, in fp32
+    CHECK(layer("gpt2") == 2 + 4 + 2 + 1 + 8 + 2);                    // gelu written out
+}
+
+TEST_CASE("layers that are alike are counted, not run again") {
+    const std::int64_t two = kernels_of("llama-3.1-8b", 2, Phase::decode);
+    const std::int64_t three = kernels_of("llama-3.1-8b", 3, Phase::decode);
+    CHECK(kernels_of("llama-3.1-8b", 32, Phase::decode) == two + 30 * (three - two));
+}
+
+TEST_CASE("a prefill leaves its cache and the logits") {
+    const Architecture a = find_model("llama-3.2-1b");
+    const ModelStep step = make_step(a, {.batch = 2, .seq = 1024});
+    const StepMemory memory = memory_of(step);
+    CHECK(step.kv_cache_bytes == 2 * 1024 * 16 * 2 * 512 * 2);
+    // gate and up of the mlp beside the residual, its norm in two types, and the cache
+    const std::int64_t tokens = 2 * 1024;
+    const std::int64_t mlp = tokens * (2 * 8192 + 2 * 2048) * 2;
+    CHECK(memory.extra() >= step.kv_cache_bytes + mlp);
+    CHECK(memory.extra() <= step.kv_cache_bytes + mlp + tokens * (8192 + 2 * 2048) * 2 + (4 << 20));
+    CHECK(memory.resident >= step.weights_bytes);
+}
+
+TEST_CASE("a request that cannot be is refused by name") {
+    const Architecture a = find_model("gpt2");
+    CHECK_THROWS_WITH(make_step(a, {.seq = 2000}), contains_text("gpt2 has 1024 positions"));
+    CHECK_THROWS_WITH(make_step(a, {.batch = 0}), contains_text("batch must be"));
+    CHECK_THROWS_WITH(make_step(a, {.seq = 128, .tensor_parallel = 5}),
+                      contains_text("tp must divide the 12 heads"));
+}
+
+}  // namespace
+}  // namespace ridge::programs
