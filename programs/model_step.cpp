@@ -43,6 +43,10 @@ void validate(const Architecture& a, const Request& request) {
     if (static_cast<double>(request.batch) * static_cast<double>(request.seq) > 1e10) {
         throw InputError("batch x seq must be at most 10^10 tokens");
     }
+    if (request.training() && request.tensor_parallel * request.expert_parallel > 1) {
+        throw InputError("tp: training is modelled on whole weights; give --tp 1");
+    }
+    check("gpus", request.data_parallel, 1024);
     if (a.positions > 0 && request.seq > a.positions) {
         throw InputError("seq is " + std::to_string(request.seq) + "; " + a.name + " has " +
                          std::to_string(a.positions) + " positions");
@@ -77,11 +81,20 @@ ModelStep make_step(const Architecture& architecture, const Request& request, bo
     step.active_parameters = active_parameters_of(architecture);
     step.weights_bytes = weights_bytes(architecture, {.bytes = model::size_of(request.type),
                                                       .quantisation = request.quantisation});
+    // What one GPU holds of them.
+    if (decoder.weight_elements() < step.parameters) {
+        const double share =
+            static_cast<double>(decoder.weight_elements()) / static_cast<double>(step.parameters);
+        step.weights_bytes =
+            static_cast<std::int64_t>(share * static_cast<double>(step.weights_bytes));
+    }
     if (!request.training()) {
         step.kv_cache_bytes =
             kv_cache_bytes(architecture, {.bytes = model::size_of(request.cache_type),
                                           .batch = request.batch,
                                           .tokens = request.seq});
+        const bool latent = architecture.kinds.front().attention.latent();
+        if (!latent) step.kv_cache_bytes /= request.tensor_parallel;
     }
     step.tokens = request.batch * request.tokens();
     step.graph = request.software == Software::serving && !request.training();

@@ -35,7 +35,7 @@ struct ModelStep {
 [[nodiscard]] ModelStep make_step(const Architecture& architecture, const Request& request,
                                   bool memory = true);
 
-/// What a host takes to dispatch a step, beside the kernels (eq. P1 of docs/model.md).
+/// What a host takes to dispatch a step, beside the kernels (W5 of docs/models.md).
 struct Host {
     std::string_view name;
     Time per_kernel;

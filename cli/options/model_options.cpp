@@ -25,9 +25,10 @@ ModelOptions::ModelOptions(CommandLine& line) {
     line.flag("--no-cache", no_cache_, "prefill without a cache");
     line.option("--optimizer", optimizer_, "train: adamw or none").one_of({"adamw", "none"});
     line.option("--amp", amp_, "train: weights in fp32, products in bf16").one_of({"bf16"});
-    line.option("--checkpoint", checkpoint_, "train: none, selective or full")
-        .one_of({"none", "selective", "full"});
-    line.option("--zero", zero_, "train: ZeRO stage over --gpus").in_range(0, 3);
+    line.option("--checkpoint", checkpoint_, "train: none, or full (layers are run again)")
+        .one_of({"none", "full"});
+    line.option("--zero", zero_, "train: 1 spreads the optimizer's states over --gpus")
+        .in_range(std::int32_t{0}, std::int32_t{1});
     line.option("--gpus", gpus_, "train: GPUs with data of their own");
     line.option("--tp", tp_, "GPUs that share each product");
     line.option("--ep", ep_, "GPUs that share the experts");
@@ -53,9 +54,8 @@ programs::Request ModelOptions::request() const {
     request.optimizer =
         optimizer_ == "none" ? programs::Optimizer::none : programs::Optimizer::adamw;
     request.mixed = !amp_.empty();
-    request.checkpoint = checkpoint_ == "full"        ? programs::Checkpoint::full
-                         : checkpoint_ == "selective" ? programs::Checkpoint::selective
-                                                      : programs::Checkpoint::none;
+    request.checkpoint =
+        checkpoint_ == "full" ? programs::Checkpoint::full : programs::Checkpoint::none;
     request.tensor_parallel = tp_;
     request.expert_parallel = ep_;
     request.zero = zero_;

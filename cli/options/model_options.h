@@ -34,7 +34,7 @@ class ModelOptions {
     std::int64_t seq_ = 2048;
     std::int64_t tp_ = 1;
     std::int64_t ep_ = 1;
-    std::int64_t zero_ = 0;
+    std::int32_t zero_ = 0;
     std::int64_t gpus_ = 1;
     bool no_cache_ = false;
 };

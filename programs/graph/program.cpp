@@ -41,7 +41,7 @@ model::Outcome predict(const Entry& entry, const model::Machine& machine) {
     auto* prediction = std::get_if<model::Prediction>(&outcome);
     if (prediction == nullptr) return outcome;
     Time time = prediction->time * entry.stretch;
-    // Indices are computed by all multiprocessors at their clock, after the launch. (P3)
+    // Indices are computed by all multiprocessors at their clock, after the launch. (W3)
     if (entry.indexed_clocks > 0.0 && machine.sm_count > 0) {
         const Cycles clocks = entry.indexed_clocks * units::cycle;
         const Time computing =
@@ -49,7 +49,7 @@ model::Outcome predict(const Entry& entry, const model::Machine& machine) {
         time = std::max(time, machine.kernel_floor + computing);
     }
     time = std::max(time, entry.least);
-    if (time > prediction->time) {
+    if (time > prediction->time || entry.stretch < 1.0) {
         const double factor = time / prediction->time;
         prediction->time = time;
         prediction->low *= factor;

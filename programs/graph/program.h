@@ -53,10 +53,10 @@ struct Entry {
     Pass pass = Pass::forward;
     std::int64_t first_layer = -1;  ///< -1: outside the layers
     /// Elements for which a kernel without vector loads computes an index, times the share of a
-    /// multiprocessor's clock that takes (eq. P3 of docs/model.md); 0: none.
+    /// multiprocessor's clock that takes (W3 of docs/models.md); 0: none.
     double indexed_clocks = 0.0;
     Time least{};          ///< of one launch, where that is more than an empty kernel takes
-    double stretch = 1.0;  ///< of the operation's time, for a kernel that is not as good (eq. P4)
+    double stretch = 1.0;  ///< of the operation's time, for a kernel that is not as good (W4)
     std::optional<Time> measured;  ///< of one run, where a trace has it
 };
 

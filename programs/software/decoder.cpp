@@ -179,7 +179,9 @@ void Decoder::run_layers(Buffer& x) {
         run_.repeat(times);
         if (times > 0) {
             // The caller's loop names the layer's input until it has its output.
-            x = block(x, i);
+            const bool again = request_.checkpoint == Checkpoint::full && request_.training();
+            const auto run_block = [this, i](Buffer input) { return block(std::move(input), i); };
+            x = again ? run_.checkpointed(x, run_block) : block(x, i);
         } else if (!cache_.empty()) {
             skip_cache(i);
         }
@@ -188,6 +190,8 @@ void Decoder::run_layers(Buffer& x) {
 }
 
 void Decoder::skip_cache(std::size_t layer) {
+    // A serving engine writes into pages that are there.
+    if (request_.software == Software::serving && request_.phase == Phase::decode) return;
     const AttentionSpec& s = spec_of(layer).attention;
     const std::int64_t added = request_.batch * request_.tokens();
     const std::int64_t keys = s.latent() ? s.kv_rank : shard(s.kv_heads) * s.head_dim;
@@ -247,8 +251,10 @@ void Decoder::finish(Buffer x) {
     const Architecture& a = architecture_;
     run_.enter(Module::norm, a.layers());
     x = norm(std::move(x), final_norm_, "final norm");
-    for (Buffer* ended : {&embedded_, &embedded_positions_, &cosine_, &sine_, &mask_}) {
-        ended->reset();
+    embedded_.reset();
+    embedded_positions_.reset();
+    if (request_.checkpoint == Checkpoint::none) {  // else the layers run again with them
+        for (Buffer* ended : {&cosine_, &sine_, &mask_}) ended->reset();
     }
     run_.module(Module::head);
     const Linear head{.weight = a.tied ? embedding_ : head_,
@@ -262,7 +268,7 @@ void Decoder::finish(Buffer x) {
     if (last) kept = run_.slice(x, request_.batch * a.hidden, "last tokens");
     // A product with a bias wants its rows together.
     if (last && head_bias_ && request_.batch > 1) kept = run_.contiguous(kept, "last tokens");
-    static_cast<void>(softcap(run_.linear(kept, head, "lm_head")));
+    static_cast<void>(softcap(apply(kept, head, "lm_head")));
 }
 
 /// The last rows of all sequences lie apart, so that matmul takes a product for each sequence, and
@@ -285,7 +291,7 @@ void Decoder::head_of_training(Buffer x) {
                       .bias = head_bias_,
                       .inputs = a.hidden,
                       .outputs = a.vocabulary};
-    Buffer logits = softcap(run_.linear(std::move(x), head, "lm_head"));
+    Buffer logits = softcap(apply(std::move(x), head, "lm_head"));
     run_.module(Module::loss);
     const std::int64_t rows = tokens();
     Buffer loss = run_.cross_entropy(run_.cast(std::move(logits), DataType::fp32, "logits in fp32"),

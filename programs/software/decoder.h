@@ -37,6 +37,8 @@ class Decoder {
 
     void run();
     [[nodiscard]] const Recorder& recorder() const { return run_; }
+    /// Elements of the weights that this GPU holds.
+    [[nodiscard]] std::int64_t weight_elements() const { return weight_elements_; }
 
   private:
     struct Norm {
@@ -113,6 +115,7 @@ class Decoder {
                                          const FeedForwardSpec& spec);
     [[nodiscard]] Buffer expand_and_attend(Buffer q_pass, Buffer q_turned, Buffer latent,
                                            Buffer k_turned, std::size_t layer);
+    [[nodiscard]] Buffer apply(Buffer x, const Linear& layer, std::string_view name);
     void all_reduce(std::int64_t elements);
 
     [[nodiscard]] std::int64_t tokens() const { return request_.batch * request_.tokens(); }
@@ -132,6 +135,7 @@ class Decoder {
     Buffer rest_;                ///< weights of layers that are not run, in one piece
     std::vector<Cache> cache_;
     std::vector<Buffer> states_;
+    std::int64_t weight_elements_ = 0;
     Buffer embedded_, embedded_positions_;
     Buffer cosine_, sine_, mask_;
 };

@@ -17,7 +17,7 @@ Decoder::Routed Decoder::route(const Buffer& x, const Layer& w, const FeedForwar
         run_.small(name, elements * 8);
     };
     if (!eager()) {
-        Buffer scores = run_.linear(x, w.router, "router");
+        Buffer scores = apply(x, w.router, "router");
         small("router: choice", all);
         return {run_.allocate(few, DataType::fp32, "weights of experts"),
                 run_.allocate(few, DataType::fp32, "chosen experts")};
@@ -29,10 +29,10 @@ Decoder::Routed Decoder::route(const Buffer& x, const Layer& w, const FeedForwar
         const Buffer x32 = run_.cast(x, DataType::fp32, "router: fp32");
         Linear router = w.router;
         router.weight = run_.cast(w.router.weight, DataType::fp32, "router: weight in fp32");
-        scores = run_.linear(x32, router, "router");
+        scores = apply(x32, router, "router");
         run_.small("router: sum of the parts", all * 8, 1.8F);
     } else {
-        scores = run_.cast(run_.linear(x, w.router, "router"), DataType::fp32, "router: fp32");
+        scores = run_.cast(apply(x, w.router, "router"), DataType::fp32, "router: fp32");
     }
     if (s.routing == Routing::sigmoid_groups) {
         scores = run_.unary(Math::sigmoid, std::move(scores), "router: sigmoid");
@@ -138,7 +138,7 @@ Buffer Decoder::experts(Buffer x, const Layer& w, const FeedForwardSpec& s) {
         shared = run_shared();
         return run_.binary(Math::add, std::move(out), std::move(shared), "shared expert: add");
     }
-    Buffer gate = run_.unary(Math::sigmoid, run_.linear(x, w.shared_scale, "shared expert gate"),
+    Buffer gate = run_.unary(Math::sigmoid, apply(x, w.shared_scale, "shared expert gate"),
                              "shared expert: sigmoid");
     shared = run_.broadcast(Math::multiply, std::move(shared), std::move(gate),
                             "shared expert: scale", true);
@@ -176,15 +176,15 @@ Buffer Decoder::latent_attend(Buffer x, std::size_t layer) {
     const Buffer argument = x;
     Buffer q;
     if (s.q_rank > 0) {
-        q = norm(run_.linear(x, w.q_a, "q_a_proj"), w.latent_q_norm, "q norm");
-        q = run_.linear(std::move(q), w.q_b, "q_b_proj");
+        q = norm(apply(x, w.q_a, "q_a_proj"), w.latent_q_norm, "q norm");
+        q = apply(std::move(q), w.q_b, "q_b_proj");
     } else {
-        q = run_.linear(x, w.q_b, "q_proj");
+        q = apply(x, w.q_b, "q_proj");
     }
     const std::array<std::int64_t, 2> q_parts{rows * heads * s.nope_dim(),
                                               rows * heads * s.rotary_dim};
     std::vector<Buffer> cut = run_.split(q, q_parts, "q cut");
-    const Buffer compressed = run_.linear(std::move(x), w.kv_a, "kv_a_proj");
+    const Buffer compressed = apply(std::move(x), w.kv_a, "kv_a_proj");
     const std::array<std::int64_t, 2> kv_parts{rows * s.kv_rank, rows * s.rotary_dim};
     std::vector<Buffer> kv = run_.split(compressed, kv_parts, "kv cut");
     Buffer latent = norm(std::move(kv[0]), w.latent_norm, "kv norm").together();
@@ -223,7 +223,7 @@ Buffer Decoder::expand_and_attend(Buffer q_pass, Buffer q_turned, Buffer latent,
     }
     Heads h;
     h.q = run_.cat(std::move(q_pass), std::move(q_turned), s.rotary_dim, "q: join");
-    const Buffer expanded = run_.linear(latent.together(), w.kv_b, "kv_b_proj");
+    const Buffer expanded = apply(latent.together(), w.kv_b, "kv_b_proj");
     const std::array<std::int64_t, 2> parts{keys * heads * s.nope_dim(),
                                             keys * heads * s.value_dim};
     std::vector<Buffer> cut = run_.split(expanded, parts, "kv cut");

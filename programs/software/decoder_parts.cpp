@@ -40,6 +40,15 @@ Buffer Decoder::rms_norm(Buffer x, const Norm& n, std::string_view name) {
     return run_.broadcast(Math::multiply, std::move(narrow), n.weight, "norm: weight");
 }
 
+/// nn.Linear; under autocast on operands in bf16, of which the weight's is made in every step.
+Buffer Decoder::apply(Buffer x, const Linear& layer, std::string_view name) {
+    if (!request_.mixed) return run_.linear(std::move(x), layer, name);
+    Linear narrow = layer;
+    narrow.weight = run_.cast(layer.weight, request_.type, "autocast: weight");
+    if (layer.bias) narrow.bias = run_.cast(layer.bias, request_.type, "autocast: bias");
+    return run_.linear(run_.cast(std::move(x), request_.type, "autocast: input"), narrow, name);
+}
+
 Buffer Decoder::residual(Buffer x, Buffer delta) {
     const Module before = run_.module();
     run_.module(Module::residual);
@@ -72,7 +81,7 @@ Decoder::Heads Decoder::project(Buffer x, const Layer& w, const AttentionSpec& s
     if (w.qkv.weight) {
         const std::array<std::int64_t, 3> parts{rows * shard(s.heads) * s.head_dim, rows * kv,
                                                 rows * kv};
-        Buffer joined = run_.linear(std::move(x), w.qkv, "qkv_proj");
+        Buffer joined = apply(std::move(x), w.qkv, "qkv_proj");
         if (s.projection == Projection::fused_by_head) {
             joined = run_.heads(std::move(joined), apart, "qkv heads");
         }
@@ -86,11 +95,11 @@ Decoder::Heads Decoder::project(Buffer x, const Layer& w, const AttentionSpec& s
         }
         if (s.projection == Projection::fused_by_head) return heads;
     } else {
-        heads.q = run_.linear(x, w.q, "q_proj");
+        heads.q = apply(x, w.q, "q_proj");
         if (s.qk_norm == QkNorm::whole) heads.q = norm(std::move(heads.q), w.q_norm, "q norm");
-        heads.k = run_.linear(x, w.k, "k_proj");
+        heads.k = apply(x, w.k, "k_proj");
         if (s.qk_norm == QkNorm::whole) heads.k = norm(std::move(heads.k), w.k_norm, "k norm");
-        heads.v = run_.linear(std::move(x), w.v, "v_proj");
+        heads.v = apply(std::move(x), w.v, "v_proj");
     }
     heads.q = run_.heads(std::move(heads.q), apart, "q heads");
     heads.k = run_.heads(std::move(heads.k), apart, "k heads");
@@ -188,6 +197,11 @@ Buffer Decoder::scores(Heads heads, const AttentionSpec& s) {
                          .causal = !decode,
                          .paged = request_.software == Software::serving,
                          .masked = masked};
+    if (request_.mixed) {
+        heads.q = run_.cast(std::move(heads.q), request_.type, "autocast: q");
+        heads.k = run_.cast(std::move(heads.k), request_.type, "autocast: k");
+        heads.v = run_.cast(std::move(heads.v), request_.type, "autocast: v");
+    }
     if (eager() && shape.heads != shape.kv_heads && (masked || s.head_dim != s.value_dim)) {
         // repeat_kv: a mask keeps SDPA from taking grouped heads.
         // One head is repeated without a copy.
@@ -214,7 +228,7 @@ Buffer Decoder::scores(Heads heads, const AttentionSpec& s) {
 
 Buffer Decoder::project_out(Buffer x, const Linear& o) {
     // Queries that were joined of parts lie head by head, and so does what attention makes of them.
-    Buffer out = run_.linear(run_.contiguous(std::move(x), "attention: back"), o, "o_proj");
+    Buffer out = apply(run_.contiguous(std::move(x), "attention: back"), o, "o_proj");
     all_reduce(out.elements());
     return out;
 }
@@ -273,13 +287,13 @@ Buffer Decoder::activate(Buffer x, Activation activation) {
 Buffer Decoder::gated(Buffer x, const Linear& gate, const Linear& up, const Linear& down,
                       Activation activation) {
     const Buffer argument = x;
-    Buffer g = run_.linear(x, gate, "gate_proj");
+    Buffer g = apply(x, gate, "gate_proj");
     if (eager()) g = activate(std::move(g), activation);
-    Buffer u = run_.linear(std::move(x), up, "up_proj");
+    Buffer u = apply(std::move(x), up, "up_proj");
     g = eager() ? run_.binary(Math::multiply, std::move(g), std::move(u), "gate: product")
                 : run_.fused(Math::silu_multiply, std::move(g), 2, "gate");
     u.reset();
-    return run_.linear(std::move(g), down, "down_proj");
+    return apply(std::move(g), down, "down_proj");
 }
 
 Buffer Decoder::feed_forward(Buffer x, std::size_t layer) {
@@ -291,7 +305,7 @@ Buffer Decoder::feed_forward(Buffer x, std::size_t layer) {
         out = experts(std::move(x), w, s);
     } else if (w.gate_up.weight) {
         const Buffer argument = x;
-        const Buffer joined = run_.linear(std::move(x), w.gate_up, "gate_up_proj");
+        const Buffer joined = apply(std::move(x), w.gate_up, "gate_up_proj");
         const std::int64_t half = joined.elements() / 2;
         Buffer g;
         if (eager()) {
@@ -303,13 +317,13 @@ Buffer Decoder::feed_forward(Buffer x, std::size_t layer) {
         } else {
             g = run_.fused(Math::silu_multiply, run_.slice(joined, half, "gate"), 2, "gate");
         }
-        out = run_.linear(std::move(g), w.down, "down_proj");
+        out = apply(std::move(g), w.down, "down_proj");
     } else if (s.gated) {
         out = gated(std::move(x), w.gate, w.up, w.down, s.activation);
     } else {
         const Buffer argument = x;
-        Buffer h = run_.linear(std::move(x), w.up, "up_proj");
-        out = run_.linear(activate(std::move(h), s.activation), w.down, "down_proj");
+        Buffer h = apply(std::move(x), w.up, "up_proj");
+        out = apply(activate(std::move(h), s.activation), w.down, "down_proj");
     }
     all_reduce(out.elements());
     return out;

@@ -136,6 +136,7 @@ void Decoder::make_weights() {
     if (!request_.training()) allocate_rest();
     if (!a.tied) head_ = run_.parameter(shard(a.vocabulary) * a.hidden, type, "lm_head");
     if (a.head_bias) head_bias_ = run_.parameter(shard(a.vocabulary), type, "lm_head");
+    weight_elements_ = run_.allocated_elements();
 }
 
 /// Both moments of AdamW, there since the first step.
@@ -145,7 +146,10 @@ void Decoder::make_states() {
     const DataType type = request_.mixed ? DataType::fp32 : request_.type;
     for (const Buffer& parameter : run_.parameters()) {
         for (int moment = 0; moment < 2; ++moment) {
-            states_.push_back(run_.allocate(parameter.elements(), type, "moments"));
+            // ZeRO spreads them over the GPUs.
+            const std::int64_t parts = request_.zero > 0 ? request_.data_parallel : 1;
+            states_.push_back(
+                run_.allocate(ceil_divide(parameter.elements(), parts), type, "moments"));
         }
     }
 }

@@ -27,6 +27,7 @@ Buffer Recorder::take_gradient(std::int32_t id) {
 
 void Recorder::backward(Buffer loss) {
     pass_ = Pass::backward;
+    taping_ = false;
     gradients_.resize(values_.size());
     accumulate(loss.id_, made(Math::fill, 1, loss.type(), "gradient of the loss"));
     loss.reset();
@@ -37,6 +38,25 @@ void Recorder::backward(Buffer loss) {
         layer_ = entry.layer;
         run_backward(entry);
     }
+}
+
+Buffer Recorder::checkpointed(const Buffer& x, std::function<Buffer(Buffer)> part) {
+    taping_ = false;
+    Buffer out = part(x);
+    taping_ = true;
+    TapeEntry& entry = note(Step::checkpoint, out, "checkpoint");
+    entry.inputs[0] = x.id_;
+    entry.saved = {x};
+    entry.part = std::move(part);
+    return out;
+}
+
+/// The part once more, now with its own steps on top of the tape; they come next.
+void Recorder::run_again(TapeEntry& entry, Buffer gradient) {
+    taping_ = true;
+    const Buffer out = entry.part(std::move(entry.saved[0]));
+    taping_ = false;
+    accumulate(out.id_, std::move(gradient));
 }
 
 void Recorder::run_backward(TapeEntry& entry) {
@@ -101,6 +121,8 @@ void Recorder::run_backward(TapeEntry& entry) {
             rows_kernel(KernelKind::gather, entry.sizes[0], entry.sizes[1], entry.type, entry.name);
             return accumulate(entry.inputs[0], std::move(whole));
         }
+        case Step::checkpoint:
+            return run_again(entry, std::move(gradient));
         case Step::cross_entropy:
             return backward_loss(entry, std::move(gradient));
         case Step::split:

@@ -170,7 +170,7 @@ model::Operation operation_of(const Kernel& k, const Recorder& recorder) {
     return model::Copy{.elements = 1};
 }
 
-// Clocks of a multiprocessor for an element of a kernel that computes indices (P3): 1.5 elements a
+// Clocks of a multiprocessor for an element of a kernel that computes indices (W3): 1.5 elements a
 // clock where tensors are read with strides, 0.72 where they are joined.
 constexpr double clocks_indexed = 1.0 / 1.5;
 constexpr double clocks_joined = 1.0 / 0.72;
@@ -186,7 +186,7 @@ double indexed_clocks(const Kernel& k) {
 }
 
 /// cuBLAS splits k of a product with few rows where the tiles of its columns leave a quarter of the
-/// multiprocessors idle and k is long; a second kernel adds the parts up. (P2)
+/// multiprocessors idle and k is long; a second kernel adds the parts up. (W2)
 bool splits_k(const Kernel& k, std::int64_t multiprocessors) {
     constexpr std::int64_t most_rows = 64;
     constexpr std::int64_t shortest = 2800;
@@ -196,7 +196,7 @@ bool splits_k(const Kernel& k, std::int64_t multiprocessors) {
 }
 
 /// cuDNN splits the keys of a decode step where heads and sequences fill less than half of the
-/// multiprocessors. (P2)
+/// multiprocessors. (W2)
 bool splits_keys(const AttentionShape& s, std::int64_t multiprocessors) {
     return s.queries == 1 && !s.masked && s.keys >= 512 &&
            2 * s.batch * s.kv_heads <= multiprocessors;
@@ -212,7 +212,7 @@ std::int64_t launches_of(const Kernel& k, const Recorder& recorder, const Reques
     return k.launches;
 }
 
-/// Least times of PyTorch's kernels on one element, measured on an H200 and an H100 (P3).
+/// Least times of PyTorch's kernels on one element, measured on an H200 and an H100 (W3).
 Time least_of(const Kernel& k) {
     using units::us;
     switch (k.kind) {
@@ -235,12 +235,12 @@ Time least_of(const Kernel& k) {
     }
 }
 
-/// Kernels that are not as good as the operation they stand for (P4): a grouped product beside a
+/// Kernels that are not as good as the operation they stand for (W4): a grouped product beside a
 /// batched one of cuBLAS (rows padded to tiles for each expert, no split), cuDNN's attention beside
 /// flash3, with a mask tensor or with dropout, and foreach kernels beside a copy.
 double stretch_of(const Kernel& k, const Recorder& recorder) {
     if (k.kind == KernelKind::experts) return 1.4;
-    if (k.kind == KernelKind::optimizer) return 1.08;
+    if (k.kind == KernelKind::optimizer) return 1.26;
     if (k.kind != KernelKind::attention) return 1.0;
     const AttentionShape& s = recorder.attentions()[static_cast<std::size_t>(k.attention)];
     if (s.masked && s.queries > 1) return 1.9;
@@ -268,6 +268,21 @@ model::Execution execution_of(const Kernel& k, Software software) {
     return execution;
 }
 
+/// Products of layers with quantised weights run in that type; with int4 weights, which are
+/// unpacked on their way, few rows wait for a bit more than a quarter of the bytes.
+void quantise(Entry& entry, const Kernel& k, Quantisation quantisation) {
+    auto* product = std::get_if<model::Matmul>(&entry.operation);
+    const bool of_layers =
+        k.module == Module::attention || k.module == Module::mlp || k.kind == KernelKind::experts;
+    if (product == nullptr || !of_layers || quantisation == Quantisation::none) return;
+    if (quantisation == Quantisation::int4) {
+        constexpr std::int64_t few_rows = 64;
+        entry.stretch *= product->m <= few_rows ? 0.3 : 1.1;
+        return;
+    }
+    product->type = quantisation == Quantisation::fp8 ? DataType::fp8 : DataType::int8;
+}
+
 }  // namespace
 
 Entry entry_of(const Recorder::Counted& counted, const Recorder& recorder, const Request& request) {
@@ -284,6 +299,11 @@ Entry entry_of(const Recorder::Counted& counted, const Recorder& recorder, const
     entry.module = k.module;
     entry.pass = k.pass;
     entry.first_layer = counted.layer;
+    quantise(entry, k, request.quantisation);
+    if (auto* attention = std::get_if<model::Attention>(&entry.operation);
+        attention != nullptr && request.cache_type != request.type) {
+        attention->cache_type = request.cache_type;
+    }
     return entry;
 }
 

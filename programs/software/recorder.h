@@ -18,6 +18,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -176,6 +177,10 @@ class Recorder {
     /// Mean cross entropy over rows of logits in fp32, with shifted labels.
     [[nodiscard]] Buffer cross_entropy(Buffer logits, std::int64_t rows, std::int64_t classes);
 
+    /// Runs `part` without a tape and again when its gradient is asked for
+    /// (torch.utils.checkpoint).
+    [[nodiscard]] Buffer checkpointed(const Buffer& x, std::function<Buffer(Buffer)> part);
+
     /// Launches the gradients of everything on the tape.
     void backward(Buffer loss);
     void drop_gradients() { gradients_.clear(); }
@@ -229,7 +234,8 @@ class Recorder {
         attention,
         grouped,
         gather,
-        cross_entropy
+        cross_entropy,
+        checkpoint
     };
     struct TapeEntry {
         Step step = Step::unary;
@@ -245,6 +251,7 @@ class Recorder {
         std::int32_t attention = -1;
         bool transposed = false;
         std::string_view name{};
+        std::function<Buffer(Buffer)> part{};
     };
 
     [[nodiscard]] std::int32_t new_value(std::int64_t elements, model::DataType type,
@@ -255,7 +262,7 @@ class Recorder {
         return values_[static_cast<std::size_t>(t.id_)];
     }
     [[nodiscard]] bool records(const Buffer& a) const {
-        return options_.training && pass_ == Pass::forward && a && value(a).gradient;
+        return options_.training && taping_ && a && value(a).gradient;
     }
     void pointwise(Math math, std::int64_t elements, int inputs, Reading reading,
                    model::DataType in, model::DataType out, std::string_view name);
@@ -267,6 +274,7 @@ class Recorder {
     void accumulate(std::int32_t id, Buffer gradient);
     [[nodiscard]] Buffer take_gradient(std::int32_t id);
     void run_backward(TapeEntry& entry);
+    void run_again(TapeEntry& entry, Buffer gradient);
     void backward_unary(TapeEntry& entry, Buffer gradient);
     void backward_binary(TapeEntry& entry, Buffer gradient);
     void backward_broadcast(TapeEntry& entry, Buffer gradient);
@@ -280,6 +288,7 @@ class Recorder {
     RecorderOptions options_;
     Module module_ = Module::other;
     Pass pass_ = Pass::forward;
+    bool taping_ = true;
     std::int64_t layer_ = -1;
     std::int64_t times_ = 1;
     std::int64_t allocated_elements_ = 0;

@@ -26,16 +26,4 @@ std::string_view name_of(Software software) {
     return "";
 }
 
-std::string_view name_of(Checkpoint checkpoint) {
-    switch (checkpoint) {
-        case Checkpoint::none:
-            return "none";
-        case Checkpoint::selective:
-            return "selective";
-        case Checkpoint::full:
-            return "full";
-    }
-    return "";
-}
-
 }  // namespace ridge::programs

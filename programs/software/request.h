@@ -20,9 +20,8 @@ enum class Software : std::uint8_t { transformers, compiled, serving };
 /// Rows of logits that are computed: of the last token of a sequence, or of all.
 enum class Logits : std::uint8_t { last, all };
 
-/// What is kept of the forward pass: everything; all but attention's inputs and outputs; the inputs
-/// of the layers alone.
-enum class Checkpoint : std::uint8_t { none, selective, full };
+/// What is kept of the forward pass: everything, or the inputs of the layers alone.
+enum class Checkpoint : std::uint8_t { none, full };
 
 enum class Optimizer : std::uint8_t { none, adamw };
 
@@ -52,6 +51,5 @@ struct Request {
 
 [[nodiscard]] std::string_view name_of(Phase phase);
 [[nodiscard]] std::string_view name_of(Software software);
-[[nodiscard]] std::string_view name_of(Checkpoint checkpoint);
 
 }  // namespace ridge::programs

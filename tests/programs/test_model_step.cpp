@@ -1,8 +1,11 @@
 // Kernels of a step against the operators that transformers 5.17 calls, memory by hand.
 #include <string>
 
+#include "model/machine/catalogue.h"
+#include "programs/advice.h"
 #include "programs/configs/presets.h"
 #include "programs/model_step.h"
+#include "programs/serving.h"
 #include "tests/catch.h"
 
 namespace ridge::programs {
@@ -48,6 +51,40 @@ TEST_CASE("a prefill leaves its cache and the logits") {
     CHECK(memory.extra() >= step.kv_cache_bytes + mlp);
     CHECK(memory.extra() <= step.kv_cache_bytes + mlp + tokens * (8192 + 2 * 2048) * 2 + (4 << 20));
     CHECK(memory.resident >= step.weights_bytes);
+}
+
+TEST_CASE("layers that run again keep their inputs alone") {
+    const Architecture a = shortened("llama-3.2-1b", 8);
+    const Request plain{.phase = Phase::train, .batch = 2, .seq = 1024};
+    Request again = plain;
+    again.checkpoint = Checkpoint::full;
+    const ModelStep all = make_step(a, plain);
+    const ModelStep few = make_step(a, again);
+    CHECK(memory_of(few).extra() < memory_of(all).extra());
+    // The forward pass of every layer once more.
+    const std::int64_t layer = 2 * 8 + 7 + 2 * 5 + 2 + 1 + 2 + 2;
+    CHECK(few.program.kernels() == all.program.kernels() + 8 * layer);
+}
+
+TEST_CASE("serving: more sequences, more tokens a second, longer between two of one") {
+    const Architecture a = find_model("llama-3.1-8b");
+    const model::Machine machine = model::make_machine(model::catalogue().at("h100-sxm"));
+    const Load load{.request = {.software = Software::serving}, .batches = {1, 8, 64}};
+    const auto points = serve(a, load, machine, 0);
+    REQUIRE(points.size() == 3);
+    CHECK(points[0].tpot < points[1].tpot);
+    CHECK(points[1].tokens_per_s < points[2].tokens_per_s);
+    const auto best = best_within(points, {.tpot = 0.5 * (points[1].tpot + points[2].tpot)});
+    REQUIRE(best.has_value());
+    CHECK(best->batch == 8);
+    CHECK_FALSE(best_within(points, {.tpot = 0.5 * points[0].tpot}).has_value());
+}
+
+TEST_CASE("advice is a prediction that gains") {
+    const model::Machine machine = model::make_machine(model::catalogue().at("h100-sxm"));
+    const auto found = advise(find_model("gpt2"), {.phase = Phase::decode, .seq = 512}, machine);
+    REQUIRE_FALSE(found.empty());
+    CHECK(found.front().factor > 2.0);  // a graph: the host takes longer than the kernels
 }
 
 TEST_CASE("a request that cannot be is refused by name") {

@@ -1,0 +1,183 @@
+#include "cli/commands/model_serving.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <ostream>
+
+#include "cli/console/table.h"
+#include "cli/options/command_line.h"
+#include "cli/views/memory.h"
+#include "hardware/error.h"
+#include "hardware/json.h"
+#include "hardware/units.h"
+#include "plot/sweep.h"
+#include "programs/advice.h"
+#include "programs/serving.h"
+
+namespace ridge::cli {
+namespace {
+
+using programs::ServingPoint;
+
+std::optional<Time> time_option(const std::string& text, const char* name) {
+    if (text.empty()) return std::nullopt;
+    try {
+        return parse_quantity<Time>(text);
+    } catch (const InputError& error) {
+        throw InputError(std::string(name) + ": " + error.message(), {}, error.hint());
+    }
+}
+
+/// Of a million tokens, at the price of a GPU for an hour.
+double cost_of(const ServingPoint& point, double price) {
+    return price / 3600.0 / point.per_gpu() * 1e6;
+}
+
+Json json_of(const ServingPoint& point, const ServingOptions& options) {
+    Json json{{"batch", point.batch},
+              {"gpus", point.gpus},
+              {"ttft_us", point.ttft.in(units::us)},
+              {"tpot_us", point.tpot.in(units::us)},
+              {"tokens_per_s", point.tokens_per_s},
+              {"tokens_per_s_per_gpu", point.per_gpu()},
+              {"bytes", point.bytes},
+              {"fits", point.fits},
+              {"pareto", point.front}};
+    if (options.price > 0.0) json["cost_per_million_tokens"] = cost_of(point, options.price);
+    return json;
+}
+
+Table table_of(const std::vector<ServingPoint>& points, const ServingOptions& options) {
+    Table table{.columns = {{"  batch", Align::right},
+                            {"TTFT", Align::right},
+                            {"TPOT", Align::right},
+                            {"tokens/s", Align::right},
+                            {"memory", Align::right},
+                            {""}},
+                .rows = {}};
+    if (options.price > 0.0) table.columns.push_back({"per million", Align::right});
+    for (const ServingPoint& point : points) {
+        table.rows.push_back({"  " + std::to_string(point.batch), format(point.ttft),
+                              format(point.tpot), format_number(point.tokens_per_s, 4),
+                              format_capacity(bytes_of(point.bytes)),
+                              point.fits ? (point.front ? "" : "dominated") : "does not fit"});
+        if (options.price > 0.0) {
+            table.rows.back().push_back(format_number(cost_of(point, options.price), 3));
+        }
+    }
+    return table;
+}
+
+plot::Chart chart_of(const std::vector<ServingPoint>& points, const std::string& title) {
+    plot::Sweep sweep;
+    sweep.title = title;
+    sweep.x = {.title = "Tokens/s of a sequence"};
+    sweep.y = {.title = "Tokens/s of a GPU"};
+    plot::Series series;
+    series.name = "batch sizes";
+    for (const ServingPoint& point : points) {
+        if (!point.fits) continue;
+        plot::SeriesPoint at;
+        at.x = 1.0 / point.tpot.in(units::s);
+        at.y = point.per_gpu();
+        at.name = fmt::format("{}", point.batch);
+        at.labelled = true;
+        at.terms = {{"batch", std::to_string(point.batch)},
+                    {"TTFT", format(point.ttft)},
+                    {"TPOT", format(point.tpot)}};
+        series.points.push_back(std::move(at));
+    }
+    sweep.series.push_back(std::move(series));
+    return plot::sweep_chart(sweep);
+}
+
+void write_choice(const Context& context, const ServingOptions& options,
+                  const std::optional<ServingPoint>& best) {
+    context.out << '\n';
+    if (!best) return write_sentence(context, "No batch that fits meets the targets.");
+    std::string text =
+        fmt::format("Batch {}: {} tokens/s at {} to the first token and {} for each.", best->batch,
+                    format_number(best->tokens_per_s, 4), format(best->ttft), format(best->tpot));
+    if (options.requests > 0.0) {
+        const double needed = options.requests * static_cast<double>(options.answer);
+        text += fmt::format(" {} requests/s need {} GPUs.", format_number(options.requests, 4),
+                            std::ceil(needed / best->per_gpu()));
+    }
+    write_sentence(context, text);
+}
+
+}  // namespace
+
+ServingOptions::ServingOptions(CommandLine& line) {
+    line.flag("--serve", serve, "time to first token, time per token, tokens/s over batch sizes");
+    line.option("--answer", answer, "serve: tokens of an answer").group("Serving");
+    line.option("--most", most, "serve: largest batch").group("Serving");
+    line.option("--ttft", ttft, "serve: time to the first token at most, \"500 ms\"")
+        .value("TIME")
+        .group("Serving");
+    line.option("--tpot", tpot, "serve: time per token at most, \"50 ms\"")
+        .value("TIME")
+        .group("Serving");
+    line.option("--price", price, "serve: of a GPU for an hour").not_negative().group("Serving");
+    line.option("--requests", requests, "serve: requests per second to meet")
+        .not_negative()
+        .group("Serving");
+    line.flag("--advise", advise, "what would help, each by predicting it");
+}
+
+int write_serving(const Context& context, const ServingOptions& options, const ChartOutput& chart,
+                  const programs::Architecture& architecture, const programs::Request& request,
+                  const model::Machine& machine, std::int64_t usable, bool json) {
+    if (options.answer < 1) throw InputError("answer must be positive");
+    if (options.most < 1 || options.most > 65536) throw InputError("most must be 1 to 65536");
+    const programs::Load load{.prompt = request.seq,
+                              .answer = options.answer,
+                              .request = request,
+                              .batches = programs::doubling_batches(options.most),
+                              .gpus = {request.tensor_parallel}};
+    const std::vector<ServingPoint> points = serve(architecture, load, machine, usable);
+    const programs::Targets targets{.ttft = time_option(options.ttft, "ttft"),
+                                    .tpot = time_option(options.tpot, "tpot")};
+    const std::optional<ServingPoint> best = best_within(points, targets);
+    const std::string title = fmt::format("{} on {} x {}, prompts of {}, answers of {}, {}",
+                                          architecture.name, request.tensor_parallel, machine.name,
+                                          request.seq, options.answer, name_of(request.software));
+    if (json) {
+        Json out{{"model", architecture.name}, {"gpu", machine.name}, {"points", Json::array()}};
+        for (const ServingPoint& point : points) out["points"].push_back(json_of(point, options));
+        if (best) out["best"] = json_of(*best, options);
+        context.out << out.text(2) << '\n';
+    } else {
+        context.out << title << "\n\n";
+        write_text(context.out, table_of(points, options));
+        write_choice(context, options, best);
+    }
+    if (!chart.file.empty()) write_chart_output(context, chart, chart_of(points, title));
+    return success;
+}
+
+void write_advice(const Context& context, const programs::Architecture& architecture,
+                  const programs::Request& request, const model::Machine& machine, bool json) {
+    const auto found = advise(architecture, request, machine);
+    if (json) {
+        Json out = Json::array();
+        for (const programs::Suggestion& each : found) {
+            out.push_back({{"what", each.text},
+                           {"factor", each.factor},
+                           {"wall_us", each.wall.in(units::us)}});
+        }
+        context.out << out.text(2) << '\n';
+        return;
+    }
+    Table table{.columns = {{"  what"}, {"tokens/s", Align::right}, {"step", Align::right}},
+                .rows = {}};
+    for (const programs::Suggestion& each : found) {
+        table.rows.push_back(
+            {"  " + each.text, format_number(each.factor, 3) + "x", format(each.wall)});
+    }
+    if (found.empty()) return write_sentence(context, "Nothing that was tried gains 3 % or more.");
+    write_text(context.out, table);
+}
+
+}  // namespace ridge::cli

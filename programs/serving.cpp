@@ -1,0 +1,85 @@
+#include "programs/serving.h"
+
+#include <algorithm>
+
+#include "programs/configs/weights.h"
+
+namespace ridge::programs {
+namespace {
+
+Time wall_of(const Architecture& a, const Request& request, const model::Machine& machine) {
+    return predict(make_step(a, request, false), machine, default_host()).wall;
+}
+
+std::int64_t bytes_on_gpu(const Architecture& a, const Request& request, std::int64_t tokens) {
+    const std::int64_t weights = weights_bytes(
+        a, {.bytes = model::size_of(request.type), .quantisation = request.quantisation});
+    const std::int64_t cache = kv_cache_bytes(
+        a, {.bytes = model::size_of(request.cache_type), .batch = request.batch, .tokens = tokens});
+    return (weights + cache) / request.tensor_parallel;
+}
+
+void mark_front(std::vector<ServingPoint>& points) {
+    for (ServingPoint& point : points) {
+        point.front =
+            point.fits &&
+            std::none_of(points.begin(), points.end(), [&](const ServingPoint& other) {
+                return other.fits && other.tpot < point.tpot && other.per_gpu() >= point.per_gpu();
+            });
+    }
+}
+
+}  // namespace
+
+std::vector<ServingPoint> serve(const Architecture& architecture, const Load& load,
+                                const model::Machine& machine, std::int64_t usable) {
+    std::vector<ServingPoint> points;
+    for (const std::int64_t gpus : load.gpus) {
+        Request request = load.request;
+        request.tensor_parallel = gpus;
+        request.phase = Phase::prefill;
+        request.batch = 1;
+        request.seq = load.prompt;
+        const Time prefill = wall_of(architecture, request, machine);
+        request.phase = Phase::decode;
+        request.seq = load.prompt + load.answer / 2;
+        for (const std::int64_t batch : load.batches) {
+            request.batch = batch;
+            const Time step = wall_of(architecture, request, machine);
+            const auto sequences = static_cast<double>(batch);
+            // A sequence's prefill stands in the way of all once in its life. (W6)
+            const Time between = prefill * (sequences / static_cast<double>(load.answer));
+            ServingPoint point{
+                .batch = batch,
+                .gpus = gpus,
+                .ttft = prefill,
+                .tpot = step + between,
+                .tokens_per_s = sequences / (step + between).in(units::s),
+                .bytes = bytes_on_gpu(architecture, request, load.prompt + load.answer)};
+            point.fits = usable == 0 || point.bytes <= usable;
+            points.push_back(point);
+        }
+    }
+    mark_front(points);
+    return points;
+}
+
+std::optional<ServingPoint> best_within(const std::vector<ServingPoint>& points,
+                                        const Targets& targets) {
+    std::optional<ServingPoint> best;
+    for (const ServingPoint& point : points) {
+        if (!point.fits) continue;
+        if (targets.ttft && point.ttft > *targets.ttft) continue;
+        if (targets.tpot && point.tpot > *targets.tpot) continue;
+        if (!best || point.per_gpu() > best->per_gpu()) best = point;
+    }
+    return best;
+}
+
+std::vector<std::int64_t> doubling_batches(std::int64_t most) {
+    std::vector<std::int64_t> batches;
+    for (std::int64_t batch = 1; batch <= most; batch *= 2) batches.push_back(batch);
+    return batches;
+}
+
+}  // namespace ridge::programs
