@@ -201,18 +201,18 @@ std::string describe(const Note& note) {
 
 std::string describe(const Term& term) {
     std::string text = format(term.time) + " " + std::string(words_of(term.resource));
-    if (term.rate <= 0.0) return text;
+    if (term.rate() <= 0.0) return text;
     switch (term.resource) {
         case Resource::tensor:
         case Resource::fma:
             return text + fmt::format(": {} at {}", format(Flop::from_base(term.amount)),
-                                      format(FlopRate::from_base(term.rate)));
+                                      format(FlopRate::from_base(term.rate())));
         case Resource::special:
             return text + fmt::format(": {} G at {} G/s", format_number(term.amount * 1e-9, 3),
-                                      format_number(term.rate * 1e-9, 3));
+                                      format_number(term.rate() * 1e-9, 3));
         default:
             return text + fmt::format(": {} at {}", bytes_of(term.amount),
-                                      format(Bandwidth::from_base(term.rate)));
+                                      format(Bandwidth::from_base(term.rate())));
     }
 }
 

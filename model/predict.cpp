@@ -21,6 +21,7 @@ namespace {
 
 /// Where rooms meet: each operation's own predictor, with what it needs of another room.
 struct Predictor {
+    const Operation& operation;
     const Execution& execution;
     const Machine& machine;
 
@@ -42,22 +43,30 @@ struct Predictor {
     Outcome with_footprint(const Op& op, Pass pass) const {
         Outcome outcome = predict(op, execution, machine);
         if (auto* prediction = std::get_if<Prediction>(&outcome)) {
-            prediction->footprint = footprint(op, prediction->implementation, pass).total();
+            // Of the operation as it was asked: an alternative would be copied into another one.
+            prediction->footprint = footprint(operation, prediction->implementation, pass).total();
         }
         return outcome;
     }
 };
 
+/// A function of its own, so that the outcome is made where the caller wants it.
+Outcome settled(const Operation& operation, const Execution& execution, const Machine& machine) {
+    Outcome outcome = std::visit(Predictor{operation, execution, machine}, operation);
+    if (auto* prediction = std::get_if<Prediction>(&outcome)) settle_account(*prediction, machine);
+    return outcome;
+}
+
 }  // namespace
 
 Outcome predict(const Operation& operation, const Execution& execution, const Machine& machine) {
-    const OperationKind kind = kind_of(operation);
-    if (!has(kind, execution.implementation)) {
-        return NotModelled{refusal(kind, execution.implementation)};
+    if (execution.implementation != Implementation::automatic) {
+        const OperationKind kind = kind_of(operation);
+        if (!has(kind, execution.implementation)) {
+            return NotModelled{refusal(kind, execution.implementation)};
+        }
     }
-    Outcome outcome = std::visit(Predictor{execution, machine}, operation);
-    if (auto* prediction = std::get_if<Prediction>(&outcome)) settle_account(*prediction, machine);
-    return outcome;
+    return settled(operation, execution, machine);
 }
 
 WorkloadPrediction predict(const Workload& workload, const Machine& machine) {

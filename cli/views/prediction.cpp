@@ -87,15 +87,15 @@ void write_terms(const Context& context, const Prediction& p) {
         if (term.time < 1e-6 * p.time) continue;
         std::string amount;
         std::string rate;
-        if (term.rate > 0.0 && is_pipe(term.resource)) {
+        if (term.rate() > 0.0 && is_pipe(term.resource)) {
             amount = format(Flop::from_base(term.amount));
-            rate = format(FlopRate::from_base(term.rate));
-        } else if (term.rate > 0.0 && term.resource == model::Resource::special) {
+            rate = format(FlopRate::from_base(term.rate()));
+        } else if (term.rate() > 0.0 && term.resource == model::Resource::special) {
             amount = format_count(term.amount, "op");
-            rate = format_count(term.rate, "op/s");
-        } else if (term.rate > 0.0) {
+            rate = format_count(term.rate(), "op/s");
+        } else if (term.rate() > 0.0) {
             amount = format_traffic(Bytes::from_base(term.amount));
-            rate = format(Bandwidth::from_base(term.rate));
+            rate = format(Bandwidth::from_base(term.rate()));
         }
         table.rows.push_back(
             {"  " + std::string(name_of(term.resource)), amount, rate, format(term.time)});
@@ -145,13 +145,13 @@ Json terms_json(const Prediction& p) {
     Json terms = Json::array();
     for (const model::Term& term : p.terms) {
         Json entry{{"resource", name_of(term.resource)}, {"time_us", term.time.in(units::us)}};
-        if (term.rate > 0.0) {
+        if (term.rate() > 0.0) {
             const bool compute = is_pipe(term.resource);
             const char* unit = term.resource == model::Resource::special ? "op"
                                : compute                                 ? "flop"
                                                                          : "bytes";
             entry[unit] = term.amount;
-            entry[std::string(unit) + "_per_s"] = term.rate;
+            entry[std::string(unit) + "_per_s"] = term.rate();
         }
         terms.push_back(std::move(entry));
     }

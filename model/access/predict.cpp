@@ -131,7 +131,7 @@ void settle(Prediction& prediction, const AccessTime& time, const Execution& exe
     Work& work = prediction.work;
     work.dram_read = kernel.dram_read;
     work.dram_write = kernel.dram_write;
-    prediction.terms = {};
+    prediction.terms.clear();
     add_term(prediction, Resource::fma, kernel.fma, work.fma.base());
     add_term(prediction, Resource::dram, kernel.dram,
              (kernel.dram_read + kernel.dram_write).base());

@@ -130,7 +130,6 @@ std::optional<Modelled> modelled_time(const Attention& op, const AttentionWork& 
 /// added. Loads that the matmuls hide are not a term.
 void set_terms(Prediction& prediction, const AttentionTime& time, const AttentionWork& counted) {
     const bool tensor = prediction.work.tensor > Flop{};
-    prediction.terms = {};
     add_term(prediction, tensor ? Resource::tensor : Resource::fma, time.tensor + time.droop,
              counted.executed_tensor.base());
     add_term(prediction, Resource::special, time.softmax, counted.executed_special);
@@ -297,7 +296,8 @@ Outcome predict(const Attention& asked, const Execution& execution, const Machin
         work.vector = work.tensor;
         work.tensor = Flop{};
     }
-    Prediction prediction = roofline(work, roofs_of(machine, op.type), machine);
+    const Roofs roofs = roofs_of(machine, op.type);
+    Prediction prediction = model::counted(work, roofs);
     prediction.implementation = asked_for;
     if (work.tensor > Flop{}) prediction.executed_tensor = counted.executed_tensor;
     prediction.lower_bound = roofline_bound(work, prediction.peak, machine, execution.l2);
@@ -307,6 +307,7 @@ Outcome predict(const Attention& asked, const Execution& execution, const Machin
             modelled_time(op, counted, implementation, execution, machine, product)) {
         set_time(prediction, *modelled, implementation, op, counted, execution, machine);
     } else {
+        add_roofline(prediction, roofs, machine);
         prediction.time += launch_gaps(machine, execution.launch, work.kernels);
         apply_roofline_band(prediction);
     }

@@ -32,25 +32,18 @@ Prediction counted(const Collective& op, Bytes least, Bandwidth link) {
 
 void settle_roofline(Prediction& prediction, const Collective& op, const Machine& machine) {
     const Bytes moved = link_bytes(op);
-    prediction.terms.push_back({.resource = Resource::link,
-                                .time = prediction.lower_bound,
-                                .amount = moved.base(),
-                                .rate = prediction.bandwidth.base()});
     prediction.terms.push_back(
-        {.resource = Resource::launch, .time = machine.kernel_floor, .amount = 0.0, .rate = 0.0});
+        {.resource = Resource::link, .time = prediction.lower_bound, .amount = moved.base()});
+    prediction.terms.push_back({.resource = Resource::launch, .time = machine.kernel_floor});
     prediction.time = prediction.lower_bound + machine.kernel_floor;
     apply_roofline_band(prediction);
 }
 
 void settle_times(Prediction& prediction, const CollectiveTime& time) {
-    prediction.terms.push_back({.resource = Resource::link,
-                                .time = time.wire,
-                                .amount = time.handled.base(),
-                                .rate = time.handled / time.wire / (units::B / units::s)});
     prediction.terms.push_back(
-        {.resource = Resource::latency, .time = time.hops + time.fill, .amount = 0.0, .rate = 0.0});
-    prediction.terms.push_back(
-        {.resource = Resource::launch, .time = time.start, .amount = 0.0, .rate = 0.0});
+        {.resource = Resource::link, .time = time.wire, .amount = time.handled.base()});
+    prediction.terms.push_back({.resource = Resource::latency, .time = time.hops + time.fill});
+    prediction.terms.push_back({.resource = Resource::launch, .time = time.start});
     prediction.time = std::max(time.total, prediction.lower_bound);
 }
 

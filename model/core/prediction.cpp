@@ -37,9 +37,7 @@ Work repeated(Work work, std::int64_t count) {
 
 void add_term(Prediction& prediction, Resource resource, Time time, double amount) {
     if (time <= Time{}) return;
-    const double rate = amount > 0.0 ? amount / time.base() : 0.0;
-    prediction.terms.push_back(
-        {.resource = resource, .time = time, .amount = amount, .rate = rate});
+    prediction.terms.push_back({.resource = resource, .time = time, .amount = amount});
 }
 
 std::string_view name_of(Resource resource) {

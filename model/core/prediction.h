@@ -67,13 +67,15 @@ enum class Resource : std::uint8_t {
 /// What the roofline says: the side of the ridge point on which the algorithmic intensity lies.
 enum class Bound : std::uint8_t { memory, compute };
 
-/// One candidate of the time: `amount / rate`, in base units of the resource (FLOP, op or byte).
-/// Latency and launch terms have a rate of zero and carry only a time.
+/// One candidate of the time, in base units of the resource (FLOP, op or byte). Latency and launch
+/// terms have no amount and carry only a time.
 struct Term {
     Resource resource = Resource::dram;
     Time time;
     double amount = 0.0;
-    double rate = 0.0;
+
+    /// Zero without an amount.
+    [[nodiscard]] double rate() const { return amount > 0.0 ? amount / time.base() : 0.0; }
 };
 
 /// How a tiled kernel covers its output.
@@ -149,7 +151,7 @@ struct Prediction {
     }
 };
 
-/// Adds a term of the time, where it takes any; its rate is what the amount and the time make it.
+/// Adds a term of the time, where it takes any.
 void add_term(Prediction& prediction, Resource resource, Time time, double amount = 0.0);
 
 /// A fair question without an answer: "fp8 has no tensor-core rate on sm_80".

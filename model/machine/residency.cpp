@@ -59,7 +59,11 @@ Bytes Residency::displaced(Bytes filled, L2State state) const {
 
 double retained(Bytes footprint, Bytes capacity, double steepness) {
     if (capacity <= Bytes{}) return 0.0;
-    return 1.0 / (1.0 + std::pow(footprint / capacity, steepness));
+    const double share = footprint / capacity;
+    // Beside one, a power below 2^-53 is lost: the exponent tells that without computing it.
+    constexpr double rounding = -53.0;
+    if (share > 0.0 && steepness * (std::ilogb(share) + 1) < rounding) return 1.0;
+    return 1.0 / (1.0 + std::pow(share, steepness));
 }
 
 Residency resolve_residency(const hardware::Description& gpu) {

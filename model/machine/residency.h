@@ -41,7 +41,9 @@ struct Residency {
     [[nodiscard]] double found(Bytes distance, Readers readers = Readers::one) const;
 
     /// Whether nearly all of it is found when a call over `footprint` bytes is repeated.
-    [[nodiscard]] bool holds(Bytes footprint) const { return found(footprint) >= 0.9; }
+    [[nodiscard]] bool holds(Bytes footprint) const {
+        return footprint <= capacity() && found(footprint) >= 0.9;
+    }
 
     /// Bytes of a write that reach DRAM: warm, what the next run finds evicted; cold, all but what
     /// a clean L2 takes up; dirty, with the lines of others that the `distance` bytes displace.

@@ -71,12 +71,11 @@ MatmulCaller caller_of(const Execution& execution) {
     return code ? MatmulCaller::code : MatmulCaller::framework;
 }
 
-/// Replaces the roofline's terms by those of the model. The pipe's term is what it issues or what
+/// The terms of the model. The pipe's term is what it issues or what
 /// the power limit allows, whichever is longer.
 void set_terms(Prediction& p, const MatmulTime& t, Resource pipe,
                const MatmulParameters& parameters) {
     const double flop = p.work.flop().base();
-    p.terms = {};
     add_term(p, pipe, std::max(t.pipe, t.power), pipe == Resource::load_store ? 0.0 : flop);
     add_term(p, Resource::dram, t.dram, p.work.dram().base());
     add_term(p, Resource::l2, t.l2, t.l2_reads.base());
@@ -228,7 +227,7 @@ Outcome predict(const Matmul& op, const Execution& execution, const Machine& mac
     Work work = matmul_work(op, pipe == Pipe::tensor);
     work.l2 = matmul_tile_traffic(op, execution.tile.value_or(Tile{128, 128, 32}));
     const Roofs roofs = matmul_roofs(op, pipe, machine);
-    Prediction prediction = roofline(work, roofs, machine);
+    Prediction prediction = counted(work, roofs);
     prediction.implementation = asked;
     prediction.lower_bound = roofline_bound(work, prediction.peak, machine, execution.l2);
     if (pipe == Pipe::vector && bits_of(op.type) < 32) prediction.note(NoteCode::vector_pipe);
@@ -237,6 +236,7 @@ Outcome predict(const Matmul& op, const Execution& execution, const Machine& mac
     const MatmulParameters* parameters = machine.matmul.find(kernels);
     const bool known = !bundled || (machine.matmul.bundled.*(bundled->parameters)).has_value();
     if (parameters == nullptr || machine.sm_count == 0 || !known) {
+        add_roofline(prediction, roofs, machine);
         keep_roofline(prediction, op, execution, machine);
         return prediction;
     }

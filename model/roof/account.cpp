@@ -29,57 +29,66 @@ double ceiling_of(Resource resource, const Prediction& p, const Machine& machine
     }
 }
 
-/// The traffic of a level is at least what its terms carry: stores of a tiled kernel are a term
-/// apart, and what the L2 sends once to several multiprocessors (multicast) counts once in its term
-/// and for each of them in the traffic.
-void settle_traffic(Prediction& p, const Machine& machine) {
-    if (machine.l2.size <= Bytes{}) p.work.l2 = Bytes{};
-    double stored = 0.0;
-    for (const Term& term : p.terms) {
-        if (term.resource == Resource::store) stored += term.amount;
-    }
-    p.work.l2 = std::max(p.work.l2, Bytes::from_base(stored));
-    for (Term& term : p.terms) {
-        if (term.resource == Resource::dram) term.amount = p.work.dram().base();
-        if (term.resource != Resource::l2) continue;
-        term.amount = std::min(term.amount, p.work.l2.base() - stored);
-    }
-}
-
 bool is_near(Resource resource) {
     return resource == Resource::l2 || resource == Resource::store || resource == Resource::shared;
 }
 
 /// A term at its ceiling at most: as long as its amount takes there, but no longer than `longest`.
-/// Returns the time that the amount takes.
+/// Returns the time that the amount takes; zero where that surely is less than the term's and the
+/// whole's, which spares most terms a division.
 Time hold_ceiling(Term& term, const Prediction& p, const Machine& machine, Time longest) {
+    if (term.amount <= 0.0) return Time{};
     const double ceiling = ceiling_of(term.resource, p, machine);
-    Time least{};
-    if (ceiling > 0.0 && term.amount > 0.0) {
-        least = Time::from_base(term.amount / ceiling);
-        term.time = std::max(term.time, std::min(least, longest));
-        if (least > term.time) term.amount = ceiling * term.time.base();
-    }
-    term.rate = term.amount > 0.0 ? term.amount / term.time.base() : 0.0;
+    if (ceiling <= 0.0) return Time{};
+    constexpr double surely = 1.0 - 1e-9;
+    if (term.amount < ceiling * std::min(term.time, p.time).base() * surely) return Time{};
+    const Time least = Time::from_base(term.amount / ceiling);
+    term.time = std::max(term.time, std::min(least, longest));
+    if (least > term.time) term.amount = ceiling * term.time.base();
     return least;
 }
 
-/// No term above its ceiling, and no whole shorter than what a pipe, DRAM or a link needs. The L2
-/// and shared memory work under the largest term: their terms grow to it at most and the time never
-/// grows for them.
+/// What the terms of the level next to the multiprocessors add up to.
+struct NearTerms {
+    std::size_t count = 0;
+    double stored = 0.0;  ///< bytes of stores of a tiled kernel, a term apart
+};
+
+/// The traffic of a level is at least what its terms carry: what the L2 sends once to several
+/// multiprocessors (multicast) counts once in its term and for each of them in the traffic. The
+/// terms work under the largest one, `longest`: they grow to it at most.
+void settle_near(Prediction& p, const Machine& machine, const NearTerms& near, Time longest) {
+    if (machine.l2.size <= Bytes{}) p.work.l2 = Bytes{};
+    p.work.l2 = std::max(p.work.l2, Bytes::from_base(near.stored));
+    if (near.count == 0) return;
+    for (Term& term : p.terms) {
+        if (!is_near(term.resource)) continue;
+        if (term.resource == Resource::l2) {
+            term.amount = std::min(term.amount, p.work.l2.base() - near.stored);
+        }
+        hold_ceiling(term, p, machine, longest);
+    }
+}
+
+/// No term above its ceiling, and no whole shorter than what a pipe, DRAM or a link needs. The
+/// largest term limits; the L2 and shared memory work under it and the time never grows for them.
 void hold_ceilings(Prediction& p, const Machine& machine) {
     const Time unbounded = Time::from_base(std::numeric_limits<double>::infinity());
+    NearTerms near;
     Time least{};
-    Time longest{};
+    const Term* largest = nullptr;
     for (Term& term : p.terms) {
-        if (!is_near(term.resource))
+        if (is_near(term.resource)) {
+            ++near.count;
+            if (term.resource == Resource::store) near.stored += term.amount;
+        } else {
+            if (term.resource == Resource::dram) term.amount = p.work.dram().base();
             least = std::max(least, hold_ceiling(term, p, machine, unbounded));
-        longest = std::max(longest, term.time);
+        }
+        if (largest == nullptr || term.time > largest->time) largest = &term;
     }
-    settle_limiter(p);
-    for (Term& term : p.terms) {
-        if (is_near(term.resource)) hold_ceiling(term, p, machine, longest);
-    }
+    if (largest != nullptr) p.limiter = largest->resource;
+    settle_near(p, machine, near, largest != nullptr ? largest->time : Time{});
     if (least <= p.time) return;
     const double longer = least / p.time;
     p.time = least;
@@ -123,13 +132,12 @@ Time roofline_bound(const Work& work, FlopRate peak, const Machine& machine, L2S
 }
 
 void settle_account(Prediction& p, const Machine& machine) {
-    settle_traffic(p, machine);
     hold_ceilings(p, machine);
     settle_intensities(p);
     constexpr double mostly_idle = 0.5;
     const bool idle = p.tiling.tiles > 0 && p.tiling.wave_efficiency < mostly_idle;
     if (idle && waits_for_blocks(p.limiter)) p.limiter = Resource::parallelism;
-    p.time = std::max({p.time, p.lower_bound, machine.kernel_floor});
+    p.time = std::max(std::max(p.time, p.lower_bound), machine.kernel_floor);
     p.low = std::min(p.time, std::max(p.low, p.lower_bound));
     if (p.confidence == Confidence::roofline) {
         p.low = std::min(p.time, std::max(p.low, machine.kernel_floor));

@@ -34,6 +34,47 @@ constexpr bool in_order() {
 }
 static_assert(in_order(), "the rows stand in the order of BandClass");
 
+/// The band over the time.
+struct Factors {
+    double low = 1.0;
+    double high = 1.0;
+};
+
+/// Of one class, for each evidence: two exponentials that every prediction would repeat.
+struct ClassFactors {
+    Factors calibrated;
+    Factors calibrated_extrapolated;
+    Factors family;
+    Factors family_extrapolated;
+};
+
+Factors factors_of(const BandRow& row, double margin, double factor) {
+    return {std::exp(factor * (row.low - margin)), std::exp(factor * (row.high + margin))};
+}
+
+const Factors& band_factors(BandClass band_class, Confidence confidence, Validity validity) {
+    static const std::array<ClassFactors, band_class_count> all = [] {
+        std::array<ClassFactors, band_class_count> made;
+        for (std::size_t i = 0; i < rows.size(); ++i) {
+            const BasisRow& basis = basis_row(rows[i].basis);
+            made[i] = {.calibrated = factors_of(rows[i], 0.0, 1.0),
+                       .calibrated_extrapolated = factors_of(rows[i], 0.0, extrapolation_factor),
+                       .family = factors_of(rows[i], basis.family_margin, 1.0),
+                       .family_extrapolated =
+                           factors_of(rows[i], basis.foreign_margin, extrapolation_factor)};
+        }
+        return made;
+    }();
+    const auto index = static_cast<std::size_t>(band_class);
+    RIDGE_CONTRACT(index < all.size());
+    const ClassFactors& factors = all[index];
+    const bool validated = validity == Validity::validated;
+    if (confidence == Confidence::calibrated) {
+        return validated ? factors.calibrated : factors.calibrated_extrapolated;
+    }
+    return validated ? factors.family : factors.family_extrapolated;
+}
+
 }  // namespace
 
 const BasisRow& basis_row(BandBasis basis) {
@@ -48,15 +89,10 @@ const BandRow& band_row(BandClass band_class) {
 
 void apply_band(Prediction& prediction, BandClass band_class, Confidence confidence,
                 Validity validity) {
-    const BandRow& row = band_row(band_class);
-    const BasisRow& basis = basis_row(row.basis);
-    const bool known = validity == Validity::validated;
-    const double unmeasured = known ? basis.family_margin : basis.foreign_margin;
-    const double margin = confidence == Confidence::calibrated ? 0.0 : unmeasured;
-    const double factor = known ? 1.0 : extrapolation_factor;
-    const Time low = prediction.time * std::exp(factor * (row.low - margin));
+    const Factors& factors = band_factors(band_class, confidence, validity);
+    const Time low = prediction.time * factors.low;
     prediction.low = std::min(prediction.time, std::max(prediction.lower_bound, low));
-    prediction.high = prediction.time * std::exp(factor * (row.high + margin));
+    prediction.high = prediction.time * factors.high;
     prediction.band_class = band_class;
     prediction.confidence = confidence;
     if (confidence == Confidence::family) prediction.note(NoteCode::uncalibrated);

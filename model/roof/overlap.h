@@ -39,9 +39,13 @@ inline constexpr Overlap block_rounds{2.61};
     if (largest <= Time{}) return Time{};
     double sum = 0.0;
     for (const Time time : times) {
-        if (time > Time{}) sum += std::pow(time / largest, overlap.exponent);
+        if (time == largest) {
+            sum += 1.0;
+        } else if (time > Time{}) {
+            sum += std::pow(time / largest, overlap.exponent);
+        }
     }
-    return largest * std::pow(sum, 1.0 / overlap.exponent);
+    return sum == 1.0 ? largest : largest * std::pow(sum, 1.0 / overlap.exponent);
 }
 
 }  // namespace ridge::model

@@ -11,10 +11,8 @@ DataType vector_type(DataType type) {
 
 void add_term(Prediction& prediction, Resource resource, double amount, double rate) {
     if (amount <= 0.0 || rate <= 0.0) return;
-    prediction.terms.push_back({.resource = resource,
-                                .time = Time::from_base(amount / rate),
-                                .amount = amount,
-                                .rate = rate});
+    prediction.terms.push_back(
+        {.resource = resource, .time = Time::from_base(amount / rate), .amount = amount});
 }
 
 /// The pipe that does most of the work, for the ridge point and the attainable rate.
@@ -67,11 +65,20 @@ Time library_gaps(const Machine& machine, LaunchMode mode, std::int32_t kernels)
     return launch_gaps(machine, mode, kernels);
 }
 
-Prediction roofline(const Work& work, const Roofs& roofs, const Machine& machine) {
+Prediction counted(const Work& work, const Roofs& roofs) {
     Prediction prediction;
     prediction.work = work;
     prediction.executed_tensor = work.tensor;
     prediction.executed_fma = work.fma;
+    prediction.peak = main_pipe(work, roofs);
+    prediction.bandwidth = roofs.dram;
+    prediction.ridge = prediction.peak / roofs.dram;
+    prediction.footprint = work.compulsory();
+    return prediction;
+}
+
+void add_roofline(Prediction& prediction, const Roofs& roofs, const Machine& machine) {
+    const Work& work = prediction.work;
     add_term(prediction, Resource::tensor, work.tensor.base(),
              roofs.tensor.value_or(FlopRate{}).base());
     add_term(prediction, Resource::fma, work.fma.base(), roofs.vector.value_or(FlopRate{}).base());
@@ -80,28 +87,23 @@ Prediction roofline(const Work& work, const Roofs& roofs, const Machine& machine
     add_term(prediction, Resource::l2, work.l2.base(), roofs.l2.value_or(Bandwidth{}).base());
     add_term(prediction, Resource::shared, work.shared.base(),
              roofs.shared.value_or(Bandwidth{}).base());
-
-    // The bound on any run counts compulsory bytes; the terms count those of the implementation.
-    prediction.lower_bound = work.compulsory() / roofs.dram;
     Time largest{};
     for (const Term& term : prediction.terms) {
         largest = std::max(largest, term.time);
     }
     const Time launch = machine.kernel_floor * work.kernels;
-    if (launch > Time{}) {
-        prediction.terms.push_back(
-            {.resource = Resource::launch, .time = launch, .amount = 0.0, .rate = 0.0});
-    }
+    model::add_term(prediction, Resource::launch, launch);
     prediction.time = largest + launch;
-    prediction.peak = main_pipe(work, roofs);
-    prediction.bandwidth = roofs.dram;
-    prediction.ridge = prediction.peak / roofs.dram;
-    prediction.footprint = work.compulsory();
+}
+
+Prediction roofline(const Work& work, const Roofs& roofs, const Machine& machine) {
+    Prediction prediction = counted(work, roofs);
+    // The bound on any run counts compulsory bytes; the terms count those of the implementation.
+    prediction.lower_bound = work.compulsory() / roofs.dram;
     if (prediction.peak > FlopRate{}) {
         prediction.lower_bound = std::max(prediction.lower_bound, work.flop() / prediction.peak);
     }
-    settle_intensities(prediction);
-    settle_limiter(prediction);
+    add_roofline(prediction, roofs, machine);
     return prediction;
 }
 

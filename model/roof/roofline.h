@@ -6,7 +6,7 @@
 //
 // Method: each resource needs amount / rate; no run is faster than the largest of these
 // (docs/model.md R1 to R4, after Williams, Waterman and Patterson 2009). Calibrated time models
-// start from this value and replace `time`, the band and the terms.
+// start from `counted` and give time, terms and band of their own.
 #pragma once
 
 #include <optional>
@@ -30,8 +30,15 @@ struct Roofs {
 /// 16- and 8-bit types, whose elementwise arithmetic is done in fp32).
 [[nodiscard]] Roofs roofs_of(const Machine& machine, DataType type);
 
-/// Work, terms, intensities, ridge point, bound and lower-bound time. `time` is the lower bound plus
-/// the launch floor of each kernel (R5); the band is left to the caller.
+/// Work, peak, bandwidth, ridge point and compulsory bytes: what every time model starts from.
+[[nodiscard]] Prediction counted(const Work& work, const Roofs& roofs);
+
+/// Adds the terms of the roofline and their time, where there is no other model.
+void add_roofline(Prediction& prediction, const Roofs& roofs, const Machine& machine);
+
+/// Work, terms, ridge point and lower-bound time. `time` is the lower bound plus the launch floor of
+/// each kernel (R5). The band is left to the caller; intensities, bound and limiter to
+/// `settle_account`.
 [[nodiscard]] Prediction roofline(const Work& work, const Roofs& roofs, const Machine& machine);
 
 /// What launching adds to short kernels (B8): `launch_overhead` with the machine's costs.

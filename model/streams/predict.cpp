@@ -63,11 +63,10 @@ double arrays_of(const Work& work) {
     return std::clamp(passes / work.kernels, 1.0, most);
 }
 
-/// Replaces the roofline's terms and time. `all` is the time of all kernels, without launches.
+/// Terms and time of the model. `all` is the time of all kernels, without launches.
 void settle_terms(Prediction& prediction, const KernelTime& all, Time kernels, Time launch) {
     prediction.work.dram_read = all.dram_read;
     prediction.work.dram_write = all.dram_write;
-    prediction.terms = {};
     add_term(prediction, Resource::issue, all.fma, 0.0);
     add_term(prediction, Resource::special, all.special, all.results);
     add_term(prediction, Resource::dram, all.dram, prediction.work.dram().base());
@@ -99,15 +98,17 @@ void settle_bundled(Prediction& prediction, const KernelTime& all, const Executi
 }
 
 /// The roofline with launches and gaps, for a device without a memory model.
-void settle_roofline(Prediction& prediction, const Execution& execution, const Machine& machine) {
+void settle_roofline(Prediction& prediction, DataType type, const Execution& execution,
+                     const Machine& machine) {
+    add_roofline(prediction, roofs_of(machine, type), machine);
     prediction.time += launch_gaps(machine, execution.launch, prediction.work.kernels);
     apply_roofline_band(prediction);
 }
 
-/// The roofline's value with the implementation, the bound for this L2 state and what stays in L2.
+/// What is counted, with the implementation, the bound for this L2 state and what stays in L2.
 Prediction counted(const Work& work, DataType type, const Execution& execution,
                    Implementation implementation, const Machine& machine) {
-    Prediction prediction = roofline(work, roofs_of(machine, type), machine);
+    Prediction prediction = model::counted(work, roofs_of(machine, type));
     prediction.implementation = implementation;
     prediction.lower_bound = roofline_bound(work, prediction.peak, machine, execution.l2);
     if (machine.l2.holds(work.compulsory())) {
@@ -150,7 +151,7 @@ Prediction framework_stream(const Op& op, const Work& work, Direction direction,
     const DataType type = op.type;
     Prediction prediction = counted(work, type, execution, implementation, machine);
     if (!machine.memory) {
-        settle_roofline(prediction, execution, machine);
+        settle_roofline(prediction, type, execution, machine);
         return prediction;
     }
     const MemoryParameters& memory = *machine.memory;
@@ -188,7 +189,7 @@ Prediction framework_rows(const RowWise& op, const Execution& execution, const M
     const Work work = row_work(op, implementation);
     Prediction prediction = counted(work, op.type, execution, implementation, machine);
     if (!machine.memory) {
-        settle_roofline(prediction, execution, machine);
+        settle_roofline(prediction, op.type, execution, machine);
         return prediction;
     }
     const MemoryParameters& memory = *machine.memory;
@@ -225,7 +226,7 @@ Prediction bundled_prediction(const Work& work, DataType type, const Execution& 
                               BandClass band_class, Validity validity, Times times) {
     Prediction prediction = counted(work, type, execution, implementation, machine);
     if (!machine.memory) {
-        settle_roofline(prediction, execution, machine);
+        settle_roofline(prediction, type, execution, machine);
         return prediction;
     }
     const MemoryParameters& memory = *machine.memory;

@@ -43,7 +43,10 @@ const Term* term_of(const Prediction& prediction, Resource resource) {
 
 Prediction predict_work(const Work& work) {
     const Machine machine = round_machine();
-    return roofline(work, roofs_of(machine, DataType::bf16), machine);
+    Prediction prediction = roofline(work, roofs_of(machine, DataType::bf16), machine);
+    settle_intensities(prediction);
+    settle_limiter(prediction);
+    return prediction;
 }
 
 TEST_CASE("each resource has its term", "[roofline]") {
