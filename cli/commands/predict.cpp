@@ -31,6 +31,17 @@ struct PredictOptions {
     std::vector<std::string> sequence;
 };
 
+/// Numbers that read back exactly, as a table of rows has them.
+void write_csv(const Context& context, const Answer& answer) {
+    std::string text = "op,gpu";
+    for (const std::string& name : result_columns()) text += "," + name;
+    text += '\n';
+    append_csv_cell(text, text_of(answer.kind, answer.parameters));
+    text += "," + answer.machine->name + ",";
+    append_result_cells(text, answer.outcome);
+    context.out << text << '\n';
+}
+
 void write_answer(const Context& context, const Answer& answer, Format format, Detail detail) {
     if (format == Format::json) {
         context.out << to_json(answer).text(2) << '\n';
@@ -40,6 +51,10 @@ void write_answer(const Context& context, const Answer& answer, Format format, D
         write_summary(context, answer, detail);
         return;
     }
+    if (format == Format::csv) {
+        write_csv(context, answer);
+        return;
+    }
     Table table{.columns = {{"op"}, {"gpu"}}, .rows = {}};
     for (const std::string& name : result_columns()) {
         table.columns.push_back({name, Align::right});
@@ -47,7 +62,7 @@ void write_answer(const Context& context, const Answer& answer, Format format, D
     std::vector<std::string> row{text_of(answer.kind, answer.parameters), answer.machine->name};
     for (std::string& cell : result_cells(answer)) row.push_back(std::move(cell));
     table.rows.push_back(std::move(row));
-    format == Format::csv ? write_csv(context.out, table) : write_markdown(context.out, table);
+    write_markdown(context.out, table);
 }
 
 SequenceStep step_of(const model::Machine& machine, const model::StepText& text) {
