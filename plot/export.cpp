@@ -82,7 +82,7 @@ void write_charts(const std::string& path, std::span<const Chart> charts,
     const std::string target = beside ? path + ".part" : path;
     const auto give_up = [&](const std::string& reason) {
         if (beside && fs::is_regular_file(target, ignored)) fs::remove(target, ignored);
-        throw InputError(fmt::format("cannot write '{}': {}", clean_text(path), reason));
+        throw InputError("cannot write the chart: " + reason, {.file = path});
     };
     errno = 0;
     std::ofstream file(target, std::ios::binary);

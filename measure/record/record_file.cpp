@@ -21,7 +21,7 @@ namespace {
 namespace fs = std::filesystem;
 
 [[noreturn]] void throw_system(const std::string& path, const char* what, int error) {
-    throw InputError(path + ": " + what + ": " + std::strerror(error));
+    throw InputError(std::string(what) + ": " + std::strerror(error), {.file = path});
 }
 
 /// A file descriptor that closes itself.
@@ -43,7 +43,7 @@ class Descriptor {
 std::int64_t size_of_file(int descriptor, const std::string& path) {
     struct stat status {};
     if (::fstat(descriptor, &status) != 0) throw_system(path, "cannot be examined", errno);
-    if (!S_ISREG(status.st_mode)) throw InputError(path + ": is not a regular file");
+    if (!S_ISREG(status.st_mode)) throw InputError("is not a regular file", {.file = path});
     return status.st_size;
 }
 
