@@ -73,6 +73,11 @@ constexpr std::array rules{
     Rule{"_scaled_dot_product_efficient_attention_backward",
          attention<1, 11, false, false, torch_efficient, backward>},
     Rule{"_efficient_attention_backward", attention<1, 14, true, true, torch_efficient, backward>},
+    // What a machine without a GPU records; a GPU runs the fused kernel.
+    Rule{"_scaled_dot_product_flash_attention_for_cpu",
+         attention<0, 4, false, false, torch_flash, forward>},
+    Rule{"_scaled_dot_product_flash_attention_for_cpu_backward",
+         attention<1, 7, false, false, torch_flash, backward>},
     Rule{"flash_attn::_flash_attn_forward", attention<0, 5, true, false, torch_flash, forward>}};
 
 }  // namespace

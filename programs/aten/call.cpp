@@ -122,12 +122,17 @@ Argument argument_of(std::string_view type, const Json* dims, const Json* stride
         if (const std::string* const text = value->if_text()) argument.value = *text;
     }
     if (dims == nullptr || !is_tensor_word(type)) return argument;
-    if (type == "TensorList") {
+    constexpr std::string_view list = "TensorList";
+    if (type.starts_with(list)) {
+        // A dispatch mode adds the type of the elements: "TensorList torch.float32".
+        const ElementType element = type.size() > list.size()
+                                        ? parse_element_type(type.substr(list.size() + 1))
+                                        : ElementType::unknown;
         argument.list = true;
         for (std::size_t i = 0; i < dims->items().size(); ++i) {
             const Json* const steps =
                 strides != nullptr && i < strides->items().size() ? &strides->items()[i] : nullptr;
-            if (auto tensor = tensor_of(dims->items()[i], steps, ElementType::unknown)) {
+            if (auto tensor = tensor_of(dims->items()[i], steps, element)) {
                 argument.tensors.push_back(std::move(*tensor));
             }
         }

@@ -1,0 +1,159 @@
+// The module `ridge._core`: what the Python package is made of. Users import `ridge`.
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <array>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <sstream>
+
+#include "cli/application.h"
+#include "cli/console/version.h"
+#include "cli/input/machines.h"
+#include "cli/views/prediction.h"
+#include "hardware/error.h"
+#include "model/allocator/caching_allocator.h"
+#include "model/machine/catalogue.h"
+#include "programs/aten/operations.h"
+#include "python/bindings/conversion.h"
+#include "python/bindings/machines.h"
+#include "python/bindings/table.h"
+
+namespace ridge::python {
+
+namespace nb = nanobind;
+
+const model::Machine& machine_of(std::string_view gpu, bool datasheet) {
+    // Predictions of a table hold no lock of Python's, so the catalogue has its own.
+    static std::mutex mutex;
+    static std::map<bool, std::unique_ptr<cli::Machines>> views;
+    const std::scoped_lock lock(mutex);
+    std::unique_ptr<cli::Machines>& machines = views[datasheet];
+    if (!machines) {
+        machines = std::make_unique<cli::Machines>(
+            model::catalogue(), datasheet ? hardware::View::datasheet : hardware::View::calibrated);
+    }
+    return machines->at(gpu);
+}
+
+namespace {
+
+nb::object predict(const std::string& operation, const std::string& gpu, const nb::dict& fields,
+                   bool datasheet) {
+    cli::Answer answer;
+    answer.kind = model::parse_operation_kind(operation);
+    answer.parameters = parameters_of(answer.kind, fields);
+    answer.machine = &machine_of(gpu, datasheet);
+    cli::predict(answer);
+    return to_python(cli::to_json(answer));
+}
+
+/// One recorded call of a PyTorch operator: what it is in the model, and its time. `inputs` are the
+/// profiler's four lists, parted by '|'. Without "time_us" where it is not modelled.
+nb::dict predict_call(const std::string& name, const std::string& inputs, const std::string& gpu,
+                      bool datasheet) {
+    nb::dict out;
+    const programs::Call call = programs::parse_call(name, inputs);
+    out["shape"] = programs::shape_text(call);
+    const auto found = programs::operations_of(call);
+    if (!found) return out;
+    out["family"] = std::string(name_of(found->family));
+    out["basis"] = found->basis == programs::Basis::shapes ? "shapes" : "bytes";
+    const model::WorkloadPrediction answer =
+        model::predict(found->steps, machine_of(gpu, datasheet));
+    if (answer.not_modelled > 0) return out;
+    const auto& first = std::get<model::Prediction>(answer.parts.front());
+    out["time_us"] = answer.time.in(units::us);
+    out["time_low_us"] = answer.low.in(units::us);
+    out["time_high_us"] = answer.high.in(units::us);
+    out["bound"] = std::string(name_of(first.bound));
+    out["limiter"] = std::string(name_of(first.limiter));
+    out["kernels"] = answer.work.kernels;
+    out["flop"] = answer.work.flop().base();
+    out["bytes"] = answer.work.compulsory().base();
+    return out;
+}
+
+/// Storages that come (above zero) and go (below), by number, through PyTorch's caching allocator.
+nb::dict replay(const std::vector<std::pair<std::int64_t, std::int64_t>>& events) {
+    model::CachingAllocator memory;
+    std::map<std::int64_t, model::CachingAllocator::Block> blocks;
+    nb::list allocated;
+    for (const auto& [number, bytes] : events) {
+        if (bytes > 0) {
+            blocks[number] = memory.allocate(bytes);
+        } else if (const auto block = blocks.find(number); block != blocks.end()) {
+            memory.release(block->second);
+            blocks.erase(block);
+        }
+        allocated.append(memory.now().allocated);
+    }
+    nb::dict out;
+    out["peak_requested_bytes"] = memory.peak().requested;
+    out["peak_allocated_bytes"] = memory.peak().allocated;
+    out["peak_reserved_bytes"] = memory.peak().reserved;
+    out["allocated_bytes"] = allocated;
+    return out;
+}
+
+/// Every field with its kind, every operation with its fields and implementations.
+nb::dict vocabulary() {
+    constexpr std::array kinds{"count", "flag", "word", "text"};
+    nb::dict fields;
+    for (const model::FieldInfo& info : model::field_table()) {
+        fields[std::string(info.name).c_str()] = kinds[static_cast<std::size_t>(info.kind)];
+    }
+    nb::dict operations;
+    for (const model::OperationInfo& info : model::operation_table()) {
+        nb::list names;
+        for (const auto& list : {info.required, info.optional}) {
+            for (const model::Field field : list) {
+                names.append(std::string(model::info_of(field).name));
+            }
+        }
+        operations[std::string(info.name).c_str()] = names;
+    }
+    nb::dict both;
+    both["fields"] = fields;
+    both["operations"] = operations;
+    return both;
+}
+
+/// Runs a command as the program does: exit code, what it wrote, what it complained of.
+std::tuple<int, std::string, std::string> run(const std::vector<std::string>& arguments,
+                                              int width) {
+    std::istringstream in;
+    std::ostringstream out;
+    std::ostringstream err;
+    const cli::Context context{.in = in, .out = out, .err = err, .width = width};
+    int code = 0;
+    {
+        const nb::gil_scoped_release released;
+        code = cli::run(arguments, context);
+    }
+    return {code, out.str(), err.str()};
+}
+
+}  // namespace
+}  // namespace ridge::python
+
+NB_MODULE(_core, module) {
+    namespace nb = nanobind;
+    module.attr("__version__") = ridge::cli::version;
+    // One class for all of ridge's input errors, made before anything can throw.
+    static nb::handle input_error =
+        nb::exception<ridge::InputError>(module, "InputError", PyExc_ValueError).release();
+    static_cast<void>(input_error);
+    module.def("predict", &ridge::python::predict, nb::arg("operation"), nb::arg("gpu"),
+               nb::arg("fields"), nb::arg("datasheet") = false);
+    module.def("predict_call", &ridge::python::predict_call, nb::arg("name"), nb::arg("inputs"),
+               nb::arg("gpu"), nb::arg("datasheet") = false);
+    module.def("replay", &ridge::python::replay, nb::arg("events"));
+    module.def("vocabulary", &ridge::python::vocabulary);
+    module.def("run", &ridge::python::run, nb::arg("arguments"), nb::arg("width") = 80);
+    ridge::python::bind_table(module);
+}

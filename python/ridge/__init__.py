@@ -1,0 +1,58 @@
+"""ridge: what a GPU operation costs, predicted without a GPU.
+
+>>> import ridge
+>>> p = ridge.predict("matmul", m=4096, n=4096, k=4096, gpu="h100-sxm")
+>>> p.time_us, p.bound
+>>> ridge.predict_table(frame, operation="matmul", gpu="h100-sxm")   # a million rows a second or so
+
+Names are those of the JSON that the program `ridge` writes; times are microseconds, sizes bytes, and
+FLOP counts a fused multiply-add as two. Broken input raises `ridge.InputError`, whose `field` names
+what is wrong.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from ._answer import Answer, InputError, Prediction
+from ._command import command, gpus, model, trace, vram
+from ._core import __version__
+from ._predict import predict
+
+if TYPE_CHECKING:
+    from ._roofline import Roofline, roofline
+    from ._table import predict_table, sweep
+
+__all__ = [
+    "Answer",
+    "InputError",
+    "Prediction",
+    "Roofline",
+    "__version__",
+    "command",
+    "gpus",
+    "model",
+    "predict",
+    "predict_table",
+    "roofline",
+    "sweep",
+    "trace",
+    "vram",
+]
+
+# NumPy takes longer to load than everything else, so what needs it is loaded when it is used.
+_later = {"predict_table": "_table", "sweep": "_table", "roofline": "_roofline", "Roofline": "_roofline", "torch": "torch"}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _later:
+        raise AttributeError(f"module 'ridge' has no attribute '{name}'")
+    module = import_module(f".{_later[name]}", __name__)
+    found = module if name == "torch" else getattr(module, name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_later})

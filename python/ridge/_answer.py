@@ -1,0 +1,137 @@
+"""Answers: what the program writes as JSON, with attributes."""
+
+from __future__ import annotations
+
+import html
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from . import _core
+
+
+class InputError(ValueError):
+    """Broken input. `field` names what is wrong, where one thing is; `str()` says why."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.field: str | None = _field_of(message)
+
+
+def _field_of(message: str) -> str | None:
+    """ridge's messages begin with the field ("rows: ...", "n is missing ...") or name the GPU."""
+    head, colon, _ = message.partition(":")
+    if colon and head.isidentifier():
+        return head
+    words = message.split()
+    if words[1:3] == ["is", "missing"]:
+        return words[0]
+    return "gpu" if message.startswith("unknown GPU") else None
+
+
+def checked(function: Any, *arguments: Any, **options: Any) -> Any:
+    """Calls a function of the module in C++; its errors become this package's."""
+    try:
+        return function(*arguments, **options)
+    except _core.InputError as error:
+        raise InputError(str(error)) from None
+
+
+class Answer(Mapping[str, Any]):
+    """A JSON object whose members are attributes as well: `answer["time_us"]`, `answer.time_us`."""
+
+    def __init__(self, values: Mapping[str, Any]) -> None:
+        self._values = dict(values)
+
+    def __getitem__(self, name: str) -> Any:
+        return _wrapped(self._values[name])
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        try:
+            return _wrapped(self._values[name])
+        except KeyError:
+            known = ", ".join(self._values)
+            raise AttributeError(f"no '{name}' in this answer; it has {known}") from None
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *self._values]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (type(self), (self._values,))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The plain dict, lists and numbers inside."""
+        return dict(self._values)
+
+    def to_json(self, indent: int | None = None) -> str:
+        return json.dumps(self._values, indent=indent)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(f'{k}={_short(v)}' for k, v in self._values.items())})"
+
+
+def _wrapped(value: Any) -> Any:
+    if isinstance(value, dict):
+        return Answer(value)
+    if isinstance(value, list):
+        return [_wrapped(item) for item in value]
+    return value
+
+
+def _short(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    if isinstance(value, (dict, list)) and len(value) > 0:
+        return f"<{len(value)} {'members' if isinstance(value, dict) else 'items'}>"
+    return repr(value)
+
+
+def _time(microseconds: float) -> str:
+    for unit, scale in (("s", 1e6), ("ms", 1e3), ("us", 1.0)):
+        if microseconds >= scale:
+            return f"{microseconds / scale:.4g} {unit}"
+    return f"{microseconds * 1e3:.4g} ns"
+
+
+class Prediction(Answer):
+    """One operation on one GPU: the members of docs/prediction.schema.json as attributes."""
+
+    def __repr__(self) -> str:
+        values = self._values
+        text = f"{_title(values)} on {values.get('gpu')}: "
+        if "time_us" not in values:
+            return text + f"not modelled ({values.get('error') or values.get('not_modelled')})"
+        band = f"{_time(values['time_low_us'])} to {_time(values['time_high_us'])}"
+        return text + f"{_time(values['time_us'])} ({band}), {values['bound']}-bound, limited by {values['limiter']}"
+
+    def _repr_html_(self) -> str:
+        values = self._values
+        rows = [("time", _time(values["time_us"]))] if "time_us" in values else []
+        for name in ("bound", "limiter"):
+            if name in values:
+                rows.append((name, str(values[name])))
+        table = "".join(
+            f"<tr><th style='text-align:left'>{html.escape(name)}</th><td>{html.escape(text)}</td></tr>"
+            for name, text in rows
+        )
+        head = html.escape(repr(self))
+        return f"<p>{head}</p><table>{table}</table>{self.roofline()._repr_html_()}" if rows else f"<p>{head}</p>"
+
+    def roofline(self) -> Any:
+        """The operation under its GPU's roofline."""
+        from ._roofline import roofline
+
+        return roofline(self._values["gpu"], self)
+
+
+def _title(values: Mapping[str, Any]) -> str:
+    words = [f"{name}={value}" for name, value in values.get("parameters", {}).items()]
+    return " ".join([str(values.get("op")), *words, str(values.get("dtype", ""))]).strip()

@@ -1,0 +1,31 @@
+"""Single predictions."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from . import _core
+from ._answer import InputError, Prediction, checked
+
+
+def default_gpu(gpu: str | None) -> str:
+    """The GPU given, or the one that the environment variable RIDGE_GPU names."""
+    chosen = gpu or os.environ.get("RIDGE_GPU")
+    if not chosen:
+        raise InputError("gpu: not given, and RIDGE_GPU is not set; ridge.gpus() lists them")
+    return chosen
+
+
+def predict(operation: str, *, gpu: str | None = None, datasheet: bool = False, **fields: Any) -> Prediction:
+    """Predicts one operation.
+
+    `operation` is one of `ridge ops` ("matmul", "attention", "elementwise", "softmax", ...), `fields` are
+    its fields: shapes in elements (m, n, k; heads, seq, head_dim; rows, cols), `dtype`, and how it is
+    carried out (`impl`, `l2`, `launch`). `datasheet` predicts with datasheet rates only.
+
+    Returns a `Prediction`: time_us with the 80 % band time_low_us to time_high_us, lower_bound_us,
+    bound ("memory" or "compute" by the roofline), limiter, FLOP, bytes per memory level and terms.
+    Raises `InputError` naming the field when the question is broken.
+    """
+    return Prediction(checked(_core.predict, operation, default_gpu(gpu), fields, datasheet))
