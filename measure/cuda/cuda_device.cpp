@@ -99,15 +99,20 @@ class CudaCase final : public Case {
         });
     }
 
-    [[nodiscard]] Maybe<Counters> counters(std::span<const CounterGroup> groups) override {
+    [[nodiscard]] Maybe<Counters> counters(std::span<const CounterGroup> groups,
+                                           model::L2State l2) override {
         if (services_.profiler == nullptr) return services_.no_counters;
         return failing([&] {
             const auto launches = static_cast<std::size_t>(geometry().launches());
-            return services_.profiler->collect({.launch = plan_.launch,
-                                                .stream = services_.watch->stream().handle(),
-                                                .kernels = launches,
-                                                .before = [&] { services_.watch->flush(); }},
-                                               groups);
+            const cudaStream_t stream = services_.watch->stream().handle();
+            // A pass starts from what the run before it leaves, as timed runs do, or from a flushed L2.
+            const auto settle = [this, l2, stream] {
+                services_.watch->flush();
+                if (l2 != model::L2State::cold) plan_.launch(stream);
+            };
+            return services_.profiler->collect(
+                {.launch = plan_.launch, .stream = stream, .kernels = launches, .before = settle},
+                groups);
         });
     }
 

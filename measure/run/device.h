@@ -62,8 +62,9 @@ class Case {
     /// Throws DeviceError when the method's feature is missing; callers ask `DeviceInfo::feature`.
     [[nodiscard]] virtual std::vector<Sample> sample(const SampleRequest& request) = 0;
 
-    /// One profiled run; its times are not believed.
-    [[nodiscard]] virtual Maybe<Counters> counters(std::span<const CounterGroup> groups) = 0;
+    /// Profiled runs, as many as the counters take passes; their times are not believed.
+    [[nodiscard]] virtual Maybe<Counters> counters(std::span<const CounterGroup> groups,
+                                                   model::L2State l2) = 0;
 };
 
 /// The DRAM benchmarks flush the L2 before every sample and so show DRAM at every size.

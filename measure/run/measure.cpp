@@ -38,12 +38,13 @@ Time probe(Case& unit, const Question& question) {
     return times.empty() ? Time{} : Time::from_base(median_of(times));
 }
 
-Maybe<Counters> count_events(Device& device, Case& unit, std::span<const CounterGroup> groups) {
+Maybe<Counters> count_events(Device& device, Case& unit, std::span<const CounterGroup> groups,
+                             model::L2State l2) {
     if (groups.empty()) return Unavailable{.reason = "not requested"};
     const Feature* feature = device.info().feature("counters");
     if (feature != nullptr && feature->missing) return *feature->missing;
     try {
-        return unit.counters(groups);
+        return unit.counters(groups, l2);
     } catch (const DeviceError& error) {
         return Unavailable{.reason = error.what()};
     }
@@ -100,7 +101,8 @@ void measure_case(Device& device, const MeasureOptions& options, Record& record)
     }
     take_timing(device, unit, options, record);
     if (record.measured() && !options.hooks.interrupted()) {
-        record.counters = count_events(device, unit, options.counters);
+        record.counters =
+            count_events(device, unit, options.counters, record.question.execution.l2);
     }
 }
 

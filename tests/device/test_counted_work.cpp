@@ -25,7 +25,7 @@ std::optional<Counted> counted(Device& device, const char* text) {
     const Question question = parse_question(text);
     const auto unit = prepared(device, question);
     REQUIRE(unit->verify().ok);
-    const auto counters = unit->counters(all_groups);
+    const auto counters = unit->counters(all_groups, question.execution.l2);
     if (const auto* missing = std::get_if<Unavailable>(&counters)) {
         WARN("skipped: " << missing->reason << "; " << missing->remedy);
         return std::nullopt;

@@ -21,7 +21,7 @@ class ScriptedCase : public Case {
     }
     [[nodiscard]] Geometry geometry() const override { return {}; }
     [[nodiscard]] Verification verify() override { return {}; }
-    [[nodiscard]] Maybe<Counters> counters(std::span<const CounterGroup>) override {
+    [[nodiscard]] Maybe<Counters> counters(std::span<const CounterGroup>, model::L2State) override {
         return Counters{};
     }
     [[nodiscard]] std::vector<Sample> sample(const SampleRequest& request) override {

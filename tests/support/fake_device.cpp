@@ -95,7 +95,7 @@ class FakeCase : public Case {
         return samples;
     }
 
-    [[nodiscard]] Maybe<Counters> counters(std::span<const CounterGroup>) override {
+    [[nodiscard]] Maybe<Counters> counters(std::span<const CounterGroup>, model::L2State) override {
         const model::Work& work = prediction_.work;
         Counters counters{.dram_read = work.dram_read,
                           .dram_write = work.dram_write,

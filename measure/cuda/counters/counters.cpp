@@ -124,7 +124,7 @@ class RangeProfiler {
         parameters.counterDataImageSize = data.size();
         parameters.pCounterDataImage = data.data();
         parameters.range = CUPTI_AutoRange;
-        parameters.replayMode = CUPTI_KernelReplay;
+        parameters.replayMode = CUPTI_UserReplay;
         parameters.maxRangesPerPass = ranges;
         parameters.numNestingLevels = 1;
         parameters.minNestingLevel = 1;
@@ -140,11 +140,13 @@ class RangeProfiler {
         check(cupti_->range_start(&parameters), "cuptiRangeProfilerStart");
     }
 
-    void stop() const {
+    /// Whether every pass has run.
+    [[nodiscard]] bool stop() const {
         auto parameters =
             sized<CUpti_RangeProfiler_Stop_Params>(CUpti_RangeProfiler_Stop_Params_STRUCT_SIZE);
         parameters.pRangeProfilerObject = object_;
         check(cupti_->range_stop(&parameters), "cuptiRangeProfilerStop");
+        return parameters.isAllPassSubmitted != 0;
     }
 
     void decode() const {
@@ -216,12 +218,14 @@ std::vector<std::vector<double>> CounterProfiler::rows(const ProfiledRun& run,
         const RangeProfiler profiler(*cupti_);
         data = profiler.empty_data(plan.metrics, most);
         profiler.configure(plan, data, most);
-        if (run.before) run.before();
-        require(cudaStreamSynchronize(run.stream), "cudaStreamSynchronize");
-        profiler.start();
-        run.launch(run.stream);
-        require(cudaStreamSynchronize(run.stream), "cudaStreamSynchronize");
-        profiler.stop();
+        for (bool finished = false; !finished;) {
+            if (run.before) run.before();
+            require(cudaStreamSynchronize(run.stream), "cudaStreamSynchronize");
+            profiler.start();
+            run.launch(run.stream);
+            require(cudaStreamSynchronize(run.stream), "cudaStreamSynchronize");
+            finished = profiler.stop();
+        }
         profiler.decode();
     }
     const HostProfiler host(*cupti_, chip_, availability_);

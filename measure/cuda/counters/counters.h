@@ -1,18 +1,18 @@
 // Hardware counters of one run of an operation, through CUPTI's range profiler.
 //
-// Method: automatic ranges (one per kernel) with kernel replay, so every kernel of the operation is
-// repeated once per pass (3 for all default groups on GH100). Sums are added over kernels, shares
-// and clocks weighted by duration. Tensor work by type takes 6 more passes and is collected only
-// when the default counters show mma.sync at work.
+// Method: automatic ranges (one per kernel) with user replay: the operation is run once per pass (3
+// for all default groups on GH100), and `before` brings the L2 into the state of the question ahead of
+// each. Kernel replay would save and restore what a kernel writes, and leave up to 24 MB of dirty
+// lines that are written back inside the range. Sums are added over kernels, shares and clocks
+// weighted by duration. Tensor work by type takes 6 more passes and is collected only when the
+// default counters show mma.sync at work.
 //
 //   Maybe<std::unique_ptr<CounterProfiler>> opened = CounterProfiler::open(0);
 //   Maybe<Counters> counted = profiler.collect({.launch = run, .stream = s, .kernels = 1,
 //                                               .before = flush}, groups);
 //
-// Limits: replay saves and restores the memory that a kernel writes, which leaves up to 24 MB of
-// foreign DRAM writes and an L2 in no defined state; so DRAM and L2 hits of small working sets are
-// not to be trusted. Durations are only used as weights. Without permission: Unavailable with how
-// to get it.
+// Limits: the operation must do the same on every run. Durations are only used as weights. Without
+// permission: Unavailable with how to get it.
 #pragma once
 
 #include <cuda.h>
@@ -36,7 +36,7 @@ struct ProfiledRun {
     Launch launch;
     cudaStream_t stream = nullptr;
     std::size_t kernels = 1;         ///< at most, in one run
-    std::function<void()> before{};  ///< unprofiled, right before the run: a flush
+    std::function<void()> before{};  ///< unprofiled, right before each pass
 };
 
 class CounterProfiler {

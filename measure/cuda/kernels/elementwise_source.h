@@ -15,8 +15,8 @@
 //                       .expression = "gelu(x + bias)"})
 // Kernel parameters: one pointer per operand, the result pointer, `elements` and `columns` (both of
 // the index type). The expression is C++ over the operands' names, each a `Real`, and over exp,
-// exp2_of, log, sine, cosine, sqrt, rsqrt, tanh, erf, sigmoid, relu, silu, gelu, gelu_tanh, abs,
-// minimum, maximum, power.
+// exp2_of, log, sine, cosine, sqrt, rsqrt, tanh, erf, sigmoid, relu, silu, gelu, gelu_tanh, softplus,
+// abs, minimum, maximum, power.
 // Launch: 1-D grid of elementwise_blocks(...) blocks of `threads`. erf is formula 7.1.26 of
 // Abramowitz and Stegun (absolute error 1.5e-7), a third of the instructions of erff, which alone
 // would bound gelu on a 16-bit type. tanh is tanhf. In double every function is the compiler's own.
@@ -96,6 +96,7 @@ __device__ __forceinline__ float gelu(float x) { return 0.5f * x * (1.0f + erf(x
 __device__ __forceinline__ float gelu_tanh(float x) {
   return x * sigmoid(1.59576912f * x * (1.0f + 0.044715f * x * x));
 }
+__device__ __forceinline__ float softplus(float x) { return fmaxf(x, 0.0f) + log1pf(exp(-fabsf(x))); }
 __device__ __forceinline__ float sine(float x) { return sinf(x); }
 __device__ __forceinline__ float cosine(float x) { return cosf(x); }
 )kernel";
@@ -119,6 +120,7 @@ __device__ __forceinline__ double gelu(double x) { return 0.5 * x * (1.0 + ::erf
 __device__ __forceinline__ double gelu_tanh(double x) {
   return x * sigmoid(1.5957691216057308 * x * (1.0 + 0.044715 * x * x));
 }
+__device__ __forceinline__ double softplus(double x) { return ::fmax(x, 0.0) + ::log1p(::exp(-::fabs(x))); }
 __device__ __forceinline__ double sine(double x) { return ::sin(x); }
 __device__ __forceinline__ double cosine(double x) { return ::cos(x); }
 )kernel";

@@ -129,6 +129,7 @@ cudaDataType_t operand_type(model::DataType type) {
             return CUDA_R_8F_E4M3;
         case model::DataType::int8:
             return CUDA_R_8I;
+        case model::DataType::int32:
         case model::DataType::fp8_block:
         case model::DataType::nvfp4:
             break;

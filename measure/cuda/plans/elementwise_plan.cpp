@@ -7,7 +7,8 @@
 // tensor, if fewer).
 //
 // Limits: fp64, fp32, fp16, bf16, forward. Inputs are random normal, so logarithms, roots and
-// powers of them hold NaN, which the check takes as right where the reference has one too.
+// powers of them hold NaN, which the check takes as right where the reference has one too. Elements
+// where rounding may turn a comparison of computed values round are not checked.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -21,6 +22,7 @@
 #include "measure/cuda/libraries/nvrtc.h"
 #include "measure/cuda/memory/verify.h"
 #include "measure/cuda/plans/plan.h"
+#include "model/expression/functions.h"
 
 namespace ridge::measure::cuda {
 namespace {
@@ -40,9 +42,11 @@ std::string literal(double value) {
 }
 
 /// The value of one function as device code over the texts of its arguments.
-std::string code_of(Function function, const std::string& a, const std::string& b) {
+std::string code_of(Function function, const std::string& a, const std::string& b,
+                    const std::string& c) {
     const auto call = [&](const char* name) { return std::string(name) + "(" + a + ")"; };
     const auto infix = [&](const char* sign) { return "(" + a + " " + sign + " " + b + ")"; };
+    const auto compare = [&](const char* sign) { return "(Real)" + infix(sign); };
     switch (function) {
         case Function::add:
             return infix("+");
@@ -94,6 +98,20 @@ std::string code_of(Function function, const std::string& a, const std::string& 
             return "((Real)1 / " + a + ")";
         case Function::square:
             return "(" + a + " * " + a + ")";
+        case Function::softplus:
+            return call("softplus");
+        case Function::less:
+            return compare("<");
+        case Function::less_equal:
+            return compare("<=");
+        case Function::equal:
+            return compare("==");
+        case Function::not_equal:
+            return compare("!=");
+        case Function::where:
+            return "(" + a + " != (Real)0 ? " + b + " : " + c + ")";
+        case Function::clamp:
+            return "minimum(maximum(" + a + ", " + b + "), " + c + ")";
         case Function::masked_fill:
         case Function::dropout:
         case Function::input:
@@ -101,69 +119,6 @@ std::string code_of(Function function, const std::string& a, const std::string& 
             break;
     }
     throw ContractViolation("an input or constant has no code");
-}
-
-double value_of(Function function, double a, double b) {
-    const auto sigmoid = [](double x) { return 1.0 / (1.0 + std::exp(-x)); };
-    constexpr double pi = 3.14159265358979323846;
-    switch (function) {
-        case Function::add:
-            return a + b;
-        case Function::subtract:
-            return a - b;
-        case Function::multiply:
-            return a * b;
-        case Function::divide:
-            return a / b;
-        case Function::power:
-            return std::pow(a, b);
-        case Function::negate:
-            return -a;
-        case Function::absolute:
-            return std::abs(a);
-        case Function::minimum:
-            return std::fmin(a, b);
-        case Function::maximum:
-            return std::fmax(a, b);
-        case Function::relu:
-            return std::fmax(a, 0.0);
-        case Function::exponential:
-            return std::exp(a);
-        case Function::exponential2:
-            return std::exp2(a);
-        case Function::logarithm:
-            return std::log(a);
-        case Function::sine:
-            return std::sin(a);
-        case Function::cosine:
-            return std::cos(a);
-        case Function::tangent_hyperbolic:
-            return std::tanh(a);
-        case Function::sigmoid:
-            return sigmoid(a);
-        case Function::silu:
-            return a * sigmoid(a);
-        case Function::gelu_erf:
-            return 0.5 * a * (1.0 + std::erf(a / std::sqrt(2.0)));
-        case Function::gelu_tanh:
-            return 0.5 * a * (1.0 + std::tanh(std::sqrt(2.0 / pi) * (a + 0.044715 * a * a * a)));
-        case Function::error_function:
-            return std::erf(a);
-        case Function::square_root:
-            return std::sqrt(a);
-        case Function::reciprocal_square_root:
-            return 1.0 / std::sqrt(a);
-        case Function::reciprocal:
-            return 1.0 / a;
-        case Function::square:
-            return a * a;
-        case Function::masked_fill:
-        case Function::dropout:
-        case Function::input:
-        case Function::constant:
-            break;
-    }
-    throw ContractViolation("an input or constant has no value of its own");
 }
 
 bool may_be_undefined(const model::Expression& expression) {
@@ -224,7 +179,7 @@ class ExpressionPlan {
                 names[i] = "n" + std::to_string(i);
                 body += "const Real " + names[i] + " = " +
                         code_of(node.function, argument(names, node.first),
-                                argument(names, node.second)) +
+                                argument(names, node.second), argument(names, node.third)) +
                         "; ";
             }
         }
@@ -325,7 +280,8 @@ class ExpressionPlan {
         const auto argument_code = [&](std::int32_t index) {
             return index < 0 ? std::string() : inlined(static_cast<std::size_t>(index), root, used);
         };
-        return code_of(node.function, argument_code(node.first), argument_code(node.second));
+        return code_of(node.function, argument_code(node.first), argument_code(node.second),
+                       argument_code(node.third));
     }
 
     [[nodiscard]] Step step(const std::vector<Placed>& operands, const std::string& code,
@@ -343,6 +299,21 @@ class ExpressionPlan {
         made.source.width = elementwise_width(made.source, made.columns);
         made.source.wide_index = elements >= std::int64_t{1} << 31;
         return made;
+    }
+
+    /// Whether a comparison takes values that the device has rounded, not inputs alone.
+    [[nodiscard]] bool compares_rounded(const Node& node) const {
+        const auto is_leaf = [this](std::int32_t index) {
+            const Function function = nodes()[static_cast<std::size_t>(index)].function;
+            return function == Function::input || function == Function::constant;
+        };
+        return model::compares(node.function) && !(is_leaf(node.first) && is_leaf(node.second));
+    }
+
+    /// Whether rounding may turn the comparison of a and b round.
+    [[nodiscard]] bool nearly_equal(double a, double b) const {
+        const double tolerance = 4.0 * rounding_tolerance(stored(type_));
+        return std::abs(a - b) <= tolerance * std::fmax(1.0, std::abs(a) + std::abs(b));
     }
 
     /// Inputs at elements first ..., read back from the device.
@@ -366,6 +337,7 @@ class ExpressionPlan {
     void compare(std::int64_t first, std::int64_t count, Comparison& comparison) const {
         const auto length = static_cast<std::size_t>(count);
         std::vector<std::vector<double>> values(nodes().size());
+        std::vector<bool> doubtful(length, false);
         for (std::size_t i = 0; i < nodes().size(); ++i) {
             const Node& node = nodes()[i];
             if (node.function == Function::input) {
@@ -376,8 +348,10 @@ class ExpressionPlan {
             if (node.function == Function::constant) continue;
             const auto& a = values[static_cast<std::size_t>(node.first)];
             const auto& b = node.second < 0 ? a : values[static_cast<std::size_t>(node.second)];
+            const auto& c = node.third < 0 ? a : values[static_cast<std::size_t>(node.third)];
             for (std::size_t j = 0; j < length; ++j) {
-                values[i][j] = value_of(node.function, a[j], b[j]);
+                values[i][j] = model::value_of(node.function, a[j], b[j], c[j]);
+                if (compares_rounded(node) && nearly_equal(a[j], b[j])) doubtful[j] = true;
             }
         }
         const auto got = read_elements(result_, stored(type_), first, 1, count, context_.stream());
@@ -387,6 +361,7 @@ class ExpressionPlan {
                                                                : std::numeric_limits<float>::max();
         for (std::size_t j = 0; j < length; ++j) {
             const double expected = values.back()[j];
+            if (doubtful[j]) continue;
             if (std::isnan(expected) && std::isnan(got[j])) continue;
             if (std::abs(expected) > largest && std::isinf(got[j])) continue;
             comparison.add(got[j], expected);

@@ -44,6 +44,8 @@ ElementType element_of(model::DataType type) {
             return ElementType::float8_e4m3;
         case model::DataType::int8:
             return ElementType::int8;
+        case model::DataType::int32:
+            throw Refusal("int32 is a type of results alone");
         case model::DataType::fp8_block:
         case model::DataType::nvfp4:
             throw Refusal("block-scaled operands have no kernel that is measured");

@@ -93,6 +93,8 @@ class RowCheck {
                 return normalized(x, gamma, nullptr);
             case RowKind::sum:
                 return {std::accumulate(x.begin(), x.end(), 0.0)};
+            default:
+                break;
         }
         throw ContractViolation("unknown row operation");
     }
