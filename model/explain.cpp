@@ -179,9 +179,15 @@ std::string describe(const Note& note) {
             return fmt::format(
                 "graph replay: A and C are reused, B is one of {} weights taken in turn", note.a);
         case NoteCode::whole_sectors:
+            if (note.a <= 0.0) {
+                return fmt::format(
+                    "DRAM moves more than the sectors: {} of its bytes are asked for",
+                    percent(note.b));
+            }
             return fmt::format(
-                "a warp request touches {} sectors: {} of the bytes moved are asked for", note.a,
-                percent(note.b));
+                "a warp request touches {} sectors: {} of the bytes between L2 and multiprocessors "
+                "are asked for",
+                note.a, percent(note.b));
         case NoteCode::serialised:
             return fmt::format("a warp instruction takes {} passes", note.a);
         case NoteCode::does_not_fit:

@@ -158,6 +158,8 @@ std::optional<AttentionParameters> attention_parameters_of(const hardware::Descr
     parameters.flash1 = parameters.flash2;
     if (parameters.flash1 && has(gpu, flash_places[0], "tensor_fraction")) {
         read_section(gpu, flash_places[0], *parameters.flash1);
+        // Its backward pass walks heads as the forward one does, at the same share of the peak. (T11)
+        parameters.flash1->backward_tensor_fraction = parameters.flash1->tensor_fraction;
         parameters.flash1->evidence = std::min(parameters.flash1->evidence, Evidence::family);
     }
     read_section(gpu, standard_places[0], parameters.standard);

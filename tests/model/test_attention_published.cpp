@@ -165,5 +165,11 @@ TEST_CASE("flash1 forward on an A100 40 GB, FlashAttention tables", "[attention]
     }
 }
 
+TEST_CASE("flash1 backward on an A100 40 GB, FlashAttention tables", "[attention][published]") {
+    Attention op = paper_shape(4096);
+    op.direction = Direction::backward;
+    CHECK(1e3 * seconds(op, Implementation::flash1, "a100-sxm-40gb") == Approx(21.6).epsilon(0.1));
+}
+
 }  // namespace
 }  // namespace ridge::model
