@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "cli/commands/commands.h"
+#include "cli/console/decimal_note.h"
 #include "cli/console/table.h"
 #include "cli/console/version.h"
 #include "cli/options/command_line.h"
@@ -51,6 +52,7 @@ int run_command(const CommandInfo& command, std::span<const std::string> argumen
                     << "try: ridge " << command.name << " --help\n";
         return usage;
     }
+    write_decimal_note(context, arguments);
     return action(context);
 }
 

@@ -155,8 +155,14 @@ std::string Catalogue::suggestion(std::string_view name) const {
     std::vector<std::string> known;
     known.reserve(devices_.size());
     for (const auto& [device, item] : devices_) known.push_back(device);
+    std::vector<std::string> found = near(folded(name), known, 6);
+    if (found.empty()) {
+        std::vector<std::string> aliases;
+        for (const auto& [alias, device] : names_) aliases.push_back(alias);
+        found = near(folded(name), aliases, 2);
+    }
     std::string text;
-    for (const std::string& each : near(folded(name), known, 6)) {
+    for (const std::string& each : found) {
         text += (text.empty() ? "did you mean " : ", ") + each;
     }
     return text.empty() ? "`ridge gpus` lists the known ones" : text + "?";

@@ -63,18 +63,36 @@ std::vector<std::string> near(std::string_view word, std::span<const std::string
     return result;
 }
 
+bool same_word(std::string_view a, std::string_view b) {
+    if (a.size() != b.size()) return false;
+    const auto folded = [](char letter) { return letter == '-' ? '_' : lower(letter); };
+    return std::equal(a.begin(), a.end(), b.begin(),
+                      [&](char x, char y) { return x == y || folded(x) == folded(y); });
+}
+
 std::string nearest(std::string_view word, std::span<const std::string> candidates) {
     if (word.empty() || word.size() > longest_word) return {};
+    constexpr std::size_t begins = 3;  // in half letters, as all distances here
+    const std::string wanted = lower_case(word);
     const std::string* best = nullptr;
-    std::size_t smallest = std::max<std::size_t>(1, word.size() / 2) + 1;
+    std::size_t smallest = 2 * std::max<std::size_t>(1, word.size() / 2) + 1;
     for (const std::string& candidate : candidates) {
-        const std::size_t distance = edit_distance(word, candidate);
+        std::size_t distance = 2 * edit_distance(word, candidate);
+        const std::string name = lower_case(candidate);
+        const bool prefix = (name.size() >= 3 && wanted.starts_with(name)) ||
+                            (wanted.size() >= 2 && name.starts_with(wanted));
+        if (prefix) distance = std::min(distance, begins);
         if (distance < smallest) {
             smallest = distance;
             best = &candidate;
         }
     }
     return best == nullptr ? std::string() : *best;
+}
+
+std::string did_you_mean(std::string_view word, std::span<const std::string> candidates) {
+    const std::string name = nearest(word, candidates);
+    return name.empty() ? name : "did you mean '" + name + "'?";
 }
 
 }  // namespace ridge

@@ -4,7 +4,8 @@
 //   near(name, names, 3)              // up to three, best first
 //
 // Method: Levenshtein distance without regard to case; `nearest` goes as far as half of the word's
-// length, `near`, which lists several, as far as a third.
+// length, `near`, which lists several, as far as a third. To `nearest` a word that begins with a
+// candidate, or a candidate with it, is as near as one that differs by a letter or two.
 #pragma once
 
 #include <cstddef>
@@ -18,8 +19,15 @@ namespace ridge {
 /// Insertions, deletions and substitutions that turn one word into the other, ignoring case.
 [[nodiscard]] std::size_t edit_distance(std::string_view a, std::string_view b);
 
+/// Whether the words are the same but for case, and '-' in place of '_'.
+[[nodiscard]] bool same_word(std::string_view a, std::string_view b);
+
 /// The candidate nearest to `word`, or "" when none is near.
 [[nodiscard]] std::string nearest(std::string_view word, std::span<const std::string> candidates);
+
+/// "did you mean 'x'?", or "" when none is near.
+[[nodiscard]] std::string did_you_mean(std::string_view word,
+                                       std::span<const std::string> candidates);
 
 /// Up to `count` near candidates, nearest first: those that begin with `word`, those that contain
 /// it, then similar ones.

@@ -241,24 +241,6 @@ double parse_base(std::string_view text, const Dimension& dimension) {
     return *value;
 }
 
-std::int64_t parse_count(std::string_view text, std::string_view field) {
-    const std::string_view whole = trimmed(text);
-    std::int64_t value = 0;
-    const auto parsed = std::from_chars(whole.data(), whole.data() + whole.size(), value);
-    const auto used = static_cast<std::size_t>(parsed.ptr - whole.data());
-    const std::string where = field.empty() ? "" : std::string(field) + ": ";
-    if (parsed.ec == std::errc::result_out_of_range) {
-        throw InputError(where + quoted(text) + " is too large for a count");
-    }
-    if (parsed.ec == std::errc{} && used == whole.size() && value >= 0) return value;
-    std::string hint;
-    const std::string_view rest = parsed.ec == std::errc{} ? whole.substr(used) : "";
-    if ((rest == "K" || rest == "k") && value > 0 && value < (1 << 20)) {
-        hint = "write " + std::to_string(value * 1024) + " or " + std::to_string(value * 1000);
-    }
-    throw InputError(where + quoted(text) + " is not a whole number of 0 or more", {}, hint);
-}
-
 double parse_number(std::string_view text, std::string_view field) {
     const std::string_view whole = trimmed(text);
     const std::string where = field.empty() ? "" : std::string(field) + ": ";

@@ -45,9 +45,6 @@ template <class Q>
     return Q::from_base(parse_base(text, Q::dimension));
 }
 
-/// A whole number from 0 to 2^63 - 1 in decimal digits. InputError names `field`.
-[[nodiscard]] std::int64_t parse_count(std::string_view text, std::string_view field);
-
 /// A finite decimal number. InputError names `field`.
 [[nodiscard]] double parse_number(std::string_view text, std::string_view field);
 

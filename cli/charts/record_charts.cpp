@@ -282,9 +282,6 @@ plot::Sweep record_sweep(const Validation& validation, std::span<const Record> r
         add(measured, record.time());
         add(predicted, comparison.prediction.time);
     });
-    if (classes.empty()) {
-        throw InputError("x: no record has the field " + std::string(model::info_of(x).name));
-    }
     plot::Sweep sweep;
     sweep.x = {.title = std::string(model::info_of(x).name), .unit = "", .scale = plot::Scale::log};
     sweep.y = ordinate_axis(ordinate, "Inputs and outputs over time");

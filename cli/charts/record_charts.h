@@ -57,7 +57,7 @@ enum class Ordinate { rate, bandwidth, time };
 
 /// Measured points and predicted lines over the count `x`, one class per operation, type and
 /// implementation. A line joins records that differ in `x` alone, or in fields that equal it
-/// (m = n = k). InputError when no record has the field.
+/// (m = n = k). Nothing where no record has the field.
 [[nodiscard]] plot::Sweep record_sweep(const measure::Validation& validation,
                                        std::span<const measure::Record> records, model::Field x,
                                        Ordinate ordinate);

@@ -135,6 +135,28 @@ void RooflineCharts::add(const measure::Comparison& comparison, const measure::R
         comparison.prediction, measured);
 }
 
+void RooflineCharts::add(const std::string& name, const measure::Record& record,
+                         const model::Work& work) {
+    const model::Operation& operation = record.question.operation;
+    const FlopRate rate = work.flop() / record.time();
+    const Intensity intensity = work.flop() / work.compulsory();
+    Standing standing{.operation = std::string(name_of(operation)), .type = type_of(operation)};
+    standing.tensor = work.tensor > Flop{};
+    standing.measured = true;
+    standing.points.push_back({.name = name,
+                               .series = {},
+                               .level = plot::Resource::dram,
+                               .x = intensity.base(),
+                               .y = rate.base() / tera,
+                               .origin = plot::Origin::measured,
+                               .order = record.time().base(),
+                               .terms = {{"question", canonical_text(record.question)},
+                                         {"measured time", format(record.time(), 4)},
+                                         {"measured", format(rate)},
+                                         {"algorithmic intensity", format(intensity)}}});
+    standings_.push_back(std::move(standing));
+}
+
 void RooflineCharts::add(const std::string& name, const model::Operation& operation,
                          const std::string& question, const model::Prediction& p,
                          const std::optional<Measured>& measured) {

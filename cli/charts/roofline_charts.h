@@ -38,6 +38,9 @@ class RooflineCharts {
     void add(const Answer& answer);
     void add(const measure::Comparison& comparison, const measure::Record& record);
 
+    /// A measurement without a prediction, at its algorithmic intensity.
+    void add(const std::string& name, const measure::Record& record, const model::Work& work);
+
     void note(std::string text) { notes_.push_back(std::move(text)); }
 
     /// Charts with the roofs of every type that has a point, and of `type` where there is no point.

@@ -15,8 +15,7 @@ namespace {
 using model::Field;
 
 double height_of(const model::Prediction& p, Time time, Ordinate ordinate) {
-    const Bytes moved = p.work.dram() > Bytes{} ? p.work.dram() : p.work.compulsory();
-    return ordinate_value(ordinate, p.work.flop(), moved, time);
+    return ordinate_value(ordinate, p.work.flop(), p.work.compulsory(), time);
 }
 
 plot::SeriesPoint predicted_point(const model::Prediction& p, double x, Ordinate ordinate) {
@@ -118,15 +117,18 @@ bool SweepChart::add_measured(const measure::Record& record, const model::Machin
     if (p == nullptr || (asked != model::Implementation::automatic && asked != p->implementation)) {
         return false;
     }
-    classes_[class_of(machine, *parameters, *p)].measured.points.push_back(
-        measured_point(record, *p, static_cast<double>(x), ordinate_));
+    const bool own = record.row && !record.row->unknown_implementation.empty();
+    plot::SeriesPoint point = measured_point(record, *p, static_cast<double>(x), ordinate_);
+    if (own) point.terms.resize(1);  // no prediction is of this implementation
+    classes_[own ? record.row->unknown_implementation : class_of(machine, *parameters, *p)]
+        .measured.points.push_back(std::move(point));
     return true;
 }
 
 plot::Sweep SweepChart::finish() {
     plot::Sweep sweep;
     sweep.x = {.title = abscissa_title(plan_.swept.front()), .unit = ""};
-    sweep.y = ordinate_axis(ordinate_, "DRAM bandwidth");
+    sweep.y = ordinate_axis(ordinate_, "Inputs and outputs over time");
     if (plan_.swept.front().geometric) sweep.x.scale = plot::Scale::log;
     // Classes of alignment alternate along the axis: their points are not joined.
     const bool by_alignment = one_line() && classes_.size() > 1;

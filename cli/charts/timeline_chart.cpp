@@ -7,6 +7,7 @@
 #include <cmath>
 #include <functional>
 
+#include "hardware/count.h"
 #include "hardware/error.h"
 #include "hardware/units.h"
 #include "plot/sweep.h"

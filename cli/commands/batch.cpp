@@ -1,6 +1,7 @@
 #include "cli/commands/batch.h"
 
 #include <algorithm>
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -57,8 +58,13 @@ class SharedMachines {
 /// neighbouring rows mostly share them.
 class RowPredictor {
   public:
-    RowPredictor(SharedMachines& machines, const BatchOptions& options, const ShapeColumns& columns)
-        : machines_(machines), options_(options), columns_(columns) {}
+    /// Sets `decimal_prefix` when a row writes a count with k, M or G.
+    RowPredictor(SharedMachines& machines, const BatchOptions& options, const ShapeColumns& columns,
+                 std::atomic<bool>& decimal_prefix)
+        : machines_(machines),
+          options_(options),
+          columns_(columns),
+          decimal_prefix_(decimal_prefix) {}
 
     /// Fills `answer`, or says in `error` why the row cannot be understood; whether there is a
     /// prediction.
@@ -99,6 +105,9 @@ class RowPredictor {
         answer.machine = &machine_of(cells);
         answer.kind = kind_of(cells);
         answer.parameters = columns_.parameters(answer.kind, cells, options_.defaults);
+        if (answer.parameters.decimal_prefix() && !options_.defaults.decimal_prefix()) {
+            decimal_prefix_ = true;
+        }
         cli::predict(answer);
     }
 
@@ -130,6 +139,7 @@ class RowPredictor {
     const BatchOptions& options_;
     const ShapeColumns& columns_;
     std::int64_t count_ = 1;
+    std::atomic<bool>& decimal_prefix_;
     const model::Machine* machine_ = nullptr;
     std::string machine_name_;
     model::OperationKind kind_ = model::OperationKind::matmul;
@@ -398,7 +408,8 @@ BatchResult predict_batch(const Context& context, Machines& machines, const Batc
     CsvReader reader(opened ? *opened : context.in, piped ? "<stdin>" : options.file);
     const ShapeColumns columns = columns_of(reader, options);
     SharedMachines shared(machines);
-    RowPredictor predictor(shared, options, columns);
+    std::atomic<bool> decimal_prefix = false;
+    RowPredictor predictor(shared, options, columns, decimal_prefix);
     Progress progress(context, "rows");
     BatchResult result;
     if (options.format == Format::table) {
@@ -421,6 +432,7 @@ BatchResult predict_batch(const Context& context, Machines& machines, const Batc
         throw;
     }
     writer.finish();
+    result.decimal_prefix = decimal_prefix;
     return result;
 }
 

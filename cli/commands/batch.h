@@ -43,6 +43,7 @@ struct BatchOptions {
 struct BatchResult {
     std::int64_t rows = 0;
     std::int64_t failed = 0;
+    bool decimal_prefix = false;  ///< a count was written with k, M or G
 };
 
 /// Streams the rows to `context.out`, until they end or it takes no more. InputError when the file cannot be read, is empty or its

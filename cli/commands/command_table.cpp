@@ -24,6 +24,7 @@ std::span<const CommandInfo> command_table() {
         CommandInfo{"plot", "Draw records: predicted against measured, sweeps", build_plot},
         CommandInfo{"calibrate", "Measure the ceilings of the GPU at hand", build_calibrate},
         CommandInfo{"doctor", "What measuring will work here, and what will not", build_doctor},
+        CommandInfo{"ops", "List operations with their fields and implementations", build_ops},
         CommandInfo{"gpus", "List, show and check GPU descriptions", build_gpus},
         CommandInfo{"completions", "Print shell completions (bash, zsh, fish)", build_completions}};
     return commands;

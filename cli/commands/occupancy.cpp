@@ -11,6 +11,7 @@
 #include "cli/options/command_line.h"
 #include "cli/options/gpu_options.h"
 #include "cli/options/operation_command.h"
+#include "hardware/count.h"
 #include "hardware/error.h"
 #include "hardware/json.h"
 #include "hardware/units.h"

@@ -1,13 +1,16 @@
 #include <algorithm>
 #include <memory>
+#include <set>
 
 #include "cli/charts/chart_output.h"
+#include "cli/charts/own_points.h"
 #include "cli/charts/record_charts.h"
 #include "cli/commands/commands.h"
 #include "cli/input/records.h"
 #include "cli/options/command_line.h"
 #include "cli/options/gpu_options.h"
 #include "cli/options/keep_option.h"
+#include "cli/views/left_out.h"
 #include "cli/views/record.h"
 #include "hardware/error.h"
 #include "hardware/nearest.h"
@@ -51,26 +54,23 @@ struct PlotOptions {
 
 /// Filtered records with their predictions, and a title of the GPUs they come from.
 struct Compared {
+    Machines machines;
     std::vector<measure::Record> records;
     measure::Validation validation;
     std::string title;
 };
 
 Compared compare(const Context& context, const RecordArguments& arguments) {
-    const Machines machines = arguments.gpu.machines(context);
-    const std::string gpu = arguments.gpu.given() ? arguments.gpu.name() : std::string();
-    Compared compared;
-    compared.records = RecordFilter(arguments.conditions)
-                           .apply(load_records(context, arguments.paths, gpu, machines.catalogue(),
-                                               measure::parse_kept_columns(arguments.keep))
-                                      .records);
-    compared.validation =
-        measure::validate(compared.records, machines.catalogue(), machines.view());
-    if (compared.validation.comparisons.empty()) {
-        throw InputError(
-            "no record could be compared: " + compared.validation.unused.front().reason,
-            {.file = arguments.paths.front()});
-    }
+    Compared compared{
+        .machines = arguments.gpu.machines(context), .records = {}, .validation = {}, .title = {}};
+    const hardware::Catalogue& catalogue = compared.machines.catalogue();
+    compared.records =
+        RecordFilter(arguments.conditions)
+            .apply(load_records(context, arguments.paths, arguments.gpu.wanted(), catalogue,
+                                measure::parse_kept_columns(arguments.keep))
+                       .records);
+    compared.validation = measure::validate(compared.records, catalogue, compared.machines.view());
+    write_impossible_times(context, compared.validation, compared.records);
     compared.title = compared.records.front().device.name;
     for (const measure::Record& record : compared.records) {
         if (record.device.name != compared.title) {
@@ -81,11 +81,31 @@ Compared compare(const Context& context, const RecordArguments& arguments) {
     return compared;
 }
 
+/// Says which records are not in the chart, all but those of `drawn`.
+void say_left_out(const Context& context, const Compared& compared,
+                  const std::set<std::size_t>& drawn) {
+    LeftOut left_out;
+    for (const measure::Unused& unused : compared.validation.unused) {
+        if (drawn.contains(unused.record)) continue;
+        left_out.add(compared.records[unused.record], unused.reason);
+    }
+    left_out.write(context, compared.records.size());
+}
+
+/// A chart needs something to show.
+void require_compared(const Compared& compared, const RecordArguments& arguments) {
+    if (!compared.validation.comparisons.empty()) return;
+    throw InputError("no record could be compared: " + compared.validation.unused.front().reason,
+                     {.file = arguments.paths.front()});
+}
+
 int draw_scatter(const Context& context, const PlotOptions& options) {
     const Compared compared = compare(context, options.scatter_records);
+    require_compared(compared, options.scatter_records);
     plot::Scatter scatter = record_scatter(compared.validation, compared.records);
     scatter.title = compared.title + ", predicted over measured time";
     write_chart_output(context, options.scatter_records.output, plot::scatter_chart(scatter));
+    say_left_out(context, compared, {});
     return success;
 }
 
@@ -103,16 +123,23 @@ model::Field field_of(const std::string& name) {
 
 int draw_sweep(const Context& context, const PlotOptions& options) {
     const model::Field x = field_of(options.x);
-    const Compared compared = compare(context, options.sweep_records);
+    Compared compared = compare(context, options.sweep_records);
     const auto first = std::ranges::find_if(compared.records, [x](const measure::Record& record) {
         return parameters_of(record.question).has(x);
     });
     const measure::Record& shown =
         first == compared.records.end() ? compared.records.front() : *first;
-    plot::Sweep sweep = record_sweep(compared.validation, compared.records, x,
-                                     ordinate_of(options.y, name_of(shown.question.operation)));
+    const Ordinate ordinate = ordinate_of(options.y, name_of(shown.question.operation));
+    plot::Sweep sweep = record_sweep(compared.validation, compared.records, x, ordinate);
+    const std::set<std::size_t> own = add_own_series(sweep, compared.validation, compared.records,
+                                                     compared.machines, x, ordinate);
+    if (sweep.series.empty()) {
+        require_compared(compared, options.sweep_records);
+        throw InputError("x: no record has the field " + std::string(model::info_of(x).name));
+    }
     sweep.title = compared.title + ", measured and predicted";
     write_chart_output(context, options.sweep_records.output, plot::sweep_chart(sweep));
+    say_left_out(context, compared, own);
     return success;
 }
 

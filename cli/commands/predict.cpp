@@ -4,6 +4,7 @@
 
 #include "cli/commands/batch.h"
 #include "cli/commands/commands.h"
+#include "cli/console/decimal_note.h"
 #include "cli/console/table.h"
 #include "cli/options/command_line.h"
 #include "cli/options/gpu_options.h"
@@ -65,26 +66,31 @@ void write_answer(const Context& context, const Answer& answer, Format format, D
     write_markdown(context.out, table);
 }
 
-SequenceStep step_of(const model::Machine& machine, const model::StepText& text) {
+SequenceStep step_of(const model::Machine& machine, const model::StepText& text,
+                     const std::string& gpu_origin) {
     SequenceStep step{.answer = {}, .count = text.count, .name = text.name};
     step.answer.kind = text.operation.kind;
     step.answer.parameters = text.operation.parameters;
     step.answer.machine = &machine;
+    step.answer.gpu_origin = gpu_origin;
     predict(step.answer);
     return step;
 }
 
 int predict_one(const Context& context, const PredictOptions& options) {
+    options.operation.require_complete(options.gpu);
     Machines machines = options.gpu.machines(context);
     const model::Machine& machine = machines.at(options.gpu.name());
+    const std::string origin = options.gpu.origin();
     Sequence sequence;
     if (options.operation.given()) {
-        sequence.add(
-            step_of(machine, {.operation = {.kind = options.operation.kind(),
-                                            .parameters = options.operation.parameters()}}));
+        sequence.add(step_of(machine,
+                             {.operation = {.kind = options.operation.kind(),
+                                            .parameters = options.operation.parameters()}},
+                             origin));
     }
     for (const std::string& text : options.sequence) {
-        sequence.add(step_of(machine, model::parse_step(text)));
+        sequence.add(step_of(machine, model::parse_step(text), origin));
     }
     const Format format = parse_format(options.format);
     const auto& steps = sequence.steps();
@@ -117,13 +123,14 @@ int predict_many(const Context& context, const PredictOptions& options) {
     Machines machines = options.gpu.machines(context);
     const BatchOptions batch{
         .file = options.from,
-        .gpu = options.gpu.given() ? options.gpu.name() : std::string(),
+        .gpu = options.gpu.known() ? options.gpu.name() : std::string(),
         .operation = options.operation.optional_kind(),
         .defaults = options.operation.parameters(),
         .format = options.format.empty() ? Format::csv : parse_format(options.format),
         .keep = measure::parse_kept_columns(options.keep),
         .jobs = options.jobs == 0 ? std::nullopt : std::optional<int>(options.jobs)};
     const BatchResult result = predict_batch(context, machines, batch);
+    if (result.decimal_prefix) write_decimal_note_of_table(context);
     if (result.failed > 0) {
         context.err << "ridge: " << result.failed << " of " << result.rows
                     << " rows could not be predicted; see the column 'error'\n";

@@ -2,8 +2,10 @@
 
 #include <memory>
 #include <ostream>
+#include <set>
 
 #include "cli/charts/chart_output.h"
+#include "cli/charts/own_points.h"
 #include "cli/charts/record_charts.h"
 #include "cli/charts/roofline_charts.h"
 #include "cli/commands/commands.h"
@@ -11,6 +13,7 @@
 #include "cli/options/command_line.h"
 #include "cli/options/gpu_options.h"
 #include "cli/options/keep_option.h"
+#include "cli/views/left_out.h"
 #include "cli/views/prediction.h"
 #include "hardware/error.h"
 #include "model/predict.h"
@@ -66,16 +69,17 @@ Levels levels_of(const RooflineOptions& options, std::size_t operations) {
 /// Records that meet the conditions, of one type where one is asked for.
 std::vector<measure::Record> records_of(const Context& context, const RooflineOptions& options,
                                         const Machines& machines,
-                                        std::optional<model::DataType> type) {
-    const std::string gpu = options.gpu.given() ? options.gpu.name() : std::string();
+                                        std::optional<model::DataType> type, LeftOut& left_out) {
     std::vector<measure::Record> records =
         RecordFilter(options.conditions)
-            .apply(load_records(context, options.records, gpu, machines.catalogue(),
-                                measure::parse_kept_columns(options.keep))
+            .apply(load_records(context, options.records, options.gpu.wanted(),
+                                machines.catalogue(), measure::parse_kept_columns(options.keep))
                        .records);
     if (!type) return records;
-    std::erase_if(records, [type](const measure::Record& record) {
-        return type_of(record.question.operation) != *type;
+    std::erase_if(records, [type, &left_out](const measure::Record& record) {
+        if (type_of(record.question.operation) == *type) return false;
+        left_out.add(record, "of another type than " + std::string(name_of(*type)));
+        return true;
     });
     if (records.empty()) {
         throw InputError("there is no record of type " + std::string(name_of(*type)), {},
@@ -84,14 +88,23 @@ std::vector<measure::Record> records_of(const Context& context, const RooflineOp
     return records;
 }
 
+/// Adds the records to the charts, and to `left_out` those that have no place on them.
 void add_records(RooflineCharts& charts, const measure::Validation& validation,
-                 const std::vector<measure::Record>& records) {
+                 const std::vector<measure::Record>& records, Machines& machines,
+                 LeftOut& left_out) {
     for (const measure::Comparison& comparison : validation.comparisons) {
         charts.add(comparison, records[comparison.record]);
+        if (comparison.prediction.work.flop() > Flop{}) continue;
+        left_out.add(records[comparison.record], "without arithmetic");
     }
-    if (!validation.unused.empty()) {
-        charts.note(fmt::format("{} of {} records are not compared: {}.", validation.unused.size(),
-                                records.size(), unused_reasons(validation)));
+    const std::set<std::size_t> own = add_own_points(charts, validation, records, machines);
+    for (const measure::Unused& unused : validation.unused) {
+        if (!own.contains(unused.record)) left_out.add(records[unused.record], unused.reason);
+    }
+    if (own.size() < validation.unused.size()) {
+        charts.note(fmt::format("{} of {} records are not compared: {}.",
+                                validation.unused.size() - own.size(), records.size(),
+                                unused_reasons(validation)));
     }
 }
 
@@ -101,10 +114,12 @@ int draw(const Context& context, const RooflineOptions& options) {
     defaults.set(model::Field::dtype, options.type.empty() ? "bf16" : options.type);
     const auto type = static_cast<model::DataType>(defaults.count(model::Field::dtype));
     std::vector<measure::Record> records;
+    LeftOut left_out;
     if (!options.records.empty()) {
         records = records_of(context, options, machines,
-                             options.type.empty() ? std::nullopt : std::optional(type));
+                             options.type.empty() ? std::nullopt : std::optional(type), left_out);
     }
+    const std::size_t other_types = left_out.count();
     const std::string gpu = options.gpu.given() || records.empty()
                                 ? options.gpu.name()
                                 : gpu_of(records, machines.catalogue());
@@ -116,8 +131,10 @@ int draw(const Context& context, const RooflineOptions& options) {
     for (const std::string& text : options.operations) {
         charts.add(answer_for(text, defaults, machine));
     }
-    add_records(charts, validation, records);
+    write_impossible_times(context, validation, records);
+    add_records(charts, validation, records, machines, left_out);
     write_chart_output(context, options.output, charts.finish(type));
+    left_out.write(context, other_types + records.size());
     return success;
 }
 

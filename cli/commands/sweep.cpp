@@ -15,6 +15,7 @@
 #include "cli/options/keep_option.h"
 #include "cli/options/operation_command.h"
 #include "cli/options/sweep_plan.h"
+#include "cli/views/left_out.h"
 #include "cli/views/prediction.h"
 #include "cli/views/record.h"
 #include "hardware/error.h"
@@ -184,22 +185,24 @@ void overlay_records(const Context& context, const SweepOptions& options, SweepC
                      const Gpus& gpus, const Machines& machines) {
     const std::string only = gpus.size() == 1 ? gpus.front()->name : std::string();
     const std::vector<measure::Record> records =
-        load_records(context, options.records, only, machines.catalogue(),
+        load_records(context, options.records, {.only = only, .usual = only}, machines.catalogue(),
                      measure::parse_kept_columns(options.keep))
             .records;
-    std::int64_t shown = 0;
+    LeftOut left_out;
     for (const measure::Record& record : records) {
         const std::string name = machines.catalogue().canonical_name(record.device.name);
-        for (const model::Machine* const machine : gpus) {
-            if (machine->name == name) shown += chart.add_measured(record, *machine) ? 1 : 0;
-        }
+        const bool drawn = std::ranges::any_of(gpus, [&](const model::Machine* machine) {
+            return machine->name == name && chart.add_measured(record, *machine);
+        });
+        if (!drawn) left_out.add(record, "not on the sweep");
     }
-    if (shown == 0) {
+    if (left_out.count() == records.size()) {
         throw InputError(
             "records: none of " + std::to_string(records.size()) + " records lies on the sweep",
             {.file = options.records.front()},
             "records must have its fields, implementation, l2 and launch");
     }
+    left_out.write(context, records.size());
 }
 
 void draw_sweep(const Context& context, const SweepOptions& options, const SweepPlan& plan,

@@ -10,6 +10,7 @@
 #include "cli/options/gpu_options.h"
 #include "cli/options/keep_option.h"
 #include "cli/options/operation_command.h"
+#include "cli/views/left_out.h"
 #include "cli/views/record.h"
 #include "cli/views/validation.h"
 #include "hardware/error.h"
@@ -33,12 +34,13 @@ int validate_records(const Context& context, const ValidateOptions& options) {
         throw InputError("max-error: must be a percentage");
     }
     const Machines machines = options.gpu.machines(context);
-    const std::string gpu = options.gpu.given() ? options.gpu.name() : std::string();
-    const LoadedRecords loaded = load_records(context, options.records, gpu, machines.catalogue(),
-                                              measure::parse_kept_columns(options.keep));
+    const LoadedRecords loaded =
+        load_records(context, options.records, options.gpu.wanted(), machines.catalogue(),
+                     measure::parse_kept_columns(options.keep));
     const std::vector<measure::Record>& records = loaded.records;
     const measure::Validation validation =
         measure::validate(records, machines.catalogue(), machines.view());
+    write_impossible_times(context, validation, records);
     write_validation(context, validation, records, parse_format(options.format));
     if (validation.comparisons.empty()) {
         context.err << "ridge: no record could be compared with a prediction\n";

@@ -12,6 +12,7 @@
 #include "cli/options/operation_command.h"
 #include "cli/views/memory.h"
 #include "cli/views/prediction.h"
+#include "hardware/count.h"
 #include "hardware/error.h"
 #include "hardware/json.h"
 #include "hardware/units.h"
@@ -117,11 +118,11 @@ int vram(const Context& context, const VramOptions& options) {
 std::optional<MemoryLimit> memory_limit(const Context& context, const GpuOptions& gpu,
                                         const std::string& capacity) {
     if (!capacity.empty()) {
-        const auto given = parse_quantity<Bytes>(capacity);
+        const Bytes given = bytes_of(parse_count(capacity, "capacity", CountUnit::bytes));
         if (given <= Bytes{}) throw InputError("capacity: '" + capacity + "' is not above zero");
         return MemoryLimit{.name = "the given capacity", .capacity = given, .usable = given};
     }
-    if (!gpu.given()) return {};
+    if (!gpu.known()) return {};
     Machines machines = gpu.machines(context);
     const model::Machine& machine = machines.at(gpu.name());
     const model::UsableMemory usable = model::usable_memory(machines.description(machine.name));

@@ -10,6 +10,7 @@
 #include "cli/options/command_line.h"
 #include "cli/options/operation_command.h"
 #include "cli/views/memory.h"
+#include "hardware/count.h"
 #include "hardware/error.h"
 #include "hardware/json.h"
 #include "hardware/units.h"
@@ -28,7 +29,7 @@ struct KvOptions {
     std::int64_t heads = 0;
     std::int64_t kv_heads = 0;
     std::int64_t seq = 4096;
-    std::string dtype = "fp16";
+    std::string dtype = "bf16";
     std::string weights;
     std::string capacity;
     std::string format;
@@ -69,7 +70,9 @@ KvAnswer answer_for(const Context& context, const KvOptions& options) {
                     .seq = options.seq,
                     .limit = memory_limit(context, options.gpu, options.capacity),
                     .weights = {}};
-    if (!options.weights.empty()) answer.weights = parse_quantity<Bytes>(options.weights);
+    if (!options.weights.empty()) {
+        answer.weights = bytes_of(parse_count(options.weights, "weights", CountUnit::bytes));
+    }
     if (answer.limit) {
         const auto left = static_cast<std::int64_t>((answer.limit->usable - answer.weights).base());
         answer.sequences = answer.cache.sequences_in(left, answer.seq);

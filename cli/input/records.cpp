@@ -13,7 +13,7 @@ namespace ridge::cli {
 namespace {
 
 /// Records of files and folders, and the rows of CSV tables.
-measure::RecordFile read_files(const std::vector<std::string>& paths,
+measure::RecordFile read_files(const std::vector<std::string>& paths, const std::string& usual_gpu,
                                const measure::OtherColumns& keep) {
     const bool kept = keep.all || !keep.names.empty();
     if (kept && std::none_of(paths.begin(), paths.end(), is_measured_table)) {
@@ -21,8 +21,9 @@ measure::RecordFile read_files(const std::vector<std::string>& paths,
     }
     measure::RecordFile all;
     for (const std::string& path : paths) {
-        measure::RecordFile part = is_measured_table(path) ? read_measured_table(path, keep)
-                                                           : measure::read_all_records({path});
+        measure::RecordFile part = is_measured_table(path)
+                                       ? read_measured_table(path, usual_gpu, keep)
+                                       : measure::read_all_records({path});
         std::move(part.records.begin(), part.records.end(), std::back_inserter(all.records));
         std::move(part.damaged.begin(), part.damaged.end(), std::back_inserter(all.damaged));
     }
@@ -32,22 +33,23 @@ measure::RecordFile read_files(const std::vector<std::string>& paths,
 }  // namespace
 
 LoadedRecords load_records(const Context& context, const std::vector<std::string>& paths,
-                           const std::string& gpu, const hardware::Catalogue& catalogue,
+                           const WantedGpu& gpu, const hardware::Catalogue& catalogue,
                            const measure::OtherColumns& keep) {
-    measure::RecordFile file = read_files(paths, keep);
+    measure::RecordFile file = read_files(paths, gpu.usual, keep);
     for (const measure::Damage& damage : file.damaged) {
         context.err << "ridge: " << printable(to_string(damage.location))
                     << ": damaged record: " << printable(damage.message) << '\n';
     }
-    if (!gpu.empty()) {
-        const std::string wanted = catalogue.at(gpu).name;
+    if (!gpu.only.empty()) {
+        const std::string wanted = catalogue.at(gpu.only).name;
         std::erase_if(file.records, [&](const measure::Record& record) {
             return catalogue.canonical_name(record.device.name) != wanted;
         });
     }
     if (file.records.empty()) {
-        throw InputError(gpu.empty() ? "there is no record" : "there is no record of " + gpu,
-                         {.file = paths.front()});
+        throw InputError(
+            gpu.only.empty() ? "there is no record" : "there is no record of " + gpu.only,
+            {.file = paths.front()});
     }
     return {.records = std::move(file.records), .damaged = file.damaged.size()};
 }

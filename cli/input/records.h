@@ -18,12 +18,17 @@ struct LoadedRecords {
     std::size_t damaged = 0;
 };
 
-/// Reads records by path, reports damaged lines on `err`, keeps those of `gpu` when it is not
+/// The GPUs that a command asks about; both may be empty.
+struct WantedGpu {
+    std::string only;   ///< records of others are left out
+    std::string usual;  ///< of rows of tables that name none
+};
+
+/// Reads records by path, reports damaged lines on `err`, keeps those of `gpu.only` when it is not
 /// empty. CSV tables may have the columns of `keep`. InputError when nothing is left.
 [[nodiscard]] LoadedRecords load_records(const Context& context,
                                          const std::vector<std::string>& paths,
-                                         const std::string& gpu,
-                                         const hardware::Catalogue& catalogue,
+                                         const WantedGpu& gpu, const hardware::Catalogue& catalogue,
                                          const measure::OtherColumns& keep = {});
 
 }  // namespace ridge::cli

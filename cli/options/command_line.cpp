@@ -1,9 +1,13 @@
 #include "cli/options/command_line.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <iterator>
 #include <sstream>
 
 #include "cli/console/table.h"
+#include "hardware/count.h"
+#include "hardware/nearest.h"
 
 namespace ridge::cli {
 namespace {
@@ -33,6 +37,56 @@ class HelpFormatter : public CLI::Formatter {
 template <class T>
 Option bound(CLI::App& app, std::string_view names, T& value, std::string_view help) {
     return Option(app.add_option(std::string(names), value, std::string(help)));
+}
+
+/// The same for a count, which may be written 1e5, 4_096 or 16Ki.
+template <class T>
+Option bound_count(CLI::App& app, std::string_view names, T& value, std::string_view help) {
+    const auto in_digits = [](std::string& text) {
+        if (const auto count = read_count(text)) text = std::to_string(count->value);
+        return std::string();
+    };
+    CLI::Option* const option = app.add_option(std::string(names), value, std::string(help));
+    option->transform(CLI::Validator(in_digits, std::string(), "count"));
+    return Option(option);
+}
+
+/// "--head_dim=4" as the options are declared: "--head-dim=4".
+std::string with_dashes(std::string argument) {
+    if (!argument.starts_with("--")) return argument;
+    const auto end = argument.begin() +
+                     static_cast<std::ptrdiff_t>(std::min(argument.find('='), argument.size()));
+    std::replace(argument.begin() + 2, end, '_', '-');
+    return argument;
+}
+
+/// Names of the options that the parser looked at, those of subcommands that were named included.
+void add_option_names(const CLI::App& app, std::vector<std::string>& names) {
+    for (const CLI::Option* const option : app.get_options()) {
+        for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+    }
+    for (const CLI::App* const child : app.get_subcommands()) add_option_names(*child, names);
+}
+
+/// What the parser could not place: options by name with the nearest that there is.
+std::string unexpected(const CLI::App& app) {
+    std::vector<std::string> names;
+    add_option_names(app, names);
+    std::string text;
+    for (const std::string& argument : app.remaining(true)) {
+        const bool option = argument.size() > 1 && argument.front() == '-' &&
+                            (argument[1] < '0' || argument[1] > '9');
+        if (!option && !text.empty()) continue;  // the value of an unknown option
+        text += (text.empty() ? "" : "; ");
+        if (!option) {
+            text += "unexpected argument '" + argument + "'";
+            continue;
+        }
+        const std::string name = argument.substr(0, argument.find('='));
+        const std::string near = did_you_mean(name, names);
+        text += "unknown option " + name + (near.empty() ? "" : "; " + near);
+    }
+    return text;
 }
 
 OptionInfo info_of(const CLI::Option& option) {
@@ -66,7 +120,18 @@ Option& Option::required() {
 }
 
 Option& Option::one_of(const std::vector<std::string>& words) {
-    option_->check(CLI::IsMember(words));
+    const auto member = [words](std::string& text) {
+        std::string list;
+        for (const std::string& word : words) {
+            list += (list.empty() ? "one of " : ", ") + word;
+            if (!same_word(word, text)) continue;
+            text = word;
+            return std::string();
+        }
+        const std::string near = did_you_mean(text, words);
+        return "unknown word '" + text + "'; " + (near.empty() ? list : near);
+    };
+    option_->transform(CLI::Validator(member, std::string(), "word"));
     return *this;
 }
 
@@ -110,15 +175,15 @@ Option CommandLine::option(std::string_view names, std::vector<std::string>& val
 }
 
 Option CommandLine::option(std::string_view names, std::int32_t& value, std::string_view help) {
-    return bound(*app_, names, value, help);
+    return bound_count(*app_, names, value, help);
 }
 
 Option CommandLine::option(std::string_view names, std::int64_t& value, std::string_view help) {
-    return bound(*app_, names, value, help);
+    return bound_count(*app_, names, value, help);
 }
 
 Option CommandLine::option(std::string_view names, std::uint64_t& value, std::string_view help) {
-    return bound(*app_, names, value, help);
+    return bound_count(*app_, names, value, help);
 }
 
 Option CommandLine::option(std::string_view names, double& value, std::string_view help) {
@@ -165,10 +230,14 @@ void CommandLine::footer(std::string_view text) {
 }
 
 ParseResult CommandLine::parse(std::span<const std::string> arguments) {
+    std::vector<std::string> reversed;
+    std::transform(arguments.rbegin(), arguments.rend(), std::back_inserter(reversed), with_dashes);
     try {
-        app_->parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
+        app_->parse(std::move(reversed));
     } catch (const CLI::CallForHelp&) {
         return {.what = Parsed::help, .text = help()};
+    } catch (const CLI::ExtrasError&) {
+        return {.what = Parsed::error, .text = unexpected(*app_)};
     } catch (const CLI::ParseError& error) {
         return {.what = Parsed::error, .text = error.what()};
     }

@@ -8,6 +8,9 @@
 //   line.flag("--ascii", ascii, "draw with ASCII characters only");
 //   const ParseResult result = line.parse(arguments);     // fills y and ascii
 //
+// Names may be written with '_' for '-', counts as 1e5, 4_096 or 16Ki. What cannot be placed is an error
+// that says which option is nearest.
+//
 // What is bound (`y`, `ascii`) must live until `parse` has returned. A `CommandLine` and an `Option`
 // are handles: copies mean the same command.
 #pragma once

@@ -11,7 +11,7 @@
 namespace ridge::cli {
 
 GpuOptions::GpuOptions(CommandLine& line) {
-    line.option("--gpu", gpu_, "GPU by name or alias (see `ridge gpus`)")
+    line.option("--gpu", gpu_, "GPU by name or alias (see `ridge gpus`; default: $RIDGE_GPU)")
         .value("NAME")
         .group("GPU");
     line.option("--gpu-file", files_, "GPU description or overlay in TOML; may be repeated")
@@ -43,9 +43,22 @@ std::vector<std::string> GpuOptions::names() const {
         names.push_back(catalogue.add_file(files_.back()));
     }
     if (names.empty()) {
+        if (const auto usual = default_gpu()) names.push_back(usual->name);
+    }
+    if (names.empty()) {
         throw InputError("gpu is missing", {}, "give --gpu NAME; `ridge gpus` lists the names");
     }
     return names;
+}
+
+WantedGpu GpuOptions::wanted() const {
+    return {.only = given() ? name() : std::string(), .usual = known() ? name() : std::string()};
+}
+
+std::string GpuOptions::origin() const {
+    if (given()) return {};
+    const auto usual = default_gpu();
+    return usual ? "from " + usual->origin : std::string();
 }
 
 Machines GpuOptions::machines(const Context& context) const {
@@ -55,8 +68,19 @@ Machines GpuOptions::machines(const Context& context) const {
     }
     for (const std::string& file : files_) catalogue.add_file(file);
     require_effect(catalogue);
+    require_known_default(catalogue);
     return {std::move(catalogue),
             datasheet_ ? hardware::View::datasheet : hardware::View::calibrated};
+}
+
+/// A default that names no GPU is an error where it is written.
+void GpuOptions::require_known_default(const hardware::Catalogue& catalogue) const {
+    if (given()) return;
+    const auto usual = default_gpu();
+    if (!usual || !catalogue.canonical_name(usual->name).empty()) return;
+    throw InputError((usual->location.file.empty() ? usual->origin : "gpu") + ": unknown GPU \"" +
+                         usual->name + "\"",
+                     usual->location, catalogue.suggestion(usual->name));
 }
 
 /// An overlay that was asked for and would change nothing is an error.

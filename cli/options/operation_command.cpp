@@ -1,11 +1,37 @@
 #include "cli/options/operation_command.h"
 #include "cli/options/command_line.h"
+#include "cli/options/gpu_options.h"
 
+#include <algorithm>
+#include <array>
 #include <sstream>
 
 #include "hardware/error.h"
 
 namespace ridge::cli {
+
+namespace {
+
+bool is_option(const std::string& argument) {
+    return argument.empty() || argument.front() == '-';
+}
+
+/// The operation that the arguments name: the first of them, or behind options the first that is the
+/// name of one. InputError when the first is not an operation.
+std::optional<model::OperationKind> kind_among(std::span<const std::string> arguments) {
+    if (arguments.empty()) return std::nullopt;
+    if (!is_option(arguments.front())) return model::parse_operation_kind(arguments.front());
+    constexpr std::array<std::string_view, 6> of_texts{"-o",   "--output",  "--from",
+                                                       "--op", "--records", "--where"};
+    for (std::size_t i = 1; i < arguments.size(); ++i) {
+        const std::string& before = arguments[i - 1];
+        if (std::find(of_texts.begin(), of_texts.end(), before) != of_texts.end()) continue;
+        if (const auto kind = model::find_operation_kind(arguments[i])) return kind;
+    }
+    return std::nullopt;
+}
+
+}  // namespace
 
 OperationArgument::OperationArgument(CommandLine& line, std::span<const std::string> arguments) {
     std::string names;
@@ -13,22 +39,32 @@ OperationArgument::OperationArgument(CommandLine& line, std::span<const std::str
         names += (names.empty() ? "" : ", ") + std::string(info.name);
     }
     line.positional("op", name_, "operation: " + names).value("OP");
-    if (arguments.empty() || arguments.front().empty() || arguments.front().front() == '-') return;
-    kind_ = model::parse_operation_kind(arguments.front());
+    kind_ = kind_among(arguments);
+    if (!kind_) return;
     options_ = std::make_unique<OperationOptions>(line, *kind_);
 }
 
 model::OperationKind OperationArgument::kind() const {
     if (!kind_) {
-        throw InputError(
-            "op is missing", {},
-            "the operation comes first, for example: ridge predict matmul --m 4096 ...");
+        throw InputError("op is missing", {},
+                         "name an operation, for example: ridge predict matmul --m 4096 ...; "
+                         "`ridge ops` lists them");
     }
     return *kind_;
 }
 
 model::Parameters OperationArgument::parameters() const {
     return options_ ? options_->parameters() : model::Parameters{};
+}
+
+void OperationArgument::require_complete(const GpuOptions& gpu) const {
+    if (!kind_) return;
+    std::vector<std::string_view> missing = model::missing_fields(*kind_, parameters());
+    if (missing.empty()) return;
+    if (!gpu.known()) missing.emplace_back("gpu");
+    const std::string name(model::info_of(*kind_).name);
+    throw InputError(model::missing_text(missing, name), {},
+                     "`ridge ops " + name + "` lists its fields");
 }
 
 std::map<model::Field, std::string> OperationArgument::texts() const {

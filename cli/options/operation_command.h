@@ -13,6 +13,7 @@
 namespace ridge::cli {
 
 class CommandLine;
+class GpuOptions;
 
 /// The operation named by the first argument that is one, with its options added to `line`. The
 /// positional argument itself is declared too, so that the parser accepts and documents it.
@@ -25,6 +26,8 @@ class OperationArgument {
     [[nodiscard]] model::OperationKind kind() const;
     [[nodiscard]] std::optional<model::OperationKind> optional_kind() const { return kind_; }
     [[nodiscard]] model::Parameters parameters() const;
+    /// InputError names all that is missing at once, the GPU among it.
+    void require_complete(const GpuOptions& gpu) const;
     [[nodiscard]] std::map<model::Field, std::string> texts() const;
 
   private:

@@ -1,7 +1,8 @@
 #include "cli/options/sweep_range.h"
 
+#include "hardware/count.h"
 #include "hardware/error.h"
-#include "hardware/units.h"
+#include "model/core/fields.h"
 
 namespace ridge::cli {
 namespace {
@@ -48,6 +49,12 @@ std::vector<std::int64_t> geometric(std::string_view field, std::string_view tex
     return values;
 }
 
+/// A count, or a size where the field is one.
+std::int64_t value_of(std::string_view text, std::string_view field) {
+    const bool size = field == model::info_of(model::Field::bytes).name;
+    return parse_count(text, field, size ? CountUnit::bytes : CountUnit::none);
+}
+
 }  // namespace
 
 bool is_range(std::string_view text) {
@@ -62,23 +69,23 @@ SweepRange parse_range(std::string_view field, std::string_view text) {
     }
     if (text.find(',') != std::string_view::npos) {
         for (const std::string_view part : split(text, ',')) {
-            range.values.push_back(parse_count(part, field));
+            range.values.push_back(value_of(part, field));
         }
         return range;
     }
     const std::vector<std::string_view> parts = split(text, ':');
     if (parts.size() == 1) {
-        range.values.push_back(parse_count(text, field));
+        range.values.push_back(value_of(text, field));
         return range;
     }
     if (parts.size() > 3) throw broken(field, text, "has too many parts");
-    const std::int64_t first = parse_count(parts[0], field);
-    const std::int64_t last = parse_count(parts[1], field);
+    const std::int64_t first = value_of(parts[0], field);
+    const std::int64_t last = value_of(parts[1], field);
     if (last < first) throw broken(field, text, "ends before it begins");
     const std::string_view step = parts.size() == 3 ? parts[2] : std::string_view("1");
     const bool factor = !step.empty() && step.front() == '*';
-    range.values = factor ? geometric(field, text, first, last, parse_count(step.substr(1), field))
-                          : arithmetic(field, text, first, last, parse_count(step, field));
+    range.values = factor ? geometric(field, text, first, last, value_of(step.substr(1), field))
+                          : arithmetic(field, text, first, last, value_of(step, field));
     return range;
 }
 

@@ -245,11 +245,9 @@ void predict(Answer& answer) {
 }
 
 void write_summary(const Context& context, const Answer& answer, Detail detail) {
-    std::string title = text_of(answer.kind, answer.parameters);
-    if (applies(answer.kind, model::Field::l2) && !answer.parameters.has(model::Field::l2)) {
-        title += fmt::format(" l2={}", name_of(model::make_execution(answer.parameters).l2));
-    }
-    title += " on " + answer.machine->title;
+    std::string title = text_of(answer.kind, with_defaults(answer.kind, answer.parameters)) +
+                        " on " + answer.machine->title;
+    if (!answer.gpu_origin.empty()) title += " (" + answer.gpu_origin + ")";
     const auto width = static_cast<std::size_t>(std::max(40, context.width));
     context.out << (context.colour ? bold : "") << wrap(title, width, 2)
                 << (context.colour ? reset : "") << '\n';

@@ -22,6 +22,7 @@ struct Answer {
     model::Execution execution;
     const model::Machine* machine = nullptr;
     model::Outcome outcome;
+    std::string gpu_origin{};  ///< of a GPU that the command line does not name: "from RIDGE_GPU"
 };
 
 /// Fills operation, execution and outcome from the rest. InputError names a broken field.

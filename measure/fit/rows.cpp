@@ -11,14 +11,14 @@
 namespace ridge::measure {
 namespace {
 
-Time parse_time(std::string_view text) {
+Time parse_time(std::string_view text, Time unit) {
     double value = 0.0;
     const char* const end = text.data() + text.size();
     const auto [last, error] = std::from_chars(text.data(), end, value);
     if (error != std::errc{} || last != end || !(value > 0.0)) {
-        throw InputError("measured_us: '" + std::string(text) + "' is not a positive number");
+        throw InputError("measured: '" + std::string(text) + "' is not a positive number");
     }
-    return value * units::us;
+    return value * unit;
 }
 
 /// The message size of a table that counts elements, in bytes.
@@ -36,7 +36,7 @@ MeasuredRow read_row(const ShapeColumns& columns, const CsvReader& reader) {
     MeasuredRow row;
     row.gpu = columns.cell(cells, ColumnRole::gpu);
     row.kind = model::parse_operation_kind(columns.cell(cells, ColumnRole::operation));
-    row.measured = parse_time(columns.cell(cells, ColumnRole::measured));
+    row.measured = parse_time(columns.cell(cells, ColumnRole::measured), columns.measured_unit());
     const model::Parameters parameters = columns.parameters(row.kind, cells, {});
     row.operation = model::make_operation(row.kind, parameters);
     row.execution = model::make_execution(parameters);

@@ -177,6 +177,11 @@ Validation validate(std::span<const Record> records, const hardware::Catalogue& 
             }
             continue;
         }
+        if (record.row && !record.row->unknown_implementation.empty()) {
+            leave_out(i, "impl " + record.row->unknown_implementation +
+                             " is not one of the model's: no prediction");
+            continue;
+        }
         const model::Machine* machine = machines.find(record.device.name);
         if (machine == nullptr) {
             leave_out(i, "no GPU description is called '" + record.device.name + "'");

@@ -56,6 +56,14 @@ struct Timing {
     friend bool operator==(const Timing&, const Timing&) = default;
 };
 
+/// Where a time stands that somebody else took: a row of a table.
+struct TableRow {
+    std::string name;                    ///< what the table calls it; may be empty
+    std::string unknown_implementation;  ///< its `impl` where the model has no such one; else empty
+    Location location;
+    Time unit;  ///< of the column that the time stands in
+};
+
 /// A record has either a timing or the reason why there is none; a wrong result never has a timing.
 struct Record {
     Question question;
@@ -71,6 +79,7 @@ struct Record {
     Environment after{};
     /// Energy over wall time between the two environments; 0 and absent differ.
     std::optional<Power> mean_power{};
+    std::optional<TableRow> row{};  ///< of a table; not written to files of records
 
     [[nodiscard]] bool measured() const { return timing && timing->statistics.has_value(); }
     /// Median time; the record must be `measured`.

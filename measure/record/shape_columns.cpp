@@ -14,11 +14,16 @@ namespace {
 struct NamedRole {
     std::string_view name;
     ColumnRole role;
+    Time unit{};  ///< of a measured time
 };
-constexpr std::array roles{
-    NamedRole{"op", ColumnRole::operation}, NamedRole{"gpu", ColumnRole::gpu},
-    NamedRole{"measured_us", ColumnRole::measured}, NamedRole{"count", ColumnRole::count},
-    NamedRole{"name", ColumnRole::name}};
+constexpr std::array roles{NamedRole{"op", ColumnRole::operation},
+                           NamedRole{"gpu", ColumnRole::gpu},
+                           NamedRole{"measured_us", ColumnRole::measured, units::us},
+                           NamedRole{"measured_ns", ColumnRole::measured, units::ns},
+                           NamedRole{"measured_ms", ColumnRole::measured, units::ms},
+                           NamedRole{"measured_s", ColumnRole::measured, units::s},
+                           NamedRole{"count", ColumnRole::count},
+                           NamedRole{"name", ColumnRole::name}};
 constexpr std::array<std::string_view, 4> remarks{"source", "kernel", "note", "comment"};
 
 bool may_stand(std::string_view name, const OtherColumns& others) {
@@ -57,6 +62,9 @@ ShapeColumns::ShapeColumns(CsvReader& reader, const OtherColumns& others) : file
             throw InputError("column '" + std::string(name) + "' stands twice", {file_, 1, 1});
         }
         columns_.push_back(column_of(name, others));
+        if (columns_.back().role == ColumnRole::measured && has_twice(ColumnRole::measured)) {
+            throw InputError("two columns hold measured times", {file_, 1, 1}, "leave one out");
+        }
         names_.emplace_back(name);
     }
 }
@@ -64,7 +72,7 @@ ShapeColumns::ShapeColumns(CsvReader& reader, const OtherColumns& others) : file
 ShapeColumns::Column ShapeColumns::column_of(std::string_view name,
                                              const OtherColumns& others) const {
     for (const NamedRole& each : roles) {
-        if (name == each.name) return {.role = each.role};
+        if (name == each.name) return {.role = each.role, .unit = each.unit};
     }
     if (const auto field = model::find_field(name)) {
         return {.role = ColumnRole::field, .field = *field};
@@ -86,6 +94,18 @@ void ShapeColumns::require_kept(const OtherColumns& keep) const {
 bool ShapeColumns::has(ColumnRole role) const {
     return std::any_of(columns_.begin(), columns_.end(),
                        [role](const Column& column) { return column.role == role; });
+}
+
+bool ShapeColumns::has_twice(ColumnRole role) const {
+    return std::count_if(columns_.begin(), columns_.end(),
+                         [role](const Column& column) { return column.role == role; }) > 1;
+}
+
+Time ShapeColumns::measured_unit() const {
+    const auto found = std::find_if(columns_.begin(), columns_.end(), [](const Column& column) {
+        return column.role == ColumnRole::measured;
+    });
+    return found == columns_.end() ? Time{} : found->unit;
 }
 
 void ShapeColumns::require(ColumnRole role, std::string_view name, std::string hint) const {

@@ -5,8 +5,9 @@
 //   const ShapeColumns columns(reader, {.names = {"comment"}});
 //   while (reader.next()) columns.parameters(kind, reader.cells(), {})
 //
-// Columns are the field names of the model plus `op`, `gpu`, `measured_us`, and `count` and `name` of
-// an operation in a sequence. A column of another name is refused, since it may be a misspelt field, unless the caller lets it pass.
+// Columns are the field names of the model plus `op`, `gpu`, one of `measured_us`, `measured_ms`,
+// `measured_s` and `measured_ns`, and `count` and `name` of an operation in a sequence. A column of another
+// name is refused, since it may be a misspelt field, unless the caller lets it pass.
 #pragma once
 
 #include <span>
@@ -14,6 +15,7 @@
 #include <string_view>
 #include <vector>
 
+#include "hardware/quantity.h"
 #include "measure/record/csv_reader.h"
 #include "model/core/fields.h"
 
@@ -21,7 +23,7 @@ namespace ridge::measure {
 
 enum class ColumnRole { operation, gpu, field, measured, count, name, other };
 
-/// Columns that may stand in a table beside those that are understood. `source`, `kernel`, `note`
+/// Columns that may stand in a table beside those that are understood. `name`, `source`, `kernel`, `note`
 /// and `comment` always may.
 struct OtherColumns {
     std::vector<std::string> names;
@@ -46,6 +48,9 @@ class ShapeColumns {
     [[nodiscard]] const std::vector<std::string>& names() const { return names_; }
     [[nodiscard]] bool has(ColumnRole role) const;
 
+    /// The unit of the measured times; zero when there are none.
+    [[nodiscard]] Time measured_unit() const;
+
     /// The row's cell of this role (not `field`); empty when there is no such column.
     [[nodiscard]] std::string_view cell(const std::vector<std::string_view>& cells,
                                         ColumnRole role) const;
@@ -66,8 +71,10 @@ class ShapeColumns {
     struct Column {
         ColumnRole role = ColumnRole::other;
         model::Field field = model::Field::dtype;
+        Time unit{};  ///< of measured times
     };
 
+    [[nodiscard]] bool has_twice(ColumnRole role) const;
     [[nodiscard]] Column column_of(std::string_view name, const OtherColumns& others) const;
 
     std::string file_;

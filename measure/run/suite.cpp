@@ -45,7 +45,7 @@ constexpr std::array quick_rows{
     Row{"transpose dtype=fp32 rows=8192 cols=8192 impl={naive,tiled}"},
     Row{"copy dtype=fp32 elements={1048576,268435456} impl=bundled l2={cold,warm}"},
     Row{"gather dtype=bf16 rows=65536 cols={64,1024} table_rows=1000000 impl=bundled l2=cold"},
-    Row{"access pattern=strided elements=67108864 stride={1,8} impl=bundled l2=cold"},
+    Row{"access pattern=strided dtype=fp32 elements=67108864 stride={1,8} impl=bundled l2=cold"},
     Row{"access pattern=bank_conflict elements=268435456 ways={1,8} impl=bundled"},
     Row{"access pattern=divergent elements=4194304 paths={1,4} impl=bundled"},
 };
@@ -110,12 +110,14 @@ constexpr std::array full_rows{
     Row{"gather dtype=bf16 rows={1024,65536,1048576} cols={16,128,4096} table_rows=200000 "
         "impl=bundled l2=cold"},
     // Accesses and branches that the hardware serialises.
-    Row{"access pattern=strided elements=33554432 stride={1,2,4,8,16,32,64} impl=bundled l2=cold"},
-    Row{"access pattern=strided elements=262144 stride={1,8} impl=bundled"},
+    Row{"access pattern=strided dtype=fp32 elements=33554432 stride={1,2,4,8,16,32,64} "
+        "impl=bundled l2=cold"},
+    Row{"access pattern=strided dtype=fp32 elements=262144 stride={1,8} impl=bundled"},
     Row{"access pattern=strided dtype={bf16,fp64} elements=33554432 stride={2,16} impl=bundled "
         "l2=cold"},
-    Row{"access pattern=misaligned elements=134217728 offset={0,1,8,31} impl=bundled l2=cold"},
-    Row{"access pattern=misaligned elements=4194304 offset={0,1} impl=bundled"},
+    Row{"access pattern=misaligned dtype=fp32 elements=134217728 offset={0,1,8,31} impl=bundled "
+        "l2=cold"},
+    Row{"access pattern=misaligned dtype=fp32 elements=4194304 offset={0,1} impl=bundled"},
     Row{"access pattern=bank_conflict elements=67108864 ways={1,2,3,4,16,32} impl=bundled"},
     Row{"access pattern=divergent elements=4194304 paths={2,3,8,16,32} impl=bundled"},
 };

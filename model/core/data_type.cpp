@@ -3,8 +3,10 @@
 #include <cmath>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "hardware/error.h"
+#include "hardware/nearest.h"
 
 namespace ridge::model {
 namespace {
@@ -12,7 +14,7 @@ namespace {
 constexpr std::array<std::string_view, data_type_count> names{
     "fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8", "int32", "fp8_block", "nvfp4"};
 
-constexpr std::array<std::pair<std::string_view, DataType>, 8> aliases{
+constexpr std::array<std::pair<std::string_view, DataType>, 14> aliases{
     {{"double", DataType::fp64},
      {"float", DataType::fp32},
      {"half", DataType::fp16},
@@ -20,7 +22,13 @@ constexpr std::array<std::pair<std::string_view, DataType>, 8> aliases{
      {"e4m3", DataType::fp8},
      {"e5m2", DataType::fp8},
      {"float16", DataType::fp16},
-     {"float32", DataType::fp32}}};
+     {"float32", DataType::fp32},
+     {"float64", DataType::fp64},
+     {"float8", DataType::fp8},
+     {"f16", DataType::fp16},
+     {"f32", DataType::fp32},
+     {"f64", DataType::fp64},
+     {"i8", DataType::int8}}};
 
 }  // namespace
 
@@ -56,14 +64,20 @@ std::string_view rate_name(DataType type) {
 
 DataType parse_data_type(std::string_view text, std::string_view field) {
     for (const DataType type : all_data_types) {
-        if (text == name_of(type)) return type;
+        if (same_word(text, name_of(type))) return type;
     }
+    std::vector<std::string> known;
     for (const auto& [alias, type] : aliases) {
-        if (text == alias) return type;
+        if (same_word(text, alias)) return type;
+        known.emplace_back(alias);
     }
+    known.insert(known.begin(), names.begin(), names.end());
+    const std::string near = did_you_mean(text, known);
     throw InputError(
         std::string(field) + ": unknown type '" + std::string(text) + "'", {},
-        "known types: fp64, fp32, tf32, fp16, bf16, fp8, int8, int32, fp8_block, nvfp4");
+        near.empty()
+            ? "known types: fp64, fp32, tf32, fp16, bf16, fp8, int8, int32, fp8_block, nvfp4"
+            : near);
 }
 
 }  // namespace ridge::model

@@ -1,12 +1,11 @@
 #include "model/core/fields.h"
 
 #include <algorithm>
-#include <bitset>
 #include <vector>
 
+#include "hardware/count.h"
 #include "hardware/error.h"
 #include "hardware/nearest.h"
-#include "hardware/units.h"
 
 namespace ridge::model {
 namespace {
@@ -27,24 +26,24 @@ const std::array<std::string_view, 4> patterns{
 template <std::size_t size>
 std::int64_t parse_enumerator(const std::array<std::string_view, size>& words,
                               std::string_view field, std::string_view text) {
-    std::string known;
+    std::string list;
     for (std::size_t i = 0; i < size; ++i) {
-        if (words[i] == text) return static_cast<std::int64_t>(i);
-        known += (known.empty() ? "" : ", ") + std::string(words[i]);
+        if (same_word(words[i], text)) return static_cast<std::int64_t>(i);
+        list += (list.empty() ? "one of " : ", ") + std::string(words[i]);
     }
+    const std::vector<std::string> known(words.begin(), words.end());
+    const std::string near = did_you_mean(text, known);
     throw InputError(std::string(field) + ": unknown word '" + std::string(text) + "'", {},
-                     "one of " + known);
-}
-
-/// "did you mean 'x'?" or nothing.
-std::string did_you_mean(std::string_view word, const std::vector<std::string>& names) {
-    const std::string name = nearest(word, names);
-    return name.empty() ? name : "did you mean '" + name + "'?";
+                     near.empty() ? list : near);
 }
 
 std::int64_t parse_flag(std::string_view field, std::string_view text) {
-    if (text == "1" || text == "true" || text == "yes") return 1;
-    if (text == "0" || text == "false" || text == "no") return 0;
+    for (const std::string_view word : {"1", "true", "yes", "on"}) {
+        if (same_word(text, word)) return 1;
+    }
+    for (const std::string_view word : {"0", "false", "no", "off"}) {
+        if (same_word(text, word)) return 0;
+    }
     throw InputError(std::string(field) + ": '" + std::string(text) + "' is not a flag", {},
                      "write 1 or 0, true or false");
 }
@@ -125,7 +124,12 @@ void Parameters::set(Field field, std::string_view text) {
     std::int64_t value = 0;
     switch (info.kind) {
         case FieldKind::count:
-            value = parse_count(text, info.name);
+            value =
+                parse_count(text, info.name, field == bytes ? CountUnit::bytes : CountUnit::none);
+            if (!text.empty() && (text.back() < '0' || text.back() > '9')) {
+                const auto written = read_count(text, CountUnit::bytes);
+                decimal_prefix_ = decimal_prefix_ || (written && written->decimal);
+            }
             break;
         case FieldKind::flag:
             value = parse_flag(info.name, text);
@@ -153,6 +157,7 @@ void Parameters::set_count(Field field, std::int64_t value) {
 
 void Parameters::clear() {
     present_.reset();
+    decimal_prefix_ = false;
     expression_.clear();
     vectors_.clear();
     scalars_.clear();
@@ -205,14 +210,7 @@ std::optional<DataType> cache_type(const Parameters& p, DataType type) {
     return cache == type ? std::nullopt : std::optional(cache);
 }
 
-void require_queries(const Parameters& p, std::string_view operation) {
-    if (p.has(seq) || p.has(seq_q)) return;
-    throw InputError("seq_q is missing for " + std::string(operation), {},
-                     "give seq, or seq_q and seq_kv");
-}
-
 Attention make_attention(const Parameters& p) {
-    require_queries(p, "attention");
     // Rows of serving engines give kv_write alone: their caches are paged.
     const std::int64_t writes = p.count_or(kv_write, 0);
     const std::int64_t queries = p.has(seq_q) ? p.count(seq_q) : p.count(seq);
@@ -234,7 +232,6 @@ Attention make_attention(const Parameters& p) {
 
 /// One query against a longer cache is decoding, where nothing else is said.
 Mla make_mla(const Parameters& p) {
-    require_queries(p, "mla");
     const Mla usual;
     const std::int64_t queries = p.has(seq_q) ? p.count(seq_q) : p.count(seq);
     const std::int64_t keys = p.count_or(seq_kv, p.count_or(seq, queries));
@@ -289,7 +286,7 @@ Access make_access(const Parameters& p) {
     return {.pattern = chosen,
             .elements = p.count(elements),
             .degree = degree,
-            .type = enumerator_or(p, dtype, DataType::fp32)};
+            .type = enumerator_or(p, dtype, default_type(OperationKind::access, p))};
 }
 
 Operation make_collective(OperationKind kind, const Parameters& p) {
@@ -301,13 +298,51 @@ Operation make_collective(OperationKind kind, const Parameters& p) {
 
 }  // namespace
 
+std::vector<std::string_view> missing_fields(OperationKind kind, const Parameters& p) {
+    std::vector<std::string_view> missing;
+    for (const Field field : info_of(kind).required) {
+        if (!p.has(field)) missing.push_back(info_of(field).name);
+    }
+    if (applies(kind, seq) && !p.has(seq) && !p.has(seq_q)) {
+        missing.emplace_back("seq (or seq_q and seq_kv)");
+    }
+    return missing;
+}
+
+std::string missing_text(std::span<const std::string_view> names, std::string_view operation) {
+    std::string text;
+    for (std::size_t i = 0; i < names.size(); ++i) {
+        const bool last = i + 1 == names.size();
+        text += (i == 0 ? "" : last ? " and " : ", ") + std::string(names[i]);
+    }
+    text += names.size() == 1 ? " is missing" : " are missing";
+    return text + " for " + std::string(operation);
+}
+
+DataType default_type(OperationKind kind, const Parameters& p) {
+    if (kind != Kind::access || !p.has(pattern)) return DataType::bf16;
+    const auto chosen = static_cast<AccessPattern>(p.count(pattern));
+    const bool words = chosen == AccessPattern::divergent || chosen == AccessPattern::bank_conflict;
+    return words ? DataType::fp32 : DataType::bf16;
+}
+
+Parameters with_defaults(OperationKind kind, Parameters parameters) {
+    const Execution execution = make_execution(parameters);
+    const auto fill = [&](Field field, auto value) {
+        if (!applies(kind, field) || parameters.has(field)) return;
+        parameters.set_count(field, static_cast<std::int64_t>(value));
+    };
+    fill(dtype, default_type(kind, parameters));
+    fill(l2, execution.l2);
+    fill(launch, execution.launch);
+    return parameters;
+}
+
 Operation make_operation(OperationKind kind, const Parameters& p) {
-    const OperationInfo& info = info_of(kind);
-    for (const Field field : info.required) {
-        if (!p.has(field)) {
-            throw InputError(std::string(info_of(field).name) + " is missing for " +
-                             std::string(info.name));
-        }
+    const std::string_view name = info_of(kind).name;
+    if (const auto missing = missing_fields(kind, p); !missing.empty()) {
+        throw InputError(missing_text(missing, name), {},
+                         "`ridge ops " + std::string(name) + "` lists its fields");
     }
     const DataType type = enumerator_or(p, dtype, DataType::bf16);
     Operation operation;
@@ -329,9 +364,9 @@ Operation make_operation(OperationKind kind, const Parameters& p) {
                 .expression = parse_expression(p.expression_, {.vectors = split_names(p.vectors_),
                                                                .scalars = split_names(p.scalars_)}),
                 .elements = p.count(elements),
-                .type = enumerator_or(p, dtype, DataType::fp32),
+                .type = type,
                 .direction = enumerator_or(p, direction, Direction::forward),
-                .output = output_of(p, enumerator_or(p, dtype, DataType::fp32))};
+                .output = output_of(p, type)};
             break;
         case Kind::softmax:
         case Kind::layernorm:
@@ -363,9 +398,8 @@ Operation make_operation(OperationKind kind, const Parameters& p) {
                             .axis = enumerator_or(p, axis, Axis::columns)};
             break;
         case Kind::adamw:
-            operation = AdamW{.elements = p.count(elements),
-                              .type = enumerator_or(p, dtype, DataType::fp32),
-                              .tensors = p.count_or(inputs, 1)};
+            operation = AdamW{
+                .elements = p.count(elements), .type = type, .tensors = p.count_or(inputs, 1)};
             break;
         case Kind::gather:
             operation = Gather{.rows = p.count(rows),
@@ -391,84 +425,6 @@ Execution make_execution(const Parameters& p) {
                         .tile = std::nullopt};
     if (p.has(tile)) execution.tile = p.tile_;
     return execution;
-}
-
-namespace {
-
-/// Reads the words of an operation; `step` takes its count and name where a sequence is meant, and
-/// is null where those are not known.
-OperationText parse_words(std::string_view text, const Parameters& defaults, StepText* step) {
-    const auto skip_spaces = [&text] {
-        const std::size_t first = text.find_first_not_of(" \t");
-        text.remove_prefix(first == std::string_view::npos ? text.size() : first);
-    };
-    skip_spaces();
-    const std::string_view name = text.substr(0, text.find_first_of(" \t"));
-    text.remove_prefix(name.size());
-    OperationText operation{.kind = parse_operation_kind(name), .parameters = defaults};
-    std::bitset<field_count> given;
-    for (skip_spaces(); !text.empty(); skip_spaces()) {
-        const std::size_t equals = text.find('=');
-        if (equals == std::string_view::npos) {
-            throw InputError("op: expected field=value at '" + std::string(text) + "'");
-        }
-        const std::string_view key = text.substr(0, equals);
-        text.remove_prefix(equals + 1);
-        const bool quoted = !text.empty() && (text.front() == '"' || text.front() == '\'');
-        const char quote = quoted ? text.front() : '\0';
-        if (quoted) text.remove_prefix(1);
-        if (quoted && text.find(quote) == std::string_view::npos) {
-            throw InputError(std::string(key) + ": the quote is not closed");
-        }
-        const std::size_t end =
-            std::min(quoted ? text.find(quote) : text.find_first_of(" \t"), text.size());
-        const std::string_view value = text.substr(0, end);
-        text.remove_prefix(std::min(end + 1, text.size()));
-
-        if (step != nullptr && (key == "count" || key == "name")) {
-            if (key == "name") step->name = value;
-            if (key == "count") step->count = parse_repetitions(value);
-            continue;
-        }
-        const std::optional<Field> field = find_field(key);
-        if (!field || !applies(operation.kind, *field)) {
-            std::vector<std::string> names;
-            for (const FieldInfo& info : field_table()) {
-                if (applies(operation.kind, info.field)) names.emplace_back(info.name);
-            }
-            throw InputError(
-                "op: '" + std::string(key) + "' is not a field of " + std::string(name), {},
-                did_you_mean(key, names));
-        }
-        const auto position = static_cast<std::size_t>(*field);
-        if (given[position]) {
-            throw InputError("op: '" + std::string(key) + "' is given twice");
-        }
-        given.set(position);
-        operation.parameters.set(*field, value);
-    }
-    return operation;
-}
-
-}  // namespace
-
-OperationText parse_operation(std::string_view text, const Parameters& defaults) {
-    return parse_words(text, defaults, nullptr);
-}
-
-StepText parse_step(std::string_view text, const Parameters& defaults) {
-    StepText step;
-    step.operation = parse_words(text, defaults, &step);
-    return step;
-}
-
-std::int64_t parse_repetitions(std::string_view text) {
-    constexpr std::int64_t most = 1'000'000'000;
-    const std::int64_t count = parse_count(text, "count");
-    if (count < 1 || count > most) {
-        throw InputError("count: '" + std::string(text) + "' is not from 1 to 1000000000");
-    }
-    return count;
 }
 
 }  // namespace ridge::model

@@ -20,6 +20,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "model/core/implementation.h"
 #include "model/core/operation.h"
@@ -123,10 +124,12 @@ struct FieldInfo {
     std::string_view name;  ///< in CSV and --op; the command line writes '-' for '_'
     FieldKind kind;
     std::string_view help;
+    std::string_view usual{};  ///< its default in words, where it has one
 };
 
 [[nodiscard]] std::span<const FieldInfo> field_table();
 [[nodiscard]] const FieldInfo& info_of(Field field);
+/// By its name, in either case and with '-' for '_'.
 [[nodiscard]] std::optional<Field> find_field(std::string_view name);
 
 struct OperationInfo {
@@ -141,7 +144,16 @@ struct OperationInfo {
 
 [[nodiscard]] std::span<const OperationInfo> operation_table();
 [[nodiscard]] const OperationInfo& info_of(OperationKind kind);
-/// InputError suggests the nearest operation name.
+/// Another name of an operation: gemm of matmul, sdpa of attention.
+struct OperationAlias {
+    std::string_view name;
+    OperationKind kind;
+};
+[[nodiscard]] std::span<const OperationAlias> operation_aliases();
+
+/// By name or alias, in either case.
+[[nodiscard]] std::optional<OperationKind> find_operation_kind(std::string_view name);
+/// The same; InputError suggests the nearest name.
 [[nodiscard]] OperationKind parse_operation_kind(std::string_view name);
 [[nodiscard]] OperationKind kind_of(const Operation& operation);
 /// The collective of that name; the operation must be one.
@@ -162,6 +174,9 @@ class Parameters {
     void set_count(Field field, std::int64_t value);
     void clear();
 
+    /// Whether a count was written with k, M or G, which stand for powers of 1000.
+    [[nodiscard]] bool decimal_prefix() const { return decimal_prefix_; }
+
     [[nodiscard]] bool has(Field field) const { return present_[index(field)]; }
     [[nodiscard]] std::int64_t count(Field field) const { return counts_[index(field)]; }
     [[nodiscard]] std::int64_t count_or(Field field, std::int64_t otherwise) const {
@@ -179,12 +194,27 @@ class Parameters {
     std::string vectors_;
     std::string scalars_;
     Tile tile_;
+    bool decimal_prefix_ = false;
 
     friend Operation make_operation(OperationKind, const Parameters&);
     friend Execution make_execution(const Parameters&);
 };
 
-/// The validated operation. InputError names a missing or wrong field.
+/// What must still be given, in the order of the table: "m", "n", "k".
+[[nodiscard]] std::vector<std::string_view> missing_fields(OperationKind kind,
+                                                           const Parameters& parameters);
+/// "m, n and k are missing for matmul".
+[[nodiscard]] std::string missing_text(std::span<const std::string_view> names,
+                                       std::string_view operation);
+
+/// The element type of an operation whose `dtype` is not given: bf16, but fp32 for patterns that
+/// exist for words of 4 bytes alone.
+[[nodiscard]] DataType default_type(OperationKind kind, const Parameters& parameters);
+
+/// The parameters with the element type, L2 state and launch mode that hold where none was given.
+[[nodiscard]] Parameters with_defaults(OperationKind kind, Parameters parameters);
+
+/// The validated operation. InputError names all missing fields, or the wrong one.
 [[nodiscard]] Operation make_operation(OperationKind kind, const Parameters& parameters);
 [[nodiscard]] Execution make_execution(const Parameters& parameters);
 
@@ -200,7 +230,8 @@ class Parameters {
 /// parse_operation reads it back.
 [[nodiscard]] std::string text_of(OperationKind kind, const Parameters& parameters);
 
-/// An operation written in words: "matmul m=4096 n=4096 k=4096 dtype=bf16".
+/// An operation written in words: "matmul m=4096 n=4096 k=4096 dtype=bf16". A flag needs no value:
+/// "attention heads=32 seq=4Ki head_dim=128 causal".
 struct OperationText {
     OperationKind kind = OperationKind::matmul;
     Parameters parameters;

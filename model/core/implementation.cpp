@@ -4,8 +4,10 @@
 #include <charconv>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "hardware/error.h"
+#include "hardware/nearest.h"
 
 namespace ridge::model {
 namespace {
@@ -62,13 +64,16 @@ std::string_view word_of(const Words& words, Enum value) {
 
 template <class Words>
 auto parse_word(const Words& words, std::string_view text, std::string_view field) {
-    std::string known;
+    std::string list;
+    std::vector<std::string> known;
     for (const auto& word : words) {
-        if (word.text == text) return word.value;
-        known += (known.empty() ? "" : ", ") + std::string(word.text);
+        if (same_word(word.text, text)) return word.value;
+        list += (list.empty() ? "one of " : ", ") + std::string(word.text);
+        known.emplace_back(word.text);
     }
+    const std::string near = did_you_mean(text, known);
     throw InputError(std::string(field) + ": unknown word '" + std::string(text) + "'", {},
-                     "one of " + known);
+                     near.empty() ? list : near);
 }
 
 }  // namespace
@@ -110,7 +115,7 @@ std::string_view name_of(LaunchMode mode) {
 }
 
 Implementation parse_implementation(std::string_view text) {
-    if (text == "eager") return Implementation::torch;
+    if (same_word(text, "eager")) return Implementation::torch;
     return parse_word(implementations, text, "impl");
 }
 L2State parse_l2_state(std::string_view text) {

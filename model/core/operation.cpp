@@ -179,6 +179,10 @@ void check(const Elementwise& op) {
     require_plain("dtype", op.type);
     require_plain("out_dtype", op.result());
     if (op.expression.empty()) throw InputError("expr is missing");
+    if (op.direction == Direction::backward && !has_gradient(op.expression)) {
+        throw InputError("direction: '" + op.expression.text() + "' has no gradient", {},
+                         "a comparison is 0 or 1");
+    }
     require_product({{"elements", op.elements},
                      {"nodes of expr", static_cast<std::int64_t>(op.expression.nodes().size())}});
 }

@@ -15,63 +15,74 @@ using enum Field;
 constexpr std::array<FieldInfo, field_count> fields{{
     {pattern, "pattern", FieldKind::word,
      "what goes badly: strided, misaligned, divergent or bank_conflict"},
-    {phase, "phase", FieldKind::word, "prefill, or decode with absorbed products"},
+    {phase, "phase", FieldKind::word, "prefill, or decode with absorbed products",
+     "decode where queries are fewer than keys"},
     {dtype, "dtype", FieldKind::word,
-     "element type: fp64, fp32, tf32, fp16, bf16, fp8, int8; products also fp8_block, nvfp4"},
-    {kv_dtype, "kv_dtype", FieldKind::word, "element type of the cache (default: dtype)"},
-    {batch, "batch", FieldKind::count, "independent problems"},
+     "element type: fp64, fp32, tf32, fp16, bf16, fp8, int8; products also fp8_block, nvfp4",
+     "bf16"},
+    {kv_dtype, "kv_dtype", FieldKind::word, "element type of the cache", "dtype"},
+    {batch, "batch", FieldKind::count, "independent problems", "1"},
     {m, "m", FieldKind::count, "rows of A and C"},
     {n, "n", FieldKind::count, "columns of B and C"},
     {k, "k", FieldKind::count, "columns of A, rows of B"},
-    {accumulate, "accumulate", FieldKind::word, "accumulator type (fp32; fp16; fp64)"},
-    {out_dtype, "out_dtype", FieldKind::word, "element type of the result (int8: fp32 or int32)"},
-    {a_layout, "a_layout", FieldKind::word, "row (k contiguous) or column"},
-    {b_layout, "b_layout", FieldKind::word, "row (n contiguous) or column"},
-    {epilogue, "epilogue", FieldKind::word, "none, bias, bias_relu, bias_gelu, accumulate"},
+    {accumulate, "accumulate", FieldKind::word, "accumulator type: fp32, fp16 or fp64",
+     "fp32; fp64 for fp64"},
+    {out_dtype, "out_dtype", FieldKind::word, "element type of the result (int8: fp32 or int32)",
+     "dtype; bf16 for fp8, fp32 for tf32 and int8"},
+    {a_layout, "a_layout", FieldKind::word, "row (k contiguous) or column", "row"},
+    {b_layout, "b_layout", FieldKind::word, "row (n contiguous) or column", "row"},
+    {epilogue, "epilogue", FieldKind::word, "none, bias, bias_relu, bias_gelu, accumulate", "none"},
     {heads, "heads", FieldKind::count, "query heads"},
-    {kv_heads, "kv_heads", FieldKind::count, "key and value heads (default: heads)"},
+    {kv_heads, "kv_heads", FieldKind::count, "key and value heads", "heads"},
     {seq, "seq", FieldKind::count, "tokens: sets seq_q and seq_kv"},
     {seq_q, "seq_q", FieldKind::count, "query tokens"},
-    {seq_kv, "seq_kv", FieldKind::count, "key and value tokens (default: seq_q)"},
-    {head_dim, "head_dim", FieldKind::count, "elements of one head"},
-    {latent_dim, "latent_dim", FieldKind::count, "elements of the latent of a token (512)"},
-    {rope_dim, "rope_dim", FieldKind::count, "elements of the rotated key of a token (64)"},
-    {causal, "causal", FieldKind::flag, "mask later keys (aligned to the last token)"},
-    {window, "window", FieldKind::count, "keys that a query sees at most (sliding window)"},
-    {kv_write, "kv_write", FieldKind::flag, "also write the new tokens' K and V to the cache"},
-    {paged, "paged", FieldKind::flag, "K and V behind a page table (default: as kv_write)"},
+    {seq_kv, "seq_kv", FieldKind::count, "key and value tokens", "seq_q"},
+    {head_dim, "head_dim", FieldKind::count, "elements of one head", "128"},
+    {latent_dim, "latent_dim", FieldKind::count, "elements of the latent of a token", "512"},
+    {rope_dim, "rope_dim", FieldKind::count, "elements of the rotated key of a token", "64"},
+    {causal, "causal", FieldKind::flag, "mask later keys (aligned to the last token)", "no"},
+    {window, "window", FieldKind::count, "keys that a query sees at most (sliding window)",
+     "all keys"},
+    {kv_write, "kv_write", FieldKind::flag, "also write the new tokens' K and V to the cache",
+     "no"},
+    {paged, "paged", FieldKind::flag, "K and V behind a page table", "as kv_write"},
     {tokens, "tokens", FieldKind::count, "tokens of the batch"},
     {hidden, "hidden", FieldKind::count, "elements of a token"},
     {intermediate, "intermediate", FieldKind::count, "inner width of one expert"},
     {topk, "topk", FieldKind::count, "experts that each token goes to"},
     {experts, "experts", FieldKind::count, "experts of the block"},
-    {tp, "tp", FieldKind::count, "GPUs that share every expert's intermediate"},
-    {ep, "ep", FieldKind::count, "GPUs that share the experts"},
+    {tp, "tp", FieldKind::count, "GPUs that share every expert's intermediate", "1"},
+    {ep, "ep", FieldKind::count, "GPUs that share the experts", "1"},
     {distribution, "distribution", FieldKind::word,
-     "of tokens over experts: balanced, or power_law_E with exponent E"},
+     "of tokens over experts: balanced, or power_law_E with exponent E", "balanced"},
     {rows, "rows", FieldKind::count, "rows"},
     {cols, "cols", FieldKind::count, "columns: elements of one row"},
-    {inner, "inner", FieldKind::count, "elements that a transpose keeps together"},
-    {inputs, "inputs", FieldKind::count, "tensors that are joined, or hold the parameters"},
+    {inner, "inner", FieldKind::count, "elements that a transpose keeps together", "1"},
+    {inputs, "inputs", FieldKind::count, "tensors that are joined, or hold the parameters", "1"},
     {axis, "axis", FieldKind::word,
-     "results of a reduction: one per row (rows), per column (columns), or one (all)"},
+     "results of a reduction: one per row (rows), per column (columns), or one (all)",
+     "rows; columns of cat"},
     {table_rows, "table_rows", FieldKind::count, "rows of the embedding table"},
     {elements, "elements", FieldKind::count, "elements of each tensor"},
-    {stride, "stride", FieldKind::count, "elements from one read to the next"},
-    {offset, "offset", FieldKind::count, "misaligned: elements before the first read"},
-    {paths, "paths", FieldKind::count, "divergent: code paths that each warp takes, 1 to 32"},
-    {ways, "ways", FieldKind::count, "bank_conflict: threads of a warp on one bank, 1 to 32"},
+    {stride, "stride", FieldKind::count, "elements from one read to the next", "1"},
+    {offset, "offset", FieldKind::count, "misaligned: elements before the first read", "0"},
+    {paths, "paths", FieldKind::count, "divergent: code paths that each warp takes, 1 to 32", "1"},
+    {ways, "ways", FieldKind::count, "bank_conflict: threads of a warp on one bank, 1 to 32", "1"},
     {expr, "expr", FieldKind::text, "expression, for example \"gelu(x + bias)\""},
-    {vectors, "vectors", FieldKind::text, "inputs of expr that are broadcast vectors, by comma"},
-    {scalars, "scalars", FieldKind::text, "inputs of expr that are scalars, by comma"},
-    {direction, "direction", FieldKind::word, "forward or backward"},
-    {gpus, "gpus", FieldKind::count, "GPUs that take part"},
+    {vectors, "vectors", FieldKind::text, "inputs of expr that are broadcast vectors, by comma",
+     "bias, gamma, scale"},
+    {scalars, "scalars", FieldKind::text, "inputs of expr that are scalars, by comma",
+     "c, alpha, beta, eps"},
+    {direction, "direction", FieldKind::word, "forward or backward", "forward"},
+    {gpus, "gpus", FieldKind::count, "GPUs that take part", "2"},
     {bytes, "bytes", FieldKind::count, "message size in bytes (not elements)"},
-    {impl, "impl", FieldKind::word, "implementation (auto: the usual one)"},
-    {tile, "tile", FieldKind::word, "tile MxN[xK] instead of the model's choice"},
-    {l2, "l2", FieldKind::word, "L2 cache at the start: warm, cold, or dirty (to be written back)"},
+    {impl, "impl", FieldKind::word, "implementation", "auto"},
+    {tile, "tile", FieldKind::word, "tile MxN[xK] instead of the model's choice",
+     "the model's choice"},
+    {l2, "l2", FieldKind::word, "L2 cache at the start: warm, cold, or dirty (to be written back)",
+     "warm"},
     {launch, "launch", FieldKind::word,
-     "what the time holds: kernel, graph, or stream (eager calls)"},
+     "what the time holds: kernel, graph, or stream (eager calls)", "kernel"},
 }};
 
 constexpr std::array common_required_rows{rows, cols};
@@ -197,6 +208,27 @@ constexpr std::array collective_kinds{
     Kind::all_reduce, Kind::all_gather, Kind::reduce_scatter, Kind::all_to_all,
     Kind::broadcast,  Kind::send,       Kind::host_to_device, Kind::device_to_host};
 
+constexpr std::array<OperationAlias, 20> aliases{{{"cumsum", Kind::scan},
+                                                  {"gemm", Kind::matmul},
+                                                  {"mm", Kind::matmul},
+                                                  {"bmm", Kind::matmul},
+                                                  {"linear", Kind::matmul},
+                                                  {"attn", Kind::attention},
+                                                  {"sdpa", Kind::attention},
+                                                  {"pointwise", Kind::elementwise},
+                                                  {"layer_norm", Kind::layernorm},
+                                                  {"rms_norm", Kind::rmsnorm},
+                                                  {"embedding", Kind::gather},
+                                                  {"index_select", Kind::gather},
+                                                  {"allreduce", Kind::all_reduce},
+                                                  {"allgather", Kind::all_gather},
+                                                  {"reducescatter", Kind::reduce_scatter},
+                                                  {"alltoall", Kind::all_to_all},
+                                                  {"bcast", Kind::broadcast},
+                                                  {"h2d", Kind::host_to_device},
+                                                  {"d2h", Kind::device_to_host},
+                                                  {"memcpy", Kind::copy}}};
+
 struct KindOf {
     Kind operator()(const Matmul&) const { return Kind::matmul; }
     Kind operator()(const Attention&) const { return Kind::attention; }
@@ -263,7 +295,7 @@ const FieldInfo& info_of(Field field) {
 
 std::optional<Field> find_field(std::string_view name) {
     for (const FieldInfo& info : fields) {
-        if (info.name == name) return info.field;
+        if (same_word(info.name, name)) return info.field;
     }
     return std::nullopt;
 }
@@ -275,18 +307,28 @@ const OperationInfo& info_of(OperationKind kind) {
     return operations[static_cast<std::size_t>(kind)];
 }
 
-OperationKind parse_operation_kind(std::string_view name) {
-    if (name == "alltoall") return Kind::all_to_all;
-    if (name == "embedding") return Kind::gather;
-    if (name == "cumsum") return Kind::scan;
-    std::vector<std::string> names;
+std::span<const OperationAlias> operation_aliases() {
+    return aliases;
+}
+
+std::optional<OperationKind> find_operation_kind(std::string_view name) {
     for (const OperationInfo& info : operations) {
-        if (info.name == name) return info.kind;
-        names.emplace_back(info.name);
+        if (same_word(info.name, name)) return info.kind;
     }
-    const std::string close = nearest(name, names);
+    for (const OperationAlias& alias : aliases) {
+        if (same_word(alias.name, name)) return alias.kind;
+    }
+    return std::nullopt;
+}
+
+OperationKind parse_operation_kind(std::string_view name) {
+    if (const auto kind = find_operation_kind(name)) return *kind;
+    std::vector<std::string> names;
+    for (const OperationInfo& info : operations) names.emplace_back(info.name);
+    for (const OperationAlias& alias : aliases) names.emplace_back(alias.name);
+    const std::string near = did_you_mean(name, names);
     throw InputError("op: unknown operation '" + std::string(name) + "'", {},
-                     close.empty() ? close : "did you mean '" + close + "'?");
+                     near.empty() ? "`ridge ops` lists the operations" : near);
 }
 
 bool applies(OperationKind kind, Field field) {

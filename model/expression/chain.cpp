@@ -4,6 +4,7 @@
 #include <set>
 
 #include "model/expression/expression.h"
+#include "model/expression/functions.h"
 
 namespace ridge::model {
 namespace {
@@ -22,11 +23,13 @@ bool is_leaf(const Node& node) {
 
 Touched touched_by(const std::vector<Node>& nodes, std::size_t at) {
     Touched touched{.reads = {}, .written = at};
-    for (const std::int32_t argument : {nodes[at].first, nodes[at].second}) {
+    for (const std::int32_t argument : {nodes[at].first, nodes[at].second, nodes[at].third}) {
         if (argument < 0) continue;
         const auto index = static_cast<std::size_t>(argument);
         if (nodes[index].shape != InputShape::tensor) continue;
-        if (!touched.reads.empty() && touched.reads.front() == index) continue;
+        if (std::find(touched.reads.begin(), touched.reads.end(), index) != touched.reads.end()) {
+            continue;
+        }
         touched.reads.push_back(index);
     }
     return touched;
@@ -37,7 +40,7 @@ bool reads_vector(const std::vector<Node>& nodes, const Node& node) {
         return argument >= 0 &&
                nodes[static_cast<std::size_t>(argument)].shape == InputShape::vector;
     };
-    return is_vector(node.first) || is_vector(node.second);
+    return is_vector(node.first) || is_vector(node.second) || is_vector(node.third);
 }
 
 void merge(Buffers& buffers, const Touched& touched) {
@@ -71,72 +74,16 @@ void set_distances(KernelStep& step, const std::vector<Touched>& chain, std::siz
 /// The bundled code of some functions is shorter than the compiler's at default accuracy; log,
 /// tanh, roots and sines are the compiler's, at what they cost on an H200.
 FunctionCost bundled_cost(const Expression& expression, std::size_t node) {
-    switch (expression.nodes()[node].function) {
-        case Function::exponential:
-            return {.flop = 1, .special = 1};
-        case Function::sigmoid:
-            return {.flop = 3, .special = 2};
-        case Function::silu:
-            return {.flop = 4, .special = 2};
-        case Function::gelu_tanh:
-            return {.flop = 8, .special = 2};
-        case Function::error_function:
-            return {.flop = 13, .special = 2};
-        case Function::gelu_erf:
-            return {.flop = 16, .special = 2};
-        case Function::tangent_hyperbolic:
-            return {.flop = 7, .special = 2};
-        case Function::logarithm:
-            return {.flop = 18, .special = 0};
-        case Function::sine:
-        case Function::cosine:
-            return {.flop = 28, .special = 0};
-        case Function::square_root:
-            return {.flop = 12, .special = 1};
-        default:
-            return cost_of(expression, node);
-    }
+    const FunctionInfo& info = info_of(expression.nodes()[node].function);
+    return info.bundled ? *info.bundled : cost_of(expression, node);
 }
 
-/// In double precision polynomials take the place of the special-function unit (table E7).
+/// In double precision polynomials take the place of the special-function unit.
 FunctionCost double_cost(const Expression& expression, std::size_t node) {
     const FunctionCost written_out = cost_of(expression, node);
-    const FunctionCost usual = cost_of(expression.nodes()[node].function);
-    if (written_out.flop < usual.flop) return written_out;  // x / c, x^3
-    switch (expression.nodes()[node].function) {
-        case Function::divide:
-            return {.flop = 16, .special = 1};
-        case Function::power:
-            return {.flop = 150, .special = 1};
-        case Function::exponential:
-            return {.flop = 30, .special = 0};
-        case Function::exponential2:
-            return {.flop = 28, .special = 0};
-        case Function::logarithm:
-            return {.flop = 42, .special = 1};
-        case Function::sine:
-        case Function::cosine:
-            return {.flop = 28, .special = 0};
-        case Function::tangent_hyperbolic:
-            return {.flop = 36, .special = 1};
-        case Function::error_function:
-            return {.flop = 78, .special = 0};
-        case Function::gelu_erf:
-            return {.flop = 82, .special = 0};
-        case Function::sigmoid:
-            return {.flop = 41, .special = 1};
-        case Function::silu:
-            return {.flop = 42, .special = 1};
-        case Function::gelu_tanh:
-            return {.flop = 47, .special = 1};
-        case Function::square_root:
-            return {.flop = 14, .special = 1};
-        case Function::reciprocal_square_root:
-        case Function::reciprocal:
-            return {.flop = 10, .special = 1};
-        default:
-            return cost_of(expression, node);
-    }
+    const FunctionInfo& info = info_of(expression.nodes()[node].function);
+    if (written_out.flop < info.work.flop) return written_out;  // x / c, x^3
+    return info.fp64 ? *info.fp64 : written_out;
 }
 
 void add(FunctionCost& sum, const FunctionCost& cost) {

@@ -11,67 +11,10 @@
 #include <cmath>
 
 #include "hardware/error.h"
+#include "model/expression/functions.h"
 
 namespace ridge::model {
 namespace {
-
-/// What each function costs, in the order of `Function`: forward, then one gradient, and whether
-/// that gradient needs the function's argument or its result. Forward figures are the FP32
-/// instructions that nvcc 13.0 emits for sm_90 at default accuracy, on the path that ordinary
-/// arguments take, and the operations of its definition, by which the field counts (table E3 of
-/// docs/model.md).
-struct FunctionRow {
-    Function function;
-    std::string_view name;
-    FunctionCost forward;
-    FunctionCost gradient;
-    bool needs_argument;
-    bool needs_result;
-};
-
-constexpr std::array rows{
-    FunctionRow{Function::input, "input", {}, {}, false, false},
-    FunctionRow{Function::constant, "constant", {}, {}, false, false},
-    FunctionRow{Function::add, "+", {1, 0, 1}, {0, 0, 0}, false, false},
-    FunctionRow{Function::subtract, "-", {1, 0, 1}, {0, 0, 0}, false, false},
-    FunctionRow{Function::multiply, "*", {1, 0, 1}, {1, 0, 1}, true, false},
-    FunctionRow{Function::divide, "/", {10, 1, 1}, {11, 1, 2}, true, false},
-    FunctionRow{Function::power, "^", {63, 1, 1}, {65, 1, 3}, true, false},
-    FunctionRow{Function::negate, "neg", {1, 0, 1}, {1, 0, 1}, false, false},
-    FunctionRow{Function::absolute, "abs", {1, 0, 1}, {1, 0, 1}, true, false},
-    FunctionRow{Function::minimum, "min", {1, 0, 1}, {1, 0, 1}, true, false},
-    FunctionRow{Function::maximum, "max", {1, 0, 1}, {1, 0, 1}, true, false},
-    FunctionRow{Function::relu, "relu", {1, 0, 1}, {1, 0, 1}, false, true},
-    FunctionRow{Function::exponential, "exp", {10, 1, 1}, {1, 0, 1}, false, true},
-    FunctionRow{Function::exponential2, "exp2", {2, 1, 1}, {2, 0, 2}, false, true},
-    FunctionRow{Function::logarithm, "log", {27, 0, 1}, {10, 1, 1}, true, false},
-    FunctionRow{Function::sine, "sin", {20, 0, 1}, {21, 0, 2}, true, false},
-    FunctionRow{Function::cosine, "cos", {20, 0, 1}, {21, 0, 2}, true, false},
-    FunctionRow{Function::tangent_hyperbolic, "tanh", {15, 2, 1}, {3, 0, 3}, false, true},
-    FunctionRow{Function::sigmoid, "sigmoid", {16, 2, 3}, {3, 0, 3}, false, true},
-    FunctionRow{Function::silu, "silu", {21, 2, 3}, {21, 2, 8}, true, false},
-    FunctionRow{Function::gelu_erf, "gelu_erf", {20, 1, 5}, {34, 2, 11}, true, false},
-    FunctionRow{Function::gelu_tanh, "gelu_tanh", {23, 2, 9}, {34, 2, 18}, true, false},
-    FunctionRow{Function::error_function, "erf", {16, 1, 1}, {13, 1, 5}, true, false},
-    FunctionRow{Function::square_root, "sqrt", {6, 1, 1}, {11, 1, 2}, false, true},
-    FunctionRow{Function::reciprocal_square_root, "rsqrt", {2, 1, 1}, {4, 0, 3}, false, true},
-    FunctionRow{Function::reciprocal, "reciprocal", {5, 1, 1}, {3, 0, 3}, false, true},
-    FunctionRow{Function::square, "square", {1, 0, 1}, {2, 0, 2}, true, false},
-    FunctionRow{Function::masked_fill, "masked_fill", {1, 0, 1}, {1, 0, 1}, false, false},
-    FunctionRow{Function::dropout, "dropout", {28, 0, 2}, {1, 0, 1}, false, false},
-};
-
-constexpr bool in_order_of_functions() {
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-        if (static_cast<std::size_t>(rows[i].function) != i) return false;
-    }
-    return rows.size() == static_cast<std::size_t>(Function::dropout) + 1;
-}
-static_assert(in_order_of_functions());
-
-const FunctionRow& row_of(Function function) {
-    return rows[static_cast<std::size_t>(function)];
-}
 
 bool is_leaf(const Node& node) {
     return node.function == Function::input || node.function == Function::constant;
@@ -79,7 +22,7 @@ bool is_leaf(const Node& node) {
 
 /// The distinct arguments of a node: x * x has one.
 struct Arguments {
-    std::array<std::size_t, 2> index{};
+    std::array<std::size_t, 3> index{};
     std::size_t count = 0;
 
     [[nodiscard]] const std::size_t* begin() const { return index.data(); }
@@ -88,9 +31,11 @@ struct Arguments {
 
 Arguments arguments_of(const Node& node) {
     Arguments arguments;
-    if (node.first >= 0) arguments.index[arguments.count++] = static_cast<std::size_t>(node.first);
-    if (node.second >= 0 && node.second != node.first) {
-        arguments.index[arguments.count++] = static_cast<std::size_t>(node.second);
+    for (const std::int32_t argument : {node.first, node.second, node.third}) {
+        if (argument < 0) continue;
+        const auto index = static_cast<std::size_t>(argument);
+        if (std::find(arguments.begin(), arguments.end(), index) != arguments.end()) continue;
+        arguments.index.at(arguments.count++) = index;
     }
     return arguments;
 }
@@ -180,26 +125,57 @@ ExpressionCounts count_fused(const std::vector<Node>& nodes) {
     return counts;
 }
 
+bool is_at(std::int32_t place, std::size_t argument) {
+    return place >= 0 && static_cast<std::size_t>(place) == argument;
+}
+
+/// Whether the function has a derivative by this argument: a comparison has none by either, `where`
+/// none by its condition, masked_fill none by its mask.
+bool differentiates(const Node& node, std::size_t argument) {
+    if (compares(node.function)) return false;
+    if (node.function == Function::masked_fill) return is_at(node.first, argument);
+    if (node.function != Function::where) return true;
+    return is_at(node.second, argument) || is_at(node.third, argument);
+}
+
 /// Which nodes have a gradient: those that depend on a tensor or vector input.
-bool has_gradient(const Node& node) {
-    return node.function != Function::constant && node.shape != InputShape::scalar;
+std::vector<bool> gradients_of(const std::vector<Node>& nodes) {
+    std::vector<bool> has(nodes.size(), false);
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+        if (nodes[i].shape == InputShape::scalar) continue;
+        has[i] = nodes[i].function == Function::input;
+        for (const std::size_t argument : arguments_of(nodes[i])) {
+            if (has[argument] && differentiates(nodes[i], argument)) has[i] = true;
+        }
+    }
+    return has;
+}
+
+/// Whether the gradient of `node` towards `argument` needs the value of its argument `value`: of a
+/// product the other factor, of a quotient towards the dividend the divisor alone, of a choice the
+/// condition.
+bool gradient_needs(const Node& node, std::size_t argument, std::size_t value) {
+    switch (info_of(node.function).saved) {
+        case Saved::arguments:
+            break;
+        case Saved::others:
+            return node.first == node.second || value != argument;
+        default:
+            return false;
+    }
+    if (node.function == Function::where) return is_at(node.first, value);
+    const bool divisor_alone = node.function == Function::divide && node.first != node.second &&
+                               is_at(node.first, argument);
+    return !(divisor_alone && value == argument);
 }
 
 /// The tensors that the gradient of `node` towards `argument` reads beside the upstream gradient.
 ExpressionCounts saved_reads(const std::vector<Node>& nodes, const Node& node,
                              std::size_t argument) {
     ExpressionCounts counts;
-    const FunctionRow& row = row_of(node.function);
-    if (row.needs_result) add_read(counts, node.shape);
-    if (!row.needs_argument) return counts;
-    const bool only_other = node.function == Function::multiply && node.first != node.second;
-    const bool only_second = node.function == Function::divide &&
-                             static_cast<std::size_t>(node.first) == argument &&
-                             node.first != node.second;
+    if (info_of(node.function).saved == Saved::result) add_read(counts, node.shape);
     for (const std::size_t each : arguments_of(node)) {
-        if (only_other && each == argument) continue;
-        if (only_second && each == argument) continue;
-        add_read(counts, nodes[each].shape);
+        if (gradient_needs(node, argument, each)) add_read(counts, nodes[each].shape);
     }
     return counts;
 }
@@ -220,16 +196,18 @@ FunctionCost gradient_cost(const std::vector<Node>& nodes, const Node& node, std
         nodes[static_cast<std::size_t>(node.second)].shape == InputShape::scalar) {
         return cost_of(Function::multiply);
     }
-    return row_of(node.function).gradient;
+    return info_of(node.function).gradient;
 }
 
 ExpressionCounts backward_unfused(const std::vector<Node>& nodes) {
     ExpressionCounts counts;
     std::vector<std::int32_t> contributions(nodes.size(), 0);
-    for (const Node& node : nodes) {
-        if (is_leaf(node) || !has_gradient(node)) continue;
+    const std::vector<bool> has = gradients_of(nodes);
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+        const Node& node = nodes[i];
+        if (is_leaf(node) || !has[i]) continue;
         for (const std::size_t argument : arguments_of(node)) {
-            if (!has_gradient(nodes[argument])) continue;
+            if (!has[argument] || !differentiates(node, argument)) continue;
             ++contributions[argument];
             if (!passes_through(node, argument)) {
                 const ExpressionCounts saved = saved_reads(nodes, node, argument);
@@ -266,8 +244,10 @@ ExpressionCounts backward_unfused(const std::vector<Node>& nodes) {
 std::vector<bool> keeps_upstream_gradient(const std::vector<Node>& nodes) {
     std::vector<bool> keeps(nodes.size(), true);
     std::vector<bool> reached(nodes.size(), false);
+    const std::vector<bool> has = gradients_of(nodes);
     for (std::size_t i = nodes.size(); i-- > 0;) {
         for (const std::size_t argument : arguments_of(nodes[i])) {
+            if (!has[i] || !has[argument] || !differentiates(nodes[i], argument)) continue;
             keeps[argument] = keeps[argument] && keeps[i] && !reached[argument] &&
                               passes_through(nodes[i], argument) &&
                               nodes[argument].shape == nodes[i].shape;
@@ -277,26 +257,17 @@ std::vector<bool> keeps_upstream_gradient(const std::vector<Node>& nodes) {
     return keeps;
 }
 
-/// Whether the gradient of `node` towards `argument` needs the value of `value`.
-bool gradient_needs(const Node& node, std::size_t argument, std::size_t value) {
-    if (!row_of(node.function).needs_argument) return false;
-    const bool two = node.second >= 0 && node.first != node.second;
-    const bool is_first = static_cast<std::size_t>(node.first) == argument;
-    // Of a product the other factor; of a quotient towards the dividend the divisor alone.
-    const bool other_alone =
-        node.function == Function::multiply || (node.function == Function::divide && is_first);
-    return !(two && other_alone && value == argument);
-}
-
 /// Values that the backward kernel needs beside the upstream gradient, and all they are made of.
 /// The derivative of a linear expression is a constant: it needs none. (eq. E3)
 std::vector<bool> values_needed(const std::vector<Node>& nodes) {
     std::vector<bool> needed(nodes.size(), false);
+    const std::vector<bool> has = gradients_of(nodes);
     for (std::size_t i = 0; i < nodes.size(); ++i) {
-        if (is_leaf(nodes[i]) || !has_gradient(nodes[i])) continue;
+        if (is_leaf(nodes[i]) || !has[i]) continue;
         for (const std::size_t argument : arguments_of(nodes[i])) {
-            if (!has_gradient(nodes[argument]) || passes_through(nodes[i], argument)) continue;
-            if (row_of(nodes[i].function).needs_result) needed[i] = true;
+            if (!has[argument] || !differentiates(nodes[i], argument)) continue;
+            if (passes_through(nodes[i], argument)) continue;
+            if (info_of(nodes[i].function).saved == Saved::result) needed[i] = true;
             for (const std::size_t value : arguments_of(nodes[i])) {
                 if (gradient_needs(nodes[i], argument, value)) needed[value] = true;
             }
@@ -339,6 +310,7 @@ Expression::Expression(std::string text, std::vector<Node> nodes)
         Node& node = nodes_[i];
         RIDGE_CONTRACT(is_leaf(node) == (node.first < 0));
         RIDGE_CONTRACT(node.second < 0 || node.first >= 0);
+        RIDGE_CONTRACT(node.third < 0 || node.second >= 0);
         if (node.function == Function::constant) node.shape = InputShape::scalar;
         if (is_leaf(node)) continue;
         node.shape = InputShape::scalar;
@@ -358,21 +330,17 @@ Expression::Expression(std::string text, std::vector<Node> nodes)
     chain_ = kernel_chain(*this);
 }
 
-std::string_view name_of(Function function) {
-    return row_of(function).name;
-}
-
-FunctionCost cost_of(Function function) {
-    return row_of(function).forward;
-}
-
 FunctionCost cost_of(const Expression& expression, std::size_t node) {
     RIDGE_CONTRACT(node < expression.nodes().size());
     return cost_in_place(expression.nodes(), expression.nodes()[node]);
 }
 
+bool has_gradient(const Expression& expression) {
+    return !expression.empty() && gradients_of(expression.nodes()).back();
+}
+
 ExpressionCounts backward_counts(const Expression& expression, Fusion fusion) {
-    RIDGE_CONTRACT(!expression.empty());
+    RIDGE_CONTRACT(has_gradient(expression));
     const ExpressionCounts counts =
         fusion == Fusion::fused ? backward_fused(expression) : backward_unfused(expression.nodes());
     const bool only_passes_through = counts.writes == 0 && counts.vector_writes == 0;

@@ -1,14 +1,17 @@
 // Elementwise expressions: "gelu(x + bias)" parsed to a graph, with counts unfused and fused.
 //
-// Grammar (usual precedence; ^ binds tightest to the right and is a power):
-//   expr   := term (('+' | '-') term)*        term := unary (('*' | '/') unary)*
-//   unary  := '-' unary | power               power := primary ('^' unary)?
+// Grammar (usual precedence; ^ or ** binds tightest to the right and is a power):
+//   expr   := sum (('<' | '<=' | '>' | '>=' | '==' | '!=') sum)?
+//   sum    := term (('+' | '-') term)*        term := unary (('*' | '/') unary)*
+//   unary  := '-' unary | power               power := primary (('^' | '**') unary)?
 //   primary := number | name | name '(' expr (',' expr)* ')' | '(' expr ')'
 // masked_fill(x, mask) reads a mask of one byte an element, dropout(x) writes one.
 // Names that are not functions are inputs, `pi` is the number. Inputs named c, alpha, beta or eps
 // (or declared so) are scalars, bias, gamma and scale (or declared so) are vectors broadcast over
 // rows; all others are tensors of the full shape. Equal subexpressions are one node, constants are
-// folded, and powers with a cheaper form take it (x^2 is square(x), x^0.5 is sqrt(x)).
+// folded, and powers with a cheaper form take it (x^2 is square(x), x^0.5 is sqrt(x)). A comparison
+// is 0 or 1 and an element like all others; where(c, a, b) is a where c is not 0, else b. functions.h
+// lists the functions.
 //
 //   const Expression e = parse_expression("sin(x)^2 + cos(x)^2");
 //   e.unfused().kernels == 5, .reads == 6, .writes == 5;  e.fused().reads == 1, .writes == 1
@@ -55,7 +58,14 @@ enum class Function : std::uint8_t {
     reciprocal,
     square,
     masked_fill,  ///< first where second, a mask of one byte an element, is not set
-    dropout       ///< and the mask that it drew, one byte an element
+    dropout,      ///< and the mask that it drew, one byte an element
+    softplus,
+    less,
+    less_equal,
+    equal,
+    not_equal,
+    where,
+    clamp
 };
 
 enum class InputShape : std::uint8_t { scalar, vector, tensor };
@@ -64,6 +74,7 @@ struct Node {
     Function function = Function::input;
     std::int32_t first = -1;  ///< index of the first argument, -1 when none
     std::int32_t second = -1;
+    std::int32_t third = -1;
     double constant = 0.0;                  ///< value of a constant
     std::string name{};                     ///< of an input
     InputShape shape = InputShape::tensor;  ///< of the value: scalar < vector < tensor
@@ -96,9 +107,9 @@ struct FunctionCost {
 /// touched since its argument was last used, itself and this kernel's own included.
 struct KernelStep {
     Function function = Function::input;
-    std::size_t reads = 0;  ///< distinct tensors, at most two
-    std::array<double, 2> distance{};
-    std::array<bool, 2> made{};  ///< last used within this run, not the one before
+    std::size_t reads = 0;  ///< distinct tensors, at most three
+    std::array<double, 3> distance{};
+    std::array<bool, 3> made{};  ///< last used within this run, not the one before
     bool vector = false;         ///< reads a broadcast vector
     bool vector_result = false;  ///< works on vectors alone
     FunctionCost cost{};         ///< of the bundled code, per element
@@ -174,8 +185,11 @@ inline constexpr std::int32_t deepest_expression = 200;  ///< nested parentheses
 /// the exponent 3 or -2 is written out, as eager frameworks do.
 [[nodiscard]] FunctionCost cost_of(const Expression& expression, std::size_t node);
 
+/// Whether the expression has a gradient at all: x < y has none.
+[[nodiscard]] bool has_gradient(const Expression& expression);
+
 /// Gradients of every tensor and vector input from the upstream gradient. Where every gradient is
-/// the upstream one, a copy. (eq. E5, E6)
+/// the upstream one, a copy. The expression must have a gradient. (eq. E5, E6)
 enum class Fusion : std::uint8_t { unfused, fused };
 [[nodiscard]] ExpressionCounts backward_counts(const Expression& expression, Fusion fusion);
 

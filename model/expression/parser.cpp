@@ -17,53 +17,10 @@
 #include "hardware/error.h"
 #include "hardware/nearest.h"
 #include "model/expression/expression.h"
+#include "model/expression/functions.h"
 
 namespace ridge::model {
 namespace {
-
-struct NamedFunction {
-    std::string_view name;
-    Function function;
-    int arguments;
-};
-
-constexpr std::array named_functions{
-    NamedFunction{"abs", Function::absolute, 1},
-    NamedFunction{"cos", Function::cosine, 1},
-    NamedFunction{"dropout", Function::dropout, 1},
-    NamedFunction{"erf", Function::error_function, 1},
-    NamedFunction{"exp", Function::exponential, 1},
-    NamedFunction{"exp2", Function::exponential2, 1},
-    NamedFunction{"gelu", Function::gelu_tanh, 1},
-    NamedFunction{"gelu_erf", Function::gelu_erf, 1},
-    NamedFunction{"gelu_tanh", Function::gelu_tanh, 1},
-    NamedFunction{"ln", Function::logarithm, 1},
-    NamedFunction{"log", Function::logarithm, 1},
-    NamedFunction{"masked_fill", Function::masked_fill, 2},
-    NamedFunction{"max", Function::maximum, 2},
-    NamedFunction{"maximum", Function::maximum, 2},
-    NamedFunction{"min", Function::minimum, 2},
-    NamedFunction{"minimum", Function::minimum, 2},
-    NamedFunction{"neg", Function::negate, 1},
-    NamedFunction{"pow", Function::power, 2},
-    NamedFunction{"reciprocal", Function::reciprocal, 1},
-    NamedFunction{"relu", Function::relu, 1},
-    NamedFunction{"rsqrt", Function::reciprocal_square_root, 1},
-    NamedFunction{"sigmoid", Function::sigmoid, 1},
-    NamedFunction{"silu", Function::silu, 1},
-    NamedFunction{"sin", Function::sine, 1},
-    NamedFunction{"sqrt", Function::square_root, 1},
-    NamedFunction{"square", Function::square, 1},
-    NamedFunction{"swish", Function::silu, 1},
-    NamedFunction{"tanh", Function::tangent_hyperbolic, 1},
-};
-
-const NamedFunction* find_function(std::string_view name) {
-    const auto* const found =
-        std::find_if(named_functions.begin(), named_functions.end(),
-                     [name](const NamedFunction& each) { return each.name == name; });
-    return found == named_functions.end() ? nullptr : found;
-}
 
 [[noreturn]] void fail(std::size_t position, const std::string& message,
                        const std::string& hint = {}) {
@@ -74,77 +31,8 @@ const NamedFunction* find_function(std::string_view name) {
 
 bool commutes(Function function) {
     return function == Function::add || function == Function::multiply ||
-           function == Function::minimum || function == Function::maximum;
-}
-
-double sigmoid_of(double x) {
-    return 1.0 / (1.0 + std::exp(-x));
-}
-
-/// The value of a function of constants; the second argument is ignored by unary functions.
-double evaluate(Function function, double x, double y) {
-    switch (function) {
-        case Function::input:
-        case Function::constant:
-            return x;
-        case Function::add:
-            return x + y;
-        case Function::subtract:
-            return x - y;
-        case Function::multiply:
-            return x * y;
-        case Function::divide:
-            return x / y;
-        case Function::power:
-            return std::pow(x, y);
-        case Function::negate:
-            return -x;
-        case Function::absolute:
-            return std::abs(x);
-        case Function::minimum:
-            return std::min(x, y);
-        case Function::maximum:
-            return std::max(x, y);
-        case Function::relu:
-            return std::max(x, 0.0);
-        case Function::exponential:
-            return std::exp(x);
-        case Function::exponential2:
-            return std::exp2(x);
-        case Function::logarithm:
-            return std::log(x);
-        case Function::sine:
-            return std::sin(x);
-        case Function::cosine:
-            return std::cos(x);
-        case Function::tangent_hyperbolic:
-            return std::tanh(x);
-        case Function::sigmoid:
-            return sigmoid_of(x);
-        case Function::silu:
-            return x * sigmoid_of(x);
-        case Function::gelu_erf:
-            return 0.5 * x * (1.0 + std::erf(x / std::numbers::sqrt2));
-        case Function::gelu_tanh:
-            return 0.5 * x *
-                   (1.0 +
-                    std::tanh(std::sqrt(2.0 / std::numbers::pi) * (x + 0.044715 * x * x * x)));
-        case Function::error_function:
-            return std::erf(x);
-        case Function::square_root:
-            return std::sqrt(x);
-        case Function::reciprocal_square_root:
-            return 1.0 / std::sqrt(x);
-        case Function::reciprocal:
-            return 1.0 / x;
-        case Function::square:
-            return x * x;
-        case Function::masked_fill:
-            return y == 0.0 ? x : 0.0;
-        case Function::dropout:
-            return x;
-    }
-    return x;
+           function == Function::minimum || function == Function::maximum ||
+           function == Function::equal || function == Function::not_equal;
 }
 
 /// Owns the nodes while they grow: folds constants and merges equal nodes.
@@ -160,18 +48,19 @@ class Builder {
         return merged({.function = Function::input, .name = std::move(name), .shape = shape});
     }
 
-    /// `second` is -1 for a unary function.
+    /// `second` is -1 for a function of one argument, `third` for one of two.
     std::int32_t apply(Function function, std::int32_t first, std::int32_t second,
-                       std::size_t position) {
+                       std::size_t position, std::int32_t third = -1) {
         const std::optional<double> x = constant_at(first);
         const std::optional<double> y = second < 0 ? std::optional(0.0) : constant_at(second);
-        if (x && y) return constant(evaluate(function, *x, *y), position);
+        const std::optional<double> z = third < 0 ? std::optional(0.0) : constant_at(third);
+        if (x && y && z) return constant(value_of(function, *x, *y, *z), position);
         if (function == Function::power && y) {
             if (const std::optional<Function> cheaper = power_as_unary(*y)) {
                 return merged({.function = *cheaper, .first = first});
             }
         }
-        return merged({.function = function, .first = first, .second = second});
+        return merged({.function = function, .first = first, .second = second, .third = third});
     }
 
     /// The nodes that the result needs, in order, the result last.
@@ -180,7 +69,8 @@ class Builder {
         used[static_cast<std::size_t>(result)] = 1;
         for (std::size_t i = nodes_.size(); i-- > 0;) {
             if (used[i] == 0) continue;
-            for (const std::int32_t argument : {nodes_[i].first, nodes_[i].second}) {
+            for (const std::int32_t argument :
+                 {nodes_[i].first, nodes_[i].second, nodes_[i].third}) {
                 if (argument >= 0) used[static_cast<std::size_t>(argument)] = 1;
             }
         }
@@ -190,15 +80,16 @@ class Builder {
             if (used[i] == 0) continue;
             renumbered[i] = static_cast<std::int32_t>(kept.size());
             Node node = nodes_[i];
-            if (node.first >= 0) node.first = renumbered[static_cast<std::size_t>(node.first)];
-            if (node.second >= 0) node.second = renumbered[static_cast<std::size_t>(node.second)];
+            for (std::int32_t* const argument : {&node.first, &node.second, &node.third}) {
+                if (*argument >= 0) *argument = renumbered[static_cast<std::size_t>(*argument)];
+            }
             kept.push_back(std::move(node));
         }
         return kept;
     }
 
   private:
-    using Key = std::tuple<Function, std::int32_t, std::int32_t, double, std::string>;
+    using Key = std::tuple<Function, std::int32_t, std::int32_t, std::int32_t, double, std::string>;
 
     static std::optional<Function> power_as_unary(double exponent) {
         if (exponent == 2.0) return Function::square;
@@ -219,7 +110,7 @@ class Builder {
         std::int32_t high = node.second;
         if (commutes(node.function) && low > high) std::swap(low, high);
         const auto [entry, is_new] =
-            known_.try_emplace(Key{node.function, low, high, node.constant, node.name},
+            known_.try_emplace(Key{node.function, low, high, node.third, node.constant, node.name},
                                static_cast<std::int32_t>(nodes_.size()));
         if (is_new) nodes_.push_back(std::move(node));
         return entry->second;
@@ -291,7 +182,7 @@ class Parser {
         : text_(text), shapes_(declarations) {}
 
     std::vector<Node> parse() {
-        const std::int32_t result = sum();
+        const std::int32_t result = comparison();
         skip_space();
         if (position_ < text_.size()) {
             fail(position_, "expected an operator or the end, found " + found());
@@ -319,6 +210,36 @@ class Parser {
       private:
         Parser& parser_;
     };
+
+    /// x > y is y < x, so that both are one node.
+    std::int32_t comparison() {
+        const std::int32_t left = sum();
+        const std::size_t at = next();
+        const std::optional<Comparison> sign = comparison_sign();
+        if (!sign) return left;
+        const std::int32_t right = sum();
+        const std::size_t again = next();
+        if (comparison_sign()) {
+            fail(again, "comparisons do not chain", "write (x < y) * (y < z)");
+        }
+        return sign->swapped ? builder_.apply(sign->function, right, left, at)
+                             : builder_.apply(sign->function, left, right, at);
+    }
+
+    struct Comparison {
+        Function function;
+        bool swapped;
+    };
+
+    std::optional<Comparison> comparison_sign() {
+        if (accept("<=")) return Comparison{Function::less_equal, false};
+        if (accept(">=")) return Comparison{Function::less_equal, true};
+        if (accept("==")) return Comparison{Function::equal, false};
+        if (accept("!=")) return Comparison{Function::not_equal, false};
+        if (accept('<')) return Comparison{Function::less, false};
+        if (accept('>')) return Comparison{Function::less, true};
+        return std::nullopt;
+    }
 
     std::int32_t sum() {
         std::int32_t left = product();
@@ -354,7 +275,7 @@ class Parser {
         if (accept('-')) return builder_.apply(Function::negate, signed_power(), -1, at);
         const std::int32_t base = primary();
         const std::size_t power_at = next();
-        if (!accept('^')) return base;
+        if (!accept('^') && !accept("**")) return base;
         return builder_.apply(Function::power, base, signed_power(), power_at);
     }
 
@@ -365,7 +286,7 @@ class Parser {
         if (is_digit(c) || c == '.') return number();
         if (begins_name(c)) return name();
         if (accept('(')) {
-            const std::int32_t inner = sum();
+            const std::int32_t inner = comparison();
             expect(')', at);
             return inner;
         }
@@ -390,13 +311,13 @@ class Parser {
             ++position_;
         }
         std::string word(text_.substr(at, position_ - at));
-        const NamedFunction* const function = find_function(word);
+        const std::optional<CallableName> function = find_function(word);
         const std::size_t open = next();
         if (accept('(')) {
-            if (function == nullptr) fail_unknown_function(word, at);
+            if (!function) fail_unknown_function(word, at);
             return call(*function, at, open);
         }
-        if (function != nullptr) {
+        if (function) {
             fail(at, "'" + word + "' is a function and needs its arguments in parentheses");
         }
         if (word == "pi") return builder_.constant(std::numbers::pi, at);
@@ -404,23 +325,23 @@ class Parser {
         return builder_.input(std::move(word), shape);
     }
 
-    std::int32_t call(const NamedFunction& function, std::size_t at, std::size_t open) {
-        std::vector<std::int32_t> arguments{sum()};
-        while (next(), accept(',')) arguments.push_back(sum());
+    std::int32_t call(const CallableName& called, std::size_t at, std::size_t open) {
+        std::vector<std::int32_t> arguments{comparison()};
+        while (next(), accept(',')) arguments.push_back(comparison());
         expect(')', open);
-        if (arguments.size() != static_cast<std::size_t>(function.arguments)) {
-            fail(at, std::string(function.name) + " takes " + std::to_string(function.arguments) +
-                         (function.arguments == 1 ? " argument, got " : " arguments, got ") +
+        const auto wanted = static_cast<std::size_t>(called.info->arguments);
+        if (arguments.size() != wanted) {
+            fail(at, std::string(called.name) + " takes " + std::to_string(wanted) +
+                         (wanted == 1 ? " argument, got " : " arguments, got ") +
                          std::to_string(arguments.size()));
         }
-        return builder_.apply(function.function, arguments.front(),
-                              arguments.size() > 1 ? arguments[1] : -1, at);
+        return builder_.apply(called.info->function, arguments.front(),
+                              wanted > 1 ? arguments[1] : -1, at, wanted > 2 ? arguments[2] : -1);
     }
 
     [[noreturn]] static void fail_unknown_function(const std::string& word, std::size_t at) {
         std::vector<std::string> names;
-        names.reserve(named_functions.size());
-        for (const NamedFunction& each : named_functions) names.emplace_back(each.name);
+        for (const CallableName& each : callable_names()) names.emplace_back(each.name);
         const std::string near = nearest(word, names);
         fail(at, "unknown function '" + word + "'",
              near.empty() ? std::string() : "did you mean '" + near + "'?");
@@ -436,6 +357,12 @@ class Parser {
     std::size_t next() {
         skip_space();
         return position_;
+    }
+
+    bool accept(std::string_view sign) {
+        if (!text_.substr(position_).starts_with(sign)) return false;
+        position_ += sign.size();
+        return true;
     }
 
     bool accept(char c) {

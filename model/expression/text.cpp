@@ -4,14 +4,16 @@
 #include <cmath>
 
 #include "model/expression/expression.h"
+#include "model/expression/functions.h"
 
 namespace ridge::model {
 namespace {
 
 // Binding strengths of the canonical text.
-enum Strength : int { of_sum = 1, of_product, of_sign, of_power, of_primary };
+enum Strength : int { of_comparison = 1, of_sum, of_product, of_sign, of_power, of_primary };
 
 int strength_of(const Node& node) {
+    if (compares(node.function)) return of_comparison;
     switch (node.function) {
         case Function::add:
         case Function::subtract:
@@ -36,7 +38,7 @@ class Writer {
     explicit Writer(const std::vector<Node>& nodes) : nodes_(nodes) {}
 
     std::string write() {
-        append(static_cast<std::int32_t>(nodes_.size()) - 1, of_sum);
+        append(static_cast<std::int32_t>(nodes_.size()) - 1, of_comparison);
         return std::move(text_);
     }
 
@@ -58,13 +60,19 @@ class Writer {
             case Function::constant:
                 append_number(node.constant);
                 break;
+            case Function::less:
+            case Function::less_equal:
+            case Function::equal:
+            case Function::not_equal:
+                append_infix(node, name, of_sum, of_sum);
+                break;
             case Function::add:
             case Function::subtract:
-                append_infix(node, name, of_sum);
+                append_infix(node, name, of_sum, of_product);
                 break;
             case Function::multiply:
             case Function::divide:
-                append_infix(node, name, of_product);
+                append_infix(node, name, of_product, of_sign);
                 break;
             case Function::negate:
                 text_ += '-';
@@ -84,21 +92,22 @@ class Writer {
         }
     }
 
-    void append_infix(const Node& node, std::string_view sign, int strength) {
-        append(node.first, strength);
+    void append_infix(const Node& node, std::string_view sign, int left, int right) {
+        append(node.first, left);
         text_ += ' ';
         text_ += sign;
         text_ += ' ';
-        append(node.second, strength + 1);
+        append(node.second, right);
     }
 
     void append_call(const Node& node, std::string_view name) {
         text_ += name;
-        text_ += '(';
-        append(node.first, of_sum);
-        if (node.second >= 0) {
-            text_ += ", ";
-            append(node.second, of_sum);
+        std::string_view before = "(";
+        for (const std::int32_t argument : {node.first, node.second, node.third}) {
+            if (argument < 0) continue;
+            text_ += before;
+            append(argument, of_comparison);
+            before = ", ";
         }
         text_ += ')';
     }

@@ -227,7 +227,7 @@ bool is_kernel(const Node& node) {
 std::int32_t intermediates_alive(const std::vector<Node>& nodes) {
     std::vector<std::size_t> last_use(nodes.size(), 0);
     for (std::size_t i = 0; i < nodes.size(); ++i) {
-        for (const std::int32_t argument : {nodes[i].first, nodes[i].second}) {
+        for (const std::int32_t argument : {nodes[i].first, nodes[i].second, nodes[i].third}) {
             if (argument >= 0) last_use[static_cast<std::size_t>(argument)] = i;
         }
     }

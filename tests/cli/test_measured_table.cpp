@@ -61,8 +61,7 @@ TEST_CASE("rows of a measured table that cannot be read are named, the others ar
                       "h100-sxm,matmul,bf16,4096,4096,4096,250\n");
     const Transcript run = run_line("validate " + table.path() + " --format csv");
     CHECK(run.code == 2);
-    CHECK(run.err.find(":2: damaged record: measured_us: '0' is not above zero") !=
-          std::string::npos);
+    CHECK(run.err.find(":2: damaged record: measured: '0' is not above zero") != std::string::npos);
     CHECK(run.err.find(":3: damaged record: n") != std::string::npos);
     CHECK(run.err.find(":4: damaged record: the row has 5 cells") != std::string::npos);
     CHECK(run.err.find(":5: damaged record: gpu is missing") != std::string::npos);
@@ -134,4 +133,70 @@ TEST_CASE("measured times that lie on a sweep are drawn over it") {
     const Transcript none = run_line(command + elsewhere.path());
     CHECK(none.code == 2);
     CHECK(none.err.find("none of 1 records lies on the sweep") != std::string::npos);
+}
+
+TEST_CASE("--gpu fills a missing column and empty cells, and units may differ") {
+    const Table table("filled", "op,m,n,k,measured_ms\nmatmul,4096,4096,4096,0.25\n");
+    const Transcript run = run_line("validate " + table.path() + " --gpu h100 --format json");
+    REQUIRE(run.code == 0);
+    const auto json = nlohmann::json::parse(run.out);
+    CHECK(json["records"][0]["gpu"] == "h100-sxm");
+    CHECK(json["records"][0]["measured_time_us"] == Approx(250.0));
+    CHECK_THAT(run_line("validate " + table.path()).err, contains_text("no column 'gpu'"));
+
+    const Table cells("cells",
+                      "op,gpu,m,n,k,measured_s,name\nmatmul,,4096,4096,4096,250e-6,mine\n"
+                      "matmul,a100,4096,4096,4096,500e-6,other\n");
+    const Transcript filled = run_line("validate " + cells.path() + " --gpu h100 --format json");
+    CHECK(nlohmann::json::parse(filled.out)["records"].size() == 1);
+    const Table both("both", "op,gpu,elements,measured_s,measured_us\n");
+    CHECK_THAT(run_line("validate " + both.path()).err,
+               contains_text("two columns hold measured times"));
+}
+
+TEST_CASE("a time below the lower bound is called out") {
+    const Table table("fast",
+                      "gpu,op,m,n,k,measured_us\nh100,matmul,4096,4096,4096,0.25\n"
+                      "h100,matmul,4096,4096,4096,250\n");
+    const Transcript run = run_line("validate " + table.path());
+    CHECK_THAT(run.err, contains_text(":2: 250 ns is faster than the GPU can be (") &&
+                            contains_text("at least): milliseconds?"));
+    CHECK(run.err.find(":3:") == std::string::npos);
+}
+
+TEST_CASE("an implementation that the model does not know is drawn and not predicted") {
+    const Table table("own",
+                      "gpu,op,m,n,k,impl,measured_us,name\n"
+                      "h100,matmul,4096,4096,4096,library,250,\n"
+                      "h100,matmul,4096,4096,4096,my_kernel,300,mine\n"
+                      "h100,matmul,2048,2048,2048,my_kernel,60,\n"
+                      "h100,copy,,,,,60,no arithmetic\n");
+    const Transcript validated = run_line("validate " + table.path() + " --format json");
+    CHECK(nlohmann::json::parse(validated.out)["records"].size() == 1);
+
+    const Transcript roofline = run_line("roofline --records " + table.path());
+    CHECK(roofline.code == 0);
+    CHECK_THAT(roofline.out, contains_text("mine"));
+    CHECK_THAT(roofline.err, contains_text(":5: damaged record: elements"));
+
+    const Transcript sweep = run_line("plot sweep " + table.path() + " --x m");
+    CHECK(sweep.code == 0);
+    CHECK_THAT(sweep.out, contains_text("matmul bf16 my_kernel"));
+
+    const Transcript scatter = run_line("plot scatter " + table.path());
+    CHECK_THAT(scatter.err, contains_text("2 of 3 records are not drawn:") &&
+                                contains_text("mine") && contains_text("my_kernel"));
+}
+
+TEST_CASE("what a roofline leaves out is counted and named") {
+    const Table table("left_out",
+                      "gpu,op,dtype,m,n,k,elements,measured_us\n"
+                      "h100,matmul,bf16,4096,4096,4096,,250\n"
+                      "h100,matmul,fp16,4096,4096,4096,,250\n"
+                      "h100,copy,bf16,,,,16777216,30\n");
+    const Transcript run = run_line("roofline --dtype bf16 --records " + table.path());
+    CHECK(run.code == 0);
+    CHECK_THAT(run.err, contains_text("2 of 3 records are not drawn:") &&
+                            contains_text("of another type than bf16") &&
+                            contains_text("without arithmetic"));
 }

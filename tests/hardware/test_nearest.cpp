@@ -24,3 +24,19 @@ TEST_CASE("near names begin with the word before they resemble it") {
           std::vector<std::string>{"a100-pcie-40gb", "a100-sxm-80gb", "a10"});
     CHECK(near("a100", names, 1).size() == 1);
 }
+
+TEST_CASE("a word that begins with a candidate is near it") {
+    const std::vector<std::string> options{"--kv-heads", "--seq", "--seq-q", "--heads"};
+    CHECK(nearest("--seqlen", options) == "--seq");
+    CHECK(nearest("--sequence", options) == "--seq");
+    CHECK(nearest("--head", options) == "--heads");
+    CHECK(did_you_mean("--seqlen", options) == "did you mean '--seq'?");
+    CHECK(did_you_mean("--zzzzzz", options).empty());
+}
+
+TEST_CASE("words are the same in either case and with either dash") {
+    CHECK(same_word("head-dim", "head_dim"));
+    CHECK(same_word("BF16", "bf16"));
+    CHECK_FALSE(same_word("seq", "seq_q"));
+    CHECK_FALSE(same_word("a b", "a_b"));
+}

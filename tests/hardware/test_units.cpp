@@ -63,21 +63,6 @@ TEST_CASE("nonsense is refused") {
     CHECK_THROWS_AS(parse_quantity<Time>(std::string("1\0 s", 4)), InputError);
 }
 
-TEST_CASE("counts are whole numbers") {
-    CHECK(parse_count("4096", "m") == 4096);
-    CHECK(parse_count(" 0 ", "m") == 0);
-    CHECK(parse_count("9223372036854775807", "m") == std::numeric_limits<std::int64_t>::max());
-    CHECK_THROWS_WITH(parse_count("9223372036854775808", "m"),
-                      contains_text("m: ") && contains_text("too large"));
-    CHECK_THROWS_WITH(parse_count("128K", "seq"),
-                      "seq: \"128K\" is not a whole number of 0 or more "
-                      "(write 131072 or 128000)");
-    for (const std::string text : {"-1", "1.5", "1e6", "1_000", "", "four"}) {
-        CAPTURE(text);
-        CHECK_THROWS_WITH(parse_count(text, "seq"), contains_text("seq: "));
-    }
-}
-
 TEST_CASE("numbers carry no unit") {
     CHECK(parse_number("-1.5e3", "x") == -1500.0);
     CHECK_THROWS_AS(parse_number("1 s", "x"), InputError);

@@ -200,7 +200,7 @@ TEST_CASE("broken tables name the place", "[fit]") {
     CHECK(message_of("gpu,op\na,copy\n").find("no column 'measured_us'") != std::string::npos);
     const std::string text = message_of("gpu,op,elements,measured_us\nt4,copy,8,1\nt4,copy,8,-1\n");
     CHECK(text.find(":3:1") != std::string::npos);
-    CHECK(text.find("measured_us: '-1' is not a positive number") != std::string::npos);
+    CHECK(text.find("measured: '-1' is not a positive number") != std::string::npos);
     CHECK_THROWS_AS(read_folder("/nonexistent", {"copy"}), InputError);
 }
 

@@ -207,7 +207,8 @@ TEST_CASE("the degree goes by the name of its pattern", "[access]") {
     CHECK(parsed("access pattern=bank_conflict elements=10 ways=7").degree == 7);
     CHECK(parsed("access pattern=misaligned elements=10").degree == 0);
     CHECK(parsed("access pattern=divergent elements=10").degree == 1);
-    CHECK(parsed("access pattern=strided elements=10").type == DataType::fp32);
+    CHECK(parsed("access pattern=strided elements=10").type == DataType::bf16);
+    CHECK(parsed("access pattern=divergent elements=10").type == DataType::fp32);
 
     const auto complains = [](std::string_view text, std::string_view part) {
         INFO(text << ": " << problem_of(text));

@@ -63,7 +63,8 @@ TEST_CASE("where nothing helps nothing is said") {
 
 TEST_CASE("other operations: fuse, narrow, replay") {
     const auto unfused = advice_for(
-        "elementwise expr='sin(x)^2 + cos(x)^2' elements=16777216 impl=unfused", "h200-sxm");
+        "elementwise dtype=fp32 expr='sin(x)^2 + cos(x)^2' elements=16777216 impl=unfused",
+        "h200-sxm");
     CHECK(find(unfused, "use impl fused") != nullptr);
     CHECK(find(unfused, "store in bf16") != nullptr);
     const auto small = advice_for("matmul m=64 n=64 k=64 launch=stream", "h200-sxm");

@@ -108,7 +108,7 @@ TEST_CASE("latent attention counts keys and values of its phase", "[mla]") {
               .bytes_of("latent cache")
               .in(units::B) == 100.0 * 576.0 * 2.0);
     CHECK(problem_of("mla heads=16 seq_q=9 seq_kv=8").starts_with("seq_q must not exceed"));
-    CHECK(problem_of("mla heads=16").starts_with("seq_q is missing for mla"));
+    CHECK(problem_of("mla heads=16").starts_with("seq (or seq_q and seq_kv) is missing"));
     CHECK(problem_of("mla heads=16 seq=8 phase=sideways").starts_with("phase: unknown word"));
 }
 

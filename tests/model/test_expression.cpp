@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "hardware/error.h"
+#include "model/expression/functions.h"
 #include "tests/catch.h"
 
 namespace ridge::model {
@@ -132,7 +133,9 @@ TEST_CASE("the canonical text parses to the same counts", "[expression][property
                                          "-(-x)",
                                          "x*2^0.5",
                                          "(x^2)^(y^2)",
-                                         "exp2(x) / (1 + exp2(x)) - log(abs(x))"};
+                                         "exp2(x) / (1 + exp2(x)) - log(abs(x))",
+                                         "where(x > y, -softplus(x), clamp(y, -1, 1)**3)",
+                                         "(x <= 1) * (y + 1 != x) - (x == 2)"};
     for (const std::string& text : texts) {
         INFO(text);
         const Expression e = parse_expression(text);
@@ -155,6 +158,63 @@ TEST_CASE("fusing never adds a kernel, a pass or a FLOP", "[expression][property
               backward_counts(e, Fusion::unfused).kernels);
         CHECK(backward_counts(e, Fusion::fused).passes() <=
               backward_counts(e, Fusion::unfused).passes());
+    }
+}
+
+TEST_CASE("comparisons, where, clamp and softplus are functions like others", "[expression]") {
+    // x > 0 reads x; where reads the mask, x and y: 4R 2W. Fused x and y: 2R 1W.
+    const Expression choice = parse_expression("where(x > 0, x, y)");
+    require_counts(choice.unfused(), 2, 4, 2);
+    require_counts(choice.fused(), 1, 2, 1);
+    CHECK(choice.fused().operations == 2.0);
+    CHECK(to_string(choice) == "where(0 < x, x, y)");
+    CHECK(to_string(parse_expression("x >= y")) == "y <= x");
+    CHECK(to_string(parse_expression("(x < y) * (x != y) + (x == y)")) ==
+          "(x < y) * (x != y) + (x == y)");
+    CHECK(to_string(parse_expression("x + y < z")) == "x + y < z");
+    CHECK(to_string(parse_expression("(x < y) + z")) == "(x < y) + z");
+    // Three tensors are read once each.
+    require_counts(parse_expression("where(m, x, y)").unfused(), 1, 3, 1);
+    require_counts(parse_expression("clamp(x, -1, 1)").unfused(), 1, 1, 1);
+    CHECK(parse_expression("clamp(x, -1, 1)").fused().operations == 2.0);
+    CHECK(parse_expression("softplus(x)").fused().operations == 3.0);
+    CHECK(parse_expression("softplus(x)").fused().flop == 36.0);
+    CHECK(to_string(parse_expression("x**2 + y**-1")) == "x^2 + reciprocal(y)");
+    CHECK(to_string(parse_expression("2**x**y")) == "2^x^y");
+    CHECK(to_string(parse_expression("clip(x, 0, 6)")) == "clamp(x, 0, 6)");
+    // Of constants.
+    CHECK(to_string(parse_expression("x + where(2 < 1, 5, clamp(9, 0, 3))")) == "x + 3");
+    CHECK(to_string(parse_expression("x + (1 >= 1)")) == "x + 1");
+}
+
+TEST_CASE("a comparison and a condition have no gradient", "[expression]") {
+    CHECK_FALSE(has_gradient(parse_expression("x > y")));
+    CHECK(has_gradient(parse_expression("(x > 0) * x")));
+    // d where(m, x, y): two kernels, each reading the gradient and the mask; none towards the mask.
+    require_counts(backward_counts(parse_expression("where(m, x, y)"), Fusion::unfused), 2, 4, 2);
+    require_counts(backward_counts(parse_expression("where(m, x, y)"), Fusion::fused), 1, 2, 2);
+    // d clamp and d softplus read the gradient and the argument.
+    require_counts(backward_counts(parse_expression("clamp(x, 0, 1)"), Fusion::unfused), 1, 2, 1);
+    require_counts(backward_counts(parse_expression("softplus(x)"), Fusion::fused), 1, 2, 1);
+    // d ((x > 0) * y): y's gradient reads the comparison, whose argument gets none.
+    require_counts(backward_counts(parse_expression("(x > 0) * y"), Fusion::unfused), 1, 2, 1);
+    require_counts(backward_counts(parse_expression("(x > 0) * y"), Fusion::fused), 1, 2, 1);
+}
+
+TEST_CASE("functions have the values that their definitions say", "[expression]") {
+    CHECK(value_of(Function::softplus, 0.0, 0.0, 0.0) == Approx(0.6931471805599453));
+    CHECK(value_of(Function::softplus, -800.0, 0.0, 0.0) == 0.0);
+    CHECK(value_of(Function::softplus, 800.0, 0.0, 0.0) == 800.0);
+    CHECK(value_of(Function::where, 0.0, 2.0, 3.0) == 3.0);
+    CHECK(value_of(Function::where, -1.0, 2.0, 3.0) == 2.0);
+    CHECK(value_of(Function::clamp, 7.0, 1.0, 3.0) == 3.0);
+    CHECK(value_of(Function::less, 1.0, 1.0, 0.0) == 0.0);
+    CHECK(value_of(Function::less_equal, 1.0, 1.0, 0.0) == 1.0);
+    CHECK(value_of(Function::not_equal, 1.0, 1.0, 0.0) == 0.0);
+    for (const FunctionInfo& function : function_table()) {
+        CAPTURE(function.name);
+        CHECK(&info_of(function.function) == &function);
+        CHECK((function.arguments == 0 || !function.help.empty()));
     }
 }
 
@@ -230,6 +290,10 @@ TEST_CASE("faults are located and explained", "[expression][error]") {
     CHECK(column("x + .") == 5);
     CHECK(column("x + 1/0") == 6);
     CHECK(column("x + log(0-1)") == 5);
+    CHECK(column("x < y < z") == 7);
+    CHECK(column("x = y") == 3);
+    CHECK(column("where(x, y)") == 1);
+    CHECK(column("x ** ") == 6);
     CHECK(column("x,y") == 2);
     CHECK(column("x + \x01") == 5);
     CHECK(error_of("x + gelo(y)").hint() == "did you mean 'gelu'?");

@@ -70,7 +70,9 @@ TEST_CASE("the tables are in the order of their enumerations", "[fields]") {
         CHECK(static_cast<std::size_t>(info.kind) == i);
         CHECK(parse_operation_kind(info.name) == info.kind);
     }
-    CHECK_FALSE(find_field("M").has_value());
+    CHECK(find_field("M") == Field::m);
+    CHECK(find_field("head-dim") == Field::head_dim);
+    CHECK_FALSE(find_field("mm").has_value());
     CHECK_FALSE(find_field("").has_value());
 }
 
@@ -160,7 +162,7 @@ TEST_CASE("operations in words", "[fields]") {
     CHECK_THROWS_WITH(parse_operation("matmul m=4 n=5 k=6 m=7"), "op: 'm' is given twice");
 
     CHECK(make<Elementwise>("elementwise expr=\"x + 1\" elements=8").elements == 8);
-    CHECK(make<Elementwise>("elementwise expr='x + 1' elements=8").type == DataType::fp32);
+    CHECK(make<Elementwise>("elementwise expr='x + 1' elements=8").type == DataType::bf16);
     CHECK(make<Elementwise>("elementwise elements=8 expr=x").expression.nodes().size() == 1);
     CHECK(make<Collective>("alltoall bytes=8 gpus=4").kind == CollectiveKind::all_to_all);
     CHECK(make<RowWise>("rmsnorm rows=2 cols=3").kind == RowKind::rmsnorm);
@@ -198,10 +200,59 @@ TEST_CASE("output and accumulator types follow the input type", "[fields]") {
     CHECK(make<Matmul>("matmul m=1 n=1 k=1 dtype=half out_dtype=float").output == DataType::fp32);
 }
 
+TEST_CASE("operations, fields, flags and words may be written as people write them", "[fields]") {
+    CHECK(parse_operation("gemm m=1").kind == OperationKind::matmul);
+    CHECK(parse_operation("LINEAR m=1").kind == OperationKind::matmul);
+    CHECK(parse_operation("sdpa heads=1").kind == OperationKind::attention);
+    CHECK(parse_operation("embedding rows=1").kind == OperationKind::gather);
+    CHECK(parse_operation("all-reduce bytes=1").kind == OperationKind::all_reduce);
+    CHECK_FALSE(find_operation_kind("gem").has_value());
+    const Attention bare =
+        make<Attention>("attn heads=8 head-dim=64 seq=4Ki causal dtype=BF16 direction=Forward");
+    CHECK(bare.causal);
+    CHECK(bare.seq_kv == 4096);
+    CHECK(bare.head_dim == 64);
+    CHECK_FALSE(make<Attention>("attn causal=off heads=8 head_dim=64 seq = 16").causal);
+    CHECK(make<Attention>("attn causal kv_write heads=8 head_dim=64 seq=16").kv_write);
+    CHECK(make<Collective>("allreduce bytes=8MB").bytes == 8'000'000);
+    CHECK(make<Matmul>("mm m=1e3 n=4_096 k=16Ki impl=Register-Tiled").k == 16384);
+}
+
+TEST_CASE("k, M and G are remembered as powers of 1000", "[fields]") {
+    CHECK(parse_operation("matmul m=4k").parameters.decimal_prefix());
+    CHECK_FALSE(parse_operation("matmul m=4Ki n=1e3").parameters.decimal_prefix());
+    CHECK_FALSE(parse_operation("all_reduce bytes=8MB").parameters.decimal_prefix());
+    Parameters parameters;
+    parameters.set(Field::m, "4k");
+    parameters.clear();
+    CHECK_FALSE(parameters.decimal_prefix());
+}
+
+TEST_CASE("one element type is the default of all operations", "[fields]") {
+    for (const OperationInfo& info : operation_table()) {
+        CAPTURE(info.name);
+        if (!applies(info.kind, Field::dtype)) continue;
+        CHECK(default_type(info.kind, {}) == DataType::bf16);
+    }
+    CHECK(make<Elementwise>("elementwise expr=x elements=8").type == DataType::bf16);
+    CHECK(make<Access>("access pattern=strided elements=8").type == DataType::bf16);
+    CHECK(make<Access>("access pattern=divergent elements=8").type == DataType::fp32);
+    const OperationText text = parse_operation("matmul m=1 n=2 k=3 l2=cold");
+    CHECK(text_of(text.kind, with_defaults(text.kind, text.parameters)) ==
+          "matmul dtype=bf16 m=1 n=2 k=3 l2=cold launch=kernel");
+}
+
 TEST_CASE("broken operations say what is wrong", "[fields]") {
     const std::map<std::string, std::string> cases{
         {"matmul m=4 n=5", "k is missing for matmul"},
-        {"attention heads=8 head_dim=64", "seq_q is missing"},
+        {"attention heads=8 head_dim=64", "seq (or seq_q and seq_kv) is missing for attention"},
+        {"matmul", "m, n and k are missing for matmul"},
+        {"attention", "heads, head_dim and seq (or seq_q and seq_kv) are missing"},
+        {"matmul m=1.5", "m: "},
+        {"gather dtype=bf61", "did you mean 'bf16'?"},
+        {"matmul impl=libary", "did you mean 'library'?"},
+        {"matmul m=4 k = 5 n", "expected field=value at 'n'"},
+        {"matmul = 4", "the operation comes first"},
         {"elementwise elements=8", "expr is missing"},
         {"gather rows=8 cols=8", "table_rows is missing"},
         {"mutmal m=4", "did you mean 'matmul'?"},
@@ -210,12 +261,12 @@ TEST_CASE("broken operations say what is wrong", "[fields]") {
         {"attention head=2", "did you mean 'heads'?"},
         {"softmax rows=4 cols=4 m=3", "'m' is not a field of softmax"},
         {"matmul m", "expected field=value at 'm'"},
-        {"matmul =4", "'' is not a field"},
+        {"matmul =4", "the operation comes first"},
         {"matmul m=", "m: "},
         {"matmul m=-4 n=5 k=6", "m: "},
         {"matmul m=0 n=5 k=6", "m must be at least 1"},
         {"elementwise elements=8 expr=\"x + 1", "expr: the quote is not closed"},
-        {"elementwise elements=8 expr='x'y", "expected"},
+        {"elementwise elements=8 expr='x'y", "'y' is not a field"},
         {"elementwise elements=8 expr=\"x +\"", "expr"}};
     for (const auto& [text, part] : cases) {
         INFO(text);

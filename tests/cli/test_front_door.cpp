@@ -1,0 +1,214 @@
+// What the program forgives and what it says about it: spellings, prefixes, aliases, defaults.
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cli/input/settings.h"
+#include "hardware/error.h"
+#include "tests/catch.h"
+#include "tests/cli/run.h"
+
+using ridge::test::run_line;
+using ridge::test::Transcript;
+
+namespace {
+
+/// A variable of the environment for as long as it lives.
+class Variable {
+  public:
+    Variable(const char* name, const std::string& value) : name_(name) {
+        setenv(name, value.c_str(), 1);
+    }
+    ~Variable() { unsetenv(name_); }
+    Variable(const Variable&) = delete;
+    Variable& operator=(const Variable&) = delete;
+
+  private:
+    const char* name_;
+};
+
+/// A configuration folder with a file in it.
+class Configuration {
+  public:
+    explicit Configuration(const std::string& text)
+        : folder_(std::filesystem::temp_directory_path() / "ridge_test_configuration"),
+          variable_("XDG_CONFIG_HOME", folder_.string()) {
+        std::filesystem::create_directories(folder_ / "ridge");
+        std::ofstream(folder_ / "ridge/config.toml") << text;
+    }
+    ~Configuration() { std::filesystem::remove_all(folder_); }
+    Configuration(const Configuration&) = delete;
+    Configuration& operator=(const Configuration&) = delete;
+
+  private:
+    std::filesystem::path folder_;
+    Variable variable_;
+};
+
+const std::string product = "predict matmul --m 4096 --n 4096 --k 4096";
+
+}  // namespace
+
+TEST_CASE("other spellings give the same answer as the usual ones") {
+    const std::string usual =
+        run_line("predict attention --heads 32 --seq 4096 --head-dim 128 --causal --gpu h100-sxm")
+            .out;
+    REQUIRE_FALSE(usual.empty());
+    for (const char* line :
+         {"predict attn --heads 32 --seq 4Ki --head_dim 128 --causal --gpu h100",
+          "predict sdpa --heads=32 --seq=4_096 --head_dim=128 --causal --gpu H100",
+          "predict --gpu h100 ATTENTION --heads 32 --seq 4096 --head-dim 0.125Ki --causal",
+          "predict --op \"attention heads=32 seq=4Ki head_dim=128 causal\" --gpu h100",
+          "predict --op \"attn heads=32 seq=4096 head-dim=128 causal=yes\" --gpu h100-sxm5"}) {
+        CAPTURE(line);
+        const Transcript run = run_line(line);
+        CHECK(run.out == usual);
+        CHECK(run.err.empty());
+    }
+}
+
+TEST_CASE("aliases name the usual variant of a GPU") {
+    const std::vector<std::pair<std::string, std::string>> names{
+        {"h100", "h100-sxm"}, {"a100", "a100-sxm-80gb"}, {"h200", "h200-sxm"},
+        {"b200", "b200"},     {"v100", "v100-sxm"},      {"mi300", "mi300x"}};
+    for (const auto& [alias, name] : names) {
+        CAPTURE(alias);
+        const Transcript run = run_line("predict copy --elements 1Mi --format json --gpu " + alias);
+        REQUIRE(run.code == 0);
+        CHECK(nlohmann::json::parse(run.out)["gpu"] == name);
+    }
+}
+
+TEST_CASE("k is taken as 1000, and that is said once") {
+    const Transcript run = run_line("predict matmul --m 4k --n 4k --k 4k --gpu h100");
+    CHECK(run.code == 0);
+    CHECK(run.err == "ridge: 4k is taken as 4000; write 4Ki for 4096\n");
+    CHECK(run_line("predict --op \"copy elements=1M\" --gpu h100").err ==
+          "ridge: 1M is taken as 1000000; write 1Mi for 1048576\n");
+    CHECK(run_line("sweep copy --elements 1k:8k:*2 --gpu h100 --format csv").err ==
+          "ridge: 1k is taken as 1000; write 1Ki for 1024\n");
+    for (const char* line : {"predict copy --elements 1Mi --gpu h100",
+                             "predict all_reduce --bytes 8MB --gpus 8 --gpu h100"}) {
+        CHECK(run_line(line).err.empty());
+    }
+    const Transcript table =
+        run_line("predict copy --from - --gpu h100", "elements\n1k\n2k\n4096\n");
+    CHECK(table.code == 0);
+    CHECK(table.err.find("k, M and G in the table are taken as powers of 1000") !=
+          std::string::npos);
+    CHECK(table.err.find('\n') + 1 == table.err.size());
+}
+
+TEST_CASE("counts are read alike on the command line, in ranges and in tables") {
+    CHECK(run_line("sweep copy --elements 1Ki:4Ki:*2 --gpu h100 --format csv")
+              .out.find("copy,h100-sxm,2048,") != std::string::npos);
+    CHECK(run_line("predict copy --from - --gpu h100", "elements\n1e5\n").out.find("1e5,") !=
+          std::string::npos);
+    const Transcript fits =
+        run_line("vram attention --heads 32 --seq 16Ki --head-dim 128 --capacity 80G");
+    CHECK(fits.code == 0);
+    CHECK(fits.out.find("seq=16384") != std::string::npos);
+    CHECK(run_line("predict matmul --m 8MB --n 2 --k 2 --gpu h100")
+              .err.find("m: \"8MB\" is a number of bytes") != std::string::npos);
+}
+
+TEST_CASE("what is unknown is answered with the nearest name") {
+    const std::vector<std::pair<std::string, std::string>> cases{
+        {"predict attention --heads 32 --seqlen 4 --head-dim 64 --gpu h100",
+         "unknown option --seqlen; did you mean '--seq'?"},
+        {"predict matmul --m 4 --n 4 --k 4 --gpuu h100", "did you mean '--gpu'?"},
+        {"predict matmul --m 4 --n 4 --k 4 --gpu h1000", "did you mean h100"},
+        {"predict matmul --m 4 --n 4 --k 4 --gpu h100 --impl libary", "did you mean 'library'?"},
+        {"predict matmul --m 4 --n 4 --k 4 --gpu h100 --dtype bf61", "did you mean 'bf16'?"},
+        {"predict matmul --m 4 --n 4 --k 4 --gpu h100 --epilogue bais", "did you mean 'bias'?"},
+        {"predict matmul --m 4 --n 4 --k 4 --gpu h100 --format jsn", "did you mean 'json'?"},
+        {"predict matmul --m 4 --n 4 --k 4 --gpu h100 --launch grahp", "did you mean 'graph'?"},
+        {"predict matmull --m 4 --gpu h100", "did you mean 'matmul'?"},
+        {"predict --op \"attention headdim=4\" --gpu h100", "did you mean 'head_dim'?"},
+        {"predict matmul 5 --m 4 --n 4 --k 4 --gpu h100", "unexpected argument '5'"}};
+    for (const auto& [line, part] : cases) {
+        CAPTURE(line);
+        const Transcript run = run_line(line);
+        CHECK(run.code != 0);
+        CHECK(run.out.empty());
+        CHECK_THAT(run.err, contains_text(part));
+    }
+}
+
+TEST_CASE("all that is missing is named at once") {
+    CHECK_THAT(run_line("predict matmul --n 4").err,
+               contains_text("m, k and gpu are missing for matmul") &&
+                   contains_text("`ridge ops matmul`"));
+    CHECK_THAT(run_line("predict attention --gpu h100").err,
+               contains_text("heads, head_dim and seq (or seq_q and seq_kv) are missing"));
+    CHECK_THAT(run_line("predict gather").err,
+               contains_text("rows, cols, table_rows and gpu are missing for gather"));
+}
+
+TEST_CASE("the header shows the defaults") {
+    const std::string out = run_line(product + " --gpu h100").out;
+    CHECK_THAT(out,
+               contains_text("matmul dtype=bf16 m=4096 n=4096 k=4096 l2=warm launch=kernel on"));
+    CHECK(out.find("from RIDGE_GPU") == std::string::npos);
+}
+
+TEST_CASE("RIDGE_GPU and the configuration name the GPU that is meant") {
+    {
+        const Configuration configuration("gpu = \"a100\"  # at work\n");
+        const Transcript run = run_line(product);
+        CHECK(run.code == 0);
+        CHECK_THAT(run.out, contains_text("NVIDIA A100") && contains_text("config.toml)"));
+        const Variable variable("RIDGE_GPU", "h200");
+        const Transcript nearer = run_line(product);
+        CHECK_THAT(nearer.out, contains_text("H200") && contains_text("(from RIDGE_GPU)"));
+        CHECK_THAT(run_line(product + " --gpu h100").out, contains_text("H100"));
+    }
+    CHECK_THAT(run_line(product).err, contains_text("gpu is missing"));
+}
+
+TEST_CASE("a broken default names its place") {
+    const std::vector<std::pair<std::string, std::string>> cases{
+        {"gpu = h100\n", "config.toml:1"},
+        {"gpu = 5\n", "config.toml:1:7: gpu: must be the name of a GPU in quotes"},
+        {"\ngpuu = \"h100\"\n", "config.toml:2:1: unknown key \"gpuu\""},
+        {"gpu = \"h1oo\"\n", "config.toml:1:7: gpu: unknown GPU \"h1oo\""}};
+    for (const auto& [text, part] : cases) {
+        CAPTURE(text);
+        const Configuration configuration(text);
+        const Transcript run = run_line(product);
+        CHECK(run.code == 2);
+        CHECK_THAT(run.err, contains_text(part));
+    }
+    const Variable variable("RIDGE_GPU", "nothing-like-it");
+    CHECK_THAT(run_line(product).err, contains_text("RIDGE_GPU: unknown GPU \"nothing-like-it\""));
+    CHECK(run_line(product + " --gpu h100").code == 0);
+}
+
+TEST_CASE("ops lists operations, their fields and functions") {
+    const Transcript all = run_line("ops");
+    CHECK(all.code == 0);
+    CHECK_THAT(all.out, contains_text("also called gemm, mm,"));
+    const Transcript attention = run_line("ops attn");
+    CHECK_THAT(attention.out, contains_text("attention: ") && contains_text("flash2") &&
+                                  contains_text("head_dim") && contains_text("(required)"));
+    const Transcript elementwise = run_line("ops elementwise");
+    CHECK_THAT(elementwise.out, contains_text("softplus") && contains_text("clamp, clip"));
+    CHECK_THAT(run_line("ops matmul --format md").out, contains_text("| field |"));
+    CHECK_THAT(run_line("ops --format csv").out, contains_text("operation,what it is"));
+    CHECK_THAT(run_line("ops matmull").err, contains_text("did you mean 'matmul'?"));
+    const auto json = nlohmann::json::parse(run_line("ops --format json").out);
+    REQUIRE(json.is_array());
+    for (const auto& operation : json) {
+        CAPTURE(operation["op"]);
+        CHECK_FALSE(operation["implementations"].empty());
+        for (const auto& field : operation["fields"]) {
+            CAPTURE(field["field"]);
+            CHECK((field["required"] == true || !field["default"].get<std::string>().empty() ||
+                   field["field"] == "seq" || field["field"] == "seq_q"));
+        }
+    }
+}
