@@ -102,7 +102,7 @@ ModelStep make_step(const Architecture& architecture, const Request& request, bo
 }
 
 Host default_host() {
-    return {.name = "Intel Xeon (virtual, of the H200 measured)",
+    return {.name = "Intel Xeon",
             .per_kernel = 22.0 * units::us,
             .per_step = Time{},
             .per_graph = 20.0 * units::us};
