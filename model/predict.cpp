@@ -30,7 +30,7 @@ struct Predictor {
         return predict(op, execution, machine);
     }
     Outcome operator()(const Attention& op) const {
-        return predict(op, execution, machine, &predict);
+        return predict(op, execution, machine, &predict, &predict);
     }
     Outcome operator()(const Elementwise& op) const {
         return with_footprint(op, pass_of(op.direction));

@@ -23,7 +23,8 @@ import sys
 import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-import left_out  # noqa: E402: beside this script
+import left_out
+import torch_accuracy  # noqa: E402: beside this script
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "accuracy.md"
@@ -284,7 +285,7 @@ Training data.
 """ + record_part(ridge, "measure/records/h200-sxm") + """
 ## Against an NVIDIA H200, shapes drawn at random
 
-""" + RANDOM + record_part(ridge, "measure/records/h200-sxm-random"), encoding="utf-8")
+""" + RANDOM + record_part(ridge, "measure/records/h200-sxm-random") + torch_accuracy.part(ridge), encoding="utf-8")
 
 
 LEFT_HEAD = """

@@ -234,7 +234,8 @@ std::string bundled_refusal(const Attention& op, Implementation implementation,
 }
 
 /// Why the implementation cannot run on the machine; empty when it can.
-std::string refusal(const Attention& op, Implementation implementation, const Machine& machine) {
+std::string refusal(const Attention& op, Implementation asked_for, Implementation implementation,
+                    const Machine& machine) {
     const bool flash = !is_unfused(implementation) && !is_bundled_attention(implementation);
     if (flash && !runs_flash(implementation, machine)) {
         const char* const needed = implementation == Implementation::flashinfer ? "10.0 or 10.3"
@@ -259,7 +260,8 @@ std::string refusal(const Attention& op, Implementation implementation, const Ma
         return "dtype " + std::string(name_of(op.type)) +
                " has neither a tensor-core nor a vector rate on " + machine.name;
     }
-    if (!is_unfused(implementation) && op.type == DataType::fp32) {
+    const bool efficient = asked_for == Implementation::torch_efficient;
+    if (!efficient && !is_unfused(implementation) && op.type == DataType::fp32) {
         return "flash attention is modelled for 16- and 8-bit types; use impl standard for fp32";
     }
     return {};
@@ -277,16 +279,53 @@ bool leaves_idle(const Attention& op, Implementation implementation, const Atten
     return windowed || unsplit;
 }
 
+/// Of a backend of scaled_dot_product_attention; empty for everything else.
+std::optional<BackendTime> backend_time(const Attention& op, Implementation asked_for,
+                                        const Work& work, const Execution& execution,
+                                        const Machine& machine, OperationPredictor operation) {
+    if (machine.sm_count == 0 || machine.boost_clock <= Frequency{}) return std::nullopt;
+    switch (asked_for) {
+        case Implementation::torch_flash:
+        case Implementation::torch_efficient:
+        case Implementation::torch_cudnn:
+            return torch_attention_time(op, asked_for, work, execution, machine);
+        case Implementation::torch_math:
+            return torch_math_time(op, execution, machine, operation);
+        default:
+            return std::nullopt;
+    }
+}
+
+void set_backend(Prediction& prediction, const BackendTime& time, const Execution& execution,
+                 const Machine& machine) {
+    const bool tensor = prediction.work.tensor > Flop{};
+    prediction.work.kernels = time.kernels;
+    // Scratch is counted for the kernel that stands for the backend.
+    prediction.tiling.split =
+        std::max(prediction.tiling.split, static_cast<std::int32_t>(time.splits));
+    prediction.terms = {};
+    add_term(prediction, tensor ? Resource::tensor : Resource::fma, time.pipes);
+    add_term(prediction, Resource::dram, time.dram, prediction.work.dram().base());
+    add_term(prediction, Resource::latency, time.blocks);
+    add_term(prediction, Resource::launch, time.launch);
+    prediction.time = std::max(time.total, prediction.lower_bound);
+    const bool own = machine.memory && machine.memory->torch && machine.memory->torch->own;
+    apply_band(prediction, BandClass::torch_attention,
+               own ? Confidence::calibrated : Confidence::family,
+               own && execution.launch == LaunchMode::kernel ? Validity::validated
+                                                             : Validity::extrapolated);
+}
+
 }  // namespace
 
 Outcome predict(const Attention& asked, const Execution& execution, const Machine& machine,
-                ProductPredictor product) {
+                ProductPredictor product, OperationPredictor operation) {
     const Attention op = without_idle_masks(asked);
     const Implementation asked_for = execution.implementation == Implementation::automatic
                                          ? usual_implementation(op, machine)
                                          : execution.implementation;
     const Implementation implementation = kernel_of(asked_for, machine);
-    if (std::string reason = refusal(op, implementation, machine); !reason.empty()) {
+    if (std::string reason = refusal(op, asked_for, implementation, machine); !reason.empty()) {
         return NotModelled{std::move(reason)};
     }
     const AttentionWork counted = count_attention(op, implementation, attention_context(machine));
@@ -303,8 +342,10 @@ Outcome predict(const Attention& asked, const Execution& execution, const Machin
     prediction.lower_bound = roofline_bound(work, prediction.peak, machine, execution.l2);
     prediction.footprint = work.compulsory() + counted.scratch;
     if (machine.sm_count > 0) prediction.tiling = tiling_of(counted, machine);
-    if (const auto modelled =
-            modelled_time(op, counted, implementation, execution, machine, product)) {
+    if (const auto backend = backend_time(op, asked_for, work, execution, machine, operation)) {
+        set_backend(prediction, *backend, execution, machine);
+    } else if (const auto modelled =
+                   modelled_time(op, counted, implementation, execution, machine, product)) {
         set_time(prediction, *modelled, implementation, op, counted, execution, machine);
     } else {
         add_roofline(prediction, roofs, machine);
@@ -320,7 +361,6 @@ Outcome predict(const Attention& asked, const Execution& execution, const Machin
     if (op.direction == Direction::backward && !is_unfused(implementation)) {
         prediction.note(NoteCode::atomics);
     }
-    if (implementation != asked_for) prediction.note(NoteCode::estimated_kernel);
     if (leaves_idle(op, implementation, counted.grid, machine)) {
         prediction.note(NoteCode::unsplit_keys, static_cast<double>(counted.grid.tiles),
                         static_cast<double>(machine.sm_count));

@@ -23,6 +23,8 @@ enum class BandClass : std::uint8_t {
     torch_rows,       // PyTorch's softmax, norms, running sums, losses
     torch_reduce,     // PyTorch's reductions
     torch_generated,  // kernels of torch.compile
+    torch_product,    // products as PyTorch calls them
+    torch_attention,  // backends of scaled_dot_product_attention
     ring,             // collectives by rings, in the switch, by full messages between peers
     peer_ll,          // all-to-all and send by the low-latency protocol
     serving_steady,   // FlashAttention-2 in full waves
@@ -51,18 +53,19 @@ enum class BandClass : std::uint8_t {
 };
 
 /// Classes that have a band: all but `roofline`.
-inline constexpr std::size_t band_class_count = 35;
+inline constexpr std::size_t band_class_count = 37;
 
 inline constexpr std::array<std::string_view, band_class_count + 1> band_class_names{
-    "stream",         "row_kernel",      "host_call",       "access",
-    "eager_stream",   "eager_softmax",   "eager_rows",      "torch_stream",
-    "torch_rows",     "torch_reduce",    "torch_generated", "ring",
-    "peer_ll",        "serving_steady",  "serving_smooth",  "serving_uneven",
-    "serving_memory", "umma_prefill",    "umma_decode",     "published",
-    "unfused",        "attention_tiles", "product_fixed",   "product_stream",
-    "product_smooth", "product_split",   "umma_even",       "umma_uneven",
-    "umma_narrow",    "product_ampere",  "product_coarse",  "product_fma",
-    "product_old",    "product_bundled", "estimate",        "roofline"};
+    "stream",          "row_kernel",     "host_call",       "access",
+    "eager_stream",    "eager_softmax",  "eager_rows",      "torch_stream",
+    "torch_rows",      "torch_reduce",   "torch_generated", "torch_product",
+    "torch_attention", "ring",           "peer_ll",         "serving_steady",
+    "serving_smooth",  "serving_uneven", "serving_memory",  "umma_prefill",
+    "umma_decode",     "published",      "unfused",         "attention_tiles",
+    "product_fixed",   "product_stream", "product_smooth",  "product_split",
+    "umma_even",       "umma_uneven",    "umma_narrow",     "product_ampere",
+    "product_coarse",  "product_fma",    "product_old",     "product_bundled",
+    "estimate",        "roofline"};
 
 [[nodiscard]] constexpr std::string_view name_of(BandClass band_class) {
     return band_class_names[static_cast<std::size_t>(band_class)];

@@ -11,6 +11,7 @@
 #include "model/matmul/band.h"
 #include "model/matmul/bundled.h"
 #include "model/matmul/time.h"
+#include "model/matmul/torch_products.h"
 #include "model/matmul/traffic.h"
 #include "model/matmul/work.h"
 #include "model/roof/account.h"
@@ -173,6 +174,31 @@ void apply_bundled(Prediction& p, const MatmulSituation& s, Implementation imple
     if (!own) p.note(NoteCode::estimated_kernel);
 }
 
+void apply_integer(Prediction& p, const MatmulSituation& s) {
+    const MatmulTime t = integer_product_time(s);
+    apply_time(p, s, t);
+    p.tiling = matmul_tiling(s.op, t.tile, s.machine.sm_count, 1);
+    p.executed_tensor = library_executed_flop(s.op, t.tile);
+}
+
+/// The library's product as PyTorch asks for it.
+void apply_torch(Prediction& p, const MatmulSituation& s) {
+    if (is_integer_product(s.op)) {
+        apply_integer(p, s);
+    } else {
+        apply_library(p, s);
+    }
+    const Time wait = vector_wait(s.op, s.l2, s.machine);
+    if (wait > Time{}) {
+        p.time += wait;
+        add_term(p, Resource::latency, wait);
+    }
+    const bool own = s.machine.memory && s.machine.memory->torch && s.machine.memory->torch->own;
+    apply_band(
+        p, BandClass::torch_product, own ? Confidence::calibrated : Confidence::family,
+        own && s.launch == LaunchMode::kernel ? Validity::validated : Validity::extrapolated);
+}
+
 /// Where no parameters are known (other makers' devices): the roofline and a wide band.
 void keep_roofline(Prediction& p, const Matmul& op, const Execution& execution,
                    const Machine& machine) {
@@ -240,9 +266,13 @@ Outcome predict(const Matmul& op, const Execution& execution, const Machine& mac
         keep_roofline(prediction, op, execution, machine);
         return prediction;
     }
+    const bool torch = asked == Implementation::torch;
+    const bool unaligned = torch && op.type == DataType::tf32 && row_alignment(op) < 16;
+    const MatmulParameters kernels_of_torch =
+        unaligned ? unaligned_tf32(*parameters) : MatmulParameters{};
     const MatmulSituation situation{.op = op,
                                     .machine = machine,
-                                    .parameters = *parameters,
+                                    .parameters = unaligned ? kernels_of_torch : *parameters,
                                     .peak = prediction.peak,
                                     .pipe = kernels,
                                     .l2 = execution.l2,
@@ -252,6 +282,8 @@ Outcome predict(const Matmul& op, const Execution& execution, const Machine& mac
     if (bundled) {
         apply_bundled(prediction, situation, implementation, *bundled,
                       *(machine.matmul.bundled.*(bundled->parameters)));
+    } else if (torch) {
+        apply_torch(prediction, situation);
     } else {
         apply_library(prediction, situation);
     }

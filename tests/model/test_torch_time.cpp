@@ -94,6 +94,45 @@ TEST_CASE("optimizers work in chunks of tensors", "[torch]") {
     CHECK(step(8 * 65536, 8) < 1.2 * step(65536, 1));
 }
 
+TEST_CASE("int8 products with int32 results take one step after the other", "[torch]") {
+    const Time shallow =
+        predicted("matmul dtype=int8 out_dtype=int32 b_layout=column m=64 n=64 k=1280").time;
+    const Time deep =
+        predicted("matmul dtype=int8 out_dtype=int32 b_layout=column m=64 n=64 k=12800").time;
+    CHECK((deep - shallow).in(units::us) == Approx(90 * 0.257).epsilon(0.02));  // 90 more steps
+    CHECK(predicted("matmul dtype=int8 out_dtype=int32 m=64 n=64 k=1280").time > 5.0 * shallow);
+}
+
+TEST_CASE("a bias and unaligned tf32 rows cost products something", "[torch]") {
+    CHECK(predicted("matmul m=128 n=1024 k=1024 epilogue=bias").time >
+          predicted("matmul m=128 n=1024 k=1024").time);
+    CHECK(predicted("matmul dtype=tf32 m=2048 n=2047 k=2048").time >
+          1.5 * predicted("matmul dtype=tf32 m=2048 n=2048 k=2048").time);
+}
+
+TEST_CASE("backends of attention: splits, generations and the price of fp32", "[torch]") {
+    const auto with = [](const char* text, Implementation implementation) {
+        const OperationText parsed = parse_operation(text);
+        return std::get<Prediction>(predict(make_operation(parsed.kind, parsed.parameters),
+                                            {.implementation = implementation}, h200()));
+    };
+    const char* const prefill = "attention batch=2 heads=16 seq=4096 head_dim=128";
+    const Time flash = with(prefill, Implementation::torch_flash).time;
+    CHECK(with(prefill, Implementation::torch_cudnn).time < 0.8 * flash);
+    CHECK(with(prefill, Implementation::torch_efficient).time > 1.5 * flash);
+    CHECK(with(prefill, Implementation::torch_math).time > 10.0 * flash);
+    CHECK(with("attention heads=8 kv_heads=2 seq_q=1 seq_kv=16384 head_dim=128",
+               Implementation::torch_flash)
+              .tiling.split > 16);
+    CHECK(
+        with("attention batch=2 heads=16 seq=2048 head_dim=64 causal=1",
+             Implementation::torch_flash)
+            .time <
+        with("attention batch=2 heads=16 seq=2048 head_dim=64", Implementation::torch_flash).time);
+    CHECK(with("attention heads=4 seq=256 head_dim=64 dtype=fp32", Implementation::torch_math)
+              .work.kernels >= 9);
+}
+
 TEST_CASE("GPUs without costs of PyTorch keep the model of eager kernels", "[torch]") {
     const Machine a100 = make_machine(catalogue().at("a100-pcie-40gb"));
     REQUIRE(a100.memory);

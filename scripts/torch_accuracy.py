@@ -1,0 +1,52 @@
+"""The part of docs/accuracy.md about PyTorch's kernels: errors on the judging seeds of an H200 and an H100."""
+import csv
+import io
+import subprocess
+
+FOLDERS = (("H200", "measure/records/h200-sxm-torch-judge"), ("H100", "measure/records/h100-sxm-torch-judge"))
+HEAD = """
+## PyTorch 2.11 on an H200 and an H100, a seed that no fit has seen
+
+`scripts/torch-kernels.py` draws shapes log-uniformly, small and odd ones among them, and times the kernels by CUPTI activity with a cold, warm or dirty L2. Fits saw
+`measure/records/h200-sxm-torch` (seeds 21 and 23) and `h100-sxm-torch` (31); these tables are seeds 22 and 32, judged once the constants were fixed.
+
+| GPU | operation | implementation | records | mean % | median % | p90 % | bias % | in band % |
+|---|---|---|---:|---:|---:|---:|---:|---:|
+"""
+
+
+def quantile(ordered, share):
+    position = share * (len(ordered) - 1)
+    below = int(position)
+    above = min(below + 1, len(ordered) - 1)
+    return ordered[below] + (position - below) * (ordered[above] - ordered[below])
+
+
+def row_of(gpu, operation, implementation, rows):
+    errors = sorted(100.0 * float(row["error"]) for row in rows)
+    sizes = sorted(abs(error) for error in errors)
+    inside = 100.0 * sum(row["in_band"] in ("1", "true") for row in rows) / len(rows)
+    return (f"| {gpu} | {operation} | {implementation} | {len(rows)} | {sum(sizes) / len(sizes):.1f} | "
+            f"{quantile(sizes, 0.5):.1f} | {quantile(sizes, 0.9):.1f} | {quantile(errors, 0.5):+.1f} | "
+            f"{inside:.0f} |\n")
+
+
+def name_of(row):
+    """The operation; of a product its type as well, since each runs kernels of its own."""
+    fields = dict(word.split("=", 1) for word in row["op"].split() if "=" in word)
+    if row["operation"] == "matmul":
+        return f"matmul {fields['dtype']} {fields['l2']}"
+    return row["operation"] + (" backward" if fields.get("direction") == "backward" else "")
+
+
+def part(ridge):
+    text = HEAD
+    for gpu, folder in FOLDERS:
+        out = subprocess.run([ridge, "validate", folder, "--format", "csv"], capture_output=True, text=True,
+                             check=True).stdout
+        groups = {}
+        for row in csv.DictReader(io.StringIO(out)):
+            groups.setdefault((name_of(row), row["implementation"]), []).append(row)
+        for (operation, implementation), rows in sorted(groups.items()):
+            text += row_of(gpu, operation, implementation, rows)
+    return text
