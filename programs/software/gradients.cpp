@@ -305,7 +305,11 @@ void Recorder::backward_attention(TapeEntry& entry, Buffer gradient) {
 }
 
 void Recorder::backward_grouped(TapeEntry& entry, Buffer gradient) {
-    const auto [rows, n, k, experts] = entry.sizes;
+    // Not a structured binding, which clang 14 does not let a lambda capture.
+    const std::int64_t rows = entry.sizes[0];
+    const std::int64_t n = entry.sizes[1];
+    const std::int64_t k = entry.sizes[2];
+    const std::int64_t experts = entry.sizes[3];
     Buffer input;
     const auto launch_product = [&](std::int64_t outputs, std::int64_t inner) {
         launch({.kind = KernelKind::experts,
