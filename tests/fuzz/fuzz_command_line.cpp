@@ -1,0 +1,91 @@
+// libFuzzer: any words on the command line give an exit code that ridge documents and text without
+// control characters; never a crash, a hang or an internal error.
+//
+// Input is one word a line; lines behind an empty one are standard input. What would write files or
+// measure is left out, and the output takes 64 KiB, as a full disk does.
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <sstream>
+#include <streambuf>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/application.h"
+
+namespace {
+
+void require(bool holds) {
+    if (!holds) std::abort();
+}
+
+class SmallDisk : public std::streambuf {
+  public:
+    std::string kept;
+
+  protected:
+    int_type overflow(int_type c) override {
+        if (traits_type::eq_int_type(c, traits_type::eof())) return traits_type::not_eof(c);
+        if (kept.size() >= space) return traits_type::eof();
+        kept += traits_type::to_char_type(c);
+        return c;
+    }
+
+  private:
+    static constexpr std::size_t space = 65536;
+};
+
+struct Words {
+    std::vector<std::string> arguments;
+    std::string input;
+};
+
+Words words_of(std::string_view text) {
+    Words words;
+    while (!text.empty()) {
+        const std::size_t end = text.find('\n');
+        const std::string_view line = text.substr(0, end);
+        text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+        if (line.empty()) {
+            words.input = text;
+            return words;
+        }
+        words.arguments.emplace_back(line);
+    }
+    return words;
+}
+
+/// Files are neither written nor read but below /dev/null, and nothing runs long by design.
+bool may_run(const Words& words) {
+    for (const std::string& word : words.arguments) {
+        for (const char* part : {"-o", "--o", "measure", "calibrate", "fit", "--jobs", "/", ".."}) {
+            if (word.find(part) != std::string::npos) return false;
+        }
+        // A range is a product of points: six digits in all keep a run short.
+        std::size_t digits = 0;
+        for (const char c : word) digits += c >= '0' && c <= '9' ? 1U : 0U;
+        if (word.find(':') != std::string::npos && digits > 6) return false;
+    }
+    return words.arguments.size() <= 24;
+}
+
+}  // namespace
+
+// The name is libFuzzer's. NOLINTNEXTLINE(readability-identifier-naming)
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    constexpr std::size_t longest_input = 2048;
+    if (size > longest_input) return 0;
+    const Words words = words_of({reinterpret_cast<const char*>(data), size});
+    if (!may_run(words)) return 0;
+    std::istringstream in(words.input);
+    SmallDisk disk;
+    std::ostream out(&disk);
+    std::ostringstream err;
+    const int code = ridge::cli::run(words.arguments, {.in = in, .out = out, .err = err});
+    require(code >= 0 && code <= 4);
+    const std::string errors = err.str();
+    for (const char c : errors) require(c == '\n' || c == '\t' || (c & '\x80') != 0 || c >= ' ');
+    require(errors.find('\x1b') == std::string::npos);
+    return 0;
+}
