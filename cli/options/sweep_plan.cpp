@@ -1,6 +1,7 @@
 #include "cli/options/sweep_plan.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include "cli/options/sweep_range.h"
@@ -35,8 +36,12 @@ void require_few_points(const SweepPlan& plan) {
 
 bool is_geometric(const std::vector<std::int64_t>& values) {
     if (values.size() < 3 || values.front() < 1 || values[1] <= values.front()) return false;
+    const double factor = static_cast<double>(values[1]) / static_cast<double>(values[0]);
+    constexpr double rounding =
+        1e-12;  // products of large values would overflow, ratios only round
     for (std::size_t i = 2; i < values.size(); ++i) {
-        if (values[i] * values[0] != values[i - 1] * values[1]) return false;
+        const double ratio = static_cast<double>(values[i]) / static_cast<double>(values[i - 1]);
+        if (std::abs(ratio / factor - 1.0) > rounding) return false;
     }
     return true;
 }

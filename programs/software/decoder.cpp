@@ -45,8 +45,9 @@ Buffer Decoder::embed() {
         embedded_positions_ = std::move(positions);
     }
     if (a.scaled_embedding && eager()) {
-        x = run_.broadcast(Math::multiply, std::move(x),
-                           Buffer(run_.allocate(1, x.type(), "scale")), "scaled embedding");
+        // Made first: the order of arguments is the compiler's, and one of them moves from x.
+        Buffer scale(run_.allocate(1, x.type(), "scale"));
+        x = run_.broadcast(Math::multiply, std::move(x), std::move(scale), "scaled embedding");
     }
     return x;
 }
