@@ -36,12 +36,16 @@ struct Predictor {
         return with_footprint(op, pass_of(op.direction));
     }
     Outcome operator()(const Mla& op) const { return with_footprint(op, Pass::inference); }
-    Outcome operator()(const Moe& op) const { return with_footprint(op, Pass::inference); }
+    Outcome operator()(const Moe& op) const {
+        return with_memory(Pass::inference, predict(op, execution, machine, &predict));
+    }
     Outcome operator()(const Access& op) const { return with_footprint(op, Pass::inference); }
 
     template <class Op>
     Outcome with_footprint(const Op& op, Pass pass) const {
-        Outcome outcome = predict(op, execution, machine);
+        return with_memory(pass, predict(op, execution, machine));
+    }
+    Outcome with_memory(Pass pass, Outcome outcome) const {
         if (auto* prediction = std::get_if<Prediction>(&outcome)) {
             // Of the operation as it was asked: an alternative would be copied into another one.
             prediction->footprint = footprint(operation, prediction->implementation, pass).total();

@@ -38,7 +38,7 @@ TRAINING = ("h200-sxm", "h200-sxm-fit", "h200-sxm-random")
 NEIGHBOURS = 8
 SIZES = {"half": 2, "int8": 1}
 CHARTS = {"matmul": "Matrix products", "prefill": "Attention, prefill", "decode": "Attention, decode",
-          "collectives": "Collectives", "streaming": "Elementwise, softmax and layernorm"}
+          "serving": "8-bit caches, latent attention, experts", "collectives": "Collectives", "streaming": "Elementwise, softmax and layernorm"}
 
 HEAD = """# Accuracy
 
@@ -155,6 +155,14 @@ def csv_text(rows):
 
 
 def class_of(row):
+    if row["op"] == "mla":
+        cache = ", 8-bit cache" if row["kv_dtype"] == "fp8" else ""
+        return f"mla {row['phase']}{cache}", "serving"
+    if row["op"] == "moe":
+        return f"moe {row['dtype']}", "serving"
+    if row["op"] == "attention" and row.get("kv_dtype", row["dtype"]) != row["dtype"]:
+        phase = "decode" if row["causal"] == "0" else "prefill, over 20 us"
+        return f"attention over an 8-bit cache, {phase}", "serving"
     if row["op"] == "attention":
         phase = "decode" if row["causal"] == "0" else "prefill, over 20 us"
         return f"attention {phase} {row['impl']}", "decode" if row["causal"] == "0" else "prefill"

@@ -132,6 +132,8 @@ struct FitProgram {
 /// Bundled kernels, and the library's kernels that tables do not cover, from `request.records`.
 [[nodiscard]] std::vector<FitReport> fit_matmul_records(const FitRequest& request);
 [[nodiscard]] std::vector<FitReport> fit_collective(const FitRequest& request);
+[[nodiscard]] std::vector<FitReport> fit_mla(const FitRequest& request);
+[[nodiscard]] std::vector<FitReport> fit_moe(const FitRequest& request);
 
 /// The rows of the requested GPUs, split into the groups that are fitted together.
 [[nodiscard]] std::vector<FitProblem> split_rows(const std::vector<MeasuredRow>& rows,

@@ -1,9 +1,12 @@
 // Fits the attention time model to prefill and decode times of a serving engine.
 //
-// Free are the fields of `model.attention.flash2`, `.flash3` or `.flashinfer` that the rows determine; those that
-// they cannot (which no row exercises, or which always act together with another) keep their
+// Free are the fields of `model.attention.flash2`, `.flash3` or `.flashinfer`, and of `.flash3_kv8`
+// or `.flashinfer_kv8` for rows over an 8-bit cache, that the rows determine; those that they cannot (which no row exercises, or which always act together with another) keep their
 // described values. Rows of one batch and number of heads are held out together; classes are the
 // regimes of the band table. With several GPUs all parameters are shared: the family's values.
+#include <algorithm>
+#include <map>
+
 #include "hardware/error.h"
 #include "measure/fit/fit.h"
 #include "model/attention/time.h"
@@ -15,18 +18,19 @@ using model::FlashParameters;
 using model::Implementation;
 using model::Machine;
 
-std::string_view section_of(Implementation implementation) {
-    if (implementation == Implementation::flashinfer) return "attention.flashinfer";
-    return implementation == Implementation::flash3 ? "attention.flash3" : "attention.flash2";
+std::string section_of(const MeasuredRow& row) {
+    const auto& op = std::get<model::Attention>(row.operation);
+    const std::string name(name_of(row.execution.implementation));
+    return "attention." + (cache_type_of(op) == op.type ? name : name + "_kv8");
 }
 
-const FlashParameters& flash_of(const Machine& machine, Implementation implementation) {
-    RIDGE_CONTRACT(machine.attention.has_value());
-    const model::AttentionParameters& all = *machine.attention;
-    const auto& flash = implementation == Implementation::flashinfer ? all.flashinfer
-                        : implementation == Implementation::flash3   ? all.flash3
-                                                                     : all.flash2;
-    return flash.value();
+const FlashParameters& flash_of(const Machine& machine, const MeasuredRow& row) {
+    const std::string section = section_of(row);
+    for (const auto& each : model::flash_sections()) {
+        if (each.path == section) return *each.find(machine);
+    }
+    throw InputError("impl " + std::string(name_of(row.execution.implementation)) +
+                     " has no parameters to fit");
 }
 
 /// The regime of a row, as the described parameters see it.
@@ -35,7 +39,7 @@ std::string regime_of(const MeasuredRow& row, const Machine& machine) {
     const Implementation implementation = row.execution.implementation;
     const model::AttentionTime time = model::attention_time(
         op, model::count_attention(op, implementation, model::attention_context(machine)),
-        implementation, flash_of(machine, implementation), row.execution, machine);
+        implementation, flash_of(machine, row), row.execution, machine);
     return std::string(model::name_of(time.regime));
 }
 
@@ -44,24 +48,40 @@ std::string heads_of(const MeasuredRow& row) {
     return std::to_string(op.batch) + "/" + std::to_string(op.heads);
 }
 
+/// Whether all of the GPUs asked for have rows; true where none is named.
+bool has_rows(const std::vector<MeasuredRow>& rows, const std::vector<std::string>& gpus) {
+    return std::all_of(gpus.begin(), gpus.end(), [&rows](const std::string& gpu) {
+        return std::any_of(rows.begin(), rows.end(),
+                           [&gpu](const MeasuredRow& row) { return row.gpu == gpu; });
+    });
+}
+
 }  // namespace
 
 std::vector<FitReport> fit_attention(const FitRequest& request) {
     if (!request.records.empty()) return fit_bundled_attention(request);
-    const auto rows =
-        read_folder(request.data, {"attention_prefill", "attention_decode"}, request.keep);
-    std::vector<FitReport> reports;
-    for (FitProblem& problem : split_rows(rows, request)) {
-        problem.parameters =
-            free_parameters(section_of(problem.rows.front().execution.implementation),
-                            model::Origin::tables, problem.machines.begin()->second);
-        problem.group = [machines = problem.machines](const MeasuredRow& row,
-                                                      const model::Prediction&) {
-            return regime_of(row, machines.at(row.gpu));
-        };
-        problem.fold_key = heads_of;
-        reports.push_back(run_fit(problem));
+    std::map<std::string, std::vector<MeasuredRow>> kernels;
+    for (MeasuredRow& row :
+         read_folder(request.data, {"attention_prefill", "attention_decode", "attention_kv8"},
+                     request.keep)) {
+        kernels[section_of(row)].push_back(std::move(row));
     }
+    std::vector<FitReport> reports;
+    for (const auto& [section, rows] : kernels) {
+        if (!has_rows(rows, request.gpus)) continue;
+        for (FitProblem& problem : split_rows(rows, request)) {
+            problem.parameters =
+                free_parameters(section, model::Origin::tables, problem.machines.begin()->second);
+            problem.group = [machines = problem.machines](const MeasuredRow& row,
+                                                          const model::Prediction&) {
+                return regime_of(row, machines.at(row.gpu));
+            };
+            problem.fold_key = heads_of;
+            reports.push_back(run_fit(problem));
+            if (section.ends_with("_kv8")) reports.back().name += " " + section;
+        }
+    }
+    if (reports.empty()) throw InputError("no rows of these GPUs", {request.data, 0, 0});
     return reports;
 }
 

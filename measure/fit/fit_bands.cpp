@@ -66,7 +66,7 @@ std::vector<FittedBand> fit_bands(const FitRequest& request) {
         std::vector<MeasuredRow> rows =
             read_folder(request.data,
                         {"matmul", "attention_prefill", "attention_decode", "collectives",
-                         "elementwise", "softmax", "layernorm"},
+                         "elementwise", "softmax", "layernorm", "attention_kv8", "mla_", "moe_"},
                         request.keep);
         std::erase_if(rows, too_short);
         add_rows(rows, request, residuals);

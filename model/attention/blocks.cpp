@@ -162,7 +162,8 @@ AttentionBlocks flash3_blocks(const Attention& attention) {
                                           BlockEntry{192, {64, 96}}, BlockEntry{256, {64, 80}}};
         return look_up(table, d);
     }
-    if (size_of(attention.type) == 1) {
+    if (size_of(cache_type_of(attention)) == 1) {
+        if (d > 96 && d <= 128 && attention.paged) return {.q = 128, .kv = 160};
         if (d > 192 && local) return {.q = 128, .kv = 64};
         static constexpr std::array table{BlockEntry{64, {192, 160}}, BlockEntry{96, {192, 128}},
                                           BlockEntry{128, {128, 224}}, BlockEntry{192, {128, 160}},
@@ -293,7 +294,7 @@ std::int64_t turns_of(const Attention& attention, const AttentionGrid& grid,
                       std::int64_t key_blocks) {
     constexpr std::int64_t cache = std::int64_t{8} << 20;
     const std::int64_t resident =
-        cache / (grid.blocks.kv * 2 * size_of(attention.type) * attention.head_dim);
+        cache / (grid.blocks.kv * 2 * size_of(cache_type_of(attention)) * attention.head_dim);
     std::int64_t together = 16;
     while (together > 1 && key_blocks * together > resident) together /= 2;
     const std::int64_t heads = attention.heads / grid.pack;
@@ -307,8 +308,8 @@ AttentionGrid flash3_forward_grid(const Attention& attention, const AttentionCon
     const bool decodes = attention.seq_q == 1;
     grid.few_rows = attention.seq_q * grid.pack <= 64 && (decodes || attention.head_dim == 128);
     if (grid.few_rows) grid.blocks.q = 64;
-    if (attention.paged && attention.head_dim <= 64 && attention.window == 0 &&
-        (decodes || !attention.causal)) {
+    if (attention.paged && size_of(cache_type_of(attention)) > 1 && attention.head_dim <= 64 &&
+        attention.window == 0 && (decodes || !attention.causal)) {
         grid.blocks.kv = grid.few_rows ? 192 : 160;
     }
     const std::int64_t query_blocks = ceil_divide(attention.seq_q * grid.pack, grid.blocks.q);

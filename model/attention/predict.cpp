@@ -71,8 +71,13 @@ Tiling tiling_of(const AttentionWork& counted, const Machine& machine) {
                                (static_cast<double>(waves) * static_cast<double>(slots))};
 }
 
-const std::optional<FlashParameters>& parameters_of(const AttentionParameters& fitted,
+const std::optional<FlashParameters>& parameters_of(const Attention& op,
+                                                    const AttentionParameters& fitted,
                                                     Implementation implementation) {
+    if (cache_type_of(op) != op.type) {
+        return implementation == Implementation::flashinfer ? fitted.flashinfer_kv8
+                                                            : fitted.flash3_kv8;
+    }
     if (implementation == Implementation::flash1) return fitted.flash1;
     if (implementation == Implementation::flashinfer) return fitted.flashinfer;
     return implementation == Implementation::flash2 ? fitted.flash2 : fitted.flash3;
@@ -120,7 +125,7 @@ std::optional<Modelled> modelled_time(const Attention& op, const AttentionWork& 
             bundled_attention_time(op, counted, implementation, fitted, execution, machine), *own,
             known};
     }
-    const auto& fitted = parameters_of(*machine.attention, implementation);
+    const auto& fitted = parameters_of(op, *machine.attention, implementation);
     if (!fitted) return std::nullopt;
     return Modelled{attention_time(op, counted, implementation, *fitted, execution, machine),
                     fitted->evidence == Evidence::own, fitted->evidence != Evidence::foreign};
@@ -143,6 +148,9 @@ void set_terms(Prediction& prediction, const AttentionTime& time, const Attentio
 /// Calls of a serving engine by regime.
 BandClass serving_class(Implementation implementation, const Attention& op,
                         AttentionRegime regime) {
+    if (cache_type_of(op) != op.type) {
+        return op.seq_q == 1 ? BandClass::cache8_decode : BandClass::cache8_prefill;
+    }
     if (implementation == Implementation::flashinfer) {
         return op.seq_q == 1 ? BandClass::umma_decode : BandClass::umma_prefill;
     }

@@ -62,6 +62,13 @@ Call call_of(const Attention& op, const AttentionWork& counted, Implementation i
             .per_piece = per_piece};
 }
 
+/// K and V into one multiprocessor: where 8-bit values are transposed on the way, by head dimension.
+BytesPerCycle load_of(const Call& call) {
+    const FlashParameters& fitted = call.fitted;
+    if (call.op.head_dim > 128 && fitted.wide_load > BytesPerCycle{}) return fitted.wide_load;
+    return fitted.load;
+}
+
 /// One block of scores: two matmuls, and K and V on their way to the SM; in flash1 Q and O pass
 /// instead, read and written, while K and V stay. (eq. T1)
 detail::BlockPrice block_of(const Call& call) {
@@ -75,7 +82,7 @@ detail::BlockPrice block_of(const Call& call) {
     detail::BlockPrice price = detail::price_block(
         call.machine, call.op.type, Flop::from_base(4.0 * scores * call.head_dim),
         call.fitted.tensor_fraction, scores, call.fitted, Bytes::from_base(moved),
-        call.fitted.load * call.machine.boost_clock);
+        load_of(call) * call.machine.boost_clock);
     if (call.op.paged) {
         price.softmax += call.fitted.page_block;
         price.whole = std::max(price.whole, price.tensor + price.softmax);
@@ -181,7 +188,7 @@ Time cache_write_time(const Call& call, double miss) {
     const Bytes moved = call.counted.cache_read + call.counted.cache_write;
     const double reached = call.umma ? call.fitted.copy_fraction : call.fitted.dram_fraction;
     const Bandwidth far = call.machine.dram_bandwidth * reached;
-    const Bandwidth near = std::max(far, call.fitted.load * call.machine.boost_clock * call.sms);
+    const Bandwidth near = std::max(far, load_of(call) * call.machine.boost_clock * call.sms);
     return time + miss * (moved / far) + (1.0 - miss) * (moved / near);
 }
 
@@ -215,7 +222,7 @@ Time combine_time(const Call& call) {
     const auto splits = static_cast<double>(grid.splits);
     const double partial = 4.0 * splits * static_cast<double>(rows) * call.head_dim;
     time += call.fitted.combine + splits * call.fitted.combine_split;
-    const Bandwidth near = call.fitted.load * call.machine.boost_clock * call.sms;
+    const Bandwidth near = load_of(call) * call.machine.boost_clock * call.sms;
     if (near > Bandwidth{}) time += Bytes::from_base(2.0 * partial) / near;
     return time;
 }

@@ -19,6 +19,7 @@
 #include "model/attention/work.h"
 #include "model/machine/attention_parameters.h"
 #include "model/machine/machine.h"
+#include "model/roof/product_predictor.h"
 
 namespace ridge::model {
 
@@ -81,10 +82,6 @@ struct AttentionTime {
 [[nodiscard]] AttentionTime bundled_attention_time(
     const Attention& op, const AttentionWork& counted, Implementation implementation,
     const AttentionParameters& fitted, const Execution& execution, const Machine& machine);
-
-/// Who predicts a matrix product: handed in, because operations do not know each other.
-using ProductPredictor = Outcome (*)(const Matmul& product, const Execution& execution,
-                                     const Machine& machine);
 
 /// Forward attention in two library products and a softmax; empty where one of them is not
 /// modelled. (eq. T16)

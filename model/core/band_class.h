@@ -33,6 +33,11 @@ enum class BandClass : std::uint8_t {
     serving_memory,   // prefill of split or evicted keys
     umma_prefill,     // Blackwell: prefill
     umma_decode,      // Blackwell: decode
+    cache8_prefill,   // prefill over an 8-bit cache
+    cache8_decode,    // decode over an 8-bit cache
+    latent_prefill,   // latent attention, prefill
+    latent_decode,    // latent attention, absorbed decoding
+    experts,          // blocks of experts
     published,        // contiguous and backward flash attention
     unfused,          // attention as an eager framework composes it
     attention_tiles,  // bundled fused attention
@@ -53,7 +58,7 @@ enum class BandClass : std::uint8_t {
 };
 
 /// Classes that have a band: all but `roofline`.
-inline constexpr std::size_t band_class_count = 37;
+inline constexpr std::size_t band_class_count = 42;
 
 inline constexpr std::array<std::string_view, band_class_count + 1> band_class_names{
     "stream",          "row_kernel",     "host_call",       "access",
@@ -61,11 +66,12 @@ inline constexpr std::array<std::string_view, band_class_count + 1> band_class_n
     "torch_rows",      "torch_reduce",   "torch_generated", "torch_product",
     "torch_attention", "ring",           "peer_ll",         "serving_steady",
     "serving_smooth",  "serving_uneven", "serving_memory",  "umma_prefill",
-    "umma_decode",     "published",      "unfused",         "attention_tiles",
-    "product_fixed",   "product_stream", "product_smooth",  "product_split",
-    "umma_even",       "umma_uneven",    "umma_narrow",     "product_ampere",
-    "product_coarse",  "product_fma",    "product_old",     "product_bundled",
-    "estimate",        "roofline"};
+    "umma_decode",     "cache8_prefill", "cache8_decode",   "latent_prefill",
+    "latent_decode",   "experts",        "published",       "unfused",
+    "attention_tiles", "product_fixed",  "product_stream",  "product_smooth",
+    "product_split",   "umma_even",      "umma_uneven",     "umma_narrow",
+    "product_ampere",  "product_coarse", "product_fma",     "product_old",
+    "product_bundled", "estimate",       "roofline"};
 
 [[nodiscard]] constexpr std::string_view name_of(BandClass band_class) {
     return band_class_names[static_cast<std::size_t>(band_class)];

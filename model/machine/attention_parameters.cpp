@@ -21,37 +21,38 @@ using enum Need;
 
 // clang-format off
 using F = FlashParameters;
-constexpr std::array flash{  //                                                      flash1, flash2, flash3, flashinfer
-    parameter<&F::start>("start", span_of_time, "fixed time of a call, without the gaps between its kernels", {none, tables, tables, tables}, required),
+constexpr std::array flash{  //                                                      flash1, flash2, flash3, flashinfer, flash3_kv8, flashinfer_kv8
+    parameter<&F::start>("start", span_of_time, "fixed time of a call, without the gaps between its kernels", {none, tables, tables, tables, tables, tables}, required),
     parameter<&F::cache_write_start>("cache_write_start", span_of_time, "the same of the kernel that writes new K and V into the cache", {none, assumed, assumed, assumed}),
-    parameter<&F::tensor_fraction>("tensor_fraction", share_of_peak, "of the dense tensor peak within a block of scores", {assumed, assumed, assumed, tables}),
-    parameter<&F::softmax_fraction>("softmax_fraction", factor, "part of the time of one exp2 per score that matmuls do not hide", {none, assumed, tables, tables}),
+    parameter<&F::tensor_fraction>("tensor_fraction", share_of_peak, "of the dense tensor peak within a block of scores", {assumed, assumed, assumed, tables, none, tables}),
+    parameter<&F::softmax_fraction>("softmax_fraction", factor, "part of the time of one exp2 per score that matmuls do not hide", {none, assumed, tables, tables, tables, tables}),
     in_clocks<&F::page_block>("page_block", clocks, "address work of a block of keys behind a page table", {none, tables}),
     parameter<&F::lone_block_factor>("lone_block_factor", factor, "time of a block whose thread block has its multiprocessor alone, over the shared time", {none, tables}),
-    in_clocks<&F::tile>("tile", clocks, "fixed time of a tile: prologue, pipeline fill, epilogue", {none, tables, tables, tables}),
-    in_clocks<&F::decode_tile>("decode_tile", clocks, "the same of the kernel for few query rows", {none, tables, tables, tables}),
-    in_clocks<&F::tile_rows>("tile_rows", clocks, "time of a tile per 64 query rows: loading or gathering Q, storing O", {none, tables, tables, tables}),
-    in_clocks<&F::bulk_rows>("bulk_rows", clocks, "the same where bulk copies move packed rows (4, 8 or 16 query heads per KV head)", {none, none, tables}),
-    in_clocks<&F::tile_columns>("tile_columns", clocks, "time of a tile per 64 of head_dim: the first K and V", {none, none, tables, tables}),
-    in_clocks<&F::decode_columns>("decode_columns", clocks, "the same of the kernel for few rows", {none, none, tables, tables}),
-    in_clocks<&F::decode_rows>("decode_rows", clocks, "the same of the kernel for few rows, per 64 of head_dim and 64 rows of its tile", {none, none, none, tables}),
-    in_clocks<&F::decode_block>("decode_block", clocks, "a block of keys in the kernel for few rows: matmul, softmax and matmul in turn", {none, none, none, tables}),
-    in_clocks<&F::split_tile>("split_tile", clocks, "more fixed time of a tile in a kernel that may split the keys", {none, none, tables}),
+    in_clocks<&F::tile>("tile", clocks, "fixed time of a tile: prologue, pipeline fill, epilogue", {none, tables, tables, tables, tables, tables}),
+    in_clocks<&F::decode_tile>("decode_tile", clocks, "the same of the kernel for few query rows", {none, tables, tables, tables, tables, tables}),
+    in_clocks<&F::tile_rows>("tile_rows", clocks, "time of a tile per 64 query rows: loading or gathering Q, storing O", {none, tables, tables, tables, tables, tables}),
+    in_clocks<&F::bulk_rows>("bulk_rows", clocks, "the same where bulk copies move packed rows (4, 8 or 16 query heads per KV head)", {none, none, tables, none, tables}),
+    in_clocks<&F::tile_columns>("tile_columns", clocks, "time of a tile per 64 of head_dim: the first K and V", {none, none, tables, tables, tables, tables}),
+    in_clocks<&F::decode_columns>("decode_columns", clocks, "the same of the kernel for few rows", {none, none, tables, tables, tables, assumed}),
+    in_clocks<&F::decode_rows>("decode_rows", clocks, "the same of the kernel for few rows, per 64 of head_dim and 64 rows of its tile", {none, none, none, tables, none, tables}),
+    in_clocks<&F::decode_block>("decode_block", clocks, "a block of keys in the kernel for few rows: matmul, softmax and matmul in turn", {none, none, none, tables, none, tables}),
+    in_clocks<&F::split_tile>("split_tile", clocks, "more fixed time of a tile in a kernel that may split the keys", {none, none, tables, none, tables}),
     parameter<&F::bulk_tile>("bulk_tile", data_rate, "Q and O of a tile by bulk copies, contiguous calls, one multiprocessor", {none, none, assumed}),
-    parameter<&F::tail>("tail", share, "share of the longest causal tile that stands out after the average", {none, assumed, assumed, tables}),
-    parameter<&F::load>("load", rate_per_clock, "K and V into one multiprocessor", {none, assumed, tables}),
-    parameter<&F::dram_fraction>("dram_fraction", share, "of the DRAM bandwidth that the stream of K and V reaches", {none, tables, tables, tables}),
-    parameter<&F::dram_start>("dram_start", span_of_time, "exposed start of a stream from DRAM", {none, tables, tables, tables}),
-    parameter<&F::droop>("droop", factor, "relative slow-down of a long run at the power limit", {none, tables, tables, tables}),
+    parameter<&F::tail>("tail", share, "share of the longest causal tile that stands out after the average", {none, assumed, assumed, tables, none, tables}),
+    parameter<&F::load>("load", rate_per_clock, "K and V into one multiprocessor", {none, assumed, tables, none, tables}),
+    parameter<&F::wide_load>("wide_load", rate_per_clock, "the same for heads above 128, where it differs", {none, none, none, none, tables}),
+    parameter<&F::dram_fraction>("dram_fraction", share, "of the DRAM bandwidth that the stream of K and V reaches", {none, tables, tables, tables, tables, tables}),
+    parameter<&F::dram_start>("dram_start", span_of_time, "exposed start of a stream from DRAM", {none, tables, tables, tables, none, tables}),
+    parameter<&F::droop>("droop", factor, "relative slow-down of a long run at the power limit", {none, tables, tables, tables, none, assumed}),
     parameter<&F::droop_time>("droop_time", span_of_time, "run time at which half of the droop is reached", {none, assumed, assumed, assumed}),
-    in_clocks<&F::cache_write>("cache_write", clocks, "one wave of the kernel that writes new K and V", {none, tables, tables, tables}),
-    parameter<&F::scan>("scan", span_of_time, "scheduler reads the lengths of 31 sequences", {none, none, tables}),
+    in_clocks<&F::cache_write>("cache_write", clocks, "one wave of the kernel that writes new K and V", {none, tables, tables, tables, tables, tables}),
+    parameter<&F::scan>("scan", span_of_time, "scheduler reads the lengths of 31 sequences", {none, none, tables, none, tables}),
     parameter<&F::fold>("fold", span_of_time, "reordering the queries of grouped decoding", {none, tables}),
     parameter<&F::copy>("copy", span_of_time, "one kernel that reorders them, batch and KV heads above one", {none, tables}),
-    parameter<&F::copy_fraction>("copy_fraction", share, "of the DRAM bandwidth that the reordering reaches; flashinfer: that writing the cache reaches", {none, tables, none, tables}),
-    parameter<&F::combine>("combine", span_of_time, "kernel that combines split keys", {none, tables, tables, tables}),
-    in_clocks<&F::combine_split>("combine_split", clocks, "the same, per split", {none, tables, tables, tables}),
-    in_clocks<&F::combine_block>("combine_block", clocks, "the same with nothing to combine, per thread block and multiprocessor", {none, none, tables}),
+    parameter<&F::copy_fraction>("copy_fraction", share, "of the DRAM bandwidth that the reordering reaches; flashinfer: that writing the cache reaches", {none, tables, none, tables, none, tables}),
+    parameter<&F::combine>("combine", span_of_time, "kernel that combines split keys", {none, tables, tables, tables, tables, tables}),
+    in_clocks<&F::combine_split>("combine_split", clocks, "the same, per split", {none, tables, tables, tables, tables, tables}),
+    in_clocks<&F::combine_block>("combine_block", clocks, "the same with nothing to combine, per thread block and multiprocessor", {none, none, tables, none, tables}),
     parameter<&F::backward_tensor_fraction>("backward_tensor_fraction", share_of_peak, "of the dense tensor peak within a block of the backward pass", {none, assumed, assumed}),
 };
 
@@ -106,7 +107,11 @@ constexpr std::array flash_places{
     section<F, place<&A::flash1>>("attention.flash1", "flash1 (the rest as flash2)", flash, 0),
     section<F, place<&A::flash2>>("attention.flash2", "flash2", flash, 1),
     section<F, place<&A::flash3>>("attention.flash3", "flash3", flash, 2),
-    section<F, place<&A::flashinfer>>("attention.flashinfer", "flashinfer", flash, 3)};
+    section<F, place<&A::flashinfer>>("attention.flashinfer", "flashinfer", flash, 3),
+    section<F, place<&A::flash3_kv8>>("attention.flash3_kv8", "flash3 over an 8-bit cache", flash,
+                                      4),
+    section<F, place<&A::flashinfer_kv8>>("attention.flashinfer_kv8",
+                                          "flashinfer over an 8-bit cache", flash, 5)};
 constexpr std::array tiled_places{
     section<T, place<&A::mma>>("attention.mma", "bundled mma attention", tiled, 0),
     section<T, place<&A::wgmma>>("attention.wgmma", "bundled wgmma attention", tiled, 1)};
@@ -151,6 +156,12 @@ std::optional<AttentionParameters> attention_parameters_of(const hardware::Descr
     parameters.flash2 = read_set(gpu, flash_places[1], blank);
     parameters.flash3 = read_set(gpu, flash_places[2], blank);
     parameters.flashinfer = read_set(gpu, flash_places[3], blank);
+    if (parameters.flash3) {
+        parameters.flash3_kv8 = read_set(gpu, flash_places[4], *parameters.flash3);
+    }
+    if (parameters.flashinfer) {
+        parameters.flashinfer_kv8 = read_set(gpu, flash_places[5], *parameters.flashinfer);
+    }
     parameters.mma = read_set(gpu, tiled_places[0]);
     parameters.wgmma = read_set(gpu, tiled_places[1]);
     parameters.decode = read_set(gpu, decode_places[0]);

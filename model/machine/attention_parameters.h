@@ -27,19 +27,20 @@ struct FlashParameters {
     double softmax_fraction = 1.0;  ///< of the time of one exp2 per score, not hidden
     Time page_block;                ///< address work of a block behind a page table
     double lone_block_factor =
-        1.0;              ///< time of a block whose thread block has its SM alone, over shared
-    Time tile;            ///< prologue, pipeline fill, epilogue of a tile
-    Time decode_tile;     ///< the same, kernel for few rows
-    Time tile_rows;       ///< per 64 rows: gather Q, store O
-    Time bulk_rows;       ///< the same where packed rows come by bulk copies
-    Time tile_columns;    ///< per 64 of head_dim: first K and V
-    Time decode_columns;  ///< the same, kernel for few rows
-    Time decode_rows;     ///< the same kernel, per 64 of head_dim and 64 rows of its tile
-    Time decode_block;    ///< one block of keys in it: matmul, softmax, matmul in turn
-    Time split_tile;      ///< more epilogue, kernel that may split keys
-    Bandwidth bulk_tile;  ///< Q and O of a tile by bulk copies, contiguous calls, one SM
-    double tail = 0.7;    ///< of the longest causal tile, stands out after the average
-    BytesPerCycle load;   ///< K and V into one SM
+        1.0;                  ///< time of a block whose thread block has its SM alone, over shared
+    Time tile;                ///< prologue, pipeline fill, epilogue of a tile
+    Time decode_tile;         ///< the same, kernel for few rows
+    Time tile_rows;           ///< per 64 rows: gather Q, store O
+    Time bulk_rows;           ///< the same where packed rows come by bulk copies
+    Time tile_columns;        ///< per 64 of head_dim: first K and V
+    Time decode_columns;      ///< the same, kernel for few rows
+    Time decode_rows;         ///< the same kernel, per 64 of head_dim and 64 rows of its tile
+    Time decode_block;        ///< one block of keys in it: matmul, softmax, matmul in turn
+    Time split_tile;          ///< more epilogue, kernel that may split keys
+    Bandwidth bulk_tile;      ///< Q and O of a tile by bulk copies, contiguous calls, one SM
+    double tail = 0.7;        ///< of the longest causal tile, stands out after the average
+    BytesPerCycle load;       ///< K and V into one SM
+    BytesPerCycle wide_load;  ///< the same for heads above 128; zero: as `load`
     double dram_fraction = 0.9;          ///< of the DRAM bandwidth
     Time dram_start;                     ///< exposed start of a cold stream
     double droop = 0.0;                  ///< slow-down of a long run at the power limit
@@ -102,13 +103,15 @@ struct AttentionParameters {
     std::optional<FlashParameters> flash2;
     std::optional<FlashParameters> flash3;
     std::optional<FlashParameters> flashinfer;
+    std::optional<FlashParameters> flash3_kv8;  ///< over a cache of 8 bits
+    std::optional<FlashParameters> flashinfer_kv8;
     std::optional<TiledAttentionParameters> mma;
     std::optional<TiledAttentionParameters> wgmma;
     std::optional<DecodeAttentionParameters> decode;
     StandardParameters standard;
 };
 
-/// flash1, flash2, flash3 and flashinfer; flash1 is flash2 but for what its section holds.
+/// flash1, flash2, flash3, flashinfer, flash3_kv8 and flashinfer_kv8; flash1 is flash2 but for what its section holds.
 [[nodiscard]] std::span<const Section<FlashParameters>> flash_sections();
 /// mma and wgmma.
 [[nodiscard]] std::span<const Section<TiledAttentionParameters>> tiled_attention_sections();

@@ -249,6 +249,8 @@ Machine make_machine(const Description& gpu) {
     if (machine.special_rate) machine.attention = attention_parameters_of(gpu, consists);
     machine.memory = resolve_memory(gpu, machine.l2);
     machine.matmul = read_matmul_calibration(gpu, consists);
+    machine.mla = read_mla_parameters(gpu);
+    machine.moe = read_moe_parameters(gpu);
     return machine;
 }
 

@@ -23,6 +23,8 @@
 #include "model/machine/launch.h"
 #include "model/machine/matmul_parameters.h"
 #include "model/machine/memory_parameters.h"
+#include "model/machine/mla_parameters.h"
+#include "model/machine/moe_parameters.h"
 #include "model/machine/parameter.h"
 #include "model/machine/residency.h"
 
@@ -96,6 +98,8 @@ struct Machine {
     std::optional<FabricParameters> fabric;        ///< of the model of collectives
     std::optional<FabricParameters> host_fabric;   ///< over PCIe, for more GPUs than are linked
     MatmulCalibration matmul;
+    MlaParameters mla;                 ///< of latent attention
+    std::optional<MoeParameters> moe;  ///< of blocks of experts
 
     /// Links that `gpus` devices talk over: their own, or PCIe where those do not reach all.
     [[nodiscard]] bool are_linked(std::int64_t gpus) const {

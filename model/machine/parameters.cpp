@@ -59,6 +59,9 @@ std::vector<ModelParameter> collected() {
     add_sections(all, matmul_call_sections());
     add_sections(all, matmul_sections());
     add_sections(all, bundled_matmul_sections());
+    add_sections(all, mla_decode_sections());
+    add_sections(all, mla_prefill_sections());
+    add_sections(all, moe_sections());
     return all;
 }
 

@@ -4,7 +4,7 @@
 //   mla_work(op).flop()          // 2 x 128 x 4096 x (576 + 512) = 1.14 GFLOP
 //   mla_shape(op).key_dim        // 576: the latent and the rotated key
 //
-// Method: docs/model.md L1 to L3, after DeepSeek-V2 (arXiv 2405.04434, section 2.1) and DeepSeek-V3
+// Method: docs/model.md N1 to N3, after DeepSeek-V2 (arXiv 2405.04434, section 2.1) and DeepSeek-V3
 // (arXiv 2412.19437, section 2.1.1).
 //
 // Limits: forward. The products around the attention (latents to keys and values, absorbed queries
@@ -27,7 +27,7 @@ struct MlaShape {
 [[nodiscard]] MlaShape mla_shape(const Mla& op);
 
 /// FLOP of both products, exponentials, compulsory bytes; DRAM traffic is set to the compulsory
-/// bytes. New tokens' latents are written to the cache. (L1 to L3)
+/// bytes. New tokens' latents are written to the cache. (N1 to N3)
 [[nodiscard]] Work mla_work(const Mla& op);
 
 /// The latents and rotated keys of the new tokens: read as they come, written as the cache has them.

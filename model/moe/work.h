@@ -12,20 +12,21 @@
 
 #include "model/core/operation.h"
 #include "model/core/prediction.h"
+#include "model/moe/load.h"
 
 namespace ridge::model {
 
-/// What the busiest GPU gets of the tokens.
-struct MoeLoad {
-    double pairs = 0.0;    ///< rows of its grouped products
-    double experts = 0.0;  ///< that it holds
-    double active = 0.0;   ///< of them, those that some token goes to
-    double inner = 0.0;    ///< its share of the intermediate
-};
-[[nodiscard]] MoeLoad moe_load(const Moe& op);
-
 /// Bytes of one expert's weights on this GPU, scales included: 3 x hidden x inner elements.
 [[nodiscard]] double expert_bytes(const Moe& op);
+
+/// Bytes between the kernels.
+struct MoeRows {
+    double gathered = 0.0;  ///< rows of the up product, in the experts' type
+    double gates = 0.0;     ///< its results
+    double inner = 0.0;     ///< rows of the down product, in the experts' type
+    double results = 0.0;   ///< its results
+};
+[[nodiscard]] MoeRows moe_rows(const Moe& op, const MoeLoad& load);
 
 /// FLOP, compulsory bytes (tokens in and out, weights of the active experts), and the traffic of
 /// the kernels as they pass rows through memory. (X1 to X4)

@@ -1,0 +1,46 @@
+// Fits the time model of latent attention to times of a serving engine.
+//
+// Each GPU, phase and type of the cache is one fit: they run kernels of their own. Rows of one batch
+// and number of heads are held out together.
+#include <map>
+
+#include "measure/fit/fit.h"
+
+namespace ridge::measure {
+namespace {
+
+std::string section_of(const MeasuredRow& row) {
+    const auto& op = std::get<model::Mla>(row.operation);
+    const std::string phase = op.phase == model::MlaPhase::decode ? "mla.decode" : "mla.prefill";
+    return size_of(cache_type_of(op)) == 1 ? phase + "_8bit" : phase;
+}
+
+std::string heads_of(const MeasuredRow& row) {
+    const auto& op = std::get<model::Mla>(row.operation);
+    return std::to_string(op.batch) + "/" + std::to_string(op.heads);
+}
+
+}  // namespace
+
+std::vector<FitReport> fit_mla(const FitRequest& request) {
+    std::map<std::string, std::vector<MeasuredRow>> kernels;
+    for (MeasuredRow& row : read_folder(request.data, {"mla_"}, request.keep)) {
+        kernels[section_of(row)].push_back(std::move(row));
+    }
+    std::vector<FitReport> reports;
+    for (const auto& [section, rows] : kernels) {
+        for (FitProblem& problem : split_rows(rows, request)) {
+            problem.parameters =
+                free_parameters(section, model::Origin::tables, problem.machines.begin()->second);
+            problem.group = [name = section](const MeasuredRow& row, const model::Prediction&) {
+                return row.gpu + " " + name;
+            };
+            problem.fold_key = heads_of;
+            reports.push_back(run_fit(problem));
+            reports.back().name += " " + section;
+        }
+    }
+    return reports;
+}
+
+}  // namespace ridge::measure

@@ -1,0 +1,36 @@
+// Fits the time model of blocks of experts to times of a serving engine.
+//
+// Each GPU is one fit, or those named together. The products keep the parameters of `model.matmul`.
+// Rows of one expert's shape and split are held out together.
+#include "measure/fit/fit.h"
+
+namespace ridge::measure {
+namespace {
+
+std::string group_of(const MeasuredRow& row, const model::Prediction& prediction) {
+    return row.gpu + " " + std::string(name_of(type_of(row.operation))) + " " +
+           std::string(name_of(prediction.limiter));
+}
+
+std::string expert_of(const MeasuredRow& row) {
+    const auto& op = std::get<model::Moe>(row.operation);
+    return std::to_string(op.hidden) + "x" + std::to_string(op.intermediate) + "/" +
+           std::to_string(op.experts) + "/" + std::to_string(op.tp) + "/" + std::to_string(op.ep);
+}
+
+}  // namespace
+
+std::vector<FitReport> fit_moe(const FitRequest& request) {
+    std::vector<FitReport> reports;
+    for (FitProblem& problem :
+         split_rows(read_folder(request.data, {"moe_"}, request.keep), request)) {
+        problem.parameters =
+            free_parameters("moe", model::Origin::tables, problem.machines.begin()->second);
+        problem.group = group_of;
+        problem.fold_key = expert_of;
+        reports.push_back(run_fit(problem));
+    }
+    return reports;
+}
+
+}  // namespace ridge::measure

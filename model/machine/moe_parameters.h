@@ -1,0 +1,37 @@
+// Parameters of the time model of a block of experts (docs/model.md X5 to X7), read from a GPU
+// description.
+//
+//   if (machine.moe) ... machine.moe->row_rate ...
+//
+// They are fields `model.moe.*`. The products themselves have the parameters of `model.matmul`.
+#pragma once
+
+#include <optional>
+#include <span>
+
+#include "hardware/description.h"
+#include "hardware/quantity.h"
+#include "model/machine/parameter.h"
+
+namespace ridge::model {
+
+struct MoeParameters {
+    Time start{};                 ///< of the block: fixed times of its kernels
+    Time sort{};                  ///< more of it above the tokens that one thread block sorts
+    Time quantise{};              ///< more of it for experts of 8 bits and fewer
+    Time step{};                  ///< 128 bytes along k of products that are not split
+    Time expert{};                ///< of each expert that has rows
+    double product_factor = 1.0;  ///< grouped products over products of the library
+    double uneven = 0.0;          ///< more of it where loads follow a power law
+    double overlap = 0.0;         ///< of the shorter of DRAM and tensor time, not hidden
+    BytesPerCycle row_rate{};     ///< rows between the kernels, per multiprocessor
+    BytesPerCycle token_rate{};   ///< tokens in and out, per multiprocessor
+    bool own = false;             ///< fitted to this GPU, not taken from its architecture
+};
+
+[[nodiscard]] std::span<const Section<MoeParameters>> moe_sections();
+
+/// Empty where the description and its architecture say nothing.
+[[nodiscard]] std::optional<MoeParameters> read_moe_parameters(const hardware::Description& gpu);
+
+}  // namespace ridge::model
