@@ -1,6 +1,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <cctype>
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
@@ -30,6 +31,20 @@ bool colour_wanted() {
     return isatty(STDOUT_FILENO) != 0 && (no_colour == nullptr || *no_colour == '\0') && !dumb;
 }
 
+/// Whether the locale's text is UTF-8, by the first variable that is set; elsewhere braille would be
+/// rubbish.
+bool utf8_wanted() {
+    for (const char* const name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
+        const char* const value = std::getenv(name);
+        if (value == nullptr || *value == '\0') continue;
+        std::string locale(value);
+        for (char& c : locale) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+        return locale.find("utf-8") != std::string::npos ||
+               locale.find("utf8") != std::string::npos;
+    }
+    return false;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -40,6 +55,7 @@ int main(int argc, char** argv) {
                                       .err = std::cerr,
                                       .colour = colour_wanted(),
                                       .terminal = isatty(STDERR_FILENO) != 0,
-                                      .width = terminal_width(STDOUT_FILENO)};
+                                      .width = terminal_width(STDOUT_FILENO),
+                                      .utf8 = utf8_wanted()};
     return ridge::cli::run(arguments, context);
 }

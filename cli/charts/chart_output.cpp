@@ -13,7 +13,8 @@ void add_chart_options(CommandLine& line, ChartOutput& output) {
     line.option("-o,--output", output.file, "file: .svg, .html, .png or .pdf (else terminal)")
         .value("FILE");
     line.option("--height", output.rows, "height of the drawing in the terminal").in_range(6, 200);
-    line.flag("--ascii", output.ascii, "draw with ASCII characters only");
+    line.flag("--ascii", output.ascii,
+              "draw with ASCII characters only (as without a UTF-8 locale)");
 }
 
 void write_chart_output(const Context& context, const ChartOutput& output,
@@ -34,7 +35,8 @@ void write_chart_output(const Context& context, const ChartOutput& output,
         context.out << plot::render_terminal(
             chart, {.columns = context.width,
                     .rows = output.rows,
-                    .charset = output.ascii ? plot::Charset::ascii : plot::Charset::unicode,
+                    .charset = output.ascii || !context.utf8 ? plot::Charset::ascii
+                                                             : plot::Charset::unicode,
                     .ink = context.colour ? plot::Ink::ansi : plot::Ink::plain});
     }
 }

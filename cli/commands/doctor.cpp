@@ -142,6 +142,15 @@ void write_json(const Context& context, const std::vector<Finding>& findings) {
     context.out << list.text(2) << '\n';
 }
 
+Table findings_table(const std::vector<Finding>& findings) {
+    Table table{.columns = {{"subject"}, {"ok"}, {"found"}, {"remedy"}}, .rows = {}};
+    for (const Finding& finding : findings) {
+        table.rows.push_back(
+            {finding.subject, finding.well ? "1" : "0", finding.found, finding.remedy});
+    }
+    return table;
+}
+
 void write_findings(const Context& context, const std::vector<Finding>& findings) {
     constexpr std::size_t indent = 22;
     const auto width = static_cast<std::size_t>(std::max(60, context.width));
@@ -160,10 +169,19 @@ void write_findings(const Context& context, const std::vector<Finding>& findings
 
 int diagnose(const Context& context, const DoctorOptions& options) {
     const std::vector<Finding> findings = examine(context, options);
-    if (parse_format(options.format) == Format::json) {
-        write_json(context, findings);
-    } else {
-        write_findings(context, findings);
+    switch (parse_format(options.format)) {
+        case Format::json:
+            write_json(context, findings);
+            break;
+        case Format::csv:
+            write_csv(context.out, findings_table(findings));
+            break;
+        case Format::markdown:
+            write_markdown(context.out, findings_table(findings));
+            break;
+        case Format::table:
+            write_findings(context, findings);
+            break;
     }
     return findings.front().subject == "device" ? device_failure : success;
 }
@@ -172,7 +190,7 @@ int diagnose(const Context& context, const DoctorOptions& options) {
 
 Action build_doctor(CommandLine& line, std::span<const std::string>) {
     const auto options = std::make_shared<DoctorOptions>(line);
-    add_format_option(line, options->format, "table|json");
+    add_format_option(line, options->format, "table|json|csv|md");
     line.footer("Exit code 3 when there is no device to measure on.");
     return [options](const Context& context) { return diagnose(context, *options); };
 }

@@ -83,6 +83,17 @@ void write_fit(const Context& context, const Need& need) {
                    "On top of this, libraries hold workspaces and an allocator rounds up.");
 }
 
+/// One row per tensor and the total.
+Table exact_table(const Need& need) {
+    Table table{.columns = {{"tensor"}, {"phase"}, {"bytes", Align::right}}, .rows = {}};
+    for (const model::Allocation& part : need.footprint.parts) {
+        table.rows.push_back({std::string(part.name), std::string(name_of(part.phase)),
+                              fmt::format("{:.0f}", part.bytes.base())});
+    }
+    table.rows.push_back({"total", "", fmt::format("{:.0f}", need.footprint.total().base())});
+    return table;
+}
+
 Json json_of(const Need& need) {
     Json json{{"op", name_of(need.operation)}, {"pass", name_of(need.pass)}};
     json["total_bytes"] = need.footprint.total().base();
@@ -106,6 +117,11 @@ int vram(const Context& context, const VramOptions& options) {
         context.out << json_of(need).text(2) << '\n';
         return success;
     }
+    if (options.format == "csv" || options.format == "md") {
+        options.format == "csv" ? write_csv(context.out, exact_table(need))
+                                : write_markdown(context.out, exact_table(need));
+        return success;
+    }
     const auto width = static_cast<std::size_t>(std::max(40, context.width));
     context.out << wrap(need.title, width, 2) << '\n';
     write_parts(context, need);
@@ -124,7 +140,11 @@ std::optional<MemoryLimit> memory_limit(const Context& context, const GpuOptions
     }
     if (!gpu.known()) return {};
     Machines machines = gpu.machines(context);
-    const model::Machine& machine = machines.at(gpu.name());
+    return memory_limit_of(machines, gpu.name());
+}
+
+MemoryLimit memory_limit_of(Machines& machines, const std::string& name) {
+    const model::Machine& machine = machines.at(name);
     const model::UsableMemory usable = model::usable_memory(machines.description(machine.name));
     return MemoryLimit{.name = machine.title,
                        .capacity = machine.dram_capacity,
@@ -147,10 +167,11 @@ Action build_vram(CommandLine& line, std::span<const std::string> arguments) {
     if (first == "kv-cache") return build_vram_kv_cache(line);
     if (first == "attention") return build_vram_attention(line, arguments);
     const auto options = std::make_shared<VramOptions>(line, arguments);
-    line.option("--pass", options->pass, "inference or training (forward and backward)");
+    line.option("--pass", options->pass, "inference or training (forward and backward)")
+        .one_of({"inference", "training"});
     line.option("--capacity", options->capacity, "device memory, \"80GiB\", instead of --gpu")
         .value("SIZE");
-    add_format_option(line, options->format, "table|json");
+    add_format_option(line, options->format, "table|json|csv|md");
     line.footer(
         "Examples:\n"
         "  ridge vram softmax --rows 65536 --cols 4096 --pass training --gpu h100-sxm\n"

@@ -28,6 +28,7 @@ struct MemoryLimit {
 /// Nothing when neither --gpu nor --capacity was given.
 [[nodiscard]] std::optional<MemoryLimit> memory_limit(const Context& context, const GpuOptions& gpu,
                                                       const std::string& capacity);
+[[nodiscard]] MemoryLimit memory_limit_of(Machines& machines, const std::string& name);
 /// "141.2 GiB usable of NVIDIA H200 SXM 141GB (measured)".
 [[nodiscard]] std::string text_of(const MemoryLimit& limit);
 

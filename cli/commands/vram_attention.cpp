@@ -1,12 +1,14 @@
 // `ridge vram attention`: what an implementation allocates, when, and what fits.
 #include <fmt/format.h>
 
+#include <array>
 #include <memory>
 #include <ostream>
 
 #include "cli/charts/chart_output.h"
 #include "cli/charts/memory_chart.h"
 #include "cli/commands/vram.h"
+#include "cli/commands/vram_lengths.h"
 #include "cli/console/table.h"
 #include "cli/options/command_line.h"
 #include "cli/options/operation_command.h"
@@ -174,9 +176,9 @@ void set_title(Answer& answer, model::Parameters parameters, bool causal) {
                                name_of(answer.call.software), name_of(answer.passes));
 }
 
-Answer answer_for(const Context& context, const AttentionOptions& options) {
+Answer answer_for(const AttentionOptions& options, std::map<Field, std::string> texts,
+                  const std::optional<MemoryLimit>& limit) {
     Answer answer;
-    std::map<Field, std::string> texts = options.operation.texts();
     const std::string impl = texts.contains(Field::impl) ? texts[Field::impl] : "";
     texts.erase(Field::impl);
     // PyTorch aligns the causal mask with the first key and takes any lengths.
@@ -196,7 +198,7 @@ Answer answer_for(const Context& context, const AttentionOptions& options) {
     answer.passes = passes_of(options, parameters, answer.call.attention.direction);
     answer.allocator = {.expandable_segments = options.expandable_segments,
                         .roundup_power2_divisions = options.roundup};
-    answer.limit = memory_limit(context, options.gpu, options.capacity);
+    answer.limit = limit;
     std::int32_t capability = 90;
     if (answer.limit && answer.limit->multiprocessors > 0) {
         answer.call.multiprocessors = answer.limit->multiprocessors;
@@ -342,6 +344,12 @@ void add_figures(Json& json, const Answer& answer) {
     json["all_head_score_bytes"] = rule.all_score_matrices.base();
 }
 
+/// The members of the JSON that CSV and Markdown have too.
+constexpr std::array figure_names{
+    "total_bytes",        "inputs_bytes",        "inference_peak_bytes",
+    "forward_peak_bytes", "forward_saved_bytes", "backward_peak_bytes",
+    "reserved_bytes",     "workspace_bytes",     "usable_bytes"};
+
 Json json_of(const Answer& answer) {
     Json json = json_of_call(answer);
     if (answer.dimension) {
@@ -364,8 +372,63 @@ Json json_of(const Answer& answer) {
     return json;
 }
 
+/// The memory limits of all GPUs named, or of some well-known ones.
+std::vector<MemoryLimit> limits_of(const Context& context, const AttentionOptions& options) {
+    if (!options.capacity.empty()) return {*memory_limit(context, options.gpu, options.capacity)};
+    const std::vector<std::string> names =
+        options.gpu.given() ? options.gpu.names()
+                            : std::vector<std::string>{"rtx-4090", "h100-sxm", "h200-sxm"};
+    Machines machines = options.gpu.machines(context);
+    std::vector<MemoryLimit> limits;
+    for (const std::string& name : names) limits.push_back(memory_limit_of(machines, name));
+    return limits;
+}
+
+void vram_over_sizes(const Context& context, const AttentionOptions& options) {
+    if (options.timeline || !options.fit.empty()) {
+        throw InputError("--timeline and --fit are for one size, not for a range");
+    }
+    LengthQuestion question{.texts = options.operation.texts(),
+                            .pass = options.pass.empty() ? "inference" : options.pass,
+                            .limits = limits_of(context, options),
+                            .format = options.format,
+                            .chart = options.chart};
+    const std::optional<MemoryLimit> first = question.limits.front();
+    write_lengths(context, question, [&](const FieldTexts& texts) {
+        const Answer answer = answer_for(options, texts, first);
+        if (answer.refused) return std::variant<Bytes, std::string>(*answer.refused);
+        return std::variant<Bytes, std::string>(
+            bytes_of(peak_of(answer.plan, answer.timeline).level.allocated));
+    });
+}
+
+/// The figures of an answer in one row.
+Table exact_table(const Answer& answer) {
+    Table table{.columns = {{"op"}}, .rows = {{answer.title}}};
+    const Json json = json_of(answer);
+    for (const char* name : figure_names) {
+        const Json* const figure = json.find(name);
+        table.columns.push_back({name, Align::right});
+        const auto number = figure == nullptr ? std::nullopt : figure->if_number();
+        table.rows.front().push_back(number ? fmt::format("{:.0f}", *number) : std::string());
+    }
+    table.columns.push_back({"error"});
+    table.rows.front().push_back(answer.refused.value_or(""));
+    return table;
+}
+
 int vram_attention(const Context& context, const AttentionOptions& options) {
-    const Answer answer = answer_for(context, options);
+    if (has_range(options.operation.texts())) {
+        vram_over_sizes(context, options);
+        return success;
+    }
+    const Answer answer = answer_for(options, options.operation.texts(),
+                                     memory_limit(context, options.gpu, options.capacity));
+    if (options.format == "csv" || options.format == "md") {
+        options.format == "csv" ? write_csv(context.out, exact_table(answer))
+                                : write_markdown(context.out, exact_table(answer));
+        return success;
+    }
     if (options.format == "json") {
         context.out << json_of(answer).text(2) << '\n';
     } else if (options.timeline && !answer.refused) {
@@ -392,14 +455,17 @@ void describe(CommandLine& line) {
         "  ridge vram attention --seq 4096 --heads 32 --kv-heads 8 --head-dim 128 \\\n"
         "      --impl torch-flash --pass training --timeline\n"
         "  ridge vram attention --heads 32 --head-dim 128 --impl torch-math \\\n"
-        "      --pass training --fit seq --gpu h200-sxm");
+        "      --pass training --fit seq --gpu h200-sxm\n"
+        "  ridge vram attention --seq 1024:131072:*2 --heads 32 --head-dim 128 \\\n"
+        "      --impl standard,flash2 --gpu a100-sxm-80gb,h200-sxm -o memory.svg");
 }
 
 }  // namespace
 
 Action build_vram_attention(CommandLine& line, std::span<const std::string> arguments) {
     const auto options = std::make_shared<AttentionOptions>(line, arguments);
-    line.option("--pass", options->pass, "inference or training (forward and backward)");
+    line.option("--pass", options->pass, "inference or training (forward and backward)")
+        .one_of({"inference", "training"});
     line.option("--capacity", options->capacity, "device memory, \"80GiB\", instead of --gpu")
         .value("SIZE");
     line.option("--layout", options->layout,
@@ -417,9 +483,9 @@ Action build_vram_attention(CommandLine& line, std::span<const std::string> argu
         .one_of({"seq", "batch", "heads"});
     line.flag("--timeline", options->timeline, "every allocation and release, in order");
     line.option("-o,--output", options->chart.file,
-                "timeline as a chart: .svg, .html, .png or .pdf")
+                "timeline as a chart, or memory over a range: .svg, .html, .png or .pdf")
         .value("FILE");
-    add_format_option(line, options->format, "table|json");
+    add_format_option(line, options->format, "table|chart|json|csv|md");
     describe(line);
     return [options](const Context& context) { return vram_attention(context, *options); };
 }

@@ -100,6 +100,22 @@ Json json_of(const KvAnswer& answer, const std::string& kind) {
     return json;
 }
 
+/// The members of the JSON as one row.
+Table exact_table(const KvAnswer& answer, const std::string& kind) {
+    Table table{.columns = {{"kind"}, {"dtype"}},
+                .rows = {{kind, std::string(name_of(answer.cache.type))}}};
+    const Json json = json_of(answer, kind);
+    for (const char* name :
+         {"token_bytes", "seq", "block", "sequence_bytes", "wasted_bytes", "mean_waste",
+          "usable_bytes", "weights_bytes", "sequences", "longest_sequence"}) {
+        const Json* const figure = json.find(name);
+        table.columns.push_back({name, Align::right});
+        const auto number = figure == nullptr ? std::nullopt : figure->if_number();
+        table.rows.front().push_back(number ? format_number(*number, 12) : std::string());
+    }
+    return table;
+}
+
 void write_answer(const Context& context, const KvAnswer& answer, const std::string& kind) {
     const model::KvCache& cache = answer.cache;
     context.out << fmt::format("key and value cache, {}, {}, {} layers\n", kind,
@@ -148,7 +164,7 @@ Action build_vram_kv_cache(CommandLine& line) {
     line.option("--weights", options->weights, "memory of the weights, \"16 GB\"").value("SIZE");
     line.option("--capacity", options->capacity, "device memory, \"80GiB\", instead of --gpu")
         .value("SIZE");
-    add_format_option(line, options->format, "table|json");
+    add_format_option(line, options->format, "table|json|csv|md");
     line.footer(
         "Example:\n"
         "  ridge vram kv-cache --kind gqa --layers 32 --kv-heads 8 --head-dim 128 \\\n"
@@ -157,6 +173,10 @@ Action build_vram_kv_cache(CommandLine& line) {
         const KvAnswer answer = answer_for(context, *options);
         if (options->format == "json") {
             context.out << json_of(answer, options->kind).text(2) << '\n';
+        } else if (options->format == "csv") {
+            write_csv(context.out, exact_table(answer, options->kind));
+        } else if (options->format == "md") {
+            write_markdown(context.out, exact_table(answer, options->kind));
         } else {
             write_answer(context, answer, options->kind);
         }

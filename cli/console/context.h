@@ -34,6 +34,7 @@ struct Context {
     bool colour = false;    ///< ANSI colour on `out`
     bool terminal = false;  ///< `err` is a terminal: progress may be shown
     int width = 80;         ///< columns of the terminal
+    bool utf8 = true;       ///< the terminal takes UTF-8; charts are drawn in ASCII elsewhere
     OpenDevice open_device = measure::open_device;
 };
 

@@ -89,13 +89,31 @@ std::string unexpected(const CLI::App& app) {
     return text;
 }
 
-OptionInfo info_of(const CLI::Option& option) {
+constexpr std::string_view words_prefix = "words:";
+
+/// The words of `Option::one_of`; none where the option takes any.
+std::vector<std::string> words_of(CLI::Option& option) {
+    std::vector<std::string> words;
+    std::string name;
+    try {
+        name = option.get_validator(0)->get_name();
+    } catch (const CLI::OptionNotFound&) {
+        return words;
+    }
+    if (name.rfind(words_prefix, 0) != 0) return words;
+    std::istringstream list(name.substr(words_prefix.size()));
+    for (std::string word; std::getline(list, word, ',');) words.push_back(word);
+    return words;
+}
+
+OptionInfo info_of(CLI::Option& option) {
     OptionInfo info{.names = {},
                     .positional = option.get_positional(),
                     .value = option.get_type_name(),
                     .help = option.get_description(),
                     .group = option.get_group(),
-                    .required = option.get_required()};
+                    .required = option.get_required(),
+                    .words = words_of(option)};
     for (const std::string& name : option.get_snames()) info.names.push_back("-" + name);
     for (const std::string& name : option.get_lnames()) info.names.push_back("--" + name);
     if (info.positional) info.names.push_back(option.get_name(true));
@@ -131,7 +149,10 @@ Option& Option::one_of(const std::vector<std::string>& words) {
         const std::string near = did_you_mean(text, words);
         return "unknown word '" + text + "'; " + (near.empty() ? list : near);
     };
-    option_->transform(CLI::Validator(member, std::string(), "word"));
+    // The validator's name keeps the words for `OptionInfo`.
+    std::string name(words_prefix);
+    for (const std::string& word : words) name += word + ',';
+    option_->transform(CLI::Validator(member, std::string(), name));
     return *this;
 }
 
@@ -266,7 +287,7 @@ std::string CommandLine::help() const {
 
 std::vector<OptionInfo> CommandLine::options() const {
     std::vector<OptionInfo> infos;
-    for (const CLI::Option* const option : std::as_const(*app_).get_options()) {
+    for (CLI::Option* const option : app_->get_options({})) {
         infos.push_back(info_of(*option));
     }
     return infos;

@@ -60,6 +60,7 @@ struct OptionInfo {
     std::string help;
     std::string group;
     bool required = false;
+    std::vector<std::string> words{};  ///< that the value must be one of, where it must
 };
 
 enum class Parsed : std::uint8_t { command, help, error };

@@ -117,7 +117,52 @@ std::vector<std::string> split_names(std::string_view text) {
     return names;
 }
 
+template <class Enumerator, std::size_t size>
+std::vector<std::string_view> names_of(const std::array<Enumerator, size>& all) {
+    std::vector<std::string_view> names;
+    for (const Enumerator each : all) names.push_back(name_of(each));
+    return names;
+}
+
 }  // namespace
+
+std::vector<std::string_view> words_of(const OperationInfo& operation, Field field) {
+    const auto listed = [](const auto& words) {
+        return std::vector<std::string_view>(words.begin(), words.end());
+    };
+    if (info_of(field).kind != FieldKind::word) return {};
+    switch (field) {
+        case a_layout:
+        case b_layout:
+            return listed(layouts);
+        case epilogue:
+            return listed(epilogues);
+        case direction:
+            return listed(directions);
+        case axis:
+            return listed(axes);
+        case phase:
+            return listed(phases);
+        case distribution:
+        case tile:
+            return {};
+        case pattern:
+            return listed(patterns);
+        case impl: {
+            std::vector<std::string_view> names{name_of(Implementation::automatic)};
+            for (const Implementation each : operation.implementations) {
+                names.push_back(name_of(each));
+            }
+            return names;
+        }
+        case l2:
+            return names_of(std::array{L2State::warm, L2State::cold, L2State::dirty});
+        case launch:
+            return names_of(std::array{LaunchMode::kernel, LaunchMode::graph, LaunchMode::stream});
+        default:
+            return names_of(all_data_types);
+    }
+}
 
 void Parameters::set(Field field, std::string_view text) {
     const FieldInfo& info = info_of(field);

@@ -167,6 +167,10 @@ struct OperationAlias {
 /// "impl library is not an implementation of copy; it has bundled, eager".
 [[nodiscard]] std::string refusal(OperationKind kind, Implementation implementation);
 
+/// The words that a word field of the operation may have, as the front ends offer them; empty where
+/// they cannot be listed, and for fields that are not words.
+[[nodiscard]] std::vector<std::string_view> words_of(const OperationInfo& operation, Field field);
+
 class Parameters {
   public:
     /// Parses `text` as the field's kind. InputError names the field.

@@ -26,4 +26,14 @@ complete_words ridge pre | grep -x predict >/dev/null
 complete_words ridge predict att | grep -x attention >/dev/null
 complete_words ridge predict --gpu h200-s | grep -x h200-sxm >/dev/null
 complete_words ridge predict attention --kv | grep -x -- --kv-heads >/dev/null
+complete_words ridge predict matmul --impl tor | grep -x torch >/dev/null
+complete_words ridge predict matmul --impl fla | grep -x flash2 >/dev/null && exit 1
+complete_words ridge predict attention --impl fla | grep -x flash2 >/dev/null
+complete_words ridge predict matmul --dtype f | grep -x fp8 >/dev/null
+complete_words ridge sweep softmax --l2 c | grep -x cold >/dev/null
+complete_words ridge sweep softmax --y b | grep -x bandwidth >/dev/null
+complete_words ridge compare matmul --format m | grep -x md >/dev/null
+complete_words ridge vram kv-cache --kind g | grep -x gqa >/dev/null
+complete_words ridge gpus show a100-s | grep -x a100-sxm-80gb >/dev/null
+complete_words ridge gpus ti | grep -x timeline >/dev/null
 echo "bash: completes"

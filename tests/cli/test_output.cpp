@@ -1,7 +1,9 @@
 // What several answers look like together: sequences, lists of GPUs and words, occupancy, GPUs.
+#include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 #include "tests/catch.h"
 #include "tests/cli/run.h"
@@ -222,6 +224,36 @@ TEST_CASE("occupancy: blocks, what limits them and what one step less gives") {
     CHECK(run_line("occupancy --threads 0 --gpu h100-sxm").code != 0);
     CHECK(run_line("occupancy --threads 64 --shared 5s --gpu h100-sxm").code != 0);
     CHECK(run_line("occupancy --threads 64 --gpu tpu-v5p").code != 0);
+}
+
+TEST_CASE("memory of attention over lengths, standard beside flash, with what fits") {
+    const std::string line = "vram attention --seq 1024:131072:*2 --heads 32 --head-dim 128";
+    const auto rows = csv_of(line);
+    REQUIRE(rows.size() == 1 + 2 * 8);
+    CHECK(rows[1][1] == "standard");
+    CHECK(rows[9][1] == "flash2");
+    const json one = json_of("vram attention --seq 4096 --heads 32 --head-dim 128 --impl standard");
+    CHECK(std::stod(rows[3][2]) == one.at("total_bytes").get<double>());
+    CHECK(json_of(line).size() == 16);
+    const Transcript text = run_line(line + " --gpu a100-sxm-80gb,h200-sxm");
+    CHECK(text.out.find("standard up to 16384, flash2 up to 131072") != std::string::npos);
+    CHECK(text.out.find("standard up to 32768, flash2 up to 131072") != std::string::npos);
+    CHECK(longest_line(text.out) <= 80);
+    CHECK(run_line(line + " --format chart").out.find("139.3 GiB") != std::string::npos);
+    CHECK(run_line(line + " --fit batch").code != 0);
+    CHECK(run_line("vram attention --seq 1:4 --batch 1,2 --heads 4 --head-dim 64").code != 0);
+}
+
+TEST_CASE("charts are ASCII where the locale is not UTF-8") {
+    std::istringstream in;
+    std::ostringstream out;
+    std::ostringstream err;
+    const ridge::cli::Context context{.in = in, .out = out, .err = err, .utf8 = false};
+    const std::vector<std::string> arguments{"gpus", "timeline"};
+    REQUIRE(ridge::cli::run(arguments, context) == 0);
+    const std::string drawn = out.str();
+    CHECK(std::all_of(drawn.begin(), drawn.end(),
+                      [](char c) { return static_cast<unsigned char>(c) < 0x80U; }));
 }
 
 TEST_CASE("one GPU on a screen, with totals and latencies in both units") {
