@@ -240,10 +240,11 @@ std::vector<RooflineCharts::Group> RooflineCharts::groups() const {
             continue;
         }
         // The type with most points has a chart of its own, the others share one.
-        const auto rest = std::ranges::stable_partition(
-            group, [&main](const Standing* each) { return each->type == main->first; });
-        out.emplace_back(group.begin(), rest.begin());
-        out.emplace_back(rest.begin(), rest.end());
+        const auto rest = std::stable_partition(
+            group.begin(), group.end(),
+            [&main](const Standing* each) { return each->type == main->first; });
+        out.emplace_back(group.begin(), rest);
+        out.emplace_back(rest, group.end());
     }
     return out;
 }
