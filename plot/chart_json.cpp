@@ -37,8 +37,11 @@ std::string path_of(const std::vector<Vertex>& vertices) {
 }
 
 std::string axis_of(const Axis& axis, const Range& range) {
-    return fmt::format(R"({{"title":{},"unit":{},"log":{},"range":[{},{}]}})", text_of(axis.title),
-                       text_of(axis.unit), axis.scale == Scale::log, range.low, range.high);
+    const std::string names =
+        list_of(axis.names, [](const std::string& name, std::size_t) { return text_of(name); });
+    return fmt::format(R"({{"title":{},"unit":{},"log":{},"range":[{},{}],"names":{}}})",
+                       text_of(axis.title), text_of(axis.unit), axis.scale == Scale::log, range.low,
+                       range.high, names);
 }
 
 std::string style_of(const Style& style) {

@@ -51,7 +51,10 @@ Tables rows_of(std::span<const Chart> charts) {
         }
         first += items.size();
     }
-    std::ranges::stable_sort(out.points, {}, &Row::number);
+    std::ranges::stable_sort(out.points, [](const Row& a, const Row& b) {
+        if (a.number != b.number) return a.number < b.number;
+        return NaturalOrder{}(a.content.series, b.content.series);
+    });
     return out;
 }
 

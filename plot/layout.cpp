@@ -95,11 +95,13 @@ class PageLayout {
         // Notes beyond four lines lengthen the page instead of squeezing the chart.
         const double inside_notes = std::min(notes_height, 4 * line_height);
         out_.frame.top = place_headlines(usable);
+        const double names_height = turned_height();
+        out_.page.height += names_height;
         const double samples_height = chart_.samples.empty() ? 0.0 : line_height + 3.0;
         // Further lines of the title lengthen the page too.
         out_.page.height += std::max(0.0, out_.frame.top - 68.0);
-        out_.frame.bottom =
-            out_.page.height - edge / 2 - inside_notes - axis_height - samples_height;
+        out_.frame.bottom = out_.page.height - edge / 2 - inside_notes - axis_height -
+                            names_height - samples_height;
         const int most = most_y_labels();
         double tick_width = 0.0;
         for (const Tick& tick : axis_ticks(chart_.y, chart_.y_range, most)) {
@@ -110,12 +112,26 @@ class PageLayout {
         if (chart_.aspect == Aspect::square) {
             out_.frame.right = out_.frame.left + std::min(out_.frame.width(), out_.frame.height());
         }
-        double at = place_samples(out_.frame.bottom + axis_height);
+        out_.x_title = out_.frame.bottom + names_height + 41.0;
+        double at = place_samples(out_.frame.bottom + names_height + axis_height);
         for (const std::string& line : lines) {
             out_.notes.push_back({.at = {edge, at + line_height - 6.0}, .text = line});
             at += line_height;
         }
         out_.page.height = std::max(out_.page.height, at + edge / 2);
+    }
+
+    /// Names of the x axis that do not fit side by side are turned; what that takes below the frame.
+    [[nodiscard]] double turned_height() {
+        double widest = 0.0;
+        for (const std::string& name : chart_.x.names) {
+            widest = std::max(widest, width_of(name, FontRole::tick));
+        }
+        const double side = chart_.legend.empty() ? 30.0 : legend_width();
+        const double room = out_.page.width - 80.0 - side;
+        const auto count = static_cast<double>(chart_.x.names.size());
+        out_.x_turned = (widest + 8.0) * count > room;
+        return out_.x_turned ? 0.72 * widest : 0.0;
     }
 
     /// Title and subtitle, each on as many lines as it takes; returns where the frame begins.
@@ -200,8 +216,8 @@ class PageLayout {
                 (width_of(a.text, FontRole::tick) + width_of(b.text, FontRole::tick)) / 2 + 7.0;
             return !a.text.empty() && !b.text.empty() && std::abs(a.at - b.at) < room;
         };
-        const bool crowded =
-            std::ranges::adjacent_find(out_.x_ticks, clashes) != out_.x_ticks.end();
+        const bool crowded = !out_.x_turned && std::ranges::adjacent_find(out_.x_ticks, clashes) !=
+                                                   out_.x_ticks.end();
         if (!crowded) return;
         const bool log = chart_.x.scale == Scale::log;
         for (std::size_t i = 0; i < out_.x_ticks.size(); ++i) {

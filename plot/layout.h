@@ -78,6 +78,9 @@ struct Layout {
     double notes_left = 16.0;  ///< left edge of the title and the notes
     std::vector<PlacedText> headlines = {};
     std::vector<PlacedTick> x_ticks = {};
+    bool x_turned =
+        false;             ///< texts of the x ticks are turned by 45 degrees and end at their marks
+    double x_title = 0.0;  ///< baseline of the title of the x axis
     std::vector<PlacedTick> y_ticks = {};
     std::vector<PlacedBand> bands = {};
     std::vector<PlacedCurve> curves = {};

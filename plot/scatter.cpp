@@ -30,14 +30,18 @@ std::size_t points_of(const Scatter& scatter) {
     return count;
 }
 
-/// Holds every point and the tolerances, as far up as down.
+/// Holds every point and the tolerances.
 Ranges automatic_ranges(const Scatter& scatter) {
     std::vector<double> xs;
-    double reach = 1.25;
-    for (const double tolerance : scatter.tolerances) reach = std::max(reach, 1.06 + tolerance);
+    Range y = {.low = 0.8, .high = 1.25};
+    for (const double tolerance : scatter.tolerances) {
+        y.high = std::max(y.high, 1.04 * (1.0 + tolerance));
+        if (tolerance < 0.9) y.low = std::min(y.low, (1.0 - tolerance) / 1.04);
+    }
     const bool bars = points_of(scatter) <= most_bars;
-    const auto include = [&reach](double ratio) {
-        if (drawable(ratio, Scale::log)) reach = std::max({reach, ratio * 1.04, 1.04 / ratio});
+    const auto include = [&y](double ratio) {
+        if (!drawable(ratio, Scale::log)) return;
+        y = {.low = std::min(y.low, ratio / 1.04), .high = std::max(y.high, ratio * 1.04)};
     };
     for (const Series& group : scatter.groups) {
         for (const SeriesPoint& point : group.points) {
@@ -50,7 +54,7 @@ Ranges automatic_ranges(const Scatter& scatter) {
     }
     Range x = range_of(xs, Scale::log);
     if (x.low < x.high) x = padded(x, Scale::log, 0.04);
-    return {.x = rounded_out(x, Scale::log), .y = {.low = 1.0 / reach, .high = reach}};
+    return {.x = rounded_out(x, Scale::log), .y = y};
 }
 
 std::vector<Vertex> level(const Chart& chart, double y) {
@@ -97,10 +101,32 @@ double radius_for(std::size_t points) {
     return points > 60 ? 3.4 : 4.2;
 }
 
-void add_group(Chart& chart, const Series& group, std::size_t index, std::size_t points) {
-    const Style style = group.style.value_or(class_style(index));
-    const bool bars = points <= most_bars;
-    for (const SeriesPoint& point : group.points) {
+/// The points of all groups in turn, each as often as it has points, so that none hides another.
+struct Place {
+    double share = 0.0;  ///< of its group that comes before it
+    std::size_t group = 0;
+    std::size_t point = 0;
+};
+
+std::vector<Place> interleaved(const std::vector<Series>& groups) {
+    std::vector<Place> out;
+    for (std::size_t g = 0; g < groups.size(); ++g) {
+        const auto count = static_cast<double>(groups[g].points.size());
+        for (std::size_t i = 0; i < groups[g].points.size(); ++i) {
+            out.push_back(
+                {.share = (static_cast<double>(i) + 0.5) / count, .group = g, .point = i});
+        }
+    }
+    std::ranges::stable_sort(out, {}, &Place::share);
+    return out;
+}
+
+void add_points(Chart& chart, const std::vector<Series>& groups) {
+    const std::vector<Place> places = interleaved(groups);
+    const bool bars = places.size() <= most_bars;
+    for (const Place& place : places) {
+        const Series& group = groups[place.group];
+        const SeriesPoint& point = group.points[place.point];
         chart.marks.push_back({.name = point.name.empty() ? group.name : point.name,
                                .series = group.name,
                                .x = point.x,
@@ -108,17 +134,19 @@ void add_group(Chart& chart, const Series& group, std::size_t index, std::size_t
                                .low = bars ? point.low : std::nullopt,
                                .high = bars ? point.high : std::nullopt,
                                .origin = group.origin,
-                               .style = style,
-                               .radius = radius_for(points),
+                               .style = group.style.value_or(class_style(place.group)),
+                               .radius = radius_for(places.size()),
                                .labelled = point.labelled,
                                .order = point.order,
                                .terms = point.terms});
     }
-    chart.legend.push_back({.name = group.name,
-                            .detail = group.detail,
-                            .style = style,
-                            .marker = group.origin,
-                            .anchor = {}});
+    for (std::size_t i = 0; i < groups.size(); ++i) {
+        chart.legend.push_back({.name = groups[i].name,
+                                .detail = groups[i].detail,
+                                .style = groups[i].style.value_or(class_style(i)),
+                                .marker = groups[i].origin,
+                                .anchor = {}});
+    }
 }
 
 }  // namespace
@@ -134,10 +162,7 @@ Chart scatter_chart(const Scatter& scatter) {
     chart.x_range = resolved(chart.x, automatic.x);
     chart.y_range = resolved(chart.y, automatic.y);
     add_tolerances(chart, scatter.tolerances);
-    const std::size_t points = points_of(scatter);
-    for (std::size_t i = 0; i < scatter.groups.size(); ++i) {
-        add_group(chart, scatter.groups[i], i, points);
-    }
+    add_points(chart, scatter.groups);
     const bool bars =
         std::ranges::any_of(chart.marks, [](const Mark& mark) { return mark.low.has_value(); });
     if (bars) {

@@ -165,7 +165,12 @@ class SvgWriter {
             out_ += line_element(tick.strong ? "grid grid-strong" : "grid",
                                  {.from = {tick.at, frame.top}, .to = {tick.at, frame.bottom}});
             if (tick.text.empty()) continue;
-            out_ += text_element("font-tick", {tick.at, frame.bottom + 18.0}, "middle", tick.text);
+            const Vec2 at = {tick.at, frame.bottom + (layout_.x_turned ? 15.0 : 18.0)};
+            const std::string turn =
+                layout_.x_turned ? fmt::format(" transform=\"rotate(-45 {})\"", point_text(at))
+                                 : "";
+            out_ +=
+                text_element("font-tick", at, layout_.x_turned ? "end" : "middle", tick.text, turn);
         }
         for (const PlacedTick& tick : layout_.y_ticks) {
             out_ += line_element(tick.strong ? "grid grid-strong" : "grid",
@@ -178,7 +183,7 @@ class SvgWriter {
                         coordinate(frame.left), coordinate(frame.top), coordinate(frame.width()),
                         coordinate(frame.height()));
         const double size = font_size(FontRole::axis);
-        const Vec2 below = {(frame.left + frame.right) / 2, frame.bottom + 41.0};
+        const Vec2 below = {(frame.left + frame.right) / 2, layout_.x_title};
         out_ += text_element("font-axis", below, "middle",
                              truncate_to_width(axis_text(chart_.x), frame.width(), size));
         const Vec2 beside = {layout_.notes_left + 12.0, (frame.top + frame.bottom) / 2};

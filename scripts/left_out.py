@@ -43,6 +43,7 @@ NAMES = {
 }
 #: Fields of a measured GPU that do not carry over: a law takes their place (L3, L5).
 LAWS = (("model.matmul.tensor", "store_bytes_per_clock"), ("model.matmul.fma", "issue_fraction"))
+SIZES = {"half": 2, "int8": 1}
 HEAD = """| class | GPU | parameters of | rows | mean | p90 | bias | in band |
 |---|---|---|---:|---:|---:|---:|---:|
 """

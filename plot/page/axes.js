@@ -50,5 +50,9 @@ const logTicks = (low, high, most) => {
   return all;
 };
 
-const ticksOf = (axis, view, most) =>
-  (axis.log ? logTicks : linearTicks)(backward(axis, view[0]), backward(axis, view[1]), Math.max(2, most));
+// The names of an axis that has some, at 1, 2, 3 ..., else numbers.
+const ticksOf = (axis, view, most) => {
+  const [low, high] = view.map((place) => backward(axis, place));
+  if (!axis.names.length) return (axis.log ? logTicks : linearTicks)(low, high, Math.max(2, most));
+  return axis.names.map((text, i) => ({value: i + 1, text, strong: true})).filter((tick) => tick.value >= low && tick.value <= high);
+};

@@ -192,7 +192,11 @@ class ChartView {
     const {svg, width, height, data} = this;
     const yTicks = ticksOf(data.y, this.view.y, height / 44);
     const left = 30 + Math.max(...yTicks.map((tick) => textWidth(tick.text, 12.5)), 12);
-    this.frame = [left, 8, width - 22, height - 46];
+    // Names that do not fit side by side are turned, and the frame makes room for them.
+    const xTicks = ticksOf(data.x, this.view.x, (width - left) / 52);
+    const widest = Math.max(...xTicks.map((tick) => textWidth(tick.text, 12.5)), 0);
+    this.turned = data.x.names.length > 0 && (widest + 8) * xTicks.length > width - left - 22;
+    this.frame = [left, 8, width - 22, height - 46 - (this.turned ? widest * 0.7 : 0)];
     svg.setAttribute('viewBox', `0 0 ${width} ${height}`);
     svg.setAttribute('width', width);
     svg.setAttribute('height', height);
@@ -203,7 +207,7 @@ class ChartView {
     const inside = svgNode('g', {'clip-path': `url(#frame-${data.id})`});
     svg.replaceChildren(clip, svgNode('rect', {class: 'page', width, height}), inside);
     this.drawBands(inside);
-    this.drawAxes(yTicks);
+    this.drawAxes(xTicks, yTicks);
     svg.append(inside);
     this.drawCurves(inside);
     this.drawMarks();
@@ -217,14 +221,18 @@ class ChartView {
     }
   }
 
-  drawAxes(yTicks) {
+  drawAxes(xTicks, yTicks) {
     const {svg, data} = this;
     const [l, t, r, b] = this.frame;
     let end = -Infinity;
-    for (const tick of ticksOf(data.x, this.view.x, (r - l) / 52)) {
+    for (const tick of xTicks) {
       const [x] = this.pixel(tick.value, data.y.range[0]);
       svg.append(svgNode('path', {class: 'grid' + (tick.strong ? ' grid-strong' : ''), d: `M${x} ${t}L${x} ${b}`}));
       const half = textWidth(tick.text, 12.5) / 2;
+      if (this.turned) {
+        svg.append(svgNode('text', {class: 'font-tick', x, y: b + 14, 'text-anchor': 'end', transform: `rotate(-45 ${x} ${b + 14})`}, tick.text));
+        continue;
+      }
       if (!tick.text || x - half < end + 6) continue;
       end = x + half;
       svg.append(svgNode('text', {class: 'font-tick', x, y: b + 17, 'text-anchor': 'middle'}, tick.text));
@@ -238,7 +246,7 @@ class ChartView {
     const name = (axis) => axis.title + (axis.unit ? ` (${axis.unit})` : '');
     const middle = (t + b) / 2;
     svg.append(
-      svgNode('text', {class: 'font-axis', x: (l + r) / 2, y: b + 38, 'text-anchor': 'middle'}, name(data.x)),
+      svgNode('text', {class: 'font-axis', x: (l + r) / 2, y: this.height - 8, 'text-anchor': 'middle'}, name(data.x)),
       svgNode('text', {class: 'font-axis', x: 14, y: middle, 'text-anchor': 'middle', transform: `rotate(-90 14 ${middle})`}, name(data.y)));
   }
 

@@ -35,6 +35,17 @@ def main():
         decode = ("attention", "--heads", "32", "--seq-q", "1", "--seq-kv", "4096", "--head-dim", "128")
         file = pathlib.Path(scratch) / "b200.toml"
         assert "no calibrated model" in answer(file, "b200", *decode), "Hopper has no kernels of Blackwell"
+    with tempfile.TemporaryDirectory() as tables:
+        folder = pathlib.Path(tables)
+        (folder / "matmul_made_up.csv").write_text("gpu,op,dtype,batch,m,n,k,l2,launch,measured_us\n"
+                                                   "h100-sxm,matmul,bf16,1,64,64,64,warm,graph,1\n", encoding="utf-8")
+        (folder / "collectives_made_up.csv").write_text("gpu,op,dtype,gpus,bytes,measured_us\n"
+                                                        "h100-sxm,all_gather,half,8,1024,1\n"
+                                                        "h200-sxm,all_gather,half,8,1024,1\n", encoding="utf-8")
+        left_out.DONORS = {"h100-sxm": ("h200-sxm", ())}
+        lines = left_out.part(RIDGE, tables).splitlines()[2:]
+        assert [line.split(" | ")[:4] for line in lines] == [["| collectives", "h100-sxm", "h200-sxm", "1"],
+                                                            ["| matmul bf16", "h100-sxm", "h200-sxm", "1"]], lines
     print("every measured GPU can be left out")
 
 

@@ -25,6 +25,7 @@ int main(int argc, char** argv) {
         write("sawtooth", sweep_chart(samples::sawtooth()));
         write("accuracy", scatter_chart(samples::accuracy()));
         write("crowd", roofline_chart(samples::crowd()));
+        write("named", sweep_chart(samples::named(12)));
         write("hostile", roofline_chart(samples::hostile()));
     } catch (const std::exception& error) {
         std::cerr << error.what() << "\n";

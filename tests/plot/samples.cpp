@@ -170,6 +170,27 @@ Scatter accuracy() {
     return out;
 }
 
+Sweep named(int count) {
+    Sweep out;
+    out.title = "matmul 8192 on several GPUs";
+    out.subtitle = "predicted time with its 80 % band";
+    out.y = {.title = "Time", .unit = "ms"};
+    Series series = {.name = "bf16", .drawing = Drawing::scatter};
+    for (int i = 1; i <= count; ++i) {
+        out.x.names.push_back("graphics card " + std::to_string(i));
+        series.points.push_back({.x = static_cast<double>(i),
+                                 .y = 9.0 / i,
+                                 .low = 8.0 / i,
+                                 .high = 10.0 / i,
+                                 .name = out.x.names.back()});
+    }
+    out.x.title = "GPU";
+    out.x.low = 0.5;
+    out.x.high = count + 0.5;
+    out.series = {series};
+    return out;
+}
+
 Roofline crowd() {
     Roofline out = comparison();
     out.title = "H200 SXM: a suite";
@@ -214,6 +235,7 @@ std::vector<Chart> all_charts() {
             scatter_chart(accuracy()),
             roofline_chart(hostile()),
             roofline_chart(crowd()),
+            sweep_chart(named(12)),
             roofline_chart({}),
             sweep_chart({}),
             scatter_chart({})};

@@ -25,6 +25,9 @@ namespace ridge::plot::samples {
 /// 150 operations of two classes at two levels, predicted and measured.
 [[nodiscard]] Roofline crowd();
 
+/// Names along the x axis, a dot with its band for each.
+[[nodiscard]] Sweep named(int count);
+
 /// Names that would break a careless writer.
 [[nodiscard]] Roofline hostile();
 

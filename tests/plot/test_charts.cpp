@@ -147,7 +147,8 @@ TEST_CASE("predicted line and measured points of a class share a legend entry", 
 TEST_CASE("scatter charts hold lines at the tolerances, as errors of validate have their sign",
           "[scatter]") {
     const Chart chart = scatter_chart(samples::accuracy());
-    CHECK(chart.y_range.low * chart.y_range.high == Approx(1.0));
+    CHECK(chart.y_range.low < 0.6);
+    CHECK(chart.y_range.high > 1.2);
     CHECK(chart.bands.size() == 2);
     REQUIRE(chart.curves.size() == 5);
     CHECK(chart.curves[0].name == "+20 %");

@@ -200,6 +200,21 @@ TEST_CASE("tick labels do not run into each other", "[layout]") {
     }
 }
 
+TEST_CASE("names along an axis are whole, turned where they do not fit", "[layout]") {
+    for (const int count : {1, 3, 5, 12, 40}) {
+        const Layout layout = lay_out(sweep_chart(samples::named(count)));
+        INFO(count);
+        CHECK(layout.x_turned == (count >= 12));
+        REQUIRE(layout.x_ticks.size() == static_cast<std::size_t>(count));
+        for (int i = 0; i < count; ++i) {
+            CHECK(layout.x_ticks[static_cast<std::size_t>(i)].text ==
+                  "graphics card " + std::to_string(i + 1));
+        }
+        CHECK(layout.x_title < layout.page.height);
+        CHECK(layout.x_title > layout.frame.bottom + 40.0);
+    }
+}
+
 TEST_CASE("legend entries stay apart and on the page", "[layout]") {
     Sweep sweep = {.x = {.title = "n"}, .y = {.title = "rate"}};
     for (int i = 0; i < 40; ++i) {
