@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
-"""Writes docs/accuracy.md and its pictures: how far predictions are from measured times.
+"""Writes docs/accuracy.md, the lists in docs/accuracy/ and their pictures: how far predictions are
+from measured times. The page opens with five lines taken from its own tables; the ten largest errors
+of each class stand in files of their own.
 
 Usage: scripts/accuracy.py RIDGE [--reference TABLES] [--judge RECORDS]
 RIDGE is the program. TABLES is a folder of public measurements as CSV tables (columns as in
@@ -28,6 +30,7 @@ import torch_accuracy  # noqa: E402: beside this script
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "accuracy.md"
+LISTS = ROOT / "docs" / "accuracy"
 START = "<!-- public: from here -->\n"
 END = "<!-- public: to here -->\n"
 LEFT = "<!-- left out: from here -->\n"
@@ -42,8 +45,11 @@ CHARTS = {"matmul": "Matrix products", "prefill": "Attention, prefill", "decode"
 
 HEAD = """# Accuracy
 
-Errors are predicted / measured - 1. Made by `scripts/accuracy.py`; do not edit. "In band" is the share of measured times inside the
-80 % band.
+{lines}
+
+Errors are predicted / measured - 1; bias is their median, the other figures are of absolute values. "In band" is the share of measured times
+inside the 80 % band. Made by `scripts/accuracy.py`; do not edit. The ten largest errors of every class, with the likely reason:
+{lists}.
 
 """
 PUBLIC = """## Against public measurements
@@ -57,10 +63,15 @@ Message sizes of the collectives' tables count elements and are converted to byt
 | class | GPU | rows | mean | median | p90 | bias | in band |
 |---|---|---:|---:|---:|---:|---:|---:|
 """
-REASONS = """Reasons are computed: the errors of the eight nearest shapes of the same class tell a shape that stands alone (an outlier of the data, or a
-choice of the library that no neighbour shares) from a stretch of shapes that the model misses.
+LIST = """# The largest errors: {title}
+
+Made by `scripts/accuracy.py`; do not edit. Reasons are computed: the errors of the eight nearest shapes of the same class tell a shape that
+stands alone (an outlier of the data, or a choice of the library that no neighbour shares) from a stretch of shapes that the model misses.
+Summary: [accuracy.md](../accuracy.md).
 
 """
+TITLES = {"judged": "judged blind", "public": "public measurements", "suite": "the full suite on an H200",
+          "random": "random shapes on an H200, training data"}
 
 
 class Row:
@@ -111,15 +122,16 @@ def reason_of(row, rows):
     return f"{row.limiter} limits; its neighbours are off by {percent(middle)}: this shape alone"
 
 
-def worst_of(groups):
-    text = ""
-    for name, rows in groups:
-        text += (f"<details><summary>{name}: the ten largest errors</summary>\n\n| shape | error | reason |\n"
-                 "|---|---:|---|\n")
+def write_worst(name, groups):
+    """The ten largest errors of each class, in a file of their own."""
+    text = LIST.format(title=TITLES[name])
+    for title, rows in groups:
+        text += f"## {title}\n\n| shape | error | reason |\n|---|---:|---|\n"
         for row in sorted(rows, key=lambda row: -abs(row.error))[:10]:
             text += f"| {row.shape} | {percent(row.error)} | {reason_of(row, rows)} |\n"
-        text += "\n</details>\n\n"
-    return text
+        text += "\n"
+    LISTS.mkdir(exist_ok=True)
+    (LISTS / f"{name}.md").write_text(text, encoding="utf-8")
 
 
 def summary(rows):
@@ -205,7 +217,8 @@ def public_part(ridge, folder):
     text += "\n"
     for chart, title in CHARTS.items():
         text += f"![{title}: predicted over measured time](images/accuracy-{chart}.png)\n\n"
-    return text + REASONS + worst_of((f"{name}, {gpu}", rows) for (name, gpu), rows in sorted(groups.items()))
+    write_worst("public", ((f"{name}, {gpu}", rows) for (name, gpu), rows in sorted(groups.items())))
+    return text
 
 
 def record_rows(ridge, records):
@@ -218,10 +231,56 @@ def record_rows(ridge, records):
     return groups
 
 
-def record_part(ridge, records):
+def record_part(ridge, records, name):
     report = run([ridge, "validate", records, "--format", "md"])
-    table = report[:report.index("| worst cases")]
-    return table + worst_of(sorted(record_rows(ridge, records).items()))
+    write_worst(name, sorted(record_rows(ridge, records).items()))
+    return report[:report.index("| worst cases")]
+
+
+def cells_of(text, first):
+    """Rows of the first Markdown table whose header begins with `first`, by column."""
+    lines = text[text.index(f"| {first} |"):].splitlines()
+    split = lambda line: [cell.strip() for cell in line.strip().strip("|").split("|")]
+    names = split(lines[0])
+    rows = []
+    for line in lines[2:]:
+        if not line.startswith("|"):
+            break
+        rows.append(dict(zip(names, split(line))))
+    return rows
+
+
+def share(text):
+    return float(text.rstrip(" %"))
+
+
+def opening(ridge, judged, public, left):
+    """The five lines that the page opens with, from its own tables."""
+    fitted = cells_of(public, "class")
+    gpus = sorted({row["GPU"] for row in fitted})
+    means = sorted(share(row["mean"]) for row in fitted)
+    rows = sum(int(row["rows"]) for row in fitted)
+    lines = [f"**In-sample**: parameters are fitted on {rows} public measurements of {', '.join(gpus)} and on records of an H200; mean error by "
+             f"class {means[0]:.1f} to {means[-1]:.1f} %, median class {median(means):.1f} %."]
+    if judged == NOT_JUDGED:
+        lines += ["**Judged blind**: " + NOT_JUDGED.strip(), "**Weakest classes**: known once a seed was drawn."]
+    else:
+        classes = cells_of(judged, "operation")
+        total = next(row for row in classes if row["operation"] == "all")
+        weakest = sorted((row for row in classes if row["operation"] != "all" and int(row["n"]) >= 5),
+                         key=lambda row: -share(row["mean"]))[:3]
+        lines += [f"**Judged blind**: {total['n']} random shapes on an H200, drawn after every parameter was fixed: mean {total['mean']}, "
+                  f"90 % within {total['p90']}, {total['in band']} inside the 80 % band.",
+                  "**Weakest classes** there: " +
+                  ", ".join(f"{row['operation']} {row['impl']} ({row['mean']} mean, {row['p90']} p90)" for row in weakest) + "."]
+    names = [row["name"] for row in csv.DictReader(io.StringIO(run([ridge, "gpus", "--format", "csv"])))]
+    never = [name for name in names if name not in gpus and name != "h200-sxm"]
+    carried = sorted((share(row["mean"]), f"{row['class']} on {row['GPU']}") for row in cells_of(left, "class"))
+    lines.append(f"**Never measured**: {len(never)} of the {len(names)} GPUs of the catalogue take their efficiencies from a relative; the answer "
+                 f"says so. Measured GPUs treated so are off by {median([mean for mean, _ in carried]):.1f} % (median class), "
+                 f"{carried[0][0]:.1f} to {carried[-1][0]:.0f} % (worst: {carried[-1][1]}).")
+    lines.append("**Bands** hold 80 % of such errors by design: the column \"in band\" says how many they hold.")
+    return "\n".join("- " + line for line in lines)
 
 
 def records_in(folder):
@@ -264,7 +323,7 @@ def judged_part(ridge, folder):
     named = "seed " + ", ".join(map(str, seeds)) if len(seeds) == 1 else "seeds " + ", ".join(map(str, seeds))
     when = days[0] if len(days) == 1 else f"{days[0]} to {days[-1]}"
     return (f"{len(rows)} shapes of {named}, measured {when} ({'; '.join(devices)}) after every parameter and band was "
-            "fixed; no fit has seen them.\n\n" + record_part(ridge, folder))
+            "fixed; no fit has seen them.\n\n" + record_part(ridge, folder, "judged"))
 
 
 def kept(page, start, end):
@@ -282,7 +341,9 @@ def main():
     judged = judged_part(ridge, arguments.judge) if arguments.judge else kept(old, JUDGED, JUDGED_END)
     public = public_part(ridge, arguments.reference) if arguments.reference else kept(old, START, END)
     left = left_out.part(ridge, arguments.reference) if arguments.reference else kept(old, LEFT, LEFT_END)
-    PAGE.write_text(HEAD + SEEDS + JUDGED + judged + JUDGED_END + START + public + END + LEFT_HEAD + LEFT + left + LEFT_END + """
+    lists = ", ".join(f"[{title}](accuracy/{name}.md)" for name, title in TITLES.items())
+    PAGE.write_text(HEAD.format(lines=opening(ridge, judged, public, left), lists=lists) + SEEDS + JUDGED + judged + JUDGED_END +
+                    START + public + END + LEFT_HEAD + LEFT + left + LEFT_END + """
 ## Against an NVIDIA H200, the full suite
 
 `measure/records/h200-sxm/`: bundled kernels, cuBLASLt and access patterns, timed and counted by `ridge measure --suite full`.
@@ -290,10 +351,10 @@ Training data.
 
 ![Predicted over measured times of the full suite](images/scatter-h200.svg)
 
-""" + record_part(ridge, "measure/records/h200-sxm") + """
+""" + record_part(ridge, "measure/records/h200-sxm", "suite") + """
 ## Against an NVIDIA H200, shapes drawn at random
 
-""" + RANDOM + record_part(ridge, "measure/records/h200-sxm-random") + torch_accuracy.part(ridge), encoding="utf-8")
+""" + RANDOM + record_part(ridge, "measure/records/h200-sxm-random", "random") + torch_accuracy.part(ridge), encoding="utf-8")
 
 
 LEFT_HEAD = """
