@@ -32,9 +32,7 @@ std::string short_name(const OperatorRow& row) {
     return row.name.starts_with("aten::") ? row.name.substr(6) : row.name;
 }
 
-Time time_of(std::int64_t nanoseconds) {
-    return static_cast<double>(nanoseconds) * units::ns;
-}
+using programs::time_of;
 
 double microseconds(Time time) {
     return time.in(units::us);

@@ -10,10 +10,6 @@
 namespace ridge::programs {
 namespace {
 
-Time time_of(std::int64_t nanoseconds) {
-    return static_cast<double>(nanoseconds) * units::ns;
-}
-
 /// The element type in a kernel's name: of lists of tensors nothing else tells it.
 ElementType type_in(std::string_view kernel) {
     struct Sign {
@@ -33,8 +29,7 @@ ElementType type_in(std::string_view kernel) {
 }
 
 /// Copies and fills of the driver, by their bytes.
-std::optional<Understood> driver_work(const Kernel& kernel, std::string_view name,
-                                      const model::Machine& machine) {
+std::optional<Understood> driver_work(const Kernel& kernel, std::string_view name) {
     if (kernel.kind == KernelKind::kernel || kernel.bytes < 1) return {};
     const bool to_host = name.find("DtoH") != std::string_view::npos;
     const bool from_host = name.find("HtoD") != std::string_view::npos;
@@ -54,7 +49,6 @@ std::optional<Understood> driver_work(const Kernel& kernel, std::string_view nam
         found.steps = {
             {.operation = op, .execution = {.implementation = model::Implementation::torch}}};
     }
-    static_cast<void>(machine);
     return found;
 }
 
@@ -118,7 +112,7 @@ class RowBuilder {
                 found = operations_of(call, type_in(row.kernel));
             }
         }
-        if (!found) found = driver_work(kernel(longest), row.kernel, machine_);
+        if (!found) found = driver_work(kernel(longest), row.kernel);
         if (is_communication(row.kernel)) row.family = OperatorFamily::communication;
         if (found) {
             row.family = found->family;

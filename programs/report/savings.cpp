@@ -10,10 +10,6 @@
 namespace ridge::programs {
 namespace {
 
-Time time_of(std::int64_t nanoseconds) {
-    return static_cast<double>(nanoseconds) * units::ns;
-}
-
 /// Families whose kernels stream their data and may be one with their neighbours.
 bool streams(OperatorFamily family) {
     return family == OperatorFamily::pointwise || family == OperatorFamily::copy ||
@@ -175,9 +171,8 @@ void add_copies(const Rows& rows, std::vector<Saving>& found) {
 
 }  // namespace
 
-std::vector<Saving> savings_of(const Trace& /*trace*/, const std::vector<Instance>& instances,
-                               const Rows& rows, const Timeline& timeline,
-                               const model::Machine& machine) {
+std::vector<Saving> savings_of(const std::vector<Instance>& instances, const Rows& rows,
+                               const Timeline& timeline, const model::Machine& machine) {
     std::vector<Saving> found = FusionFinder(instances, rows, machine).savings();
     add_slower(rows, found);
     add_copies(rows, found);

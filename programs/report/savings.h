@@ -9,8 +9,7 @@
 namespace ridge::programs {
 
 /// By what they save, the largest first; nothing under a thousandth of the kernel time.
-[[nodiscard]] std::vector<Saving> savings_of(const Trace& trace,
-                                             const std::vector<Instance>& instances,
+[[nodiscard]] std::vector<Saving> savings_of(const std::vector<Instance>& instances,
                                              const Rows& rows, const Timeline& timeline,
                                              const model::Machine& machine);
 

@@ -70,7 +70,7 @@ TraceReport report_of(const Trace& trace, const model::Machine& machine) {
                        .damage = trace.read.damage};
     const std::vector<Instance> instances = instances_of(trace);
     Rows rows = rows_of(trace, instances, machine);
-    report.savings = savings_of(trace, instances, rows, report.timeline, machine);
+    report.savings = savings_of(instances, rows, report.timeline, machine);
     report.operators = std::move(rows.rows);
     std::stable_sort(
         report.operators.begin(), report.operators.end(),

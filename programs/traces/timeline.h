@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "hardware/units.h"
 #include "programs/traces/trace.h"
 
 namespace ridge::programs {
@@ -29,6 +30,11 @@ struct Timeline {
 
     [[nodiscard]] std::int64_t idle_ns() const { return span_ns - busy_ns; }
 };
+
+/// A duration of a trace as a time.
+[[nodiscard]] inline Time time_of(std::int64_t nanoseconds) {
+    return static_cast<double>(nanoseconds) * units::ns;
+}
 
 [[nodiscard]] Timeline timeline_of(const Trace& trace);
 

@@ -1,6 +1,8 @@
 // Runs the program in-process: arguments and standard input in, exit code and both outputs out.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -55,6 +57,19 @@ inline std::vector<std::string> words_of(const std::string& line) {
 
 inline Transcript run_line(const std::string& line, const std::string& input = {}) {
     return run(words_of(line), input);
+}
+
+/// Columns of the longest line of UTF-8 text.
+inline std::size_t longest_line(const std::string& text) {
+    std::size_t longest = 0;
+    std::istringstream stream(text);
+    for (std::string line; std::getline(stream, line);) {
+        std::size_t width = 0;
+        for (const char c : line)
+            width += (static_cast<unsigned char>(c) & 0xC0U) != 0x80U ? 1U : 0U;
+        longest = std::max(longest, width);
+    }
+    return longest;
 }
 
 }  // namespace ridge::test

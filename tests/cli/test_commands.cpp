@@ -6,6 +6,7 @@
 #include "tests/cli/run.h"
 
 using nlohmann::json;
+using ridge::test::longest_line;
 using ridge::test::run_line;
 using ridge::test::Transcript;
 
@@ -16,18 +17,6 @@ json json_of(const std::string& line) {
     CAPTURE(line, transcript.err);
     REQUIRE(transcript.code == 0);
     return json::parse(transcript.out);
-}
-
-std::size_t longest_line(const std::string& text) {
-    std::size_t longest = 0;
-    std::istringstream stream(text);
-    for (std::string line; std::getline(stream, line);) {
-        std::size_t width = 0;
-        for (const char c : line)
-            width += (static_cast<unsigned char>(c) & 0xC0U) != 0x80U ? 1U : 0U;
-        longest = std::max(longest, width);
-    }
-    return longest;
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "tests/cli/run.h"
 
 using nlohmann::json;
+using ridge::test::longest_line;
 using ridge::test::run_line;
 using ridge::test::Transcript;
 
@@ -39,18 +40,6 @@ std::size_t column(const std::vector<std::vector<std::string>>& rows, const std:
     const auto at = std::find(rows.front().begin(), rows.front().end(), name);
     REQUIRE(at != rows.front().end());
     return static_cast<std::size_t>(at - rows.front().begin());
-}
-
-std::size_t longest_line(const std::string& text) {
-    std::size_t longest = 0;
-    std::istringstream stream(text);
-    for (std::string line; std::getline(stream, line);) {
-        std::size_t width = 0;
-        for (const char c : line)
-            width += (static_cast<unsigned char>(c) & 0xC0U) != 0x80U ? 1U : 0U;
-        longest = std::max(longest, width);
-    }
-    return longest;
 }
 
 }  // namespace
