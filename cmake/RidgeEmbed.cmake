@@ -11,13 +11,17 @@ foreach(path IN LISTS files)
   if(text MATCHES "\\)ridge_toml\"")
     message(FATAL_ERROR "${path} holds the delimiter of the embedded text")
   endif()
-  string(APPEND body "    {\"${path}\", R\"ridge_toml(${text})ridge_toml\"},\n")
+  # A literal of type string_view knows its length: counting it takes the compiler a step per byte.
+  string(APPEND body "    {\"${path}\", R\"ridge_toml(${text})ridge_toml\"sv},\n")
 endforeach()
 list(LENGTH files count)
 file(WRITE "${OUTPUT}.new" "// Written by cmake/RidgeEmbed.cmake; do not edit.
 #include \"${HEADER}\"
 
 #include <array>
+#include <string_view>
+
+using namespace std::string_view_literals;
 
 namespace ${NAMESPACE} {
 namespace {
