@@ -17,6 +17,7 @@ struct NamedRole {
     Time unit{};  ///< of a measured time
 };
 constexpr std::array roles{NamedRole{"op", ColumnRole::operation},
+                           NamedRole{"operation", ColumnRole::operation},
                            NamedRole{"gpu", ColumnRole::gpu},
                            NamedRole{"measured_us", ColumnRole::measured, units::us},
                            NamedRole{"measured_ns", ColumnRole::measured, units::ns},
@@ -62,9 +63,7 @@ ShapeColumns::ShapeColumns(CsvReader& reader, const OtherColumns& others) : file
             throw InputError("column '" + std::string(name) + "' stands twice", {file_, 1, 1});
         }
         columns_.push_back(column_of(name, others));
-        if (columns_.back().role == ColumnRole::measured && has_twice(ColumnRole::measured)) {
-            throw InputError("two columns hold measured times", {file_, 1, 1}, "leave one out");
-        }
+        require_once(columns_.back().role);
         names_.emplace_back(name);
     }
 }
@@ -96,9 +95,13 @@ bool ShapeColumns::has(ColumnRole role) const {
                        [role](const Column& column) { return column.role == role; });
 }
 
-bool ShapeColumns::has_twice(ColumnRole role) const {
-    return std::count_if(columns_.begin(), columns_.end(),
-                         [role](const Column& column) { return column.role == role; }) > 1;
+void ShapeColumns::require_once(ColumnRole role) const {
+    if (role != ColumnRole::measured && role != ColumnRole::operation) return;
+    const auto plays = [role](const Column& column) { return column.role == role; };
+    if (std::count_if(columns_.begin(), columns_.end(), plays) < 2) return;
+    throw InputError(role == ColumnRole::measured ? "two columns hold measured times"
+                                                  : "two columns name the operation",
+                     {file_, 1, 1}, "leave one out");
 }
 
 Time ShapeColumns::measured_unit() const {

@@ -5,7 +5,7 @@
 //   const ShapeColumns columns(reader, {.names = {"comment"}});
 //   while (reader.next()) columns.parameters(kind, reader.cells(), {})
 //
-// Columns are the field names of the model plus `op`, `gpu`, one of `measured_us`, `measured_ms`,
+// Columns are the field names of the model plus `op` (or `operation`), `gpu`, one of `measured_us`, `measured_ms`,
 // `measured_s` and `measured_ns`, and `count` and `name` of an operation in a sequence. A column of another
 // name is refused, since it may be a misspelt field, unless the caller lets it pass.
 #pragma once
@@ -74,7 +74,8 @@ class ShapeColumns {
         Time unit{};  ///< of measured times
     };
 
-    [[nodiscard]] bool has_twice(ColumnRole role) const;
+    /// InputError when two columns hold a measured time, or name the operation.
+    void require_once(ColumnRole role) const;
     [[nodiscard]] Column column_of(std::string_view name, const OtherColumns& others) const;
 
     std::string file_;

@@ -152,6 +152,12 @@ TEST_CASE("--gpu fills a missing column and empty cells, and units may differ") 
     const Table both("both", "op,gpu,elements,measured_s,measured_us\n");
     CHECK_THAT(run_line("validate " + both.path()).err,
                contains_text("two columns hold measured times"));
+
+    const Table spelled("spelled", "operation,m,n,k,measured_ms\nmatmul,4096,4096,4096,0.25\n");
+    CHECK(run_line("validate " + spelled.path() + " --gpu h100").code == 0);
+    const Table named_twice("named_twice", "op,operation,gpu,elements,measured_s\n");
+    CHECK_THAT(run_line("validate " + named_twice.path()).err,
+               contains_text("two columns name the operation"));
 }
 
 TEST_CASE("a time below the lower bound is called out") {
