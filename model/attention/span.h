@@ -18,24 +18,32 @@ struct BlockPrice {
     Time whole;  ///< with what loading adds
 };
 
-/// `flop` of matmuls at `tensor_fraction` of the peak, one exp2 for each of `scores` scores, and
-/// `moved` bytes on their way through `bandwidth`. (eq. T1)
-[[nodiscard]] inline BlockPrice price_block(const Machine& machine, DataType type, Flop flop,
-                                            double tensor_fraction, double scores,
-                                            const FlashParameters& fitted, Bytes moved,
-                                            Bandwidth bandwidth) {
+/// What one block of scores asks of its multiprocessor.
+struct BlockWork {
+    Flop flop;                     ///< of the matmuls
+    double tensor_fraction = 1.0;  ///< of the peak that they reach
+    double scores = 0.0;           ///< one exp2 each
+    Bytes moved{};                 ///< on their way through `bandwidth`
+    Bandwidth bandwidth{};         ///< 0: hidden
+};
+
+/// Matmuls, exponentials and loads of one block. (eq. T1)
+[[nodiscard]] inline BlockPrice price_block(const Machine& machine, DataType type,
+                                            const BlockWork& work, const FlashParameters& fitted) {
     const auto sms = static_cast<double>(machine.sm_count);
     const FlopRate peak = machine.tensor_peak(type)
                               ? *machine.tensor_peak(type)
                               : machine.vector_peak(type).value_or(FlopRate{});
     BlockPrice price;
-    price.tensor = flop / (peak * (tensor_fraction / sms));
+    price.tensor = work.flop / (peak * (work.tensor_fraction / sms));
     if (machine.special_rate) {
         price.softmax =
-            Time::from_base(fitted.softmax_fraction * scores * sms / *machine.special_rate);
+            Time::from_base(fitted.softmax_fraction * work.scores * sms / *machine.special_rate);
     }
     price.whole = price.tensor + price.softmax;
-    if (bandwidth > Bandwidth{}) price.whole = std::max(price.whole, moved / bandwidth);
+    if (work.bandwidth > Bandwidth{}) {
+        price.whole = std::max(price.whole, work.moved / work.bandwidth);
+    }
     return price;
 }
 

@@ -79,10 +79,12 @@ detail::BlockPrice block_of(const Call& call) {
     const double moved =
         call.whole_head ? 3.0 * row * static_cast<double>(blocks.q)
                         : 2.0 * cached * static_cast<double>(std::min(blocks.kv, call.op.seq_kv));
-    detail::BlockPrice price = detail::price_block(
-        call.machine, call.op.type, Flop::from_base(4.0 * scores * call.head_dim),
-        call.fitted.tensor_fraction, scores, call.fitted, Bytes::from_base(moved),
-        load_of(call) * call.machine.boost_clock);
+    const detail::BlockWork work{.flop = Flop::from_base(4.0 * scores * call.head_dim),
+                                 .tensor_fraction = call.fitted.tensor_fraction,
+                                 .scores = scores,
+                                 .moved = Bytes::from_base(moved),
+                                 .bandwidth = load_of(call) * call.machine.boost_clock};
+    detail::BlockPrice price = detail::price_block(call.machine, call.op.type, work, call.fitted);
     if (call.op.paged) {
         price.softmax += call.fitted.page_block;
         price.whole = std::max(price.whole, price.tensor + price.softmax);
@@ -103,9 +105,10 @@ detail::BlockPrice umma_block_of(const Call& call) {
     constexpr std::int64_t full_rate_rows = 128;
     const auto rows = static_cast<double>(std::max(blocks.q, full_rate_rows));
     const auto keys = static_cast<double>(blocks.kv);
-    price = detail::price_block(
-        call.machine, call.op.type, Flop::from_base(4.0 * rows * keys * call.head_dim),
-        call.fitted.tensor_fraction, static_cast<double>(blocks.q) * keys, call.fitted, {}, {});
+    const detail::BlockWork work{.flop = Flop::from_base(4.0 * rows * keys * call.head_dim),
+                                 .tensor_fraction = call.fitted.tensor_fraction,
+                                 .scores = static_cast<double>(blocks.q) * keys};
+    price = detail::price_block(call.machine, call.op.type, work, call.fitted);
     price.whole = combined({price.tensor, price.softmax}, pipes);
     return price;
 }

@@ -21,10 +21,12 @@ namespace detail {
     const auto scores = static_cast<double>(blocks.q * blocks.kv);
     const double executed = counted.scores.executed / scores;
     constexpr double accumulator = 2.0 * 4.0;  // fp32, read and written
-    const BlockPrice block = price_block(
-        machine, op.type, Flop::from_base(10.0 * scores * d), fitted.backward_tensor_fraction,
-        scores, fitted, Bytes::from_base(accumulator * static_cast<double>(blocks.q) * d),
-        fitted.load * machine.boost_clock);
+    const BlockWork work{.flop = Flop::from_base(10.0 * scores * d),
+                         .tensor_fraction = fitted.backward_tensor_fraction,
+                         .scores = scores,
+                         .moved = Bytes::from_base(accumulator * static_cast<double>(blocks.q) * d),
+                         .bandwidth = fitted.load * machine.boost_clock};
+    const BlockPrice block = price_block(machine, op.type, work, fitted);
     const Time tile = fitted.tile + d / 32.0 * (fitted.tile_columns + fitted.tile_rows);
     // A thread block of flash1 walks all blocks of one head, as in the forward pass.
     const bool whole_head = implementation == Implementation::flash1;

@@ -219,20 +219,28 @@ BandClass bundled_class(const Prediction& prediction, BandClass usual, const Exe
     return brief ? BandClass::row_kernel : usual;
 }
 
+/// A call of a bundled kernel.
+struct BundledCall {
+    const Work& work;
+    DataType type;
+    Implementation implementation;
+    BandClass usual_band = BandClass::row_kernel;
+    Validity validity = Validity::validated;
+};
+
 /// Bundled kernels whose times `times(memory)` gives all together.
 template <class Times>
-Prediction bundled_prediction(const Work& work, DataType type, const Execution& execution,
-                              Implementation implementation, const Machine& machine,
-                              BandClass band_class, Validity validity, Times times) {
-    Prediction prediction = counted(work, type, execution, implementation, machine);
+Prediction bundled_prediction(const BundledCall& call, const Execution& execution,
+                              const Machine& machine, Times times) {
+    Prediction prediction = counted(call.work, call.type, execution, call.implementation, machine);
     if (!machine.memory) {
-        settle_roofline(prediction, type, execution, machine);
+        settle_roofline(prediction, call.type, execution, machine);
         return prediction;
     }
     const MemoryParameters& memory = *machine.memory;
     settle_bundled(prediction, times(memory), execution, memory);
-    apply_band(prediction, bundled_class(prediction, band_class, execution), memory.streams,
-               validity);
+    apply_band(prediction, bundled_class(prediction, call.usual_band, execution), memory.streams,
+               call.validity);
     return prediction;
 }
 
@@ -265,11 +273,12 @@ Outcome predict(const Elementwise& op, const Execution& execution, const Machine
     Prediction prediction =
         is_framework(implementation)
             ? framework_stream(op, work, op.direction, execution, machine, implementation)
-            : bundled_prediction(
-                  work, op.type, execution, implementation, machine, BandClass::stream,
-                  bundled_validity(op.direction), [&](const MemoryParameters& memory) {
-                      return bundled_elementwise_time(memory, op, implementation, execution.l2);
-                  });
+            : bundled_prediction({work, op.type, implementation, BandClass::stream,
+                                  bundled_validity(op.direction)},
+                                 execution, machine, [&](const MemoryParameters& memory) {
+                                     return bundled_elementwise_time(memory, op, implementation,
+                                                                     execution.l2);
+                                 });
     return prediction;
 }
 
@@ -289,12 +298,12 @@ Outcome predict(const RowWise& op, const Execution& execution, const Machine& ma
     if (runs_bundled(op.direction, implementation, machine)) {
         work.l2 = total(bundled_sectors(*machine.memory, op, implementation));
     }
-    Prediction prediction =
-        bundled_prediction(work, op.type, execution, implementation, machine, BandClass::row_kernel,
-                           bundled_validity(op.direction), [&](const MemoryParameters& memory) {
-                               return manual ? manual_softmax_time(memory, op, execution.l2)
-                                             : bundled_row_time(memory, op, execution.l2);
-                           });
+    Prediction prediction = bundled_prediction(
+        {work, op.type, implementation, BandClass::row_kernel, bundled_validity(op.direction)},
+        execution, machine, [&](const MemoryParameters& memory) {
+            return manual ? manual_softmax_time(memory, op, execution.l2)
+                          : bundled_row_time(memory, op, execution.l2);
+        });
     if (manual) {
         prediction.footprint += static_cast<double>(op.rows) * static_cast<double>(op.cols) *
                                 static_cast<double>(size_of(op.type)) * 2.0 * units::B;
@@ -313,8 +322,7 @@ Outcome predict(const Transpose& op, const Execution& execution, const Machine& 
     }
     if (machine.memory) work.l2 = total(bundled_sectors(op, implementation));
     return bundled_prediction(
-        work, op.type, execution, implementation, machine, BandClass::row_kernel,
-        Validity::validated, [&](const MemoryParameters& memory) {
+        {work, op.type, implementation}, execution, machine, [&](const MemoryParameters& memory) {
             return bundled_transpose_time(memory, op, implementation, execution.l2);
         });
 }
@@ -328,8 +336,8 @@ Outcome predict(const Copy& op, const Execution& execution, const Machine& machi
     if (implementation == Implementation::torch) {
         return framework_stream(op, work, Direction::forward, execution, machine);
     }
-    return bundled_prediction(work, op.type, execution, implementation, machine, BandClass::stream,
-                              Validity::validated, [&](const MemoryParameters& memory) {
+    return bundled_prediction({work, op.type, implementation, BandClass::stream}, execution,
+                              machine, [&](const MemoryParameters& memory) {
                                   return bundled_copy_time(memory, op, execution.l2);
                               });
 }
@@ -343,11 +351,11 @@ Outcome predict(const Gather& op, const Execution& execution, const Machine& mac
     Prediction prediction =
         implementation == Implementation::torch
             ? framework_stream(op, work, Direction::forward, execution, machine)
-            : bundled_prediction(
-                  work, op.type, execution, implementation, machine, BandClass::row_kernel,
-                  Validity::validated, [&](const MemoryParameters& memory) {
-                      return bundled_gather_time(memory, op, machine.dram_sector, execution.l2);
-                  });
+            : bundled_prediction({work, op.type, implementation}, execution, machine,
+                                 [&](const MemoryParameters& memory) {
+                                     return bundled_gather_time(memory, op, machine.dram_sector,
+                                                                execution.l2);
+                                 });
     const double row_bytes = static_cast<double>(op.cols) * static_cast<double>(size_of(op.type));
     const double untouched = static_cast<double>(op.table_rows) - gather_distinct_rows(op);
     prediction.footprint += untouched * row_bytes * units::B;
