@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Writes docs/accuracy.md, the lists in docs/accuracy/ and their pictures: how far predictions are
-from measured times. The page opens with five lines taken from its own tables; the ten largest errors
-of each class stand in files of their own.
+"""Writes docs/accuracy.md, the details in docs/accuracy/ and their pictures: how far predictions are
+from measured times. The page opens with five lines taken from its own tables; the pages behind it hold every
+class, the counters and the ten largest errors of each class.
 
 Usage: scripts/accuracy.py RIDGE [--reference TABLES] [--judge RECORDS]
 RIDGE is the program. TABLES is a folder of public measurements as CSV tables (columns as in
@@ -48,8 +48,8 @@ HEAD = """# Accuracy
 {lines}
 
 Errors are predicted / measured - 1; bias is their median, the other figures are of absolute values. "In band" is the share of measured times
-inside the 80 % band. Made by `scripts/accuracy.py`; do not edit. The ten largest errors of every class, with the likely reason:
-{lists}.
+inside the 80 % band. Made by `scripts/accuracy.py`; do not edit. Every class, the ten largest errors of each with the likely reason, the
+counters and the pictures: {lists}.
 
 """
 PUBLIC = """## Against public measurements
@@ -63,14 +63,20 @@ Message sizes of the collectives' tables count elements and are converted to byt
 | class | GPU | rows | mean | median | p90 | bias | in band |
 |---|---|---:|---:|---:|---:|---:|---:|
 """
-LIST = """# The largest errors: {title}
+DETAILS = """# Accuracy in detail: {title}
 
-Made by `scripts/accuracy.py`; do not edit. Reasons are computed: the errors of the eight nearest shapes of the same class tell a shape that
-stands alone (an outlier of the data, or a choice of the library that no neighbour shares) from a stretch of shapes that the model misses.
-Summary: [accuracy.md](../accuracy.md).
+Made by `scripts/accuracy.py`; do not edit. Summary: [accuracy.md](../accuracy.md).
+
+{report}
+"""
+LISTS_HEAD = """# The largest errors of each class
+
+Reasons are computed: the errors of the eight nearest shapes of the same class tell a shape that stands alone (an outlier of the data, or a
+choice of the library that no neighbour shares) from a stretch of shapes that the model misses.
 
 """
-TITLES = {"judged": "judged blind", "public": "public measurements", "suite": "the full suite on an H200",
+TITLES = {"judged": "judged blind", "public": "public measurements", "left-out": "GPUs of which nothing was fitted",
+          "torch": "PyTorch's kernels, judged blind", "suite": "the full suite on an H200",
           "random": "random shapes on an H200, training data"}
 
 
@@ -122,16 +128,16 @@ def reason_of(row, rows):
     return f"{row.limiter} limits; its neighbours are off by {percent(middle)}: this shape alone"
 
 
-def write_worst(name, groups):
-    """The ten largest errors of each class, in a file of their own."""
-    text = LIST.format(title=TITLES[name])
+def write_details(name, report, groups=()):
+    """A page of its own: the whole report, then the ten largest errors of each class."""
+    text = DETAILS.format(title=TITLES[name], report=report.strip() + "\n") + (LISTS_HEAD if groups else "")
     for title, rows in groups:
         text += f"## {title}\n\n| shape | error | reason |\n|---|---:|---|\n"
         for row in sorted(rows, key=lambda row: -abs(row.error))[:10]:
             text += f"| {row.shape} | {percent(row.error)} | {reason_of(row, rows)} |\n"
         text += "\n"
     LISTS.mkdir(exist_ok=True)
-    (LISTS / f"{name}.md").write_text(text, encoding="utf-8")
+    (LISTS / f"{name}.md").write_text(text.rstrip("\n") + "\n", encoding="utf-8")
 
 
 def summary(rows):
@@ -214,10 +220,9 @@ def public_part(ridge, folder):
     text = PUBLIC
     text += "".join(f"| {name} | {gpu} | {len(rows)} | {summary(rows)} |\n"
                     for (name, gpu), rows in sorted(groups.items()))
-    text += "\n"
-    for chart, title in CHARTS.items():
-        text += f"![{title}: predicted over measured time](images/accuracy-{chart}.png)\n\n"
-    write_worst("public", ((f"{name}, {gpu}", rows) for (name, gpu), rows in sorted(groups.items())))
+    pictures = "".join(f"![{title}: predicted over measured time](../images/accuracy-{chart}.png)\n\n"
+                       for chart, title in CHARTS.items())
+    write_details("public", pictures, [(f"{name}, {gpu}", rows) for (name, gpu), rows in sorted(groups.items())])
     return text
 
 
@@ -231,10 +236,12 @@ def record_rows(ridge, records):
     return groups
 
 
-def record_part(ridge, records, name):
+def record_part(ridge, records, name, head=""):
+    """Writes the details; returns the table of errors."""
     report = run([ridge, "validate", records, "--format", "md"])
-    write_worst(name, sorted(record_rows(ridge, records).items()))
-    return report[:report.index("| worst cases")]
+    report = report[:report.index("| worst cases")]
+    write_details(name, head + report, sorted(record_rows(ridge, records).items()))
+    return report[:report.index("\n\n") + 1]
 
 
 def cells_of(text, first):
@@ -340,27 +347,63 @@ def main():
     old = PAGE.read_text(encoding="utf-8")
     judged = judged_part(ridge, arguments.judge) if arguments.judge else kept(old, JUDGED, JUDGED_END)
     public = public_part(ridge, arguments.reference) if arguments.reference else kept(old, START, END)
-    left = left_out.part(ridge, arguments.reference) if arguments.reference else kept(old, LEFT, LEFT_END)
+    before = (LISTS / "left-out.md").read_text(encoding="utf-8")
+    left = left_out.part(ridge, arguments.reference) if arguments.reference else kept(before, LEFT, LEFT_END)
     lists = ", ".join(f"[{title}](accuracy/{name}.md)" for name, title in TITLES.items())
+    write_details("left-out", LEFT_HEAD + LEFT + left + LEFT_END)
+    torch, torch_summary = torch_accuracy.part(ridge)
+    write_details("torch", torch)
+    training = "".join(training_line(ridge, *each) for each in (("h200-sxm", "suite", SUITE), ("h200-sxm-random", "random", RANDOM)))
     PAGE.write_text(HEAD.format(lines=opening(ridge, judged, public, left), lists=lists) + SEEDS + JUDGED + judged + JUDGED_END +
-                    START + public + END + LEFT_HEAD + LEFT + left + LEFT_END + """
-## Against an NVIDIA H200, the full suite
-
-`measure/records/h200-sxm/`: bundled kernels, cuBLASLt and access patterns, timed and counted by `ridge measure --suite full`.
-Training data.
-
-![Predicted over measured times of the full suite](images/scatter-h200.svg)
-
-""" + record_part(ridge, "measure/records/h200-sxm", "suite") + """
-## Against an NVIDIA H200, shapes drawn at random
-
-""" + RANDOM + record_part(ridge, "measure/records/h200-sxm-random", "random") + torch_accuracy.part(ridge), encoding="utf-8")
+                    torch_summary + "\n" + START + public + END + LEFT_OUT + left_summary(left) + TRAINED + training, encoding="utf-8")
 
 
-LEFT_HEAD = """
+def training_line(ridge, folder, name, head):
+    table = cells_of(record_part(ridge, f"measure/records/{folder}", name, head), "operation")
+    total = next(row for row in table if row["operation"] == "all")
+    columns = ("n", "mean", "median", "p90", "bias", "in band")
+    return f"| [{TITLES[name]}](accuracy/{name}.md) | " + " | ".join(total[column] for column in columns) + " |\n"
+
+
+def left_summary(left):
+    """A line for each GPU that was left out, of its classes."""
+    classes = collections.defaultdict(list)
+    for row in cells_of(left, "class"):
+        classes[row["GPU"], row["parameters of"]].append(row)
+    text = ""
+    for (gpu, donor), rows in sorted(classes.items()):
+        ordered = sorted(rows, key=lambda row: share(row["mean"]))
+        inside = sorted(share(row["in band"]) for row in rows)
+        text += (f"| {gpu} | {donor} | {len(rows)} | {median([share(row['mean']) for row in rows]):.1f} % | "
+                 f"{ordered[0]['class']}, {ordered[0]['mean']} | {ordered[-1]['class']}, {ordered[-1]['mean']} | "
+                 f"{inside[0]:.0f} to {inside[-1]:.0f} % |\n")
+    return text
+
+
+LEFT_OUT = """
 ## Left out: GPUs of which nothing was fitted
 
-Each measured GPU once more, described without any parameter that rests on it: its data sheet, and another GPU's parameters carried over by the laws of `docs/model.md`
+Each measured GPU described by its data sheet and another GPU's parameters alone ([all classes](accuracy/left-out.md)):
+
+| GPU | parameters of | classes | median class | best | worst | in band |
+|---|---|---:|---:|---|---|---:|
+"""
+
+TRAINED = """
+## Records that the fits have seen
+
+| records | n | mean | median | p90 | bias | in band |
+|---|---:|---:|---:|---:|---:|---:|
+"""
+
+SUITE = """`measure/records/h200-sxm/`: bundled kernels, cuBLASLt and access patterns, timed and counted by `ridge measure --suite full`.
+Training data.
+
+![Predicted over measured times of the full suite](../images/scatter-h200.svg)
+
+"""
+
+LEFT_HEAD = """Each measured GPU once more, described without any parameter that rests on it: its data sheet, and another GPU's parameters carried over by the laws of `docs/model.md`
 (L1 to L6), with the bands of a GPU that nobody measured. An implementation that the other GPU does not have is `roofline_only`: its error says how far a kernel is from the
 roofline, its coverage whether the wide band is wide enough. Made by `scripts/left_out.py`.
 

@@ -1,13 +1,18 @@
-"""The part of docs/accuracy.md about PyTorch's kernels: errors on the judging seeds of an H200 and an H100."""
+"""The parts of docs/accuracy.md and docs/accuracy/torch.md about PyTorch's kernels: errors on the judging seeds of an H200 and an H100."""
 import csv
 import io
 import subprocess
 
 FOLDERS = (("H200", "measure/records/h200-sxm-torch-judge"), ("H100", "measure/records/h100-sxm-torch-judge"))
-HEAD = """
-## PyTorch 2.11 on an H200 and an H100, a seed that no fit has seen
+SUMMARY = """
+## Judged blind: PyTorch 2.11 on an H200 and an H100
 
-`scripts/torch-kernels.py` draws shapes log-uniformly, small and odd ones among them, and times the kernels by CUPTI activity with a cold, warm or dirty L2. Fits saw
+Shapes of a seed that no fit has seen, cold, warm and dirty L2 ([all classes](accuracy/torch.md)).
+
+| kernels | GPU | records | mean | p90 | in band |
+|---|---|---:|---:|---:|---:|
+"""
+HEAD = """`scripts/torch-kernels.py` draws shapes log-uniformly, small and odd ones among them, and times the kernels by CUPTI activity with a cold, warm or dirty L2. Fits saw
 `measure/records/h200-sxm-torch` (seeds 21 and 23) and `h100-sxm-torch` (31); these tables are seeds 22 and 32, judged once the constants were fixed.
 
 | GPU | operation | implementation | records | mean % | median % | p90 % | bias % | in band % |
@@ -39,14 +44,35 @@ def name_of(row):
     return row["operation"] + (" backward" if fields.get("direction") == "backward" else "")
 
 
+def family_of(row):
+    operation = row["operation"]
+    if operation == "attention":
+        return "attention, backward" if "direction=backward" in row["op"] else "attention, forward"
+    if operation in ("matmul", "adamw"):
+        return {"matmul": "products", "adamw": "optimizers"}[operation]
+    if operation in ("elementwise", "copy", "cat", "gather", "transpose", "cast", "access"):
+        return "elementwise, copies, cat, gather"
+    return "softmax, norms, reductions, scans"
+
+
+def summary_line(family, gpu, rows):
+    sizes = sorted(abs(100.0 * float(row["error"])) for row in rows)
+    inside = 100.0 * sum(row["in_band"] in ("1", "true") for row in rows) / len(rows)
+    return (f"| {family} | {gpu} | {len(rows)} | {sum(sizes) / len(sizes):.1f} % | {quantile(sizes, 0.9):.1f} % | "
+            f"{inside:.0f} % |\n")
+
+
 def part(ridge):
+    """Every class, and a summary by families of kernels, in Markdown."""
     text = HEAD
+    families = {}
     for gpu, folder in FOLDERS:
         out = subprocess.run([ridge, "validate", folder, "--format", "csv"], capture_output=True, text=True,
                              check=True).stdout
         groups = {}
         for row in csv.DictReader(io.StringIO(out)):
             groups.setdefault((name_of(row), row["implementation"]), []).append(row)
+            families.setdefault((family_of(row), gpu), []).append(row)
         for (operation, implementation), rows in sorted(groups.items()):
             text += row_of(gpu, operation, implementation, rows)
-    return text
+    return text, SUMMARY + "".join(summary_line(*key, rows) for key, rows in sorted(families.items()))

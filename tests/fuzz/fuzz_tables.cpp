@@ -22,7 +22,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const test::MemoryFile file(data, size);
     const measure::OtherColumns any{.names = {}, .all = true};
     try {
-        const measure::RecordFile read = cli::read_measured_table(file.path(), any);
+        const measure::RecordFile read = cli::read_measured_table(file.path(), "", any);
         for (const measure::Record& record : read.records) {
             if (!record.measured() || !(record.time() > Time{})) std::abort();
         }
