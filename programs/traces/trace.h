@@ -1,7 +1,7 @@
 // What a program ran, as a profiler recorded it: operators of the framework on the host, kernels and
 // copies on the GPU, and which operator launched which kernel.
 //
-//   const Trace trace = read_trace("trace.json.gz");
+//   const Trace trace = read_trace("trace.json.gz");   // whatever profiler wrote it
 //   for (const Kernel& kernel : trace.kernels) {
 //       if (kernel.op != none) trace.text(trace.operators[kernel.op].name);   // "aten::mm"
 //   }
@@ -18,10 +18,10 @@
 #include <array>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "programs/traces/text_pool.h"
-#include "programs/traces/trace_event.h"
 
 namespace ridge::programs {
 
@@ -36,9 +36,10 @@ struct Operator {
     std::int64_t start_ns = 0;
     std::int64_t end_ns = 0;
     std::int64_t external_id = -1;
-    std::int64_t sequence = -1;  ///< autograd's number; -1: none
-    std::int32_t parent = none;  ///< the operator that encloses it on the same thread
-    bool range = false;          ///< an annotation or a module, not an operator
+    std::int64_t sequence = -1;         ///< autograd's number; -1: none
+    TextId collective = TextId::empty;  ///< as of a kernel
+    std::int32_t parent = none;         ///< the operator that encloses it on the same thread
+    bool range = false;                 ///< an annotation or a module, not an operator
 };
 
 enum class KernelKind : std::uint8_t { kernel, copy, fill };
@@ -48,12 +49,15 @@ struct Kernel {
     TextId name = TextId::empty;
     KernelKind kind = KernelKind::kernel;
     std::int32_t op = none;      ///< the operator that launched it
+    std::int32_t range = none;   ///< the innermost annotation or module around its launch
     std::int32_t launch = none;  ///< the call that launched it
     std::int64_t start_ns = 0;
     std::int64_t duration_ns = 0;
     std::int64_t device = 0;
     std::int64_t stream = 0;
-    std::int64_t bytes = -1;  ///< of copies and fills
+    std::int64_t bytes = -1;            ///< of copies and fills
+    std::int64_t dram_bytes = -1;       ///< counted by the hardware; -1: not counted
+    TextId collective = TextId::empty;  ///< kind|elements in|elements out|type|GPUs of a collective
     std::array<std::int64_t, 3> grid{};
     std::array<std::int64_t, 3> block{};
     std::int64_t registers = 0;
@@ -70,8 +74,41 @@ struct Launch {
     std::int64_t end_ns = 0;
 };
 
+/// Who recorded it, which says what can be expected of it.
+enum class Recorder : std::uint8_t {
+    pytorch,         ///< operators with shapes, kernels, launches
+    nsight_systems,  ///< ranges, kernels, launches
+    nsight_compute,  ///< kernels one at a time, with counters and without a time line
+    activity         ///< kernels, launches and ranges through CUPTI
+};
+[[nodiscard]] std::string_view name_of(Recorder recorder);
+
+/// A GPU as the trace describes it.
+struct TraceDevice {
+    std::int64_t id = 0;
+    std::string name;
+    std::int64_t multiprocessors = 0;
+    std::int64_t memory_bytes = 0;
+    std::int64_t major = 0;
+    std::int64_t minor = 0;
+};
+
+struct TraceHeader {
+    std::vector<TraceDevice> devices;
+    std::int64_t world_size = 0;  ///< of distributedInfo; 0: not said
+    std::int64_t rank = -1;
+};
+
+/// How far the file could be read.
+struct ReadResult {
+    std::uint64_t bytes = 0;
+    std::uint64_t events = 0;
+    std::string damage;  ///< what broke, and at which byte; empty when all was read
+};
+
 struct Trace {
     std::string file;
+    Recorder recorder = Recorder::pytorch;
     TraceHeader header;
     ReadResult read;
     TextPool texts;
@@ -83,6 +120,8 @@ struct Trace {
     [[nodiscard]] const std::string& text(TextId id) const { return texts[id]; }
     /// The GPU that most of the kernels ran on; empty where the trace does not name it.
     [[nodiscard]] std::string device_name() const;
+    /// Whether the kernels' starts are those of the program, so that idle time means something.
+    [[nodiscard]] bool has_timeline() const { return recorder != Recorder::nsight_compute; }
 };
 
 /// Reads a trace of the PyTorch profiler, packed by gzip or not. InputError when the file cannot be

@@ -3,6 +3,7 @@
 #include <rapidjson/error/en.h>
 #include <rapidjson/reader.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <string_view>
@@ -73,7 +74,7 @@ std::int64_t nanoseconds(std::string_view text) {
     std::int64_t micro = 0;
     const char* const last = text.data() + text.size();
     const auto [end, error] = std::from_chars(text.data(), last, micro);
-    constexpr std::int64_t limit = 9'000'000'000'000'000;
+    constexpr std::int64_t limit = 4'000'000'000'000'000;  // sums and differences of two still fit
     if (error != std::errc{} || micro > limit || micro < -limit) return 0;
     if (end == last) return micro * 1000;
     if (*end == '.' && text.find_first_of("eE") == std::string_view::npos) {
@@ -91,6 +92,9 @@ std::int64_t nanoseconds(std::string_view text) {
                ? static_cast<std::int64_t>(std::llround(real * 1000.0))
                : 0;
 }
+
+/// More than a day; sums over a trace's events stay in range.
+constexpr std::int64_t longest_duration_ns = 100'000'000'000'000;
 
 enum class Place : std::uint8_t {
     outside,
@@ -129,7 +133,12 @@ enum class Field : std::uint8_t {
     input_types,
     input_dims,
     input_strides,
-    concrete_inputs
+    concrete_inputs,
+    collective,
+    collective_type,
+    elements_in,
+    elements_out,
+    group_size
 };
 
 struct Word {
@@ -155,7 +164,12 @@ constexpr std::array arg_words{Word{"External id", Field::external_id},
                                Word{"Input type", Field::input_types},
                                Word{"Input Dims", Field::input_dims},
                                Word{"Input Strides", Field::input_strides},
-                               Word{"Concrete Inputs", Field::concrete_inputs}};
+                               Word{"Concrete Inputs", Field::concrete_inputs},
+                               Word{"Collective name", Field::collective},
+                               Word{"dtype", Field::collective_type},
+                               Word{"In msg nelems", Field::elements_in},
+                               Word{"Out msg nelems", Field::elements_out},
+                               Word{"Group size", Field::group_size}};
 
 template <std::size_t count>
 Field find(const std::array<Word, count>& words, std::string_view text) {
@@ -266,6 +280,7 @@ class EventHandler : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Even
         const std::string_view string(text, length);
         switch (place()) {
             case Place::event:
+            case Place::args:
                 set_text(string);
                 break;
             case Place::list:
@@ -339,6 +354,12 @@ class EventHandler : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Even
             case Field::name:
                 event_.name = text;
                 break;
+            case Field::collective:
+                event_.collective = text;
+                break;
+            case Field::collective_type:
+                event_.collective_type = text;
+                break;
             default:
                 break;
         }
@@ -349,7 +370,7 @@ class EventHandler : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Even
                 event_.start_ns = nanoseconds(text);
                 break;
             case Field::duration:
-                event_.duration_ns = nanoseconds(text);
+                event_.duration_ns = std::min(nanoseconds(text), longest_duration_ns);
                 break;
             case Field::process:
                 event_.process = whole(text);
@@ -384,6 +405,15 @@ class EventHandler : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Even
             case Field::graph_node:
                 event_.graph_node = whole(text);
                 break;
+            case Field::elements_in:
+                event_.elements_in = whole(text);
+                break;
+            case Field::elements_out:
+                event_.elements_out = whole(text);
+                break;
+            case Field::group_size:
+                event_.group_size = whole(text);
+                break;
             default:
                 break;
         }
@@ -411,14 +441,15 @@ class EventHandler : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Even
 
 void TraceEvent::clear() {
     // Texts keep their memory: the next event fills them again.
-    for (std::string* text :
-         {&phase, &category, &name, &input_types, &input_dims, &input_strides, &concrete_inputs}) {
+    for (std::string* text : {&phase, &category, &name, &input_types, &input_dims, &input_strides,
+                              &concrete_inputs, &collective, &collective_type}) {
         text->clear();
     }
     process = thread = -1;
     start_ns = duration_ns = 0;
     external_id = correlation = sequence = device = stream = bytes = -1;
     registers = shared_bytes = graph_node = -1;
+    elements_in = elements_out = group_size = -1;
     grid = {};
     block = {};
 }

@@ -11,7 +11,8 @@
 #include <cstdint>
 #include <functional>
 #include <string>
-#include <vector>
+
+#include "programs/traces/trace.h"
 
 namespace ridge::programs {
 
@@ -42,31 +43,13 @@ struct TraceEvent {
     std::string input_dims;
     std::string input_strides;
     std::string concrete_inputs;
+    std::string collective;  ///< its kind: "allreduce"
+    std::string collective_type;
+    std::int64_t elements_in = -1;
+    std::int64_t elements_out = -1;
+    std::int64_t group_size = -1;
 
     void clear();
-};
-
-/// A GPU as the trace describes it.
-struct TraceDevice {
-    std::int64_t id = 0;
-    std::string name;
-    std::int64_t multiprocessors = 0;
-    std::int64_t memory_bytes = 0;
-    std::int64_t major = 0;
-    std::int64_t minor = 0;
-};
-
-struct TraceHeader {
-    std::vector<TraceDevice> devices;
-    std::int64_t world_size = 0;  ///< of distributedInfo; 0: not said
-    std::int64_t rank = -1;
-};
-
-/// How far the file could be read.
-struct ReadResult {
-    std::uint64_t bytes = 0;
-    std::uint64_t events = 0;
-    std::string damage;  ///< what broke, and at which byte; empty when all was read
 };
 
 inline constexpr std::size_t longest_text = std::size_t{1} << 16U;

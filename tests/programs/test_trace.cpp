@@ -101,6 +101,35 @@ TEST_CASE("a trace gives operators, kernels and who launched them", "[trace]") {
     CHECK(fill.bytes == 4);
 }
 
+TEST_CASE("ranges around a launch, and what a collective says of itself", "[trace]") {
+    const TemporaryFile file(R"json([
+      {"ph":"X","cat":"user_annotation","name":"step","tid":1,"ts":0,"dur":100,"args":{"External id":9}},
+      {"ph":"X","cat":"python_function","name":"nn.Module: MLP_0","tid":1,"ts":10,"dur":50},
+      {"ph":"X","cat":"python_function","name":"forward","tid":1,"ts":11,"dur":40},
+      {"ph":"X","cat":"cpu_op","name":"aten::mm","tid":1,"ts":20,"dur":10,"args":{"External id":1}},
+      {"ph":"X","cat":"cpu_op","name":"record_param_comms","tid":1,"ts":70,"dur":10,
+       "args":{"External id":2,"Collective name":"allreduce","In msg nelems":1024,
+               "Out msg nelems":1024,"Group size":8,"dtype":"BFloat16"}},
+      {"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","tid":1,"ts":90,"dur":2,
+       "args":{"correlation":5}},
+      {"ph":"X","cat":"kernel","name":"gemm","ts":30,"dur":10,"args":{"External id":1}},
+      {"ph":"X","cat":"kernel","name":"nccl","ts":80,"dur":10,"args":{"External id":2}},
+      {"ph":"X","cat":"kernel","name":"raw","ts":95,"dur":10,"args":{"correlation":5}}])json");
+    const Trace trace = read_trace(file.path());
+    REQUIRE(trace.kernels.size() == 3);
+    const auto range = [&trace](std::size_t kernel) {
+        const std::int32_t at = trace.kernels[kernel].range;
+        return at == none ? std::string()
+                          : trace.text(trace.operators[static_cast<std::size_t>(at)].name);
+    };
+    CHECK(range(0) == "nn.Module: MLP_0");
+    CHECK(range(1) == "step");
+    CHECK(range(2) == "step");  // launched outside of any operator
+    CHECK(trace.kernels[2].op == none);
+    CHECK(trace.text(trace.kernels[1].collective) == "allreduce|1024|1024|BFloat16|8");
+    CHECK(trace.kernels[0].collective == TextId::empty);
+}
+
 TEST_CASE("a bare array of events is a trace as well", "[trace]") {
     const TemporaryFile file(R"([{"ph":"X","cat":"kernel","name":"k","ts":1e3,"dur":"x"}])");
     const Trace trace = read_trace(file.path());

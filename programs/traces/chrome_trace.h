@@ -1,0 +1,15 @@
+// A trace of the PyTorch profiler: Chrome JSON, packed by gzip or not.
+//
+// Operators are the events `cpu_op`; annotations and modules become ranges; kernels, copies and fills
+// carry the operator's id and the correlation of the call that launched them.
+#pragma once
+
+#include "programs/traces/trace.h"
+
+namespace ridge::programs {
+
+class ByteSource;
+
+void read_chrome_trace(ByteSource& source, Trace& trace);
+
+}  // namespace ridge::programs

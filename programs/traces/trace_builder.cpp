@@ -1,0 +1,115 @@
+#include "programs/traces/trace_builder.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+namespace ridge::programs {
+namespace {
+
+constexpr std::size_t most = std::numeric_limits<std::int32_t>::max();
+
+std::int32_t index_of(std::size_t place) {
+    return static_cast<std::int32_t>(place);
+}
+
+bool encloses(const Operator& outer, const Operator& inner) {
+    return outer.thread == inner.thread && inner.start_ns < outer.end_ns &&
+           inner.end_ns <= outer.end_ns;
+}
+
+}  // namespace
+
+void TraceBuilder::add(Operator op) {
+    if (trace_.operators.size() >= most) return;
+    op.end_ns = std::max(op.start_ns, op.end_ns);
+    trace_.operators.push_back(op);
+}
+
+void TraceBuilder::add(Kernel kernel, KernelKeys keys) {
+    if (trace_.kernels.size() >= most) return;
+    kernel.duration_ns = std::max<std::int64_t>(kernel.duration_ns, 0);
+    trace_.kernels.push_back(kernel);
+    keys_.push_back(keys);
+}
+
+void TraceBuilder::add(const Launch& launch, std::int64_t correlation) {
+    if (correlation < 0 || trace_.launches.size() >= most) return;
+    calls_.emplace(correlation, index_of(trace_.launches.size()));
+    trace_.launches.push_back(launch);
+}
+
+void TraceBuilder::finish() {
+    nest();
+    join();
+    find_ranges();
+    std::stable_sort(trace_.kernels.begin(), trace_.kernels.end(),
+                     [](const Kernel& a, const Kernel& b) { return a.start_ns < b.start_ns; });
+}
+
+/// Sorts the operators and finds each one's parent: a sweep with the open ones on a stack.
+void TraceBuilder::nest() {
+    std::vector<Operator>& ops = trace_.operators;
+    std::stable_sort(ops.begin(), ops.end(), [](const Operator& a, const Operator& b) {
+        if (a.thread != b.thread) return a.thread < b.thread;
+        if (a.start_ns != b.start_ns) return a.start_ns < b.start_ns;
+        return a.end_ns > b.end_ns;
+    });
+    std::vector<std::int32_t> open;
+    for (std::size_t i = 0; i < ops.size(); ++i) {
+        while (!open.empty() && !encloses(op(open.back()), ops[i])) open.pop_back();
+        ops[i].parent = open.empty() ? none : open.back();
+        open.push_back(index_of(i));
+        if (!ops[i].range && ops[i].external_id >= 0) {
+            by_id_.insert_or_assign(ops[i].external_id, index_of(i));
+        }
+    }
+}
+
+void TraceBuilder::join() {
+    for (std::size_t i = 0; i < trace_.kernels.size(); ++i) {
+        Kernel& kernel = trace_.kernels[i];
+        if (const auto call = calls_.find(keys_[i].correlation); call != calls_.end()) {
+            kernel.launch = call->second;
+        }
+        const auto found = by_id_.find(keys_[i].external_id);
+        if (keys_[i].external_id >= 0 && found != by_id_.end()) {
+            kernel.op = found->second;
+        } else if (kernel.launch != none) {
+            const Launch& call = trace_.launches[static_cast<std::size_t>(kernel.launch)];
+            kernel.range = innermost(call.thread, call.start_ns);
+            kernel.op = kernel.range;
+            while (kernel.op != none && op(kernel.op).range) kernel.op = op(kernel.op).parent;
+        }
+    }
+}
+
+/// The innermost range around each kernel's launch, and what its operators say of a collective.
+void TraceBuilder::find_ranges() {
+    for (Kernel& kernel : trace_.kernels) {
+        if (kernel.range == none) kernel.range = kernel.op;
+        while (kernel.range != none && !op(kernel.range).range) {
+            kernel.range = op(kernel.range).parent;
+        }
+        for (std::int32_t at = kernel.op; at != none && kernel.collective == TextId::empty;
+             at = op(at).parent) {
+            kernel.collective = op(at).collective;
+        }
+    }
+}
+
+/// The innermost operator or range open on a thread at a time.
+std::int32_t TraceBuilder::innermost(std::int64_t thread, std::int64_t time) const {
+    const std::vector<Operator>& ops = trace_.operators;
+    const auto after =
+        std::upper_bound(ops.begin(), ops.end(), std::pair(thread, time),
+                         [](const std::pair<std::int64_t, std::int64_t>& key, const Operator& op) {
+                             return key < std::pair(op.thread, op.start_ns);
+                         });
+    std::int32_t at = index_of(static_cast<std::size_t>(after - ops.begin())) - 1;
+    if (at < 0 || op(at).thread != thread) return none;
+    while (at != none && time >= op(at).end_ns) at = op(at).parent;
+    return at;
+}
+
+}  // namespace ridge::programs

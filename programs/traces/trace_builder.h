@@ -1,0 +1,57 @@
+// Puts a Trace together from what a reader finds in a file, in any order; then finds who encloses
+// whom and which operator launched which kernel.
+//
+//   TraceBuilder builder(trace);
+//   builder.add(Operator{.name = builder.text("aten::mm"), ...});
+//   builder.add(Launch{...}, correlation);
+//   builder.add(Kernel{...}, {.external_id = 2, .correlation = correlation});
+//   builder.finish();
+//
+// A reader whose correlations are unique only within a process makes them unique with the process.
+// Past 2^31 entries of a kind the rest is left out.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "programs/traces/trace.h"
+
+namespace ridge::programs {
+
+/// How a kernel names who launched it; -1: not at all.
+struct KernelKeys {
+    std::int64_t external_id = -1;  ///< of an operator
+    std::int64_t correlation = -1;  ///< of a launch
+};
+
+class TraceBuilder {
+  public:
+    explicit TraceBuilder(Trace& trace) : trace_(trace) {}
+
+    TextId text(std::string_view text) { return trace_.texts.add(text); }
+
+    void add(Operator op);
+    void add(Kernel kernel, KernelKeys keys);
+    void add(const Launch& launch, std::int64_t correlation);
+
+    /// Sorts, nests and joins what was added. Nothing is added afterwards.
+    void finish();
+
+  private:
+    void nest();
+    void join();
+    void find_ranges();
+    [[nodiscard]] std::int32_t innermost(std::int64_t thread, std::int64_t time) const;
+    [[nodiscard]] const Operator& op(std::int32_t index) const {
+        return trace_.operators[static_cast<std::size_t>(index)];
+    }
+
+    Trace& trace_;
+    std::vector<KernelKeys> keys_;
+    std::unordered_map<std::int64_t, std::int32_t> calls_;  // by correlation
+    std::unordered_map<std::int64_t, std::int32_t> by_id_;  // operators by external id
+};
+
+}  // namespace ridge::programs
