@@ -170,9 +170,8 @@ void Decoder::run_layers(Buffer& x) {
         std::int64_t times = 1;
         if (!request_.training()) {
             const bool is_first = first[kind] == index;
-            const std::int64_t alike = architecture_.layers_of(kind);
             if (is_first) {
-                times = alike > 1 ? alike - 1 : 1;
+                times = std::max<std::int64_t>(1, architecture_.layers_of(kind) - 1);
             } else if (last[kind] != index) {
                 times = 0;
             }

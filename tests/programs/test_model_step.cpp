@@ -1,4 +1,5 @@
 // Kernels of a step against the operators that transformers 5.17 calls, memory by hand.
+#include <ctime>
 #include <string>
 
 #include "model/machine/catalogue.h"
@@ -78,6 +79,25 @@ TEST_CASE("serving: more sequences, more tokens a second, longer between two of 
     REQUIRE(best.has_value());
     CHECK(best->batch == 8);
     CHECK_FALSE(best_within(points, {.tpot = 0.5 * points[0].tpot}).has_value());
+}
+
+// Targets are 50 ms and 1 ms (scripts/bench); the bounds here leave room for sanitizers.
+TEST_CASE("a front over 64 batches and 4 degrees of parallelism is quick") {
+    const Architecture a = find_model("llama-3.3-70b");
+    const model::Machine machine = model::make_machine(model::catalogue().at("h200-sxm"));
+    Load load{.request = {.software = Software::serving}, .gpus = {1, 2, 4, 8}};
+    for (std::int64_t batch = 1; batch <= 64; ++batch) load.batches.push_back(batch);
+    const std::clock_t begin = std::clock();
+    CHECK(serve(a, load, machine, 0).size() == 256);
+    const double front = static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
+    CHECK(front < 1.0);
+    for (int i = 0; i < 10; ++i) {
+        const ModelStep step = make_step(a, {.phase = Phase::decode, .batch = 8, .seq = 2048});
+        CHECK(memory_of(step).peak > 0);
+        CHECK(predict(step, machine, default_host()).wall > Time{});
+    }
+    const double steps = static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC - front;
+    CHECK(steps < 10 * 0.05);
 }
 
 TEST_CASE("advice is a prediction that gains") {
