@@ -27,7 +27,7 @@ void step(benchmark::State& state, const programs::Request& request) {
     for ([[maybe_unused]] auto turn : state) {
         const programs::ModelStep made = make_step(a, request);
         benchmark::DoNotOptimize(memory_of(made));
-        benchmark::DoNotOptimize(predict(made, machine(), programs::default_host()));
+        benchmark::DoNotOptimize(predict(made, machine(), programs::host_beside("h200-sxm")));
     }
 }
 

@@ -15,9 +15,9 @@ struct Outcome {
 };
 
 std::optional<Outcome> outcome_of(const Architecture& a, const Request& request,
-                                  const model::Machine& machine) {
+                                  const model::Machine& machine, const Host& host) {
     const ModelStep step = make_step(a, request, false);
-    const StepTime time = predict(step, machine, default_host());
+    const StepTime time = predict(step, machine, host);
     if (time.gpu.total.not_modelled > 0) return std::nullopt;
     return Outcome{.wall = time.wall,
                    .tokens_per_s = static_cast<double>(step.tokens) / time.wall.in(units::s)};
@@ -26,13 +26,13 @@ std::optional<Outcome> outcome_of(const Architecture& a, const Request& request,
 }  // namespace
 
 std::vector<Suggestion> advise(const Architecture& architecture, const Request& request,
-                               const model::Machine& machine) {
+                               const model::Machine& machine, const Host& host) {
     std::vector<Suggestion> found;
-    const std::optional<Outcome> now = outcome_of(architecture, request, machine);
+    const std::optional<Outcome> now = outcome_of(architecture, request, machine, host);
     if (!now) return found;
     const auto consider = [&](const std::string& text, const Architecture& a, const Request& r,
                               double cost) {
-        const std::optional<Outcome> then = outcome_of(a, r, machine);
+        const std::optional<Outcome> then = outcome_of(a, r, machine, host);
         if (!then) return;
         const double factor = then->tokens_per_s / now->tokens_per_s / cost;
         if (factor >= worth_saying)

@@ -1,6 +1,6 @@
 // What would help a step, each answer by predicting the alternative.
 //
-//   for (const Suggestion& s : advise(a, request, machine)) s.text, s.factor;
+//   for (const Suggestion& s : advise(a, request, machine, host)) s.text, s.factor;
 //
 // Method: the same step is predicted once more with one thing changed: serving kernels in a graph,
 // fp8 weights, an 8-bit cache, a vocabulary padded to a multiple of 64, twice the batch, two GPUs.
@@ -21,6 +21,7 @@ struct Suggestion {
 };
 
 [[nodiscard]] std::vector<Suggestion> advise(const Architecture& architecture,
-                                             const Request& request, const model::Machine& machine);
+                                             const Request& request, const model::Machine& machine,
+                                             const Host& host);
 
 }  // namespace ridge::programs

@@ -97,24 +97,35 @@ ModelStep make_step(const Architecture& architecture, const Request& request, bo
         if (!latent) step.kv_cache_bytes /= request.tensor_parallel;
     }
     step.tokens = request.batch * request.tokens();
+    step.training = request.training();
     step.graph = request.software == Software::serving && !request.training();
     return step;
-}
-
-Host default_host() {
-    return {.name = "Intel Xeon",
-            .per_kernel = 22.0 * units::us,
-            .per_step = Time{},
-            .per_graph = 20.0 * units::us};
 }
 
 StepTime predict(const ModelStep& step, const model::Machine& machine, const Host& host) {
     StepTime time;
     time.gpu = predict(step.program, machine);
-    time.host = step.graph
-                    ? host.per_graph
-                    : host.per_step + static_cast<double>(time.gpu.total.kernels) * host.per_kernel;
-    time.wall = std::max(time.host, time.gpu.total.time);
+    if (step.graph) {
+        time.host = host.per_graph;
+        time.wall = std::max(time.host, time.gpu.total.time);
+        return time;
+    }
+    const Time dispatch = step.training ? host.per_training_kernel : host.per_kernel;
+    for (const Pass pass : {Pass::forward, Pass::backward, Pass::update}) {
+        std::int64_t kernels = 0;
+        Time busy{};
+        for (std::size_t i = 0; i < step.program.entries.size(); ++i) {
+            const Entry& entry = step.program.entries[i];
+            if (entry.pass != pass) continue;
+            kernels += entry.count * entry.kernels;
+            busy += time_of(entry, time.gpu.outcomes[i]);
+        }
+        const auto count = static_cast<double>(kernels);
+        const Time start = time.host;
+        time.host += count * dispatch;
+        const Time executed = std::max(time.wall, start) + busy + count * host.gap;
+        time.wall = std::max(executed, time.host);
+    }
     return time;
 }
 

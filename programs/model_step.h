@@ -1,13 +1,13 @@
 // One step of a model: what it runs, what it allocates, how long that takes.
 //
 //   const ModelStep step = make_step(find_model("llama-3.1-8b"), {.phase = Phase::prefill});
-//   const StepTime time = predict(step, machine, default_host());
+//   const StepTime time = predict(step, machine, host_beside("h100-sxm"));
 //   time.gpu.total.time, time.host, time.wall
 //   step.peak_extra_bytes    // the step's peak over what was allocated before it
 //
-// Method: the decoder is run on paper (software/decoder.h); equal kernels are one entry. Wall time is
-// the longer of what the host takes to dispatch and what the kernels take; a CUDA graph leaves the
-// host one launch.
+// Method: the decoder is run on paper (software/decoder.h); equal kernels are one entry. Host and GPU
+// are two clocks that go through forward pass, backward pass and update: a kernel starts when it has
+// been dispatched and the one before it has ended. A CUDA graph leaves the host one launch.
 // Limits: one node; weights lie on the GPU from the start.
 #pragma once
 
@@ -17,6 +17,7 @@
 #include "model/allocator/memory_plan.h"
 #include "programs/configs/architecture.h"
 #include "programs/graph/program.h"
+#include "programs/host.h"
 #include "programs/software/request.h"
 
 namespace ridge::programs {
@@ -29,25 +30,17 @@ struct ModelStep {
     std::int64_t weights_bytes = 0;      ///< on one GPU
     std::int64_t kv_cache_bytes = 0;     ///< on one GPU, after a prefill or before a decode step
     std::int64_t tokens = 0;             ///< that the step makes or reads
-    bool graph = false;                  ///< replayed as a CUDA graph
+    bool training = false;
+    bool graph = false;  ///< replayed as a CUDA graph
 };
 
 [[nodiscard]] ModelStep make_step(const Architecture& architecture, const Request& request,
                                   bool memory = true);
 
-/// What a host takes to dispatch a step, beside the kernels (W5 of docs/models.md).
-struct Host {
-    std::string_view name;
-    Time per_kernel;
-    Time per_step;
-    Time per_graph;
-};
-[[nodiscard]] Host default_host();
-
 struct StepTime {
     ProgramTime gpu;
-    Time host;
-    Time wall;
+    Time host;  ///< of dispatch alone
+    Time wall;  ///< of both side by side (W5 of docs/models.md)
     [[nodiscard]] bool host_bound() const { return host > gpu.total.time; }
 };
 [[nodiscard]] StepTime predict(const ModelStep& step, const model::Machine& machine,

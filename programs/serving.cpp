@@ -7,8 +7,9 @@
 namespace ridge::programs {
 namespace {
 
-Time wall_of(const Architecture& a, const Request& request, const model::Machine& machine) {
-    return predict(make_step(a, request, false), machine, default_host()).wall;
+Time wall_of(const Architecture& a, const Request& request, const model::Machine& machine,
+             const Host& host) {
+    return predict(make_step(a, request, false), machine, host).wall;
 }
 
 std::int64_t bytes_on_gpu(const Architecture& a, const Request& request, std::int64_t tokens) {
@@ -40,12 +41,12 @@ std::vector<ServingPoint> serve(const Architecture& architecture, const Load& lo
         request.phase = Phase::prefill;
         request.batch = 1;
         request.seq = load.prompt;
-        const Time prefill = wall_of(architecture, request, machine);
+        const Time prefill = wall_of(architecture, request, machine, load.host);
         request.phase = Phase::decode;
         request.seq = load.prompt + load.answer / 2;
         for (const std::int64_t batch : load.batches) {
             request.batch = batch;
-            const Time step = wall_of(architecture, request, machine);
+            const Time step = wall_of(architecture, request, machine, load.host);
             const auto sequences = static_cast<double>(batch);
             // A sequence's prefill stands in the way of all once in its life. (W6)
             const Time between = prefill * (sequences / static_cast<double>(load.answer));

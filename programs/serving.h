@@ -27,6 +27,7 @@ struct Load {
     Request request{};  ///< types, quantisation, experts in parallel; the rest is set here
     std::vector<std::int64_t> batches{};
     std::vector<std::int64_t> gpus{1};  ///< degrees of tensor parallelism
+    Host host = host_beside("");
 };
 
 struct ServingPoint {

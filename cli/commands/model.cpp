@@ -51,28 +51,31 @@ int run_model(const Context& context, const ModelCommand& command) {
     std::optional<Machines> machines;
     const model::Machine* machine = nullptr;
     std::int64_t usable = 0;
+    programs::Host host = programs::host_beside({});
     if (command.gpu.given()) {
         machines.emplace(command.gpu.machines(context));
         const std::string gpu = command.gpu.name();
         machine = &machines->at(gpu);
         usable = model::usable_memory(machines->description(gpu)).bytes;
+        host = programs::host_beside(gpu);
         if (machine->sm_count > 0) request.multiprocessors = machine->sm_count;
     }
+    if (!command.model.host().empty()) host = programs::find_host(command.model.host());
     if (command.serving.serve || command.serving.advise) {
         if (machine == nullptr)
             throw InputError("gpu is missing: which GPU?", {}, "--gpu h100-sxm");
         if (command.serving.advise) {
-            write_advice(context, architecture, request, *machine, json);
+            write_advice(context, architecture, request, *machine, host, json);
             return success;
         }
         return write_serving(context, command.serving, command.chart, architecture, request,
-                             *machine, usable, json);
+                             *machine, host, usable, json);
     }
     StepAnswer answer{.architecture = &architecture,
                       .request = request,
                       .step = make_step(architecture, request),
                       .memory = {},
-                      .host = programs::default_host(),
+                      .host = host,
                       .machine = machine};
     answer.memory = memory_of(answer.step);
     if (machine != nullptr) {

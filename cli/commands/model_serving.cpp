@@ -128,14 +128,16 @@ ServingOptions::ServingOptions(CommandLine& line) {
 
 int write_serving(const Context& context, const ServingOptions& options, const ChartOutput& chart,
                   const programs::Architecture& architecture, const programs::Request& request,
-                  const model::Machine& machine, std::int64_t usable, bool json) {
+                  const model::Machine& machine, const programs::Host& host, std::int64_t usable,
+                  bool json) {
     if (options.answer < 1) throw InputError("answer must be positive");
     if (options.most < 1 || options.most > 65536) throw InputError("most must be 1 to 65536");
     const programs::Load load{.prompt = request.seq,
                               .answer = options.answer,
                               .request = request,
                               .batches = programs::doubling_batches(options.most),
-                              .gpus = {request.tensor_parallel}};
+                              .gpus = {request.tensor_parallel},
+                              .host = host};
     const std::vector<ServingPoint> points = serve(architecture, load, machine, usable);
     const programs::Targets targets{.ttft = time_option(options.ttft, "ttft"),
                                     .tpot = time_option(options.tpot, "tpot")};
@@ -158,8 +160,9 @@ int write_serving(const Context& context, const ServingOptions& options, const C
 }
 
 void write_advice(const Context& context, const programs::Architecture& architecture,
-                  const programs::Request& request, const model::Machine& machine, bool json) {
-    const auto found = advise(architecture, request, machine);
+                  const programs::Request& request, const model::Machine& machine,
+                  const programs::Host& host, bool json) {
+    const auto found = advise(architecture, request, machine, host);
     if (json) {
         Json out = Json::array();
         for (const programs::Suggestion& each : found) {

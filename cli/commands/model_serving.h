@@ -8,6 +8,7 @@
 #include "cli/console/context.h"
 #include "model/machine/machine.h"
 #include "programs/configs/architecture.h"
+#include "programs/host.h"
 #include "programs/software/request.h"
 
 namespace ridge::cli {
@@ -30,9 +31,11 @@ struct ServingOptions {
 /// Points over batch sizes, as a table, JSON or chart; the exit code.
 int write_serving(const Context& context, const ServingOptions& options, const ChartOutput& chart,
                   const programs::Architecture& architecture, const programs::Request& request,
-                  const model::Machine& machine, std::int64_t usable, bool json);
+                  const model::Machine& machine, const programs::Host& host, std::int64_t usable,
+                  bool json);
 
 void write_advice(const Context& context, const programs::Architecture& architecture,
-                  const programs::Request& request, const model::Machine& machine, bool json);
+                  const programs::Request& request, const model::Machine& machine,
+                  const programs::Host& host, bool json);
 
 }  // namespace ridge::cli

@@ -30,6 +30,8 @@ ModelOptions::ModelOptions(CommandLine& line) {
     line.option("--zero", zero_, "train: 1 spreads the optimizer's states over --gpus")
         .in_range(std::int32_t{0}, std::int32_t{1});
     line.option("--gpus", gpus_, "train: GPUs with data of their own");
+    line.option("--host", host_, "whose dispatch: xeon-h200 or xeon-h100 (default: beside the GPU)")
+        .one_of({"xeon-h200", "xeon-h100"});
     line.option("--tp", tp_, "GPUs that share each product");
     line.option("--ep", ep_, "GPUs that share the experts");
 }

@@ -16,6 +16,8 @@ class ModelOptions {
     explicit ModelOptions(CommandLine& line);
 
     [[nodiscard]] const std::string& config() const { return config_; }
+    /// Name of the computer beside the GPU; empty: the one that belongs to it.
+    [[nodiscard]] const std::string& host() const { return host_; }
     /// InputError naming the option.
     [[nodiscard]] programs::Request request() const;
 
@@ -29,6 +31,7 @@ class ModelOptions {
     std::string logits_;
     std::string optimizer_ = "adamw";
     std::string amp_;
+    std::string host_;
     std::string checkpoint_ = "none";
     std::int64_t batch_ = 1;
     std::int64_t seq_ = 2048;

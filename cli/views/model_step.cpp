@@ -200,6 +200,7 @@ Json json_of(const StepAnswer& answer, bool /*all_kernels*/) {
         json["time_low_us"] = total.low.in(units::us);
         json["time_high_us"] = total.high.in(units::us);
         json["host"] = answer.host.name;
+        json["host_processor"] = answer.host.processor;
         json["host_us"] = answer.time->host.in(units::us);
         json["wall_us"] = answer.time->wall.in(units::us);
         json["host_bound"] = answer.time->host_bound();

@@ -55,6 +55,8 @@ Phase phase_of(const std::string& word) {
 
 struct Errors {
     std::vector<double> kernels, time, peak;
+    std::vector<double> wall;         ///< of steps that take 1.2 times their kernels or more
+    std::vector<double> judged_wall;  ///< of these, models that chose no constant
 };
 
 double mean(const std::vector<double>& errors) {
@@ -89,8 +91,13 @@ std::map<std::string, Errors> errors_on(const std::string& gpu) {
         of_phase.kernels.push_back(
             static_cast<double>(step.program.kernels()) / row.number("kernels") - 1.0);
         of_phase.peak.push_back(peak / row.number("peak_extra_bytes") - 1.0);
-        const Time time = predict(step.program, machine).total.time;
-        of_phase.time.push_back(time.in(units::us) / row.number("time_us") - 1.0);
+        const StepTime time = predict(step, machine, host_beside(gpu));
+        of_phase.time.push_back(time.gpu.total.time.in(units::us) / row.number("time_us") - 1.0);
+        const double wall = row.number("wall_us");
+        if (wall < 1.2 * row.number("time_us")) continue;
+        const double error = time.wall.in(units::us) / wall - 1.0;
+        of_phase.wall.push_back(error);
+        if (row.count("judge") == 1) of_phase.judged_wall.push_back(error);
     }
     return errors;
 }
@@ -105,6 +112,24 @@ TEST_CASE("steps of models that were measured") {
             CHECK(mean(errors.time) <= test::bound(name + ".time"));
         }
     }
+}
+
+// Wall times of one step differed by up to 1.5 times from one measurement to the next.
+TEST_CASE("steps that wait for their host") {
+    std::vector<double> judged;
+    for (const char* gpu : {"h200", "h100"}) {
+        std::vector<double> all;
+        for (const auto& [phase, errors] : errors_on(gpu)) {
+            all.insert(all.end(), errors.wall.begin(), errors.wall.end());
+            judged.insert(judged.end(), errors.judged_wall.begin(), errors.judged_wall.end());
+        }
+        CAPTURE(gpu, mean(all));
+        CHECK(mean(all) <= test::bound(std::string("models.host.") + gpu + ".mean"));
+    }
+    REQUIRE(judged.size() >= 4);
+    CAPTURE(mean(judged));
+    CHECK(mean(judged) <= test::bound("models.host.judged.mean"));
+    for (const double error : judged) CHECK(std::abs(error) <= 0.25);
 }
 
 }  // namespace

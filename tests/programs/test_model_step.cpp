@@ -94,15 +94,38 @@ TEST_CASE("a front over 64 batches and 4 degrees of parallelism is quick") {
     for (int i = 0; i < 10; ++i) {
         const ModelStep step = make_step(a, {.phase = Phase::decode, .batch = 8, .seq = 2048});
         CHECK(memory_of(step).peak > 0);
-        CHECK(predict(step, machine, default_host()).wall > Time{});
+        CHECK(predict(step, machine, host_beside(machine.name)).wall > Time{});
     }
     const double steps = static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC - front;
     CHECK(steps < 10 * 0.05);
 }
 
+TEST_CASE("host and GPU are two clocks") {
+    const model::Machine machine = model::make_machine(model::catalogue().at("h100-sxm"));
+    const Architecture a = find_model("gpt2");
+    Host host = host_beside(machine.name);
+    const ModelStep decode = make_step(a, {.phase = Phase::decode, .batch = 1, .seq = 512});
+    const StepTime slow = predict(decode, machine, host);
+    CHECK(slow.host_bound());
+    CHECK(slow.wall >= slow.host);  // beside it the last kernels
+    CHECK(slow.host / host.per_kernel == Approx(static_cast<double>(decode.program.kernels())));
+    host.per_kernel = Time{};
+    const StepTime fast = predict(decode, machine, host);
+    const double gaps = static_cast<double>(decode.program.kernels()) * host.gap.in(units::us);
+    CHECK(fast.wall.in(units::us) == Approx(fast.gpu.total.time.in(units::us) + gaps));
+    // Forward is dispatched slower than it runs, the update is not: the update's time comes on top.
+    const ModelStep train = make_step(a, {.phase = Phase::train, .batch = 1, .seq = 512});
+    const StepTime step = predict(train, machine, host);
+    CHECK(step.wall > step.host);
+    CHECK(step.wall > step.gpu.total.time);
+    CHECK(step.wall < step.host + step.gpu.total.time);
+    CHECK_THROWS_WITH(find_host("abacus"), contains_text("xeon-h200, xeon-h100"));
+}
+
 TEST_CASE("advice is a prediction that gains") {
     const model::Machine machine = model::make_machine(model::catalogue().at("h100-sxm"));
-    const auto found = advise(find_model("gpt2"), {.phase = Phase::decode, .seq = 512}, machine);
+    const auto found = advise(find_model("gpt2"), {.phase = Phase::decode, .seq = 512}, machine,
+                              host_beside(machine.name));
     REQUIRE_FALSE(found.empty());
     CHECK(found.front().factor > 2.0);  // a graph: the host takes longer than the kernels
 }
