@@ -42,35 +42,55 @@ double microseconds(Time time) {
 constexpr std::size_t other_columns = 48;
 constexpr std::size_t narrowest = 24;
 
+std::string share_of(std::int64_t part, std::int64_t whole) {
+    return percent(whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0.0);
+}
+
+std::string utilisation_of(const TraceReport& report) {
+    if (report.modelled_flop <= 0.0) return "No product or attention is known by its shapes.";
+    return fmt::format(
+        "Products and attention do {} in all, {} of their peak over the whole span "
+        "(MFU).",
+        format(Flop::from_base(report.modelled_flop)), percent(report.utilisation));
+}
+
 void write_head(const Context& context, const TraceReport& report) {
     const auto& line = report.timeline;
     const Time span = time_of(line.span_ns);
-    context.out << printable(report.file) << " on "
-                << (report.device.empty() ? report.machine : printable(report.device))
-                << (report.device.empty() ? "" : ", predicted for " + report.machine) << '\n';
-    write_sentence(
-        context, fmt::format("{} of kernels in {}: the GPU is busy {} of the time; of the rest, {} "
-                             "wait for the host's launches.",
-                             format(time_of(line.kernel_ns)), format(span),
-                             percent(line.span_ns > 0 ? static_cast<double>(line.busy_ns) /
-                                                            static_cast<double>(line.span_ns)
-                                                      : 0.0),
-                             format(time_of(line.host_late_ns))));
+    const std::string gpu = report.device.empty() ? report.machine : printable(report.device);
+    const std::string model = report.device.empty() ? "" : ", predicted for " + report.machine;
+    context.out << wrap(fmt::format("{} ({}) on {}{}", printable(report.file),
+                                    name_of(report.recorder), gpu, model),
+                        static_cast<std::size_t>(std::max(40, context.width)), 2)
+                << '\n';
+    if (report.recorder == programs::Recorder::nsight_compute) {
+        write_sentence(context, fmt::format("{} of kernels, each run on its own: the file has no "
+                                            "time line.",
+                                            format(time_of(line.kernel_ns))));
+    } else {
+        write_sentence(
+            context,
+            fmt::format("{} of kernels in {}: the GPU is busy {} of the time, idle {}; of that, {} "
+                        "wait for the host's launches.",
+                        format(time_of(line.kernel_ns)), format(span),
+                        share_of(line.busy_ns, line.span_ns), format(time_of(line.idle_ns())),
+                        format(time_of(line.host_late_ns))));
+    }
     write_sentence(
         context, fmt::format("{} of kernel time belongs to an operator, {} is predicted; there the "
                              "prediction is off by {} on average, weighted by time.",
                              percent(report.attributed_share), percent(report.modelled_share),
                              percent(report.weighted_error)));
-    write_sentence(
-        context,
-        fmt::format("Memory-bound: {} of the predicted time. Products and attention reach {} "
-                    "of their peak over the whole span (MFU).",
-                    percent(report.memory_bound_share), percent(report.utilisation)));
+    if (report.modelled_share > 0.0) {
+        write_sentence(context,
+                       fmt::format("Memory-bound: {} of that time. {}",
+                                   percent(report.memory_bound_share), utilisation_of(report)));
+    }
     if (line.communication_ns > 0) {
         write_sentence(context,
-                       fmt::format("Communication: {}, of which {} run beside other kernels.",
+                       fmt::format("Communication: {}, {} of it beside other kernels.",
                                    format(time_of(line.communication_ns)),
-                                   format(time_of(line.communication_hidden_ns))));
+                                   share_of(line.communication_hidden_ns, line.communication_ns)));
     }
     if (!report.damage.empty()) {
         write_sentence(context, "The file is damaged: " + printable(report.damage) +
@@ -109,6 +129,28 @@ void write_operators(const Context& context, const TraceReport& report, std::siz
     }
 }
 
+void write_ranges(const Context& context, const TraceReport& report, std::size_t rows) {
+    if (report.ranges.empty()) return;
+    const auto width = static_cast<std::size_t>(std::max(40, context.width));
+    constexpr std::size_t times = 40;
+    Table table{.columns = {{"  measured", Align::right},
+                            {"predicted", Align::right},
+                            {"kernels", Align::right},
+                            {"annotation or module"}},
+                .rows = {}};
+    const std::size_t shown =
+        rows == 0 ? report.ranges.size() : std::min(rows, report.ranges.size());
+    for (std::size_t i = 0; i < shown; ++i) {
+        const programs::RangeRow& row = report.ranges[i];
+        table.rows.push_back({"  " + format(row.measured), format(row.predicted),
+                              std::to_string(row.kernels),
+                              cut(row.name.empty() ? "(none)" : row.name,
+                                  std::max(narrowest, width - std::min(width, times)))});
+    }
+    context.out << "\nAnnotations and modules, each without what lies within an inner one\n";
+    write_text(context.out, table);
+}
+
 void write_savings(const Context& context, const TraceReport& report, std::size_t rows) {
     if (report.savings.empty()) return;
     context.out << "\nWhat could be saved, by prediction (savings may overlap)\n";
@@ -117,19 +159,41 @@ void write_savings(const Context& context, const TraceReport& report, std::size_
         rows == 0 ? report.savings.size() : std::min(rows, report.savings.size());
     for (std::size_t i = 0; i < shown; ++i) {
         const Saving& saving = report.savings[i];
-        const std::string times = saving.count > 1 ? fmt::format(", {} times", saving.count) : "";
-        const std::string text =
-            fmt::format("  {} {}: {}{}: {}, then {}", format(saving.saves()), name_of(saving.kind),
-                        printable(saving.what), times, format(saving.now), format(saving.then));
+        const std::string text = "  " + format(saving.saves()) + " " + saving_text(saving);
         context.out << wrap(text, width, 6) << '\n';
     }
 }
 
 }  // namespace
 
+std::string saving_text(const Saving& saving) {
+    const std::string times = saving.count > 1 ? fmt::format(", {} times", saving.count) : "";
+    const std::string what = printable(saving.what);
+    switch (saving.kind) {
+        case programs::SavingKind::idle:
+            return fmt::format(
+                "idle: {}{}; a CUDA graph issues them at once, fused operators need "
+                "fewer",
+                what, times);
+        case programs::SavingKind::overlap:
+            return fmt::format("overlap: {}", what);
+        case programs::SavingKind::copies:
+            return fmt::format("copy: {}{}; not needed where the reader takes this layout and type",
+                               what, times);
+        case programs::SavingKind::slower:
+            return fmt::format("slower than predicted: {}{}: {} instead of {}", what, times,
+                               format(saving.now), format(saving.then));
+        case programs::SavingKind::fusion:
+            break;
+    }
+    return fmt::format("fusion: {}{}: {} now, {} as one", what, times, format(saving.now),
+                       format(saving.then));
+}
+
 void write_report(const Context& context, const TraceReport& report, std::size_t rows) {
     write_head(context, report);
     write_operators(context, report, rows);
+    write_ranges(context, report, rows);
     write_savings(context, report, rows);
 }
 
@@ -190,6 +254,7 @@ void write_comparison(const Context& context, const TraceReport& before, const T
 Json to_json(const TraceReport& report) {
     const auto& line = report.timeline;
     Json json{{"file", report.file},
+              {"recorder", name_of(report.recorder)},
               {"device", report.device},
               {"gpu", report.machine},
               {"kernel_time_us", static_cast<double>(line.kernel_ns) / 1e3},
@@ -201,6 +266,7 @@ Json to_json(const TraceReport& report) {
               {"communication_hidden_us", static_cast<double>(line.communication_hidden_ns) / 1e3},
               {"attributed_share", report.attributed_share},
               {"modelled_share", report.modelled_share},
+              {"predicted_us", microseconds(report.predicted)},
               {"weighted_error", report.weighted_error},
               {"memory_bound_share", report.memory_bound_share},
               {"achieved_flop_per_s", report.achieved_flop_per_s},
@@ -214,7 +280,13 @@ Json to_json(const TraceReport& report) {
                   {"count", row.count},
                   {"kernels", row.kernels},
                   {"kernel", row.kernel},
-                  {"measured_us", microseconds(row.measured)}};
+                  {"measured_us", microseconds(row.measured)},
+                  {"share", report.timeline.kernel_ns > 0
+                                ? row.measured / time_of(report.timeline.kernel_ns)
+                                : 0.0},
+                  {"host_late_us", microseconds(row.host_late)},
+                  {"slower_us", microseconds(row.slower)},
+                  {"needless_us", microseconds(row.needless)}};
         if (row.predicted) {
             item["predicted_us"] = microseconds(*row.predicted);
             item["low_us"] = microseconds(row.low);
@@ -222,7 +294,7 @@ Json to_json(const TraceReport& report) {
             item["lower_bound_us"] = microseconds(row.lower_bound);
             item["bound"] = row.bound;
             item["limiter"] = row.limiter;
-            item["basis"] = row.basis == programs::Basis::shapes ? "shapes" : "bytes";
+            item["basis"] = name_of(row.basis);
         } else {
             item["not_modelled"] = row.reason;
         }
@@ -240,6 +312,14 @@ Json to_json(const TraceReport& report) {
                            {"saves_us", microseconds(saving.saves())}});
     }
     json["savings"] = std::move(savings);
+    Json ranges = Json::array();
+    for (const programs::RangeRow& row : report.ranges) {
+        ranges.push_back({{"name", row.name},
+                          {"kernels", row.kernels},
+                          {"measured_us", microseconds(row.measured)},
+                          {"predicted_us", microseconds(row.predicted)}});
+    }
+    json["ranges"] = std::move(ranges);
     return json;
 }
 
@@ -251,11 +331,15 @@ Table operator_table(const TraceReport& report, bool exact) {
                             {"kernels", Align::right},
                             {"measured_us", Align::right},
                             {"predicted_us", Align::right},
+                            {"lower_bound_us", Align::right},
                             {"low_us", Align::right},
                             {"high_us", Align::right},
                             {"bound"},
                             {"limiter"},
                             {"basis"},
+                            {"host_late_us", Align::right},
+                            {"slower_us", Align::right},
+                            {"needless_us", Align::right},
                             {"not_modelled"}},
                 .rows = {}};
     const auto number = [exact](Time time) {
@@ -266,11 +350,13 @@ Table operator_table(const TraceReport& report, bool exact) {
     };
     for (const OperatorRow& row : report.operators) {
         const bool known = row.predicted.has_value();
-        table.rows.push_back(
-            {row.name, row.shape, std::string(name_of(row.family)), std::to_string(row.count),
-             std::to_string(row.kernels), number(row.measured), known ? number(*row.predicted) : "",
-             known ? number(row.low) : "", known ? number(row.high) : "", row.bound, row.limiter,
-             known ? row.basis == programs::Basis::shapes ? "shapes" : "bytes" : "", row.reason});
+        table.rows.push_back({row.name, row.shape, std::string(name_of(row.family)),
+                              std::to_string(row.count), std::to_string(row.kernels),
+                              number(row.measured), known ? number(*row.predicted) : "",
+                              known ? number(row.lower_bound) : "", known ? number(row.low) : "",
+                              known ? number(row.high) : "", row.bound, row.limiter,
+                              known ? std::string(name_of(row.basis)) : "", number(row.host_late),
+                              number(row.slower), number(row.needless), row.reason});
     }
     return table;
 }

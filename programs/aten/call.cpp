@@ -285,9 +285,20 @@ Call parse_call(std::string_view name, std::string_view inputs) {
     return call;
 }
 
+namespace {
+
+/// A product's operands are two; a third tensor is where the result goes (mm.out).
+bool is_result(const Call& call, std::size_t place) {
+    constexpr std::array products{std::string_view("aten::mm"), std::string_view("aten::bmm")};
+    return place == 2 && std::find(products.begin(), products.end(), call.name) != products.end();
+}
+
+}  // namespace
+
 std::string shape_text(const Call& call) {
     std::string text;
-    const std::vector<const Tensor*> tensors = call.tensors();
+    std::vector<const Tensor*> tensors = call.tensors();
+    if (tensors.size() == 3 && is_result(call, 2)) tensors.pop_back();
     constexpr std::size_t most = 4;  // of a list of hundreds, the first few say enough
     for (std::size_t i = 0; i < std::min(tensors.size(), most); ++i) {
         text += (text.empty() ? "" : " x ") + text_of(*tensors[i]);

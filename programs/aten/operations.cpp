@@ -145,4 +145,9 @@ std::string_view name_of(OperatorFamily family) {
     return family_names[static_cast<std::size_t>(family)];
 }
 
+std::string_view name_of(Basis basis) {
+    constexpr std::array<std::string_view, 3> names{"shapes", "bytes", "counters"};
+    return names.at(static_cast<std::size_t>(basis));
+}
+
 }  // namespace ridge::programs

@@ -44,7 +44,8 @@ enum class OperatorFamily : std::uint8_t {
 };
 inline constexpr std::size_t family_count = 15;
 
-enum class Basis : std::uint8_t { shapes, bytes };
+/// What a prediction rests on: shapes, the bytes of the arguments, or the bytes that were counted.
+enum class Basis : std::uint8_t { shapes, bytes, counters };
 
 struct Understood {
     std::vector<model::Step> steps{};
@@ -63,5 +64,6 @@ struct Understood {
 [[nodiscard]] bool is_known(std::string_view name);
 
 [[nodiscard]] std::string_view name_of(OperatorFamily family);
+[[nodiscard]] std::string_view name_of(Basis basis);
 
 }  // namespace ridge::programs

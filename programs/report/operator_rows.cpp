@@ -5,7 +5,9 @@
 #include <cmath>
 #include <map>
 
+#include "model/expression/expression.h"
 #include "model/predict.h"
+#include "programs/aten/collective.h"
 
 namespace ridge::programs {
 namespace {
@@ -52,6 +54,31 @@ std::optional<Understood> driver_work(const Kernel& kernel, std::string_view nam
     return found;
 }
 
+/// What a kernel moved as the counters saw it, as one streaming kernel: nothing else is known of it.
+std::optional<Understood> counted_work(const Kernel& kernel) {
+    constexpr std::int64_t element =
+        2;  // a pair is read and written: the bytes count, not the type
+    if (kernel.kind != KernelKind::kernel || kernel.dram_bytes < 2 * element) return {};
+    const model::Elementwise op{.expression = model::parse_expression("x"),
+                                .elements = kernel.dram_bytes / (2 * element),
+                                .type = model::DataType::bf16};
+    return Understood{
+        .steps = {{.operation = op, .execution = {.implementation = model::Implementation::fused}}},
+        .family = OperatorFamily::other,
+        .basis = Basis::counters};
+}
+
+std::string unknown_reason(Recorder recorder) {
+    switch (recorder) {
+        case Recorder::pytorch:
+            return "no shapes were recorded (record_shapes=True)";
+        case Recorder::nsight_compute:
+            return "the file does not count what the kernel moved (dram__bytes.sum)";
+        default:
+            return "the profiler records no shapes: the kernel is known by its name alone";
+    }
+}
+
 class RowBuilder {
   public:
     RowBuilder(const Trace& trace, const model::Machine& machine)
@@ -65,7 +92,12 @@ class RowBuilder {
             key = {op.name, op.inputs, false};
         }
         // The shapes of an operator without recorded arguments are told apart by its kernel.
-        if (key.inputs == TextId::empty) key.kernel = first.name;
+        if (key.inputs == TextId::empty) {
+            key.kernel = first.name;
+            if (first.kind != KernelKind::kernel) key.bytes = first.bytes;
+            if (first.dram_bytes >= 0) key.grid = first.grid;
+        }
+        key.collective = first.collective;
         const auto [place, added] = places_.emplace(key, out_.rows.size());
         if (added) start(instance, key);
         OperatorRow& row = out_.rows[place->second];
@@ -73,11 +105,12 @@ class RowBuilder {
         ++row.count;
         row.kernels += static_cast<std::int64_t>(instance.kernels.size());
         row.measured += time_of(instance.measured_ns);
+        if (row.basis == Basis::counters) counted_[place->second] += first.dram_bytes;
     }
 
     Rows finish() {
-        for (std::size_t i = 0; i < out_.rows.size(); ++i)
-            predict(out_.rows[i], out_.understood[i]);
+        for (const auto& [row, bytes] : counted_) count_evenly(out_.rows[row], bytes);
+        for (OperatorRow& row : out_.rows) predict(row);
         return std::move(out_);
     }
 
@@ -87,6 +120,9 @@ class RowBuilder {
         TextId inputs;
         bool loose;  ///< no operator
         TextId kernel = TextId::empty;
+        TextId collective = TextId::empty;
+        std::int64_t bytes = -1;             ///< of a copy or fill without an operator
+        std::array<std::int64_t, 3> grid{};  ///< of a kernel that is known by its counters alone
 
         friend auto operator<=>(const Key&, const Key&) = default;
     };
@@ -112,43 +148,60 @@ class RowBuilder {
                 found = operations_of(call, type_in(row.kernel));
             }
         }
+        if (is_communication(row.kernel)) {
+            row.family = OperatorFamily::communication;
+            found = collective_work(trace_.text(key.collective));
+            if (found) row.shape = collective_text(trace_.text(key.collective));
+        }
         if (!found) found = driver_work(kernel(longest), row.kernel);
-        if (is_communication(row.kernel)) row.family = OperatorFamily::communication;
+        if (!found) found = counted_work(kernel(longest));
         if (found) {
             row.family = found->family;
             row.basis = found->basis;
             row.steps = found->steps;
         } else {
             row.reason = row.family == OperatorFamily::communication
-                             ? "a trace does not hold the size of a collective"
-                             : "no shapes were recorded (record_shapes=True)";
+                             ? "the trace does not hold the size of the collective"
+                             : unknown_reason(trace_.recorder);
         }
         out_.rows.push_back(std::move(row));
         out_.understood.push_back(found.value_or(Understood{}));
     }
 
-    void predict(OperatorRow& row, const Understood& understood) const {
-        if (understood.steps.empty()) return;
-        const model::WorkloadPrediction answer = model::predict(understood.steps, machine_);
+    /// A kernel's launches differ a little in what they move: each is predicted at the mean.
+    static void count_evenly(OperatorRow& row, std::int64_t bytes) {
+        if (auto found = counted_work({.dram_bytes = bytes / row.count})) row.steps = found->steps;
+    }
+
+    void predict(OperatorRow& row) const {
+        if (row.steps.empty()) return;
+        model::WorkloadPrediction answer = model::predict(row.steps, machine_);
+        const model::Prediction* longest = nullptr;
+        Time limit;
         for (const model::Outcome& part : answer.parts) {
             if (const auto* unmodelled = std::get_if<model::NotModelled>(&part)) {
                 row.reason = unmodelled->reason;
                 return;
             }
+            const auto& each = std::get<model::Prediction>(part);
+            limit += each.lower_bound;
+            if (longest == nullptr || each.time > longest->time) longest = &each;
         }
         const auto count = static_cast<double>(row.count);
         row.predicted = answer.time * count;
         row.low = answer.low * count;
         row.high = answer.high * count;
-        const auto& first = std::get<model::Prediction>(answer.parts.front());
-        row.lower_bound = first.lower_bound * count;
-        row.bound = name_of(first.bound);
-        row.limiter = name_of(first.limiter);
+        row.lower_bound = limit * count;
+        row.bound = name_of(longest->bound);
+        row.limiter = name_of(longest->limiter);
+        if (row.measured > *row.predicted) row.slower = row.measured - *row.predicted;
+        row.answer = std::move(answer);
     }
 
     const Trace& trace_;
     const model::Machine& machine_;
     std::map<Key, std::size_t> places_;
+    std::map<std::size_t, std::int64_t> counted_;  ///< DRAM bytes of rows known by them alone
     Rows out_;
 };
 

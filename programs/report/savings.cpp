@@ -30,18 +30,19 @@ struct Chain {
 
 class FusionFinder {
   public:
-    FusionFinder(const std::vector<Instance>& instances, const Rows& rows,
-                 const model::Machine& machine)
+    FusionFinder(const std::vector<Instance>& instances, Rows& rows, const model::Machine& machine)
         : rows_(rows), machine_(machine) {
         for (std::size_t i = 0; i < instances.size(); ++i) add(instances[i], rows.row_of[i]);
         for (auto& [stream, chain] : open_) close(chain);
     }
 
-    [[nodiscard]] std::vector<Saving> savings() const {
+    /// What each chain saves; its share of that is noted on the rows as needless.
+    [[nodiscard]] std::vector<Saving> savings() {
         std::vector<Saving> found;
         for (const auto& [signature, sum] : chains_) {
             const std::optional<Time> fused = fused_time(signature);
             if (!fused) continue;
+            share(signature, sum, *fused);
             Saving saving{.kind = SavingKind::fusion,
                           .what = text_of(signature, sum),
                           .count = sum.count,
@@ -103,10 +104,8 @@ class FusionFinder {
         double largest = 0.0;
         for (std::size_t i = 0; i < chain.size(); ++i) {
             const auto row = static_cast<std::size_t>(chain[i]);
-            const model::WorkloadPrediction answer =
-                model::predict(rows_.rows[row].steps, machine_);
-            if (answer.not_modelled > 0) return {};
-            const double moved = answer.work.compulsory().base();
+            if (!rows_.rows[row].predicted) return {};
+            const double moved = rows_.rows[row].answer.work.compulsory().base();
             const auto result = static_cast<double>(rows_.understood[row].result_bytes);
             bytes += moved;
             largest = std::max(largest, moved);
@@ -125,6 +124,23 @@ class FusionFinder {
         return prediction == nullptr ? std::nullopt : std::optional(prediction->time);
     }
 
+    /// Splits what a chain saves over its rows, by their mean times.
+    void share(const std::vector<std::int32_t>& chain, const Sum& sum, Time fused) {
+        const Time now = time_of(sum.measured_ns);
+        const Time then = fused * static_cast<double>(sum.count);
+        if (now <= then) return;
+        const auto mean = [this](std::int32_t row) {
+            const OperatorRow& each = rows_.rows[static_cast<std::size_t>(row)];
+            return each.measured / static_cast<double>(std::max<std::int64_t>(1, each.count));
+        };
+        Time all;
+        for (const std::int32_t row : chain) all += mean(row);
+        if (all <= Time{}) return;
+        for (const std::int32_t row : chain) {
+            rows_.rows[static_cast<std::size_t>(row)].needless += (now - then) * (mean(row) / all);
+        }
+    }
+
     [[nodiscard]] std::string text_of(const std::vector<std::int32_t>& chain,
                                       const Sum& sum) const {
         std::string names;
@@ -137,7 +153,7 @@ class FusionFinder {
         return std::to_string(sum.kernels) + " kernels as one: " + names;
     }
 
-    const Rows& rows_;
+    Rows& rows_;
     const model::Machine& machine_;
     std::map<std::int64_t, Chain> open_;
     std::map<std::vector<std::int32_t>, Sum> chains_;
@@ -157,9 +173,10 @@ void add_slower(const Rows& rows, std::vector<Saving>& found) {
 }
 
 /// Copies by layout or type: an operand in the right layout and type needs none.
-void add_copies(const Rows& rows, std::vector<Saving>& found) {
-    for (const OperatorRow& row : rows.rows) {
+void add_copies(Rows& rows, std::vector<Saving>& found) {
+    for (OperatorRow& row : rows.rows) {
         if (row.family != OperatorFamily::copy || row.steps.empty()) continue;
+        row.needless = row.measured;
         found.push_back({.kind = SavingKind::copies,
                          .what = short_name(row.name) + " " + row.shape,
                          .count = row.count,
@@ -171,19 +188,25 @@ void add_copies(const Rows& rows, std::vector<Saving>& found) {
 
 }  // namespace
 
-std::vector<Saving> savings_of(const std::vector<Instance>& instances, const Rows& rows,
+std::vector<Saving> savings_of(const std::vector<Instance>& instances, Rows& rows,
                                const Timeline& timeline, const model::Machine& machine) {
     std::vector<Saving> found = FusionFinder(instances, rows, machine).savings();
     add_slower(rows, found);
     add_copies(rows, found);
-    if (timeline.host_late_ns > 0) {
-        found.push_back({.kind = SavingKind::idle,
-                         .what = "the GPU waits for launches; a CUDA graph issues them at once",
-                         .count = timeline.gaps,
-                         .kernels = static_cast<std::int64_t>(0),
-                         .now = time_of(timeline.host_late_ns),
+    for (OperatorRow& row : rows.rows) row.needless = std::min(row.needless, row.measured);
+    const auto add_whole = [&found](SavingKind kind, std::string what, std::int64_t count,
+                                    std::int64_t nanoseconds) {
+        if (nanoseconds <= 0) return;
+        found.push_back({.kind = kind,
+                         .what = std::move(what),
+                         .count = count,
+                         .now = time_of(nanoseconds),
                          .then = Time{}});
-    }
+    };
+    add_whole(SavingKind::idle, "the GPU waits for the host's launches", timeline.gaps,
+              timeline.host_late_ns);
+    add_whole(SavingKind::overlap, "communication during which nothing else runs", 1,
+              timeline.communication_ns - timeline.communication_hidden_ns);
     constexpr double least = 1e-3;
     const Time floor = time_of(timeline.kernel_ns) * least;
     std::erase_if(found, [floor](const Saving& saving) { return saving.saves() <= floor; });

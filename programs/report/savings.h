@@ -8,9 +8,10 @@
 
 namespace ridge::programs {
 
-/// By what they save, the largest first; nothing under a thousandth of the kernel time.
-[[nodiscard]] std::vector<Saving> savings_of(const std::vector<Instance>& instances,
-                                             const Rows& rows, const Timeline& timeline,
+/// By what they save, the largest first; nothing under a thousandth of the kernel time. Notes on the
+/// rows what of them is needless.
+[[nodiscard]] std::vector<Saving> savings_of(const std::vector<Instance>& instances, Rows& rows,
+                                             const Timeline& timeline,
                                              const model::Machine& machine);
 
 }  // namespace ridge::programs

@@ -2,14 +2,16 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
+#include <map>
+#include <numeric>
 
 #include "programs/report/savings.h"
 
 namespace ridge::programs {
 namespace {
 
-constexpr std::array<std::string_view, 4> saving_names{"idle", "fusion", "slower", "copies"};
+constexpr std::array<std::string_view, 5> saving_names{"idle", "fusion", "slower", "copies",
+                                                       "overlap"};
 
 /// Shares and errors over the rows, weighted by their measured time.
 void sum_up(TraceReport& report) {
@@ -26,6 +28,7 @@ void sum_up(TraceReport& report) {
         }
         if (!row.predicted) continue;
         modelled += row.measured;
+        report.predicted += *row.predicted;
         error += row.measured > *row.predicted ? row.measured - *row.predicted
                                                : *row.predicted - row.measured;
         if (row.bound == "memory") memory += row.measured;
@@ -37,46 +40,102 @@ void sum_up(TraceReport& report) {
 }
 
 /// FLOP of products and attention over the span of the trace, and how long their peaks would take.
-void add_utilisation(TraceReport& report, const model::Machine& machine) {
+void add_utilisation(TraceReport& report) {
     double flop = 0.0;
     double seconds_at_peak = 0.0;
     for (const OperatorRow& row : report.operators) {
         if (row.family != OperatorFamily::product && row.family != OperatorFamily::attention)
             continue;
-        for (const model::Step& step : row.steps) {
-            const model::Outcome outcome = model::predict(step.operation, step.execution, machine);
-            const auto* const p = std::get_if<model::Prediction>(&outcome);
+        for (const model::Outcome& part : row.answer.parts) {
+            const auto* const p = std::get_if<model::Prediction>(&part);
             if (p == nullptr || p->peak.base() <= 0.0) continue;
             const double each = p->work.flop().base() * static_cast<double>(row.count);
             flop += each;
             seconds_at_peak += each / p->peak.base();
         }
     }
+    report.modelled_flop = flop;
     const double span = static_cast<double>(report.timeline.span_ns) * 1e-9;
     if (span <= 0.0) return;
     report.achieved_flop_per_s = flop / span;
     report.utilisation = seconds_at_peak / span;
 }
 
+/// Sorts the rows by measured time; `row_of` of the instances becomes that of the kernels.
+void order_rows(TraceReport& report, const Trace& trace, const std::vector<Instance>& instances,
+                Rows rows) {
+    std::vector<std::int32_t> order(rows.rows.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::stable_sort(order.begin(), order.end(), [&rows](std::int32_t a, std::int32_t b) {
+        return rows.rows[static_cast<std::size_t>(a)].measured >
+               rows.rows[static_cast<std::size_t>(b)].measured;
+    });
+    std::vector<std::int32_t> place(order.size());
+    for (std::size_t i = 0; i < order.size(); ++i) {
+        const auto from = static_cast<std::size_t>(order[i]);
+        place[from] = static_cast<std::int32_t>(i);
+        report.operators.push_back(std::move(rows.rows[from]));
+    }
+    report.row_of.assign(trace.kernels.size(), none);
+    for (std::size_t i = 0; i < instances.size(); ++i) {
+        const std::int32_t row = place[static_cast<std::size_t>(rows.row_of[i])];
+        for (const std::int32_t kernel : instances[i].kernels) {
+            report.row_of[static_cast<std::size_t>(kernel)] = row;
+        }
+    }
+}
+
+void add_host_late(TraceReport& report) {
+    for (std::size_t i = 0; i < report.row_of.size(); ++i) {
+        if (report.timeline.late_ns[i] == 0) continue;
+        report.operators[static_cast<std::size_t>(report.row_of[i])].host_late +=
+            time_of(report.timeline.late_ns[i]);
+    }
+}
+
+void add_ranges(TraceReport& report, const Trace& trace) {
+    std::map<TextId, RangeRow> rows;
+    for (std::size_t i = 0; i < trace.kernels.size(); ++i) {
+        const Kernel& kernel = trace.kernels[i];
+        const TextId name = kernel.range == none
+                                ? TextId::empty
+                                : trace.operators[static_cast<std::size_t>(kernel.range)].name;
+        RangeRow& row = rows[name];
+        const OperatorRow& op = report.operators[static_cast<std::size_t>(report.row_of[i])];
+        const Time measured = time_of(kernel.duration_ns);
+        ++row.kernels;
+        row.measured += measured;
+        if (op.predicted && op.measured > Time{}) {
+            row.predicted += *op.predicted * (measured / op.measured);
+        }
+    }
+    if (rows.empty() || (rows.size() == 1 && rows.contains(TextId::empty))) return;
+    for (auto& [name, row] : rows) {
+        row.name = trace.text(name);
+        report.ranges.push_back(std::move(row));
+    }
+    std::stable_sort(report.ranges.begin(), report.ranges.end(),
+                     [](const RangeRow& a, const RangeRow& b) { return a.measured > b.measured; });
+}
+
 }  // namespace
 
 TraceReport report_of(const Trace& trace, const model::Machine& machine) {
-    TraceReport report{.file = trace.file,
-                       .device = trace.device_name(),
-                       .machine = machine.name,
-                       .timeline = timeline_of(trace),
-                       .operators = {},
-                       .savings = {},
-                       .damage = trace.read.damage};
+    TraceReport report;
+    report.file = trace.file;
+    report.device = trace.device_name();
+    report.machine = machine.name;
+    report.recorder = trace.recorder;
+    report.timeline = timeline_of(trace);
+    report.damage = trace.read.damage;
     const std::vector<Instance> instances = instances_of(trace);
     Rows rows = rows_of(trace, instances, machine);
     report.savings = savings_of(instances, rows, report.timeline, machine);
-    report.operators = std::move(rows.rows);
-    std::stable_sort(
-        report.operators.begin(), report.operators.end(),
-        [](const OperatorRow& a, const OperatorRow& b) { return a.measured > b.measured; });
+    order_rows(report, trace, instances, std::move(rows));
+    add_host_late(report);
+    add_ranges(report, trace);
     sum_up(report);
-    add_utilisation(report, machine);
+    add_utilisation(report);
     return report;
 }
 

@@ -14,6 +14,10 @@
 //
 // Shares are of kernel time: `attributed` is tied to an operator, `modelled` is predicted from shapes
 // or bytes.
+//
+// What an operator takes beyond its limit is told apart three ways: the GPU waited for the launch of
+// its kernels (`host_late`, not part of the measured time), it is slower than a good kernel of its
+// kind (`slower`), or it need not be done (`needless`: what its fusion saves, or a copy).
 #pragma once
 
 #include <cstdint>
@@ -42,17 +46,31 @@ struct OperatorRow {
     Time low;
     Time high;
     Time lower_bound;
-    std::string bound;                 ///< "memory" or "compute"; empty: not predicted
-    std::string limiter;               ///< what limits the prediction
-    std::string reason;                ///< why there is no prediction
+    Time host_late;       ///< the GPU waited for the launches of its kernels
+    Time slower;          ///< measured beyond the prediction
+    Time needless;        ///< what a fusion saves of it, or a copy that changes no value
+    std::string bound;    ///< "memory" or "compute"; empty: not predicted
+    std::string limiter;  ///< what limits the prediction
+    std::string reason;   ///< why there is no prediction
     std::vector<model::Step> steps{};  ///< of one call
+    model::WorkloadPrediction
+        answer{};  ///< of one call; without parts where there is no prediction
+};
+
+/// Kernels launched within one annotation or module, those within an inner one aside.
+struct RangeRow {
+    std::string name;  ///< empty: within none
+    std::int64_t kernels = 0;
+    Time measured;
+    Time predicted;  ///< of the operators that are; each kernel has its share of its operator's
 };
 
 enum class SavingKind : std::uint8_t {
     idle,    ///< the host launched late: a graph or fewer launches
     fusion,  ///< neighbouring streaming kernels that could be one
     slower,  ///< slower than a good kernel of its kind
-    copies   ///< copies and casts that change nothing but the layout or the type
+    copies,  ///< copies and casts that change nothing but the layout or the type
+    overlap  ///< communication during which nothing else runs
 };
 
 /// What could be saved, with the prediction of how much.
@@ -70,6 +88,7 @@ struct TraceReport {
     std::string file;
     std::string device;   ///< as the trace names it
     std::string machine;  ///< the GPU of the prediction
+    Recorder recorder = Recorder::pytorch;
     Timeline timeline;
     double attributed_share = 0.0;
     double modelled_share = 0.0;
@@ -78,8 +97,12 @@ struct TraceReport {
     double memory_bound_share = 0.0;
     double achieved_flop_per_s = 0.0;    ///< of products and attention, over the whole span
     double utilisation = 0.0;            ///< the same over the peak of their types (MFU)
+    Time predicted{};                    ///< of all operators that are
+    double modelled_flop = 0.0;          ///< of products and attention
     std::vector<OperatorRow> operators;  ///< by measured time, the longest first
     std::vector<Saving> savings;         ///< by what they save
+    std::vector<RangeRow> ranges;        ///< by measured time; empty where nothing is annotated
+    std::vector<std::int32_t> row_of;    ///< of each kernel of the trace: its operator's place
     std::string damage;                  ///< where the file broke; empty: nowhere
 };
 

@@ -27,12 +27,13 @@ std::int64_t overlap(const Span& span, const std::vector<Span>& others) {
 /// One GPU's kernels, in the order of their starts.
 class DeviceTimeline {
   public:
-    void add(const Trace& trace, const Kernel& kernel) {
+    /// Returns how long the GPU waited for the launch of this kernel.
+    std::int64_t add(const Trace& trace, const Kernel& kernel) {
         const Span span{.start = kernel.start_ns, .end = kernel.end_ns()};
         if (kernels_ == 0) first_ = last_ = span.start;
         ++kernels_;
         kernel_ns_ += kernel.duration_ns;
-        if (span.start > last_) gap(trace, kernel);
+        const std::int64_t late = span.start > last_ ? gap(trace, kernel) : 0;
         busy_ += std::max<std::int64_t>(0, span.end - std::max(last_, span.start));
         last_ = std::max(last_, span.end);
         if (is_communication(trace.text(kernel.name))) {
@@ -42,6 +43,7 @@ class DeviceTimeline {
         } else {
             computing_.push_back(span);
         }
+        return late;
     }
 
     void add_to(Timeline& total) const {
@@ -57,11 +59,14 @@ class DeviceTimeline {
     }
 
   private:
-    void gap(const Trace& trace, const Kernel& kernel) {
+    std::int64_t gap(const Trace& trace, const Kernel& kernel) {
         ++gaps_;
-        if (kernel.launch == none) return;
+        if (kernel.launch == none) return 0;
         const Launch& launch = trace.launches[static_cast<std::size_t>(kernel.launch)];
-        host_late_ += std::clamp<std::int64_t>(launch.end_ns - last_, 0, kernel.start_ns - last_);
+        const std::int64_t late =
+            std::clamp<std::int64_t>(launch.end_ns - last_, 0, kernel.start_ns - last_);
+        host_late_ += late;
+        return late;
     }
 
     std::int64_t first_ = 0;
@@ -84,8 +89,17 @@ bool is_communication(std::string_view kernel_name) {
 
 Timeline timeline_of(const Trace& trace) {
     std::map<std::int64_t, DeviceTimeline> devices;
-    for (const Kernel& kernel : trace.kernels) devices[kernel.device].add(trace, kernel);
     Timeline total;
+    if (!trace.has_timeline()) {
+        for (const Kernel& kernel : trace.kernels) total.kernel_ns += kernel.duration_ns;
+        total.span_ns = total.busy_ns = total.kernel_ns;
+        total.late_ns.assign(trace.kernels.size(), 0);
+        return total;
+    }
+    total.late_ns.reserve(trace.kernels.size());
+    for (const Kernel& kernel : trace.kernels) {
+        total.late_ns.push_back(devices[kernel.device].add(trace, kernel));
+    }
     for (const auto& [device, timeline] : devices) timeline.add_to(total);
     return total;
 }

@@ -8,11 +8,13 @@
 // what is left of it is the GPU's own way from one kernel to the next. Kernels whose launch is not in
 // the trace (those of a replayed graph beyond the first) leave their gaps to the GPU. Communication is
 // what NCCL's kernels take; it is hidden where another kernel runs at the same time.
-// With several GPUs in one trace the figures are sums over them.
+// With several GPUs in one trace the figures are sums over them. A trace without a time line (kernels
+// that were run one at a time) has its kernel time alone.
 #pragma once
 
 #include <cstdint>
 #include <string_view>
+#include <vector>
 
 #include "hardware/units.h"
 #include "programs/traces/trace.h"
@@ -27,6 +29,8 @@ struct Timeline {
     std::int64_t communication_ns = 0;
     std::int64_t communication_hidden_ns = 0;
     std::int64_t gaps = 0;  ///< intervals without work
+    /// Of each kernel: how much of `host_late_ns` is the gap before it.
+    std::vector<std::int64_t> late_ns{};
 
     [[nodiscard]] std::int64_t idle_ns() const { return span_ns - busy_ns; }
 };

@@ -62,7 +62,7 @@ nb::dict predict_call(const std::string& name, const std::string& inputs, const 
     const auto found = programs::operations_of(call);
     if (!found) return out;
     out["family"] = std::string(name_of(found->family));
-    out["basis"] = found->basis == programs::Basis::shapes ? "shapes" : "bytes";
+    out["basis"] = std::string(name_of(found->basis));
     const model::WorkloadPrediction answer =
         model::predict(found->steps, machine_of(gpu, datasheet));
     if (answer.not_modelled > 0) return out;

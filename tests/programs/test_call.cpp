@@ -45,6 +45,13 @@ TEST_CASE("lists of tensors, of scalars and broadcast strides", "[aten]") {
     CHECK(mean.tensors().size() == 1);
 }
 
+TEST_CASE("the text of a product's shape leaves out where its result goes", "[aten]") {
+    const std::string inputs =
+        R"(["float","float","float"]|[[8,4],[4,2],[8,2]]|[[4,1],[2,1],[2,1]]|["","",""])";
+    CHECK(shape_text(parse_call("aten::mm", inputs)) == "[8,4] x [4,2] fp32");
+    CHECK(shape_text(parse_call("aten::where", inputs)) == "[8,4] x [4,2] x [8,2] fp32");
+}
+
 TEST_CASE("strange input gives no tensors and no error", "[aten]") {
     for (const char* inputs : {"", "|||", "[", R"(["float"])", R"(["float"]|[7]|[]|[])",
                                R"(["float"]|[["x"]]|[[1]]|[""])", R"({"a":1}|[]|[]|[])",

@@ -3,6 +3,7 @@
 
 #include "model/machine/catalogue.h"
 #include "programs/report/trace_report.h"
+#include "programs/traces/trace_builder.h"
 #include "tests/catch.h"
 
 using namespace ridge;
@@ -50,7 +51,7 @@ TEST_CASE("nine in ten microseconds of the traces are attributed and modelled", 
 
 TEST_CASE("a prefill's savings: the host, the norms, the rotary embedding", "[report]") {
     const TraceReport report = report_on("trace_llama_prefill");
-    const Saving* const idle = saving_with(report, SavingKind::idle, "graph");
+    const Saving* const idle = saving_with(report, SavingKind::idle, "host");
     REQUIRE(idle != nullptr);
     CHECK(idle->saves().in(units::us) == Approx(2290.6).epsilon(0.01));
     // Two layers with two norms each, behind the residual's sum.
@@ -63,6 +64,93 @@ TEST_CASE("a prefill's savings: the host, the norms, the rotary embedding", "[re
     const Saving* const rotary = saving_with(report, SavingKind::fusion, "mul, neg, cat, mul, add");
     REQUIRE(rotary != nullptr);
     CHECK(rotary->count == 2);
+}
+
+TEST_CASE("each kernel has its row; late launches and needless work add up", "[report]") {
+    const std::string file = std::string(RIDGE_TRACES "/trace_llama_prefill.json.gz");
+    const Trace trace = read_trace(file);
+    const TraceReport report = report_on("trace_llama_prefill");
+    REQUIRE(report.row_of.size() == trace.kernels.size());
+    std::vector<std::int64_t> measured(report.operators.size(), 0);
+    for (std::size_t i = 0; i < report.row_of.size(); ++i) {
+        measured.at(static_cast<std::size_t>(report.row_of[i])) += trace.kernels[i].duration_ns;
+    }
+    Time late;
+    for (std::size_t i = 0; i < measured.size(); ++i) {
+        const OperatorRow& row = report.operators[i];
+        CHECK(row.measured.in(units::ns) == Approx(static_cast<double>(measured[i])));
+        CHECK(row.needless <= row.measured);
+        CHECK(row.slower <= row.measured);
+        late += row.host_late;
+    }
+    CHECK(late.in(units::ns) == Approx(static_cast<double>(report.timeline.host_late_ns)));
+    CHECK(report.modelled_flop > 5e11);
+    CHECK(report.utilisation == Approx(0.132).epsilon(0.02));
+}
+
+TEST_CASE("communication is predicted by its size, and what hides it is counted", "[report]") {
+    // 1 MiB of bf16 over 8 GPUs for 100 us, a product beside its first half.
+    Trace trace;
+    trace.file = "two streams";
+    TraceBuilder builder(trace);
+    builder.add(Operator{.name = builder.text("record_param_comms"),
+                         .start_ns = 0,
+                         .end_ns = 10,
+                         .external_id = 1,
+                         .collective = builder.text("allreduce|524288|524288|BFloat16|8")});
+    builder.add(Operator{.name = builder.text("step"), .end_ns = 1000, .range = true});
+    builder.add(Kernel{.name = builder.text("ncclDevKernel_AllReduce"),
+                       .start_ns = 1000,
+                       .duration_ns = 100000,
+                       .stream = 8},
+                {.external_id = 1});
+    builder.add(
+        Kernel{.name = builder.text("gemm"), .start_ns = 1000, .duration_ns = 50000, .stream = 7},
+        {});
+    builder.finish();
+    const TraceReport report =
+        report_of(trace, model::make_machine(model::catalogue().at("h200-sxm")));
+    REQUIRE(report.operators.size() == 2);
+    const OperatorRow& collective = report.operators[0];
+    CHECK(collective.family == OperatorFamily::communication);
+    CHECK(collective.shape == "1.05 MB of bf16 over 8 GPUs");
+    REQUIRE(collective.predicted);
+    // Each GPU sends and receives 2 x 7/8 of it over 450 GB/s.
+    CHECK(collective.predicted->in(units::us) > 4.0);
+    CHECK(collective.predicted->in(units::us) < 100.0);
+    CHECK(report.timeline.communication_ns == 100000);
+    CHECK(report.timeline.communication_hidden_ns == 50000);
+    const Saving* const overlap = saving_with(report, SavingKind::overlap, "nothing else runs");
+    REQUIRE(overlap != nullptr);
+    CHECK(overlap->saves().in(units::us) == Approx(50.0));
+    REQUIRE(report.ranges.size() == 2);
+    CHECK(report.ranges[0].name == "step");
+    CHECK(report.ranges[1].name.empty());
+}
+
+TEST_CASE("kernels that only counters know are predicted by the bytes they moved", "[report]") {
+    Trace trace;
+    trace.recorder = Recorder::nsight_compute;
+    TraceBuilder builder(trace);
+    for (const std::int64_t bytes : {100'000'000, 102'000'000}) {
+        builder.add(Kernel{.name = builder.text("mine"),
+                           .duration_ns = 30000,
+                           .dram_bytes = bytes,
+                           .grid = {64, 1, 1}},
+                    {});
+    }
+    builder.add(Kernel{.name = builder.text("mine"), .duration_ns = 30000, .grid = {8, 1, 1}}, {});
+    builder.finish();
+    const TraceReport report =
+        report_of(trace, model::make_machine(model::catalogue().at("h200-sxm")));
+    REQUIRE(report.operators.size() == 2);
+    CHECK(report.operators[0].count == 2);
+    CHECK(report.operators[0].basis == Basis::counters);
+    // 101 MB at somewhat less than 4.8 TB/s.
+    CHECK(report.operators[0].predicted->in(units::us) / 2 == Approx(25.0).margin(4.0));
+    CHECK_FALSE(report.operators[1].predicted);
+    CHECK(report.operators[1].reason.find("dram__bytes") != std::string::npos);
+    CHECK(report.timeline.idle_ns() == 0);
 }
 
 TEST_CASE("the same program on another GPU", "[report]") {
