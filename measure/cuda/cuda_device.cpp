@@ -105,14 +105,17 @@ class CudaCase final : public Case {
         return failing([&] {
             const auto launches = static_cast<std::size_t>(geometry().launches());
             const cudaStream_t stream = services_.watch->stream().handle();
-            // A pass starts from what the run before it leaves, as timed runs do, or from a flushed L2.
+            // A run is counted from what the run before it leaves, as timed runs start, or from a flushed L2.
             const auto settle = [this, l2, stream] {
                 services_.watch->flush();
                 if (l2 != model::L2State::cold) plan_.launch(stream);
             };
-            return services_.profiler->collect(
-                {.launch = plan_.launch, .stream = stream, .kernels = launches, .before = settle},
-                groups);
+            return services_.profiler->collect({.launch = plan_.launch,
+                                                .stream = stream,
+                                                .kernels = launches,
+                                                .settle = settle,
+                                                .settling_kernels = launches + L2Flush::kernels},
+                                               groups);
         });
     }
 

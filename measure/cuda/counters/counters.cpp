@@ -212,16 +212,17 @@ const ProfilePlan& CounterProfiler::plan_of(const std::string& key,
 
 std::vector<std::vector<double>> CounterProfiler::rows(const ProfiledRun& run,
                                                        const ProfilePlan& plan) {
-    const std::size_t most = std::max<std::size_t>(run.kernels, 1) + 2;
+    const std::size_t kernels = std::max<std::size_t>(run.kernels, 1);
+    const std::size_t most = kernels + run.settling_kernels + 2;
     std::vector<std::uint8_t> data;
     {
         const RangeProfiler profiler(*cupti_);
         data = profiler.empty_data(plan.metrics, most);
         profiler.configure(plan, data, most);
         for (bool finished = false; !finished;) {
-            if (run.before) run.before();
-            require(cudaStreamSynchronize(run.stream), "cudaStreamSynchronize");
             profiler.start();
+            if (run.settle) run.settle();
+            require(cudaStreamSynchronize(run.stream), "cudaStreamSynchronize");
             run.launch(run.stream);
             require(cudaStreamSynchronize(run.stream), "cudaStreamSynchronize");
             finished = profiler.stop();
@@ -230,7 +231,8 @@ std::vector<std::vector<double>> CounterProfiler::rows(const ProfiledRun& run,
     }
     const HostProfiler host(*cupti_, chip_, availability_);
     std::vector<std::vector<double>> rows;
-    for (std::size_t i = 0; i < ranges_in(*cupti_, data); ++i) {
+    const std::size_t ranges = ranges_in(*cupti_, data);
+    for (std::size_t i = ranges - std::min(ranges, kernels); i < ranges; ++i) {
         rows.push_back(host.evaluate(plan.metrics, data, i));
     }
     return rows;

@@ -1,15 +1,16 @@
 // Hardware counters of one run of an operation, through CUPTI's range profiler.
 //
 // Method: automatic ranges (one per kernel) with user replay: the operation is run once per pass (3
-// for all default groups on GH100), and `before` brings the L2 into the state of the question ahead of
-// each. Kernel replay would save and restore what a kernel writes, and leave up to 24 MB of dirty
-// lines that are written back inside the range. Sums are added over kernels, shares and clocks
+// for all default groups on GH100). Each pass begins with `settle`, whose ranges are dropped: it brings
+// the L2 into the state of the question, and the 6 to 7 MB of dirty lines that the start of a pass leaves
+// are written back in it. Kernel replay would save and restore what a kernel writes, and leave up to 24 MB
+// of dirty lines that are written back inside the range. Sums are added over kernels, shares and clocks
 // weighted by duration. Tensor work by type takes 6 more passes and is collected only when the
 // default counters show mma.sync at work.
 //
 //   Maybe<std::unique_ptr<CounterProfiler>> opened = CounterProfiler::open(0);
 //   Maybe<Counters> counted = profiler.collect({.launch = run, .stream = s, .kernels = 1,
-//                                               .before = flush}, groups);
+//                                               .settle = flush, .settling_kernels = 1}, groups);
 //
 // Limits: the operation must do the same on every run. Durations are only used as weights. Without
 // permission: Unavailable with how to get it.
@@ -35,8 +36,11 @@ namespace ridge::measure::cuda {
 struct ProfiledRun {
     Launch launch;
     cudaStream_t stream = nullptr;
-    std::size_t kernels = 1;         ///< at most, in one run
-    std::function<void()> before{};  ///< unprofiled, right before each pass
+    std::size_t kernels = 1;  ///< in one run
+    /// Runs first in each pass and is not counted: what the start of a pass leaves to write back in
+    /// the L2 goes to DRAM here.
+    std::function<void()> settle{};
+    std::size_t settling_kernels = 0;  ///< at most, of `settle`
 };
 
 class CounterProfiler {

@@ -13,6 +13,7 @@
 // at construction.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "measure/cuda/kernels/launch.h"
@@ -21,6 +22,8 @@ namespace ridge::measure::cuda {
 
 class L2Flush {
   public:
+    static constexpr std::size_t kernels = 2;  ///< at most, of one flush
+
     // Throws std::runtime_error when the device has no memory left for the buffer.
     L2Flush();
     ~L2Flush();
