@@ -30,6 +30,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         require(again.unfused().passes() == expression.unfused().passes());
         require(again.fused().passes() == expression.fused().passes());
         require(again.fused().flop == expression.fused().flop);
+        require(has_gradient(again) == has_gradient(expression));
+        if (!has_gradient(expression)) return 0;
         require(backward_counts(again, Fusion::unfused).passes() ==
                 backward_counts(expression, Fusion::unfused).passes());
     } catch (const ridge::InputError&) {
