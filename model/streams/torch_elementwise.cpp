@@ -38,16 +38,8 @@ constexpr std::array function_clocks{FunctionClocks{Function::cosine, 1120},
 constexpr double slots_per_clock = 0.029;
 constexpr double slots_per_access = 0.096;
 
-constexpr double block_threads = 128.0;
-constexpr double resident_blocks_of_loops = 16.0;
-
-struct Loop {
-    double chain;  ///< clocks
-    double slots;  ///< of an element
-};
-constexpr Loop broadcast_loop{637, 74.8};
-constexpr Loop cast_loop{1026, 71.8};
-constexpr double loop_rounds = 0.517;  // of a block's life that the next one waits for
+constexpr ElementLoop broadcast_loop{637, 74.8};
+constexpr ElementLoop cast_loop{1026, 71.8};
 
 constexpr double generated_share = 0.35;  // of a function's clocks, in generated code
 constexpr double generated_vector_slots = 20;
@@ -69,7 +61,7 @@ struct Pass {
     double result;       ///< bytes of a result's
     double clocks;       ///< of its functions
     double accesses;     ///< tensors read and written
-    Loop loop{};         ///< of single elements
+    ElementLoop loop{};  ///< of single elements
     bool loops = false;  ///< it is one
     double slots = 0.0;  ///< of an element, beside those of functions and accesses
 };
@@ -83,11 +75,9 @@ KernelTime pass_time(const MemoryParameters& memory, TorchKernel kernel, const P
         return torch_kernel_time(memory, kernel, free_running);
     }
     const double items = pass.element <= 2.0 || pass.result <= 2.0 ? 4.0 : 2.0;
-    kernel.chain = pass.loop.chain + pass.clocks;
-    kernel.steps = std::min(items, std::ceil(pass.elements / block_threads)) - 1.0;
-    kernel.slots = pass.loop.slots * pass.elements;
-    kernel.rounds = loop_rounds * pass.elements / items / block_threads /
-                    (resident_blocks_of_loops * memory.sm_count);
+    kernel = looping(memory, kernel, pass.loop, pass.elements, items,
+                     pass.elements / items / pointwise_block_threads);
+    kernel.chain += pass.clocks;
     return torch_kernel_time(memory, kernel, free_running);
 }
 

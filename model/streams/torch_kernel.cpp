@@ -8,6 +8,9 @@ namespace {
 
 constexpr Overlap side_by_side{3.0};
 
+constexpr double loop_rounds = 0.517;  // of a block's life that the next one waits for
+constexpr double resident_blocks_of_loops = 16.0;
+
 }  // namespace
 
 TorchKernel moving(const MemoryParameters& memory, Bytes read, Bytes write, L2State l2) {
@@ -18,6 +21,15 @@ TorchKernel moving(const MemoryParameters& memory, Bytes read, Bytes write, L2St
             .l2_read = read,
             .l2_write = write,
             .missing = l2 == L2State::warm ? 0.0 : 1.0};
+}
+
+TorchKernel looping(const MemoryParameters& memory, TorchKernel kernel, const ElementLoop& loop,
+                    double elements, double items, double blocks) {
+    kernel.chain = loop.chain;
+    kernel.steps = std::min(items, std::ceil(elements / pointwise_block_threads)) - 1.0;
+    kernel.slots = loop.slots * elements;
+    kernel.rounds = loop_rounds * blocks / (resident_blocks_of_loops * memory.sm_count);
+    return kernel;
 }
 
 double further_rounds(const MemoryParameters& memory, double blocks, double resident) {

@@ -13,21 +13,12 @@ namespace {
 constexpr Bytes long_copy = 1.0 * units::MB;  // from here on the driver's copy starts slower
 constexpr double long_copy_chain = 4000;
 
-constexpr double block_threads = 128.0;
 constexpr double sector = 32.0;
 constexpr double dram_piece = 64.0;
 
-// Copies with index arithmetic: two elements of four bytes a thread, or four smaller ones, one after
-// the other.
-struct CopyLoop {
-    double chain;  ///< clocks
-    double slots;  ///< of an element
-};
-constexpr CopyLoop strided_loop{254, 47.4};
-constexpr CopyLoop transpose_loop{5, 85.2};
-constexpr double loop_rounds = 0.517;
+constexpr ElementLoop strided_loop{254, 47.4};
+constexpr ElementLoop transpose_loop{5, 85.2};
 constexpr double loop_sectors = 1.729;  // time of a sector over that of one in a full line
-constexpr double resident_blocks_of_loops = 16.0;
 
 constexpr double join_chain = 275;  // of pieces of rows
 constexpr double join_slots = 17.1;
@@ -66,21 +57,18 @@ double items_of(DataType type) {
 }
 
 /// A copy whose threads find their elements one by one; `sectors` of its reads at the L2.
-KernelTime loop_time(const MemoryParameters& memory, TorchKernel kernel, const CopyLoop& loop,
+KernelTime loop_time(const MemoryParameters& memory, TorchKernel kernel, const ElementLoop& loop,
                      double elements, double items, double sectors) {
-    kernel.chain = loop.chain;
-    kernel.steps = std::min(items, std::ceil(elements / block_threads)) - 1.0;
-    kernel.slots = loop.slots * elements;
+    kernel = looping(memory, kernel, loop, elements, items,
+                     std::ceil(elements / items / pointwise_block_threads));
     kernel.l2_read = loop_sectors * sectors * sector * units::B;
-    kernel.rounds = loop_rounds * std::ceil(elements / items / block_threads) /
-                    (resident_blocks_of_loops * memory.sm_count);
     return torch_kernel_time(memory, kernel, free_running);
 }
 
 /// Sectors that the reads of one block touch: its results lie in a row, their sources in runs.
 double transposed_sectors(const Transpose& op) {
     const double element = bytes_of(op.type);
-    const double block = block_threads * items_of(op.type);
+    const double block = pointwise_block_threads * items_of(op.type);
     const double inner = real(op.inner);
     const double runs = std::min(real(op.rows), std::max(1.0, std::floor(block / inner)));
     const double length = block * element / runs;
@@ -190,7 +178,7 @@ TorchTime torch_time(const MemoryParameters& memory, const Gather& op, Implement
         kernel.chain = pick_chain;
         const double elements = real(op.rows) * real(op.cols);
         kernel.steps =
-            pick_step * (std::min(pick_items, std::ceil(elements / block_threads)) - 1.0);
+            pick_step * (std::min(pick_items, std::ceil(elements / pointwise_block_threads)) - 1.0);
         kernel.slots = pick_slots * elements;
         sum.add(torch_kernel_time(memory, kernel, free_running));
         return sum;
