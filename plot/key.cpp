@@ -28,7 +28,7 @@ struct Table {
 
 /// Broken at spaces; a word wider than the column is broken where it must be.
 std::vector<std::string> name_lines(const std::string& name, double width) {
-    const auto fits = [width](std::string_view line) {
+    const auto fits = [width](std::string_view line, std::size_t = 0) {
         return width_of(line, FontRole::detail) <= width;
     };
     std::vector<std::string> out;

@@ -35,8 +35,8 @@ std::string fitted(std::string_view text, double width, FontRole role) {
 
 /// Breaks a note into lines of at most `width` pixels at its spaces.
 std::vector<std::string> wrapped(const std::string& text, double width, FontRole role) {
-    std::vector<std::string> lines =
-        wrap_text(text, [=](std::string_view line) { return width_of(line, role) <= width; });
+    std::vector<std::string> lines = wrap_text(
+        text, [=](std::string_view line, std::size_t) { return width_of(line, role) <= width; });
     for (std::string& each : lines) each = fitted(each, width, role);
     return lines;
 }

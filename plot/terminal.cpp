@@ -92,7 +92,9 @@ class TerminalWriter {
     }
 
     void wrapped_line(std::string_view text) {
-        const auto fits = [this](std::string_view part) { return text_columns(part) <= width(); };
+        const auto fits = [this](std::string_view part, std::size_t) {
+            return text_columns(part) <= width();
+        };
         for (const std::string& part : wrap_text(text, fits)) line(part);
     }
 

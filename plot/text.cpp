@@ -290,8 +290,7 @@ std::string truncate_to_columns(std::string_view text, int columns, std::string_
     return columns > 0 ? out.append(ellipsis) : std::string{};
 }
 
-std::vector<std::string> wrap_text(std::string_view text,
-                                   const std::function<bool(std::string_view)>& fits) {
+std::vector<std::string> wrap_text(std::string_view text, const Fits& fits) {
     std::vector<std::string> lines;
     std::string line;
     while (!text.empty()) {
@@ -299,7 +298,7 @@ std::vector<std::string> wrap_text(std::string_view text,
         const std::string word(text.substr(0, space));
         text.remove_prefix(std::min(space + 1, text.size()));
         std::string longer = line.empty() ? word : fmt::format("{} {}", line, word);
-        if (!line.empty() && !fits(longer)) {
+        if (!line.empty() && !fits(longer, lines.size())) {
             lines.push_back(std::exchange(line, word));
         } else {
             line = std::move(longer);

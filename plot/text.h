@@ -12,6 +12,7 @@
 // average width, an East Asian one or an emoji as a full em (two columns).
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -46,9 +47,11 @@ enum class Weight { regular, bold };
 [[nodiscard]] std::string truncate_to_columns(std::string_view text, int columns,
                                               std::string_view ellipsis = "…");
 
+/// Whether a text fits the line of this index, from 0.
+using Fits = std::function<bool(std::string_view line, std::size_t index)>;
+
 /// Lines broken at spaces as late as `fits` allows; a word that does not fit has its own line.
-[[nodiscard]] std::vector<std::string> wrap_text(std::string_view text,
-                                                 const std::function<bool(std::string_view)>& fits);
+[[nodiscard]] std::vector<std::string> wrap_text(std::string_view text, const Fits& fits);
 
 /// Characters outside ASCII replaced by near ASCII ones ("10⁵" becomes "10^5"), '?' where there is
 /// none.

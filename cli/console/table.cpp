@@ -55,9 +55,7 @@ std::string markdown_cell(const std::string& cell) {
 }  // namespace
 
 std::size_t display_width(std::string_view text) {
-    return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) {
-        return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U;
-    }));
+    return static_cast<std::size_t>(plot::text_columns(text));
 }
 
 void write_text(std::ostream& out, const Table& raw) {
@@ -148,26 +146,14 @@ std::string printable(std::string_view text) {
     }
 }
 
-std::string wrap(std::string_view words, std::size_t width, std::size_t indent) {
-    const std::string clean = printable(words);
-    std::string_view text = clean;
+std::string wrap(std::string_view text, std::size_t width, std::size_t indent) {
+    const auto fits = [width, indent](std::string_view line, std::size_t index) {
+        return (index == 0 ? 0 : indent) + display_width(line) <= width;
+    };
     std::string wrapped;
-    std::size_t column = 0;
-    while (!text.empty()) {
-        const std::size_t space = text.find(' ');
-        const std::string_view word = text.substr(0, space);
-        const std::size_t length = display_width(word);
-        if (column > 0 && column + 1 + length > width) {
-            wrapped += '\n' + std::string(indent, ' ');
-            column = indent;
-        } else if (column > 0) {
-            wrapped += ' ';
-            ++column;
-        }
-        wrapped += word;
-        column += length;
-        if (space == std::string_view::npos) break;
-        text.remove_prefix(space + 1);
+    for (const std::string& line : plot::wrap_text(printable(text), fits)) {
+        if (!wrapped.empty()) wrapped += '\n' + std::string(indent, ' ');
+        wrapped += line;
     }
     return wrapped;
 }

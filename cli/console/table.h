@@ -35,7 +35,7 @@ void write_csv(std::ostream& out, const Table& table);
 /// A CSV cell by RFC 4180: quoted when it holds a comma, a quote or a line break.
 void append_csv_cell(std::string& line, std::string_view cell);
 
-/// Columns that a UTF-8 text takes on a terminal (one per code point).
+/// Columns that a UTF-8 text takes on a terminal.
 [[nodiscard]] std::size_t display_width(std::string_view text);
 
 /// Text of users' files as a terminal may show it: line breaks stay, other control characters and
