@@ -19,6 +19,13 @@ namespace ridge::plot {
 
 namespace fs = std::filesystem;
 
+namespace {
+
+/// A page of more columns has fewer pixels for each: pictures above 6000 are seldom opened.
+constexpr std::size_t most_wide_columns = 3;
+
+}  // namespace
+
 Format format_of(std::string_view path) {
     const std::size_t slash = path.find_last_of('/');
     const std::string_view file = slash == std::string_view::npos ? path : path.substr(slash + 1);
@@ -61,11 +68,11 @@ std::string rasterise(std::string_view svg, Format format, const RasterOptions& 
 
 std::string render(std::span<const Chart> charts, Format format, const RasterOptions& options) {
     if (format == Format::html) return render_html(charts);
-    std::string svg = render_svg(charts);
-    if (format == Format::svg) return svg;
+    SvgPage page = render_svg_page(charts);
+    if (format == Format::svg) return std::move(page.text);
     RasterOptions wide = options;
-    wide.width *= static_cast<int>(page_columns(charts.size()));
-    return rasterise(svg, format, wide);
+    wide.width *= static_cast<int>(std::min(page.columns, most_wide_columns));
+    return rasterise(page.text, format, wide);
 }
 
 void write_chart(const std::string& path, const Chart& chart, const RasterOptions& options) {

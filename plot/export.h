@@ -21,7 +21,8 @@ enum class Format { svg, html, png, pdf };
 
 struct RasterOptions {
     std::string converter = "rsvg-convert";
-    int width = 1920;  ///< pixels of a PNG, of each column of charts; a PDF keeps the page's size
+    int width = 1920;  ///< pixels of a PNG, of each of up to three columns of charts; a PDF keeps
+                       ///< the page's size
 };
 
 /// PNG or PDF bytes of an SVG. InputError with the remedy when the converter is missing, with its

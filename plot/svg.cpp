@@ -333,11 +333,6 @@ class SvgWriter {
 
 }  // namespace
 
-std::size_t page_columns(std::size_t charts) {
-    constexpr std::size_t most_stacked = 3;
-    return charts > most_stacked ? 2 : 1;
-}
-
 std::string description_of(const Chart& chart) {
     std::string out = fmt::format("{} against {}: {} points", axis_text(chart.y),
                                   axis_text(chart.x), chart.marks.size());
@@ -350,28 +345,69 @@ std::string description_of(const Chart& chart) {
     return out + ".";
 }
 
-std::string render_svg(std::span<const Chart> charts, SvgUse use, PageSize page) {
-    std::string body;
+namespace {
+
+/// Where charts stand on a page, and its size.
+struct Arrangement {
+    std::vector<Vec2> corners = {};
+    std::size_t columns = 1;
+    PageSize page = {};
+};
+
+/// Each chart goes to the column that is the shortest so far.
+Arrangement in_columns(std::span<const PageSize> charts, double width, std::size_t columns) {
+    Arrangement out{.columns = columns};
+    std::vector<double> heights(columns, 0.0);
+    for (const PageSize& chart : charts) {
+        const auto shortest = std::min_element(heights.begin(), heights.end());
+        out.corners.push_back({width * static_cast<double>(shortest - heights.begin()), *shortest});
+        *shortest += chart.height;
+    }
+    out.page = {.width = width * static_cast<double>(columns),
+                .height = *std::max_element(heights.begin(), heights.end())};
+    return out;
+}
+
+/// A few charts one below another; more so that the longer side of the page is as short as can be.
+Arrangement arranged(std::span<const PageSize> charts, double width) {
+    constexpr std::size_t most_stacked = 3;
+    Arrangement best = in_columns(charts, width, 1);
+    if (charts.size() <= most_stacked) return best;
+    const auto longer_side = [](const Arrangement& each) {
+        return std::max(each.page.width, each.page.height);
+    };
+    for (std::size_t columns = 2; columns <= charts.size(); ++columns) {
+        Arrangement next = in_columns(charts, width, columns);
+        if (longer_side(next) < longer_side(best)) best = std::move(next);
+    }
+    return best;
+}
+
+}  // namespace
+
+SvgPage render_svg_page(std::span<const Chart> charts, SvgUse use, PageSize page) {
+    std::vector<SvgWriter> writers;
+    std::vector<PageSize> sizes;
     std::string title;
     std::string description;
-    // Each chart goes to the column that is the shortest so far.
-    std::array<double, 2> heights = {0.0, 0.0};
-    const std::size_t columns = page_columns(charts.size());
     for (const Chart& chart : charts) {
-        SvgWriter writer(chart, page);
+        writers.emplace_back(chart, page);
+        sizes.push_back(writers.back().page());
         title += (title.empty() ? "" : "; ") + chart.title;
         description += (description.empty() ? "" : " ") + description_of(chart);
-        const std::size_t column = columns == 2 && heights[1] < heights[0] ? 1 : 0;
-        const Vec2 at = {static_cast<double>(column) * page.width, heights.at(column)};
-        heights.at(column) += writer.page().height;
-        body += charts.size() == 1 ? writer.body()
-                                   : fmt::format("<g transform=\"translate({})\">\n{}</g>\n",
-                                                 point_text(at), writer.body());
+    }
+    const Arrangement arrangement = arranged(sizes, page.width);
+    std::string body;
+    for (std::size_t i = 0; i < writers.size(); ++i) {
+        body += charts.size() == 1
+                    ? writers[i].body()
+                    : fmt::format("<g transform=\"translate({})\">\n{}</g>\n",
+                                  point_text(arrangement.corners[i]), writers[i].body());
     }
     std::string out;
     if (use == SvgUse::file) out += "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n";
-    const std::string width = coordinate(page.width * static_cast<double>(columns));
-    const std::string height = coordinate(std::max(heights[0], heights[1]));
+    const std::string width = coordinate(arrangement.page.width);
+    const std::string height = coordinate(arrangement.page.height);
     out += fmt::format(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"ridge-chart\" viewBox=\"0 0 {0} {1}\" "
         "width=\"{0}\" height=\"{1}\" style=\"max-width:100%;height:auto\" role=\"img\" "
@@ -379,7 +415,11 @@ std::string render_svg(std::span<const Chart> charts, SvgUse use, PageSize page)
         width, height, escape_markup(title), escape_markup(description));
     if (use == SvgUse::file) out += fmt::format("<style>{}</style>\n", light_style_sheet());
     out += fmt::format("<rect class=\"page\" width=\"{}\" height=\"{}\"/>\n", width, height);
-    return out + body + "</svg>\n";
+    return {.text = out + body + "</svg>\n", .columns = arrangement.columns};
+}
+
+std::string render_svg(std::span<const Chart> charts, SvgUse use, PageSize page) {
+    return render_svg_page(charts, use, page).text;
 }
 
 std::string render_svg(const Chart& chart, SvgUse use, PageSize page) {

@@ -1,6 +1,7 @@
 // A chart as SVG.
 //
-// Several charts share one page: up to three one below another, more in two columns.
+// Several charts share one page: up to three one below another, more in as many columns as make the
+// page least elongated.
 //
 // Valid XML with no reference to anything outside itself; coordinates are rounded to two decimals
 // and the same chart always gives the same bytes. Every drawn thing has a class (`roof`, `point`,
@@ -29,8 +30,14 @@ enum class SvgUse { file, page };
 [[nodiscard]] std::string render_svg(std::span<const Chart> charts, SvgUse use = SvgUse::file,
                                      PageSize page = {});
 
-/// Columns of charts on a page that holds so many.
-[[nodiscard]] std::size_t page_columns(std::size_t charts);
+/// The SVG of a page, and how many columns of charts stand on it.
+struct SvgPage {
+    std::string text = {};
+    std::size_t columns = 1;
+};
+
+[[nodiscard]] SvgPage render_svg_page(std::span<const Chart> charts, SvgUse use = SvgUse::file,
+                                      PageSize page = {});
 
 /// "Performance (TFLOP/s) against Arithmetic intensity (FLOP/B): 3 points; roof DRAM ..."
 [[nodiscard]] std::string description_of(const Chart& chart);

@@ -21,7 +21,7 @@ struct ChartOutput {
 void add_chart_options(CommandLine& line, ChartOutput& output);
 
 /// Writes the file (and says so on `err`), or draws on `out`. InputError when it cannot be written.
-/// Several charts stand one below another.
+/// Several charts stand one below another, many in columns.
 void write_chart_output(const Context& context, const ChartOutput& output,
                         std::span<const plot::Chart> charts);
 void write_chart_output(const Context& context, const ChartOutput& output,

@@ -81,6 +81,12 @@ TEST_CASE("several charts share one page", "[svg]") {
     };
     CHECK(width(few) == "960");
     CHECK(width(many) == "1920");
+    // Many charts make a page that is about as wide as it is high.
+    const auto poster =
+        markup::elements_of(render_svg(std::vector<Chart>(30, few.front()))).at(0).attributes;
+    const double shape = std::stod(poster.at("height")) / std::stod(poster.at("width"));
+    CHECK(shape > 0.5);
+    CHECK(shape < 2.0);
     CHECK(markup::count_class(markup::elements_of(render_svg(many)), "point") == 60);
 }
 
