@@ -249,8 +249,13 @@ std::vector<RooflineCharts::Group> RooflineCharts::groups() const {
     return out;
 }
 
-plot::Roofline RooflineCharts::chart_of(const Group& group, const std::set<DataType>& types,
-                                        DataType main) const {
+/// With the roofs of the types of the group; of `otherwise` where it is empty.
+plot::Roofline RooflineCharts::chart_of(const Group& group, DataType otherwise) const {
+    std::map<DataType, std::size_t> counts;
+    for (const Standing* const standing : group) ++counts[standing->type];
+    if (counts.empty()) counts[otherwise] = 1;
+    const DataType main =
+        std::ranges::max_element(counts, {}, [](const auto& count) { return count.second; })->first;
     plot::Roofline chart;
     std::set<std::string> operations;
     std::string type_names;
@@ -258,7 +263,7 @@ plot::Roofline RooflineCharts::chart_of(const Group& group, const std::set<DataT
     bool measured = false;
     bool from_l2 = false;
     bool tensor = group.empty();
-    for (const DataType type : types) {
+    for (const auto& [type, count] : counts) {
         type_names += (type_names.empty() ? "" : ", ") + std::string(name_of(type));
     }
     for (const Standing* const standing : group) {
@@ -270,7 +275,7 @@ plot::Roofline RooflineCharts::chart_of(const Group& group, const std::set<DataT
     }
     chart.title = machine_.title;
     if (operations.size() == 1) chart.title += ": " + *operations.begin();
-    if (operations.size() == 1 && types.size() == 1) chart.title += " " + type_names;
+    if (operations.size() == 1 && counts.size() == 1) chart.title += " " + type_names;
     chart.subtitle = type_names + (group.empty() ? ": datasheet peaks, dense" : ": FLOP per ");
     if (!group.empty()) {
         const bool all = levels_ == Levels::all;
@@ -279,8 +284,8 @@ plot::Roofline RooflineCharts::chart_of(const Group& group, const std::set<DataT
         if (from_l2 && !all) chart.subtitle += "; from L2: per algorithmic byte";
     }
     add_memory_roofs(chart, model::roofs_of(machine_, main), gpu_);
-    for (const DataType type : types) {
-        add_compute_roofs(chart, machine_, gpu_, type, types.size() == 1);
+    for (const auto& [type, count] : counts) {
+        add_compute_roofs(chart, machine_, gpu_, type, counts.size() == 1);
     }
     emphasise(chart, main, tensor);
     for (const Standing* const standing : group) {
@@ -296,18 +301,18 @@ plot::Roofline RooflineCharts::chart_of(const Group& group, const std::set<DataT
     return chart;
 }
 
+plot::Roofline RooflineCharts::whole(DataType type) const {
+    Group all;
+    for (const Standing& standing : standings_) all.push_back(&standing);
+    plot::Roofline roofline = chart_of(all, type);
+    roofline.notes = closing_notes();
+    return roofline;
+}
+
 std::vector<plot::Chart> RooflineCharts::finish(DataType type) const {
     std::vector<plot::Chart> out;
     for (const Group& group : groups()) {
-        std::map<DataType, std::size_t> counts;
-        std::set<DataType> types;
-        for (const Standing* const standing : group) ++counts[standing->type];
-        for (const auto& [each, count] : counts) types.insert(each);
-        if (types.empty()) types.insert(type);
-        const auto most =
-            std::ranges::max_element(counts, {}, [](const auto& count) { return count.second; });
-        const DataType main = counts.empty() ? type : most->first;
-        plot::Roofline chart = chart_of(group, types, main);
+        plot::Roofline chart = chart_of(group, type);
         const auto uncounted = std::ranges::count_if(group, [](const Standing* each) {
             return each->measured && !each->counted && !each->from_l2;
         });
@@ -319,7 +324,13 @@ std::vector<plot::Chart> RooflineCharts::finish(DataType type) const {
         }
         out.push_back(plot::roofline_chart(chart));
     }
-    std::vector<std::string>& notes = out.back().notes;
+    for (std::string& note : closing_notes()) out.back().notes.push_back(std::move(note));
+    return out;
+}
+
+/// Of the operations that no chart shows, and those that callers add.
+std::vector<std::string> RooflineCharts::closing_notes() const {
+    std::vector<std::string> notes;
     std::size_t skipped = 0;
     std::set<std::string> names;
     for (const auto& [name, count] : skipped_) {
@@ -332,7 +343,7 @@ std::vector<plot::Chart> RooflineCharts::finish(DataType type) const {
                                     joined(names)));
     }
     notes.insert(notes.end(), notes_.begin(), notes_.end());
-    return out;
+    return notes;
 }
 
 }  // namespace ridge::cli

@@ -3,7 +3,7 @@
 //   RooflineCharts charts(machine, description, Levels::dram);
 //   charts.add(answer);                  // a prediction
 //   charts.add(comparison, record);      // a measurement beside its prediction
-//   write_chart_output(context, output, charts.finish(types));
+//   write_chart_output(context, output, charts.finish(type));
 //
 // Like stands beside like: a prediction at its predicted bytes, a measurement at its counted ones,
 // or at the predicted where there are no counters that can be compared. What a warm L2 serves has
@@ -46,6 +46,9 @@ class RooflineCharts {
     /// Charts with the roofs of every type that has a point, and of `type` where there is no point.
     [[nodiscard]] std::vector<plot::Chart> finish(model::DataType type) const;
 
+    /// All of it as one, whether or not a picture holds it: for its values (`chart_rows.h`).
+    [[nodiscard]] plot::Roofline whole(model::DataType type) const;
+
   private:
     /// The points of one operation.
     struct Standing {
@@ -71,9 +74,8 @@ class RooflineCharts {
              const std::string& question, const model::Prediction& prediction,
              const std::optional<Measured>& measured);
     [[nodiscard]] std::vector<Group> groups() const;
-    [[nodiscard]] plot::Roofline chart_of(const Group& group,
-                                          const std::set<model::DataType>& types,
-                                          model::DataType main) const;
+    [[nodiscard]] plot::Roofline chart_of(const Group& group, model::DataType otherwise) const;
+    [[nodiscard]] std::vector<std::string> closing_notes() const;
 
     const model::Machine& machine_;
     const hardware::Description& gpu_;

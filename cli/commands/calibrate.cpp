@@ -6,11 +6,12 @@
 
 #include "cli/commands/commands.h"
 #include "cli/console/interruption.h"
-#include "cli/console/table.h"
+#include "cli/console/rows.h"
 #include "cli/console/version.h"
 #include "cli/options/command_line.h"
 #include "cli/options/device_option.h"
 #include "cli/options/gpu_options.h"
+#include "cli/options/operation_command.h"
 #include "hardware/error.h"
 #include "measure/run/calibrate.h"
 
@@ -23,6 +24,7 @@ struct CalibrateArguments {
     DeviceOption device;
     GpuOptions gpu;
     std::string output;
+    std::string format;
     std::int32_t samples = 20;
 };
 
@@ -46,12 +48,12 @@ void write_file(const std::string& path, const std::string& text) {
     if (!stream) throw InputError(path + ": cannot be written");
 }
 
-void write_results(const Context& context, const measure::Calibration& calibration) {
-    Table table{.columns = {{"field"}, {"value", Align::right}, {"note"}}, .rows = {}};
+void write_results(const Context& context, const measure::Calibration& calibration, Format format) {
+    Rows rows{.columns = {{"field"}, {"value"}, {"note"}}};
     for (const measure::CalibratedField& field : calibration.fields) {
-        table.rows.push_back({field.path, field.value, field.note});
+        rows.rows.push_back({{field.path}, {field.value}, {field.note}});
     }
-    write_text(context.out, table);
+    write_rows(context, rows, format);
     for (const measure::Skipped& skipped : calibration.skipped) {
         context.err << "ridge: " << skipped.path << " was not measured: " << skipped.reason << '\n';
     }
@@ -84,7 +86,7 @@ int calibrate_device(const Context& context, const CalibrateArguments& arguments
                    measure::to_overlay(calibration, base.name, base.title, base.vendor));
         context.err << "wrote " << arguments.output << '\n';
     }
-    write_results(context, calibration);
+    write_results(context, calibration, parse_format(arguments.format));
     return success;
 }
 
@@ -95,6 +97,7 @@ Action build_calibrate(CommandLine& line, std::span<const std::string>) {
     line.option("-o,--output", arguments->output, "overlay description to write (TOML)")
         .value("FILE");
     line.option("--samples", arguments->samples, "samples of each ceiling").in_range(5, 1000);
+    add_format_option(line, arguments->format, "table|json|csv|md");
     line.footer(
         "Examples:\n"
         "  ridge calibrate -o my-gpu.toml\n"

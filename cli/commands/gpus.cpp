@@ -6,6 +6,7 @@
 #include "cli/charts/chart_output.h"
 #include "cli/charts/timeline_chart.h"
 #include "cli/commands/commands.h"
+#include "cli/console/rows.h"
 #include "cli/console/table.h"
 #include "cli/options/command_line.h"
 #include "cli/options/gpu_options.h"
@@ -139,20 +140,44 @@ int show_gpu(const Context& context, const GpusOptions& options) {
     return success;
 }
 
+/// Lines as compilers write them, or rows where a format was asked for.
+void write_problems(const Context& context, const std::vector<hardware::Problem>& problems,
+                    const std::string& format) {
+    if (format.empty()) {
+        for (const hardware::Problem& problem : problems) {
+            context.out << printable(to_string(problem)) << '\n';
+        }
+        return;
+    }
+    Rows rows{.columns = {{"file"}, {"line"}, {"column"}, {"problem"}}};
+    const auto place = [](std::int64_t number) {
+        return number > 0 ? Cell{std::to_string(number), static_cast<double>(number)} : Cell{};
+    };
+    for (const hardware::Problem& problem : problems) {
+        const Location& location = problem.location;
+        rows.rows.push_back(
+            {{location.file}, place(location.line), place(location.column), {problem.message}});
+    }
+    write_rows(context, rows, parse_format(format));
+}
+
 int check_files(const Context& context, const GpusOptions& options) {
-    std::size_t problems = 0;
+    std::vector<hardware::Problem> problems;
     for (const std::string& file : options.files) {
-        for (const hardware::Problem& problem : hardware::check_file(file, model::schema())) {
-            context.out << to_string(problem) << '\n';
-            ++problems;
+        for (hardware::Problem& problem : hardware::check_file(file, model::schema())) {
+            problems.push_back(std::move(problem));
         }
     }
-    if (problems > 0) {
-        context.err << "ridge: " << problems << (problems == 1 ? " problem\n" : " problems\n");
+    write_problems(context, problems, options.format);
+    if (!problems.empty()) {
+        context.err << "ridge: " << problems.size()
+                    << (problems.size() == 1 ? " problem\n" : " problems\n");
         return bad_data;
     }
-    context.out << options.files.size() << (options.files.size() == 1 ? " file" : " files")
-                << " without problems\n";
+    if (options.format.empty()) {
+        context.out << options.files.size() << (options.files.size() == 1 ? " file" : " files")
+                    << " without problems\n";
+    }
     return success;
 }
 
@@ -208,6 +233,8 @@ Action build_gpus(CommandLine& line, std::span<const std::string>) {
     options->show.fall_through();
     add_format_option(options->show, options->format, "table|json|csv|md");
     options->check.positional("file", options->files, "GPU descriptions").value("FILE").required();
+    options->check.fall_through();
+    add_format_option(options->check, options->format, "table|json|csv|md");
     options->timeline.fall_through();
     add_format_option(options->timeline, options->format, "chart|table|json|csv|md");
     add_chart_options(options->timeline, options->chart);

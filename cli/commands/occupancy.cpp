@@ -7,6 +7,7 @@
 #include <ostream>
 
 #include "cli/commands/commands.h"
+#include "cli/console/rows.h"
 #include "cli/console/table.h"
 #include "cli/options/command_line.h"
 #include "cli/options/gpu_options.h"
@@ -167,46 +168,33 @@ std::vector<std::int64_t> block_sizes(const Kernel& kernel) {
     return sizes;
 }
 
-Table sizes_table(const Kernel& kernel) {
-    Table table{.columns = {{"  threads", Align::right},
-                            {"blocks", Align::right},
-                            {"warps", Align::right},
-                            {"occupancy", Align::right},
-                            {"limiter"}},
-                .rows = {}};
+/// A row for each block size; people see a mark at the one that was asked about.
+Rows size_rows(const Kernel& kernel) {
+    Rows rows{.columns = {{"gpu", {}, Shown::never},
+                          {"threads", "  threads"},
+                          {"registers", {}, Shown::never},
+                          {"shared_bytes", {}, Shown::never},
+                          {"blocks_per_sm", "blocks"},
+                          {"warps_per_sm", "warps"},
+                          {"occupancy"},
+                          {"limiter"}}};
+    const auto count = [](std::int64_t value, const char* mark = "") {
+        return Cell{mark + std::to_string(value), static_cast<double>(value)};
+    };
     for (const std::int64_t threads : block_sizes(kernel)) {
         BlockResources block = kernel.block;
         block.threads = threads;
         const Occupancy found = occupancy(block, kernel.limits);
-        table.rows.push_back(
-            {(threads == kernel.block.threads ? "> " : "") + std::to_string(threads),
-             std::to_string(found.blocks), std::to_string(found.warps), percent(found.fraction),
-             std::string(name_of(found.limiter))});
+        rows.rows.push_back({{kernel.machine->name},
+                             count(threads, threads == kernel.block.threads ? "> " : ""),
+                             count(block.registers),
+                             {{}, block.shared.base()},
+                             count(found.blocks),
+                             count(found.warps),
+                             {percent(found.fraction), found.fraction},
+                             {std::string(name_of(found.limiter))}});
     }
-    return table;
-}
-
-Table exact_table(const Kernel& kernel) {
-    Table table{.columns = {{"gpu"},
-                            {"threads", Align::right},
-                            {"registers", Align::right},
-                            {"shared_bytes", Align::right},
-                            {"blocks_per_sm", Align::right},
-                            {"warps_per_sm", Align::right},
-                            {"occupancy", Align::right},
-                            {"limiter"}},
-                .rows = {}};
-    for (const std::int64_t threads : block_sizes(kernel)) {
-        BlockResources block = kernel.block;
-        block.threads = threads;
-        const Occupancy found = occupancy(block, kernel.limits);
-        table.rows.push_back({kernel.machine->name, std::to_string(threads),
-                              std::to_string(block.registers),
-                              format_number(block.shared.base(), 12), std::to_string(found.blocks),
-                              std::to_string(found.warps), format_number(found.fraction, 6),
-                              std::string(name_of(found.limiter))});
-    }
-    return table;
+    return rows;
 }
 
 Json json_of(const Kernel& kernel) {
@@ -229,18 +217,7 @@ Json json_of(const Kernel& kernel) {
     if (const auto next = less_shared(kernel.block, kernel.limits)) {
         json["shared_bytes_for_more_blocks"] = next->base();
     }
-    Json sizes = Json::array();
-    for (const std::int64_t threads : block_sizes(kernel)) {
-        BlockResources block = kernel.block;
-        block.threads = threads;
-        const Occupancy each = occupancy(block, kernel.limits);
-        sizes.push_back({{"threads", threads},
-                         {"blocks_per_sm", each.blocks},
-                         {"warps_per_sm", each.warps},
-                         {"occupancy", each.fraction},
-                         {"limiter", name_of(each.limiter)}});
-    }
-    json["block_sizes"] = std::move(sizes);
+    json["block_sizes"] = to_json(size_rows(kernel));
     return json;
 }
 
@@ -275,25 +252,19 @@ void write_answer(const Context& context, const Kernel& kernel) {
         context.out << "  - " << wrap(step, width - 4, 4) << '\n';
     }
     context.out << '\n';
-    write_text(context.out, sizes_table(kernel));
+    write_rows(context, size_rows(kernel), Format::table);
 }
 
 int show(const Context& context, const OccupancyOptions& options) {
     Machines machines = options.gpu.machines(context);
     const Kernel kernel = kernel_of(options, machines);
-    switch (parse_format(options.format)) {
-        case Format::json:
-            context.out << json_of(kernel).text(2) << '\n';
-            break;
-        case Format::csv:
-            write_csv(context.out, exact_table(kernel));
-            break;
-        case Format::markdown:
-            write_markdown(context.out, exact_table(kernel));
-            break;
-        case Format::table:
-            write_answer(context, kernel);
-            break;
+    const Format format = parse_format(options.format);
+    if (format == Format::json) {
+        context.out << json_of(kernel).text(2) << '\n';
+    } else if (format == Format::table) {
+        write_answer(context, kernel);
+    } else {
+        write_rows(context, size_rows(kernel), format);
     }
     return success;
 }

@@ -3,6 +3,7 @@
 #include <set>
 
 #include "cli/charts/chart_output.h"
+#include "cli/charts/chart_rows.h"
 #include "cli/charts/own_points.h"
 #include "cli/charts/record_charts.h"
 #include "cli/commands/commands.h"
@@ -10,6 +11,7 @@
 #include "cli/options/command_line.h"
 #include "cli/options/gpu_options.h"
 #include "cli/options/keep_option.h"
+#include "cli/options/operation_command.h"
 #include "cli/views/left_out.h"
 #include "cli/views/record.h"
 #include "hardware/error.h"
@@ -26,6 +28,7 @@ struct RecordArguments {
         line.option("--where", conditions, "only records with field=value (impl=wgmma, n=@m)")
             .value("TEXT");
         add_keep_option(line, keep);
+        add_format_option(line, format, "chart|table|json|csv|md");
         add_chart_options(line, output);
     }
 
@@ -33,7 +36,12 @@ struct RecordArguments {
     std::vector<std::string> paths;
     std::vector<std::string> conditions;
     std::string keep;
+    std::string format;
     ChartOutput output;
+
+    /// Whether the chart is wanted, and whether the values of its points are.
+    [[nodiscard]] bool chart() const { return !values() || !output.file.empty(); }
+    [[nodiscard]] bool values() const { return !format.empty() && format != "chart"; }
 };
 
 struct PlotOptions {
@@ -70,7 +78,7 @@ Compared compare(const Context& context, const RecordArguments& arguments) {
                                 measure::parse_kept_columns(arguments.keep))
                        .records);
     compared.validation = measure::validate(compared.records, catalogue, compared.machines.view());
-    write_impossible_times(context, compared.validation, compared.records);
+    write_doubtful_times(context, compared.validation, compared.records);
     compared.title = compared.records.front().device.name;
     for (const measure::Record& record : compared.records) {
         if (record.device.name != compared.title) {
@@ -104,7 +112,13 @@ int draw_scatter(const Context& context, const PlotOptions& options) {
     require_compared(compared, options.scatter_records);
     plot::Scatter scatter = record_scatter(compared.validation, compared.records);
     scatter.title = compared.title + ", predicted over measured time";
-    write_chart_output(context, options.scatter_records.output, plot::scatter_chart(scatter));
+    const RecordArguments& arguments = options.scatter_records;
+    if (arguments.chart()) {
+        write_chart_output(context, arguments.output, plot::scatter_chart(scatter));
+    }
+    if (arguments.values()) {
+        write_rows(context, scatter_rows(scatter), parse_format(arguments.format));
+    }
     say_left_out(context, compared, {});
     return success;
 }
@@ -138,7 +152,13 @@ int draw_sweep(const Context& context, const PlotOptions& options) {
         throw InputError("x: no record has the field " + std::string(model::info_of(x).name));
     }
     sweep.title = compared.title + ", measured and predicted";
-    write_chart_output(context, options.sweep_records.output, plot::sweep_chart(sweep));
+    const RecordArguments& arguments = options.sweep_records;
+    if (arguments.chart()) {
+        write_chart_output(context, arguments.output, plot::sweep_chart(sweep));
+    }
+    if (arguments.values()) {
+        write_rows(context, sweep_rows(sweep, ordinate), parse_format(arguments.format));
+    }
     say_left_out(context, compared, own);
     return success;
 }
@@ -156,7 +176,8 @@ Action build_plot(CommandLine& line, std::span<const std::string>) {
     line.footer(
         "Examples:\n"
         "  ridge plot scatter records/ -o scatter.html\n"
-        "  ridge plot sweep records/ --x m --where n=@m --where k=@m -o sweep.svg");
+        "  ridge plot sweep records/ --x m --where n=@m --where k=@m -o sweep.svg\n"
+        "  ridge plot scatter records/ --format csv");
     return [options](const Context& context) {
         return options->scatter.parsed() ? draw_scatter(context, *options)
                                          : draw_sweep(context, *options);

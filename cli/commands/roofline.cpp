@@ -5,6 +5,7 @@
 #include <set>
 
 #include "cli/charts/chart_output.h"
+#include "cli/charts/chart_rows.h"
 #include "cli/charts/own_points.h"
 #include "cli/charts/record_charts.h"
 #include "cli/charts/roofline_charts.h"
@@ -13,6 +14,7 @@
 #include "cli/options/command_line.h"
 #include "cli/options/gpu_options.h"
 #include "cli/options/keep_option.h"
+#include "cli/options/operation_command.h"
 #include "cli/views/left_out.h"
 #include "cli/views/prediction.h"
 #include "hardware/error.h"
@@ -31,6 +33,7 @@ struct RooflineOptions {
     std::string keep;
     std::vector<std::string> conditions;
     std::string levels;
+    std::string format;
     ChartOutput output;
 };
 
@@ -108,6 +111,21 @@ void add_records(RooflineCharts& charts, const measure::Validation& validation,
     }
 }
 
+/// The picture, the values of its roofs and points, or both: -o goes with every format.
+void write(const Context& context, const RooflineOptions& options, const RooflineCharts& charts,
+           model::DataType type) {
+    const bool chart = options.format.empty() || options.format == "chart";
+    if (chart || !options.output.file.empty()) {
+        write_chart_output(context, options.output, charts.finish(type));
+    }
+    if (chart) return;
+    const plot::Roofline whole = charts.whole(type);
+    write_rows(context, roofline_rows(whole), parse_format(options.format));
+    for (const std::string& note : whole.notes) {
+        context.err << "ridge: " << printable(note) << '\n';
+    }
+}
+
 int draw(const Context& context, const RooflineOptions& options) {
     Machines machines = options.gpu.machines(context);
     model::Parameters defaults;
@@ -131,9 +149,9 @@ int draw(const Context& context, const RooflineOptions& options) {
     for (const std::string& text : options.operations) {
         charts.add(answer_for(text, defaults, machine));
     }
-    write_impossible_times(context, validation, records);
+    write_doubtful_times(context, validation, records);
     add_records(charts, validation, records, machines, left_out);
-    write_chart_output(context, options.output, charts.finish(type));
+    write(context, options, charts, type);
     left_out.write(context, other_types + records.size());
     return success;
 }
@@ -157,13 +175,15 @@ Action build_roofline(CommandLine& line, std::span<const std::string>) {
     line.option("--levels", options->levels,
                 "memory levels at which operations stand: dram or all (default: by their number)")
         .one_of({"dram", "all"});
+    add_format_option(line, options->format, "chart|table|json|csv|md");
     add_chart_options(line, options->output);
     line.footer(
         "Examples:\n"
         "  ridge roofline --gpu h100-sxm --op \"matmul m=4096 n=4096 k=4096\" \\\n"
         "      --op \"softmax rows=4096 cols=4096\" -o roofline.svg\n"
         "  ridge roofline --gpu a100-sxm-80gb          # in the terminal\n"
-        "  ridge roofline --records records/ --where impl=wgmma -o measured.html");
+        "  ridge roofline --records records/ --where impl=wgmma -o measured.html\n"
+        "  ridge roofline --gpu h100-sxm --format csv  # values of the roofs and points");
     return [options](const Context& context) { return draw(context, *options); };
 }
 

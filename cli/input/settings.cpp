@@ -23,33 +23,60 @@ std::string configuration_path() {
     return home.empty() ? home : home + "/.config/ridge/config.toml";
 }
 
+/// The value of a node that must be text.
+const std::string& text_of(const hardware::Node& node, const std::string& expected) {
+    if (node.kind != hardware::NodeKind::text || node.text.empty()) {
+        throw InputError(node.key + ": must be " + expected, node.location);
+    }
+    return node.text;
+}
+
+std::string format_of(const hardware::Node& node) {
+    const std::string expected = "\"table\", \"json\", \"csv\" or \"md\"";
+    const std::string& word = text_of(node, expected);
+    for (const char* const known : {"table", "json", "csv", "md"}) {
+        if (word == known) return word;
+    }
+    throw InputError("format: must be " + expected, node.location);
+}
+
+Settings configuration() {
+    const std::string path = configuration_path();
+    std::error_code error;
+    if (path.empty() || !std::filesystem::exists(path, error)) return {};
+    return settings_of(hardware::read_text_file(path), path);
+}
+
 }  // namespace
 
-std::optional<DefaultGpu> gpu_of_configuration(std::string_view toml, const std::string& file) {
+Settings settings_of(std::string_view toml, const std::string& file) {
     const hardware::Document document = hardware::parse_document(toml, file);
     if (document.problem) throw InputError(document.problem->message, document.problem->location);
-    std::optional<DefaultGpu> gpu;
+    Settings settings;
     for (const hardware::Node& node : document.root.children) {
-        if (node.key != "gpu") {
+        if (node.key == "gpu") {
+            settings.gpu = {.name = text_of(node, "the name of a GPU in quotes"),
+                            .origin = file,
+                            .location = node.location};
+        } else if (node.key == "format") {
+            settings.format = format_of(node);
+        } else {
             throw InputError("unknown key \"" + node.key + "\"", node.key_location,
-                             "the one key is gpu, as in gpu = \"h100\"");
+                             "the keys are gpu and format, as in gpu = \"h100\"");
         }
-        if (node.kind != hardware::NodeKind::text || node.text.empty()) {
-            throw InputError("gpu: must be the name of a GPU in quotes", node.location);
-        }
-        gpu = {.name = node.text, .origin = file, .location = node.location};
     }
-    return gpu;
+    return settings;
 }
 
 std::optional<DefaultGpu> default_gpu() {
     if (std::string name = variable("RIDGE_GPU"); !name.empty()) {
         return DefaultGpu{.name = std::move(name), .origin = "RIDGE_GPU"};
     }
-    const std::string path = configuration_path();
-    std::error_code error;
-    if (path.empty() || !std::filesystem::exists(path, error)) return std::nullopt;
-    return gpu_of_configuration(hardware::read_text_file(path), path);
+    return configuration().gpu;
+}
+
+std::optional<std::string> default_format() {
+    return configuration().format;
 }
 
 }  // namespace ridge::cli

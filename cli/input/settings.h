@@ -1,11 +1,14 @@
-// What the user has settled once: the GPU that is meant where none is named.
+// What the user has settled once: the GPU that is meant where none is named, and the format of answers.
 //
 //   $ export RIDGE_GPU=h100                       # for this shell
 //   $ cat ~/.config/ridge/config.toml             # or for good
 //   gpu = "h100"
+//   format = "json"                               # table, json, csv or md
 //
-// The variable goes before the file, which lies in $XDG_CONFIG_HOME/ridge or ~/.config/ridge. A file
-// that cannot be understood is an error: it says nothing else than what its user wants.
+// The variable goes before the file, which lies in $XDG_CONFIG_HOME/ridge or ~/.config/ridge; an
+// option goes before both. The format is that of answers which are tables otherwise: charts stay
+// charts. A file that cannot be understood is an error: it says nothing else than what its user
+// wants.
 #pragma once
 
 #include <optional>
@@ -26,8 +29,16 @@ struct DefaultGpu {
 /// What RIDGE_GPU or the configuration says. InputError names the file, the line and the key.
 [[nodiscard]] std::optional<DefaultGpu> default_gpu();
 
-/// What the text of a configuration says; `file` is for messages.
-[[nodiscard]] std::optional<DefaultGpu> gpu_of_configuration(std::string_view toml,
-                                                             const std::string& file);
+/// The format that the configuration names, a word of --format. InputError as above.
+[[nodiscard]] std::optional<std::string> default_format();
+
+/// What a configuration says.
+struct Settings {
+    std::optional<DefaultGpu> gpu{};
+    std::optional<std::string> format{};
+};
+
+/// `file` is for messages.
+[[nodiscard]] Settings settings_of(std::string_view toml, const std::string& file);
 
 }  // namespace ridge::cli

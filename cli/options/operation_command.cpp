@@ -1,4 +1,5 @@
 #include "cli/options/operation_command.h"
+#include "cli/input/settings.h"
 #include "cli/options/command_line.h"
 #include "cli/options/gpu_options.h"
 
@@ -78,7 +79,8 @@ void add_format_option(CommandLine& line, std::string& format, const std::string
     line.option("--format", format, "output format: " + choices).value("FORMAT").one_of(words);
 }
 
-Format parse_format(const std::string& name) {
+Format parse_format(const std::string& given) {
+    const std::string name = given.empty() ? default_format().value_or("table") : given;
     if (name == "json") return Format::json;
     if (name == "csv") return Format::csv;
     if (name == "md") return Format::markdown;

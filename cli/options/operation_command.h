@@ -39,7 +39,7 @@ class OperationArgument {
 /// Adds --format with the named choices; the value is checked by the parser.
 void add_format_option(CommandLine& line, std::string& format, const std::string& choices);
 
-/// "table", "json", "csv" or "md".
-[[nodiscard]] Format parse_format(const std::string& name);
+/// "table", "json", "csv" or "md"; where empty, the user's default (settings.h) or a table.
+[[nodiscard]] Format parse_format(const std::string& given);
 
 }  // namespace ridge::cli

@@ -170,10 +170,20 @@ TEST_CASE("RIDGE_GPU and the configuration name the GPU that is meant") {
     CHECK_THAT(run_line(product).err, contains_text("gpu is missing"));
 }
 
+TEST_CASE("the configuration names the format of answers that are tables otherwise") {
+    const Configuration configuration("gpu = \"h100\"\nformat = \"csv\"\n");
+    CHECK(run_line(product).out.rfind("op,", 0) == 0);
+    CHECK(run_line("gpus").out.rfind("name,sm_count", 0) == 0);
+    CHECK(run_line(product + " --format json").out.front() == '{');
+    CHECK_THAT(run_line("roofline").out, contains_text("Arithmetic intensity"));
+}
+
 TEST_CASE("a broken default names its place") {
     const std::vector<std::pair<std::string, std::string>> cases{
         {"gpu = h100\n", "config.toml:1"},
         {"gpu = 5\n", "config.toml:1:7: gpu: must be the name of a GPU in quotes"},
+        {"gpu = \"h100\"\nformat = \"xml\"\n",
+         "config.toml:2:10: format: must be \"table\", \"json\", \"csv\" or \"md\""},
         {"\ngpuu = \"h100\"\n", "config.toml:2:1: unknown key \"gpuu\""},
         {"gpu = \"h1oo\"\n", "config.toml:1:7: gpu: unknown GPU \"h1oo\""}};
     for (const auto& [text, part] : cases) {

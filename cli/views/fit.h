@@ -1,0 +1,23 @@
+// What a fit found: as lines of the file that they go into, as tables, or for programs.
+#pragma once
+
+#include <optional>
+#include <span>
+
+#include "cli/console/context.h"
+#include "cli/console/format.h"
+#include "measure/fit/fit.h"
+#include "measure/fit/fit_bands.h"
+
+namespace ridge::cli {
+
+/// Without a format: fields of a description file, with their errors as comments. CSV has a row for
+/// each parameter, tables and Markdown the errors of the rows besides, JSON all of it.
+void write_fits(const Context& context, std::span<const measure::FitReport> reports,
+                std::optional<Format> format);
+
+/// Without a format: lines of `model/roof/band_table.inc`.
+void write_bands(const Context& context, std::span<const measure::FittedBand> bands,
+                 std::optional<Format> format);
+
+}  // namespace ridge::cli
