@@ -13,6 +13,7 @@
 #include "cli/console/progress.h"
 #include "cli/console/table.h"
 #include "cli/input/row_block.h"
+#include "cli/views/left_out.h"
 #include "cli/views/prediction.h"
 #include "cli/views/sequence.h"
 #include "hardware/error.h"
@@ -93,8 +94,19 @@ class RowPredictor {
             return step;
         }
         const std::string_view measured = columns_.cell(row.cells, ColumnRole::measured);
-        if (!measured.empty()) step.measured = parse_number(measured, "measured_us") * units::us;
+        if (!measured.empty()) {
+            step.measured = parse_number(measured, "measured") * columns_.measured_unit();
+        }
         return step;
+    }
+
+    /// What the row says of itself beside its fields: its name, and how often it is carried out.
+    [[nodiscard]] std::string_view name(const Row& row) const {
+        return columns_.cell(row.cells, ColumnRole::name);
+    }
+    [[nodiscard]] std::optional<std::int64_t> count(const Row& row) const {
+        if (columns_.cell(row.cells, ColumnRole::count).empty()) return std::nullopt;
+        return count_;
     }
 
   private:
@@ -163,9 +175,9 @@ class RowText {
     [[nodiscard]] const std::vector<std::size_t>& passed() const { return passed_; }
 
     /// Every row of JSON begins with the comma that parts it from the one before.
-    void append(std::string& text, const Row& row, const Answer& answer,
-                const std::string& error) const {
-        format_ == Format::json ? append_json(text, row, answer, error)
+    void append(std::string& text, const Row& row, const Answer& answer, const std::string& error,
+                const RowPredictor& predictor) const {
+        format_ == Format::json ? append_json(text, row, answer, error, predictor)
                                 : append_csv(text, row, answer, error);
     }
 
@@ -189,10 +201,13 @@ class RowText {
     }
 
     static void append_json(std::string& text, const Row& row, const Answer& answer,
-                            const std::string& error) {
+                            const std::string& error, const RowPredictor& predictor) {
         Json json;
         if (error.empty()) {
             json = to_json(answer);
+            const std::string_view name = predictor.name(row);
+            if (!name.empty()) json["name"] = name;
+            if (const auto count = predictor.count(row)) json["count"] = *count;
         } else {
             json["row"] = row.line;
             json["error"] = error;
@@ -232,13 +247,14 @@ class RowWriter {
         return format_ == Format::csv || format_ == Format::json;
     }
 
-    void write(const Row& row, const Answer& answer, const std::string& error) {
+    void write(const Row& row, const Answer& answer, const std::string& error,
+               const RowPredictor& predictor) {
         if (!takes_text()) {
             add_table_row(row, answer, error);
             return;
         }
         const std::size_t begin = line_.size();
-        text_.append(line_, row, answer, error);
+        text_.append(line_, row, answer, error, predictor);
         if (format_ == Format::json && first_) line_.erase(begin, 1);
         first_ = false;
         if (line_.size() > std::size_t{1} << 16) flush();
@@ -305,22 +321,28 @@ void predict_rows(CsvReader& reader, RowPredictor& predictor, RowWriter& writer,
     while (writer.good() && reader.next()) {
         const Row row = row_of(reader);
         result.failed += predictor.answer(row, answer, error) ? 0 : 1;
-        writer.write(row, answer, error);
+        writer.write(row, answer, error, predictor);
         progress.count(++result.rows);
     }
 }
 
-/// All rows as one table with their sum.
-void predict_sequence(const Context& context, CsvReader& reader, RowPredictor& predictor,
+/// All rows as one table with their sum; `unit` is that of measured times.
+void predict_sequence(const Context& context, CsvReader& reader, RowPredictor& predictor, Time unit,
                       Progress& progress, BatchResult& result) {
     Sequence sequence;
     Answer answer;
     std::string error;
+    DoubtfulTimes doubtful(context);
     try {
         while (reader.next()) {
             const Row row = row_of(reader);
             result.failed += predictor.answer(row, answer, error) ? 0 : 1;
             sequence.add(predictor.step(row, answer, error));
+            const SequenceStep& step = sequence.steps().back();
+            const auto* p = std::get_if<model::Prediction>(&step.answer.outcome);
+            if (step.measured && p != nullptr) {
+                doubtful.look_at({reader.file(), row.line}, *step.measured, unit, *p);
+            }
             progress.count(++result.rows);
         }
     } catch (const std::exception&) {
@@ -339,7 +361,7 @@ OrderedBlocks::Work answer_rows(RowPredictor predictor, const RowText& text) {
             try {
                 const Row row = block.rows.row(i, cells);
                 const bool predicted = predictor.answer(row, answer, error);
-                text.append(block.text, row, answer, error);
+                text.append(block.text, row, answer, error, predictor);
                 block.failed += predicted ? 0 : 1;
                 ++block.answered;
             } catch (...) {
@@ -413,7 +435,7 @@ BatchResult predict_batch(const Context& context, Machines& machines, const Batc
     Progress progress(context, "rows");
     BatchResult result;
     if (options.format == Format::table) {
-        predict_sequence(context, reader, predictor, progress, result);
+        predict_sequence(context, reader, predictor, columns.measured_unit(), progress, result);
         return result;
     }
     const RowText text(options.format, columns.names());

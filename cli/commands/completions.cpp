@@ -158,10 +158,14 @@ void write_cases(std::ostream& out, const Program& program, const Offer& offer, 
 void write_bash(std::ostream& out, const Program& program) {
     std::set<std::string> names;
     for (const auto& [name, words] : program.commands) names.insert(name);
-    const auto offer = [](const std::string& words) {
-        return "COMPREPLY=($(compgen -W \"" + words + "\" -- \"$word\"))";
-    };
+    const auto offer = [](const std::string& words) { return "_ridge_offer \"" + words + "\""; };
+    // A list is completed behind its last comma.
     out << "# bash completion of ridge: source <(ridge completions bash)\n"
+           "_ridge_offer() {\n"
+           "  local before=\"\"\n"
+           "  if [[ $word == *,* ]]; then before=\"${word%,*},\"; fi\n"
+           "  COMPREPLY=($(compgen -P \"$before\" -W \"$1\" -- \"${word##*,}\"))\n"
+           "}\n"
            "_ridge() {\n"
            "  local word=\"${COMP_WORDS[COMP_CWORD]}\" previous=\"${COMP_WORDS[COMP_CWORD-1]}\"\n"
            "  if [ \"$COMP_CWORD\" -eq 1 ]; then\n    "
@@ -180,13 +184,14 @@ void write_bash(std::ostream& out, const Program& program) {
 void write_zsh(std::ostream& out, const Program& program) {
     out << "#compdef ridge\n# zsh completion of ridge: ridge completions zsh > "
            "\"${fpath[1]}/_ridge\"\n"
+           "_ridge_offer() { compset -P '*,'; compadd -- \"$@\"; }\n"
            "_ridge() {\n"
            "  if (( CURRENT == 2 )); then\n"
            "    compadd --";
     for (const auto& [name, words] : program.commands) out << ' ' << name;
     out << " --help --version\n    return\n  fi\n"
            "  case \"$words[2]:$words[3]:$words[CURRENT-1]\" in\n";
-    const auto offer = [](const std::string& words) { return "compadd -- " + words; };
+    const auto offer = [](const std::string& words) { return "_ridge_offer " + words; };
     write_cases(out, program, offer, "_files");
     out << "  esac\n  case \"$words[2]\" in\n";
     for (const auto& [name, words] : program.commands) {
@@ -214,6 +219,12 @@ std::string fish_option(const std::string& option) {
 void write_fish(std::ostream& out, const Program& program) {
     out << "# fish completion of ridge: ridge completions fish > "
            "~/.config/fish/completions/ridge.fish\n"
+           "function __ridge_offer\n"
+           "  set -l before (string match -r '.*,' -- (commandline -ct))\n"
+           "  for word in $argv\n"
+           "    echo \"$before$word\"\n"
+           "  end\n"
+           "end\n"
            "complete -c ridge -n __fish_use_subcommand -f\n";
     for (const CommandInfo& command : command_table()) {
         out << "complete -c ridge -n __fish_use_subcommand -a " << command.name << " -d '"
@@ -240,7 +251,8 @@ void write_fish(std::ostream& out, const Program& program) {
                 (condition.empty() ? "" : "; and ") + ("__fish_seen_subcommand_from " + seen);
         }
         out << "complete -c ridge" << (condition.empty() ? "" : " -n '" + condition + "'")
-            << fish_option(each.option) << " -x -a '" << joined(each.words) << "'\n";
+            << fish_option(each.option) << " -x -a '(__ridge_offer " << joined(each.words)
+            << ")'\n";
     }
     out << "complete -c ridge -n '__fish_seen_subcommand_from gpus; and "
            "__fish_seen_subcommand_from "

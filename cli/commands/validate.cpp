@@ -40,7 +40,7 @@ int validate_records(const Context& context, const ValidateOptions& options) {
     const std::vector<measure::Record>& records = loaded.records;
     const measure::Validation validation =
         measure::validate(records, machines.catalogue(), machines.view());
-    write_impossible_times(context, validation, records);
+    write_doubtful_times(context, validation, records);
     write_validation(context, validation, records, parse_format(options.format));
     if (validation.comparisons.empty()) {
         context.err << "ridge: no record could be compared with a prediction\n";

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <ostream>
+#include <utility>
 
 #include "cli/console/table.h"
 #include "hardware/units.h"
@@ -13,13 +15,32 @@ namespace {
 
 constexpr std::size_t most_names = 4;
 
-/// The unit that the column may have meant, where the time would fit with it.
-std::string meant_unit(const measure::Record& record, const model::Prediction& p) {
-    constexpr double step = 1000.0;
-    const Time larger = step * record.time();
-    if (larger < p.lower_bound || larger > step * p.high) return {};
-    if (record.row->unit < 0.5 * units::us) return ": microseconds?";
-    return record.row->unit < 0.5 * units::ms ? ": milliseconds?" : ": seconds?";
+constexpr double step = 1000.0;  ///< from one unit to the next
+
+/// ": milliseconds?": the unit a thousand times as large, or as small, as that of the column.
+std::string question(Time unit, double factor) {
+    static constexpr std::array<std::pair<Time, std::string_view>, 4> units_of_columns{
+        std::pair{units::ns, "nanoseconds"}, std::pair{units::us, "microseconds"},
+        std::pair{units::ms, "milliseconds"}, std::pair{units::s, "seconds"}};
+    for (const auto& [each, name] : units_of_columns) {
+        const double ratio = each.in(factor * unit);
+        if (ratio > 0.5 && ratio < 2.0) return fmt::format(": {}?", name);
+    }
+    return {};
+}
+
+/// What is wrong with the time; empty where nothing is.
+std::string doubt(Time measured, Time unit, const model::Prediction& p) {
+    if (measured < p.lower_bound) {
+        const bool fits = step * measured >= p.lower_bound && measured <= p.high;
+        return fmt::format("{} is faster than the GPU can be ({} at least){}", format(measured),
+                           format(p.lower_bound), fits ? question(unit, step) : "");
+    }
+    // A slow kernel may take ten times as long as predicted, but seldom a thousand times.
+    const double ratio = measured.in(p.time);
+    if (ratio < 0.5 * step || ratio > 2.0 * step) return {};
+    return fmt::format("{} is {:.0f} times what is predicted ({}){}", format(measured), ratio,
+                       format(p.time), question(unit, 1.0 / step));
 }
 
 }  // namespace
@@ -55,20 +76,27 @@ void LeftOut::write(const Context& context, std::size_t total) const {
     }
 }
 
-void write_impossible_times(const Context& context, const measure::Validation& validation,
-                            std::span<const measure::Record> records) {
-    std::size_t found = 0;
+DoubtfulTimes::~DoubtfulTimes() {
+    if (found_ > most_names) {
+        context_.err << fmt::format("ridge: and {} more such times\n", found_ - most_names);
+    }
+}
+
+void DoubtfulTimes::look_at(const Location& place, Time measured, Time unit,
+                            const model::Prediction& p) {
+    const std::string text = doubt(measured, unit, p);
+    if (text.empty() || ++found_ > most_names) return;
+    context_.err << fmt::format("ridge: {}: {}\n", printable(to_string(place)), text);
+}
+
+void write_doubtful_times(const Context& context, const measure::Validation& validation,
+                          std::span<const measure::Record> records) {
+    DoubtfulTimes doubtful(context);
     for (const measure::Comparison& comparison : validation.comparisons) {
         const measure::Record& record = records[comparison.record];
-        if (!record.row || record.time() >= comparison.prediction.lower_bound) continue;
-        if (++found > most_names) continue;
-        context.err << fmt::format("ridge: {}: {} is faster than the GPU can be ({} at least){}\n",
-                                   printable(to_string(record.row->location)),
-                                   format(record.time()), format(comparison.prediction.lower_bound),
-                                   meant_unit(record, comparison.prediction));
-    }
-    if (found > most_names) {
-        context.err << fmt::format("ridge: and {} more such times\n", found - most_names);
+        if (!record.row) continue;
+        doubtful.look_at(record.row->location, record.time(), record.row->unit,
+                         comparison.prediction);
     }
 }
 

@@ -1,10 +1,11 @@
-// What a chart or a comparison does not show, and times that cannot be right: said on `err`, so that
-// nobody takes a part for the whole.
+// What a chart or a comparison does not show, and times that can hardly be right: said on `err`, so
+// that nobody takes a part for the whole.
 //
 //   ridge: 3 of 12 records are not drawn:
 //     2 are of another type than bf16: times.csv:4, times.csv:7
 //     1 is not modelled (impl mine is not one of the model's): times.csv:9
 //   ridge: times.csv:3: 0.55 us is faster than the GPU can be (104 us at least): milliseconds?
+//   ridge: times.csv:4: 550 ms is 1021 times what is predicted (538 us): microseconds?
 #pragma once
 
 #include <map>
@@ -13,6 +14,7 @@
 #include <vector>
 
 #include "cli/console/context.h"
+#include "hardware/error.h"
 #include "measure/judge/validate.h"
 #include "measure/record/record.h"
 
@@ -34,8 +36,25 @@ class LeftOut {
 /// "times.csv:4", the name that the table gives the row, or the question of a record.
 [[nodiscard]] std::string short_name_of(const measure::Record& record);
 
-/// Rows of tables whose time is below the lower bound.
-void write_impossible_times(const Context& context, const measure::Validation& validation,
-                            std::span<const measure::Record> records);
+/// Measured times that a GPU cannot reach, and those that look like another unit's.
+class DoubtfulTimes {
+  public:
+    explicit DoubtfulTimes(const Context& context) : context_(context) {}
+    /// Says how many more there are than were named.
+    ~DoubtfulTimes();
+    DoubtfulTimes(const DoubtfulTimes&) = delete;
+    DoubtfulTimes& operator=(const DoubtfulTimes&) = delete;
+
+    /// `unit` is that of the column that the time was read from.
+    void look_at(const Location& place, Time measured, Time unit, const model::Prediction& p);
+
+  private:
+    const Context& context_;
+    std::size_t found_ = 0;
+};
+
+/// Those among rows of tables.
+void write_doubtful_times(const Context& context, const measure::Validation& validation,
+                          std::span<const measure::Record> records);
 
 }  // namespace ridge::cli

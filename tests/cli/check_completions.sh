@@ -35,5 +35,7 @@ complete_words ridge sweep softmax --y b | grep -x bandwidth >/dev/null
 complete_words ridge compare matmul --format m | grep -x md >/dev/null
 complete_words ridge vram kv-cache --kind g | grep -x gqa >/dev/null
 complete_words ridge gpus show a100-s | grep -x a100-sxm-80gb >/dev/null
+complete_words ridge compare matmul --gpu a100-sxm-80gb,h200-s | grep -x a100-sxm-80gb,h200-sxm >/dev/null
+complete_words ridge compare attention --impl standard,fla | grep -x standard,flash2 >/dev/null
 complete_words ridge gpus ti | grep -x timeline >/dev/null
 echo "bash: completes"

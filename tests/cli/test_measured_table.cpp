@@ -170,6 +170,25 @@ TEST_CASE("a time below the lower bound is called out") {
     CHECK(run.err.find(":3:") == std::string::npos);
 }
 
+TEST_CASE("a time in another unit than its column's is called out, whichever the unit") {
+    const std::string rows =
+        "h100,matmul,4096,4096,4096,0.00025\nh100,matmul,4096,4096,4096,0.25\n"
+        "h100,matmul,4096,4096,4096,250\n";
+    const Table table("units", "gpu,op,m,n,k,measured_ms\n" + rows);
+    for (const char* const command : {"validate ", "predict --format table --from "}) {
+        CAPTURE(command);
+        const Transcript run = run_line(command + table.path());
+        CHECK_THAT(run.err, contains_text(":2: 250 ns is faster than the GPU can be (") &&
+                                contains_text("at least): seconds?"));
+        CHECK(run.err.find(":3:") == std::string::npos);
+        CHECK_THAT(run.err, contains_text(":4: 250 ms is 1") &&
+                                contains_text(" times what is predicted (") &&
+                                contains_text("): microseconds?"));
+    }
+    CHECK_THAT(run_line("predict --format table --from " + table.path()).out,
+               contains_text("250 us"));
+}
+
 TEST_CASE("an implementation that the model does not know is drawn and not predicted") {
     const Table table("own",
                       "gpu,op,m,n,k,impl,measured_us,name\n"

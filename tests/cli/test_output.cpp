@@ -99,6 +99,12 @@ TEST_CASE("rows of a file make the same table, with what was measured") {
     CHECK(longest_line(table.out) <= 80);
     const Transcript csv = run_line("predict --from - --gpu h100-sxm --format csv", file);
     CHECK(csv.out.find("\nmatmul,4096,4096,4096,32,out,180,") != std::string::npos);
+    const json rows =
+        json::parse(run_line("predict --from - --gpu h100-sxm --format json", file).out);
+    CHECK(rows[0]["name"] == "out");
+    CHECK(rows[0]["count"] == 32);
+    CHECK_FALSE(rows[1].contains("name"));
+    CHECK_FALSE(rows[1].contains("count"));
 }
 
 TEST_CASE("a count or a name that is not one is refused") {
