@@ -1,75 +1,159 @@
 #include "programs/advice.h"
 
 #include <algorithm>
-#include <functional>
 #include <optional>
+
+#include "programs/largest.h"
 
 namespace ridge::programs {
 namespace {
 
 constexpr double worth_saying = 1.03;
 
-struct Outcome {
-    Time wall;
-    double tokens_per_s = 0.0;
+enum class Launch : std::uint8_t { as_asked, graph };
+
+/// Predicts alternatives and keeps those that gain.
+class Advisor {
+  public:
+    Advisor(const Architecture& architecture, const Request& request, const model::Machine& machine,
+            const Circumstances& circumstances)
+        : architecture_(architecture),
+          request_(request),
+          machine_(machine),
+          circumstances_(circumstances),
+          now_(outcome_of(architecture, request, Launch::as_asked)) {}
+
+    [[nodiscard]] bool possible() const { return now_.has_value(); }
+    [[nodiscard]] const Request& request() const { return request_; }
+    [[nodiscard]] const Architecture& architecture() const { return architecture_; }
+    [[nodiscard]] const model::Machine& machine() const { return machine_; }
+
+    void consider(std::string text, const Architecture& a, const Request& r,
+                  Launch launch = Launch::as_asked) {
+        const std::optional<Outcome> then = outcome_of(a, r, launch);
+        if (!then) return;
+        const double factor = then->tokens_per_s / now_->tokens_per_s;
+        if (factor < worth_saying) return;
+        if (circumstances_.usable > 0 && !fits(a, r, circumstances_.usable)) return;
+        found_.push_back({.text = std::move(text), .factor = factor, .wall = then->wall});
+    }
+
+    std::vector<Suggestion> sorted() {
+        std::stable_sort(
+            found_.begin(), found_.end(),
+            [](const Suggestion& a, const Suggestion& b) { return a.factor > b.factor; });
+        return std::move(found_);
+    }
+
+  private:
+    struct Outcome {
+        Time wall;
+        double tokens_per_s = 0.0;
+    };
+
+    [[nodiscard]] std::optional<Outcome> outcome_of(const Architecture& a, const Request& r,
+                                                    Launch launch) const {
+        ModelStep step = make_step(a, r, false);
+        step.graph = step.graph || launch == Launch::graph;
+        const StepTime time = predict(step, machine_, circumstances_.host);
+        if (time.gpu.total.not_modelled > 0) return std::nullopt;
+        return Outcome{.wall = time.wall,
+                       .tokens_per_s = static_cast<double>(step.tokens) / time.wall.in(units::s)};
+    }
+
+    const Architecture& architecture_;
+    const Request& request_;
+    const model::Machine& machine_;
+    const Circumstances& circumstances_;
+    std::optional<Outcome> now_;
+    std::vector<Suggestion> found_;
 };
 
-std::optional<Outcome> outcome_of(const Architecture& a, const Request& request,
-                                  const model::Machine& machine, const Host& host) {
-    const ModelStep step = make_step(a, request, false);
-    const StepTime time = predict(step, machine, host);
-    if (time.gpu.total.not_modelled > 0) return std::nullopt;
-    return Outcome{.wall = time.wall,
-                   .tokens_per_s = static_cast<double>(step.tokens) / time.wall.in(units::s)};
+void consider_software(Advisor& advisor) {
+    const Request& now = advisor.request();
+    Request other = now;
+    if (!now.training() && now.software != Software::serving) {
+        advisor.consider("the same kernels in a CUDA graph", advisor.architecture(), now,
+                         Launch::graph);
+        other.software = Software::serving;
+        advisor.consider("a serving engine: fused kernels in a graph", advisor.architecture(),
+                         other);
+    }
+    if (now.software == Software::transformers) {
+        other.software = Software::compiled;
+        advisor.consider("torch.compile: fused kernels", advisor.architecture(), other);
+    }
+}
+
+void consider_types(Advisor& advisor) {
+    const Request& now = advisor.request();
+    if (now.training()) return;
+    if (now.quantisation == Quantisation::none &&
+        advisor.machine().tensor_peak(model::DataType::fp8)) {
+        Request other = now;
+        other.quantisation = Quantisation::fp8;
+        advisor.consider("fp8 weights", advisor.architecture(), other);
+    }
+    if (now.cache_type == now.type && model::size_of(now.type) == 2 &&
+        now.software == Software::serving) {
+        Request other = now;
+        other.cache_type = model::DataType::fp8;
+        advisor.consider("an 8-bit cache", advisor.architecture(), other);
+    }
+}
+
+void consider_batch(Advisor& advisor) {
+    Request other = advisor.request();
+    if (other.batch * 2 <= most_batch) {
+        other.batch *= 2;
+        advisor.consider("twice the batch", advisor.architecture(), other);
+    }
+}
+
+/// What is up to who trains the model.
+void consider_shape(Advisor& advisor) {
+    const Architecture& now = advisor.architecture();
+    if (now.vocabulary % 64 != 0) {
+        Architecture padded = now;
+        padded.vocabulary = (now.vocabulary + 63) / 64 * 64;
+        advisor.consider("a vocabulary padded to " + std::to_string(padded.vocabulary), padded,
+                         advisor.request());
+    }
+    constexpr std::int64_t group = 4;
+    Architecture grouped = now;
+    for (LayerSpec& kind : grouped.kinds) {
+        AttentionSpec& s = kind.attention;
+        if (s.latent() || s.kv_heads != s.heads || s.heads % group != 0) return;
+        s.kv_heads = s.heads / group;
+    }
+    advisor.consider(std::to_string(group) + " query heads to each key head (GQA)", grouped,
+                     advisor.request());
+}
+
+void consider_gpus(Advisor& advisor) {
+    Request other = advisor.request();
+    if (!advisor.machine().fabric || other.training()) return;
+    other.tensor_parallel *= 2;
+    for (const LayerSpec& kind : advisor.architecture().kinds) {
+        if (kind.attention.heads % other.tensor_parallel != 0) return;
+    }
+    const std::string gpus = std::to_string(other.tensor_parallel);
+    advisor.consider(gpus + " GPUs by tensor parallelism (tokens/s together)",
+                     advisor.architecture(), other);
 }
 
 }  // namespace
 
 std::vector<Suggestion> advise(const Architecture& architecture, const Request& request,
-                               const model::Machine& machine, const Host& host) {
-    std::vector<Suggestion> found;
-    const std::optional<Outcome> now = outcome_of(architecture, request, machine, host);
-    if (!now) return found;
-    const auto consider = [&](const std::string& text, const Architecture& a, const Request& r,
-                              double cost) {
-        const std::optional<Outcome> then = outcome_of(a, r, machine, host);
-        if (!then) return;
-        const double factor = then->tokens_per_s / now->tokens_per_s / cost;
-        if (factor >= worth_saying)
-            found.push_back({.text = text, .factor = factor, .wall = then->wall});
-    };
-    const auto changed = [&](const std::function<void(Request&)>& change) {
-        Request other = request;
-        change(other);
-        return other;
-    };
-    if (request.software != Software::serving && !request.training()) {
-        consider("fused kernels in a CUDA graph (a serving engine)", architecture,
-                 changed([](Request& r) { r.software = Software::serving; }), 1.0);
-    }
-    if (request.software == Software::transformers) {
-        consider("torch.compile", architecture,
-                 changed([](Request& r) { r.software = Software::compiled; }), 1.0);
-    }
-    consider("twice the batch", architecture, changed([](Request& r) { r.batch *= 2; }), 1.0);
-    if (architecture.vocabulary % 64 != 0) {
-        Architecture padded = architecture;
-        padded.vocabulary = (architecture.vocabulary + 63) / 64 * 64;
-        consider("a vocabulary padded to " + std::to_string(padded.vocabulary), padded, request,
-                 1.0);
-    }
-    if (request.tensor_parallel == 1 && machine.fabric && !request.training()) {
-        const bool divides =
-            std::all_of(architecture.kinds.begin(), architecture.kinds.end(),
-                        [](const LayerSpec& kind) { return kind.attention.heads % 2 == 0; });
-        if (divides) {
-            consider("two GPUs by tensor parallelism (tokens/s of each)", architecture,
-                     changed([](Request& r) { r.tensor_parallel = 2; }), 2.0);
-        }
-    }
-    std::sort(found.begin(), found.end(),
-              [](const Suggestion& a, const Suggestion& b) { return a.factor > b.factor; });
-    return found;
+                               const model::Machine& machine, const Circumstances& circumstances) {
+    Advisor advisor(architecture, request, machine, circumstances);
+    if (!advisor.possible()) return {};
+    consider_software(advisor);
+    consider_types(advisor);
+    consider_batch(advisor);
+    consider_shape(advisor);
+    consider_gpus(advisor);
+    return advisor.sorted();
 }
 
 }  // namespace ridge::programs

@@ -1,10 +1,13 @@
 // What would help a step, each answer by predicting the alternative.
 //
-//   for (const Suggestion& s : advise(a, request, machine, host)) s.text, s.factor;
+//   for (const Suggestion& s : advise(a, request, machine, {.host = host, .usable = bytes}))
+//       s.text, s.factor;
 //
-// Method: the same step is predicted once more with one thing changed: serving kernels in a graph,
-// fp8 weights, an 8-bit cache, a vocabulary padded to a multiple of 64, twice the batch, two GPUs.
-// What gains less than 3 % is left out; the largest gain stands first.
+// Method: the same step is predicted once more with one thing changed: its kernels in a CUDA graph,
+// fused kernels, fp8 weights, an 8-bit cache, another batch, grouped key and value heads, a
+// vocabulary padded to a multiple of 64, more GPUs. What gains less than 3 % or does not fit is left
+// out; the largest gain stands first.
+// Limits: what an alternative costs in accuracy, or in training anew, is not weighed.
 #pragma once
 
 #include <string>
@@ -15,13 +18,18 @@
 namespace ridge::programs {
 
 struct Suggestion {
-    std::string text;     ///< "serving kernels in a CUDA graph"
+    std::string text;     ///< "fp8 weights"
     double factor = 1.0;  ///< tokens per second against now
     Time wall;            ///< of the step then
 };
 
+struct Circumstances {
+    Host host = host_beside("");
+    std::int64_t usable = 0;  ///< memory of the GPU; 0: not asked
+};
+
 [[nodiscard]] std::vector<Suggestion> advise(const Architecture& architecture,
                                              const Request& request, const model::Machine& machine,
-                                             const Host& host);
+                                             const Circumstances& circumstances);
 
 }  // namespace ridge::programs

@@ -11,9 +11,6 @@
 namespace ridge::programs {
 namespace {
 
-constexpr std::int64_t longest = std::int64_t{1} << 24;
-constexpr std::int64_t most_sequences = std::int64_t{1} << 20;
-
 void check(std::string_view field, std::int64_t value, std::int64_t most) {
     if (value >= 1 && value <= most) return;
     throw InputError(std::string(field) + " must be 1 to " + std::to_string(most));
@@ -36,8 +33,8 @@ void add_split(std::vector<Entry>& entries) {
 }  // namespace
 
 void validate(const Architecture& a, const Request& request) {
-    check("batch", request.batch, most_sequences);
-    check("seq", request.seq, longest);
+    check("batch", request.batch, most_batch);
+    check("seq", request.seq, most_length);
     check("tp", request.tensor_parallel, 64);
     check("ep", request.expert_parallel, 1024);
     if (static_cast<double>(request.batch) * static_cast<double>(request.seq) > 1e10) {

@@ -22,6 +22,10 @@
 
 namespace ridge::programs {
 
+/// Of a request.
+inline constexpr std::int64_t most_length = std::int64_t{1} << 24;
+inline constexpr std::int64_t most_batch = std::int64_t{1} << 20;
+
 struct ModelStep {
     Program program;
     model::MemoryPlan memory;

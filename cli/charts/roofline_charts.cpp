@@ -114,6 +114,16 @@ std::string joined(const std::set<std::string>& words) {
 
 }  // namespace
 
+plot::Roofline roofs_alone(const model::Machine& machine, const hardware::Description& gpu,
+                           const std::set<DataType>& types, DataType main) {
+    plot::Roofline chart;
+    chart.title = machine.title;
+    add_memory_roofs(chart, model::roofs_of(machine, main), gpu);
+    for (const DataType type : types) add_compute_roofs(chart, machine, gpu, type, false);
+    emphasise(chart, main, true);
+    return chart;
+}
+
 void RooflineCharts::add(const Answer& answer) {
     const std::string name = label_of(answer.operation, answer.execution);
     const auto* p = std::get_if<model::Prediction>(&answer.outcome);

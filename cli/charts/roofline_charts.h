@@ -26,6 +26,12 @@
 
 namespace ridge::cli {
 
+/// The roofs of these types, and no points; `main` decides which compute roof is emphasised.
+[[nodiscard]] plot::Roofline roofs_alone(const model::Machine& machine,
+                                         const hardware::Description& gpu,
+                                         const std::set<model::DataType>& types,
+                                         model::DataType main);
+
 /// Memory levels of a hierarchical roofline.
 enum class Levels { dram, all };
 

@@ -7,6 +7,7 @@
 #include "cli/charts/chart_output.h"
 #include "cli/charts/comparison_chart.h"
 #include "cli/commands/commands.h"
+#include "cli/commands/compare_model.h"
 #include "cli/console/table.h"
 #include "cli/options/command_line.h"
 #include "cli/options/gpu_options.h"
@@ -252,6 +253,9 @@ int compare(const Context& context, const CompareOptions& options) {
 }  // namespace
 
 Action build_compare(CommandLine& line, std::span<const std::string> arguments) {
+    if (std::find(arguments.begin(), arguments.end(), "model") != arguments.end()) {
+        return build_compare_model(line);
+    }
     const auto options = std::make_shared<CompareOptions>(line, arguments);
     add_format_option(line, options->format, "table|chart|json|csv|md");
     add_chart_options(line, options->chart);
@@ -262,7 +266,8 @@ Action build_compare(CommandLine& line, std::span<const std::string> arguments) 
         "  ridge compare matmul --m 8192 --n 8192 --k 8192 --dtype bf16 \\\n"
         "      --gpu a100-sxm-80gb,h100-sxm,h200-sxm\n"
         "  ridge compare attention --seq 8192 --heads 32 --head-dim 128 --gpu h100-sxm \\\n"
-        "      --impl standard,flash2,flash3 -o compare.svg");
+        "      --impl standard,flash2,flash3 -o compare.svg\n"
+        "See also: ridge compare model, for steps of whole models.");
     return [options](const Context& context) { return compare(context, *options); };
 }
 

@@ -6,17 +6,16 @@
 #include <ostream>
 
 #include "cli/charts/memory_chart.h"
+#include "cli/charts/model_charts.h"
 #include "cli/commands/commands.h"
 #include "cli/commands/model_serving.h"
 #include "cli/options/command_line.h"
 #include "cli/options/gpu_options.h"
 #include "cli/options/model_options.h"
 #include "cli/options/operation_command.h"
-#include "cli/views/memory.h"
 #include "cli/views/model_step.h"
 #include "hardware/error.h"
-#include "hardware/json.h"
-#include "model/footprint/memory_fit.h"
+#include "plot/export.h"
 #include "programs/configs/presets.h"
 #include "programs/model_step.h"
 
@@ -32,6 +31,7 @@ struct ModelCommand {
     ChartOutput chart;
     bool list = false;
     bool operations = false;
+    std::string chart_name;
     std::string format;
 };
 
@@ -40,59 +40,76 @@ int list_presets(const Context& context) {
     return success;
 }
 
+/// The charts that were asked for; without --chart a page holds all, a picture the step.
+std::vector<plot::Chart> charts_of(const ModelCommand& command, const StepAnswer& answer,
+                                   const hardware::Description* gpu) {
+    const bool page = plot::format_of(command.chart.file) == plot::Format::html;
+    const bool timed = answer.time.has_value();
+    const auto wanted = [&](const char* name, bool usual) {
+        return command.chart_name.empty() ? page || usual : command.chart_name == name;
+    };
+    if (!timed && !command.chart_name.empty() && command.chart_name != "memory") {
+        throw InputError("chart: " + command.chart_name + " needs a GPU", {}, "--gpu h100-sxm");
+    }
+    if (command.chart_name == "pareto") {
+        throw InputError("chart: pareto is one of serving", {}, "add --serve");
+    }
+    std::vector<plot::Chart> charts;
+    if (timed && wanted("step", true)) charts.push_back(step_chart(answer));
+    if (timed && wanted("roofline", false)) charts.push_back(step_roofline(answer, *gpu));
+    if (timed && wanted("latency", false)) charts.push_back(latency_chart(answer));
+    if (wanted("memory", !timed)) {
+        charts.push_back(memory_chart(title_of(answer), answer.step.memory, answer.memory.timeline,
+                                      answer.usable));
+    }
+    return charts;
+}
+
+int run_serving(const Context& context, const ModelCommand& command,
+                const programs::Architecture& architecture, const Place& place, Format format) {
+    if (place.machine == nullptr) {
+        throw InputError("gpu is missing: which GPU?", {}, "--gpu h100-sxm");
+    }
+    if (command.serving.advise) {
+        programs::Request request = command.model.request();
+        if (place.machine->sm_count > 0) request.multiprocessors = place.machine->sm_count;
+        write_advice(context, architecture, request, place, format);
+        return success;
+    }
+    if (!command.chart_name.empty() && command.chart_name != "pareto") {
+        throw InputError("chart: with --serve there is pareto alone");
+    }
+    return write_serving(context, command.serving, command.chart, architecture,
+                         {.request = command.model.serving_request(),
+                          .degrees = command.model.degrees(),
+                          .place = place},
+                         format);
+}
+
 int run_model(const Context& context, const ModelCommand& command) {
     if (command.list) return list_presets(context);
     if (command.model.config().empty()) {
         throw InputError("CONFIG is missing", {}, "a config.json, a folder, or a preset (--list)");
     }
     const programs::Architecture architecture = programs::find_model(command.model.config());
-    programs::Request request = command.model.request();
-    const bool json = command.format == "json";
+    const Format format = parse_format(command.format);
     std::optional<Machines> machines;
-    const model::Machine* machine = nullptr;
-    std::int64_t usable = 0;
-    programs::Host host = programs::host_beside({});
+    Place place;
+    const hardware::Description* gpu = nullptr;
     if (command.gpu.given()) {
         machines.emplace(command.gpu.machines(context));
-        const std::string gpu = command.gpu.name();
-        machine = &machines->at(gpu);
-        usable = model::usable_memory(machines->description(gpu)).bytes;
-        host = programs::host_beside(gpu);
-        if (machine->sm_count > 0) request.multiprocessors = machine->sm_count;
+        place = place_on(*machines, command.gpu.name());
+        gpu = &machines->description(command.gpu.name());
     }
-    if (!command.model.host().empty()) host = programs::find_host(command.model.host());
+    if (!command.model.host().empty()) place.host = programs::find_host(command.model.host());
     if (command.serving.serve || command.serving.advise) {
-        if (machine == nullptr)
-            throw InputError("gpu is missing: which GPU?", {}, "--gpu h100-sxm");
-        if (command.serving.advise) {
-            write_advice(context, architecture, request, *machine, host, json);
-            return success;
-        }
-        return write_serving(context, command.serving, command.chart, architecture, request,
-                             *machine, host, usable, json);
+        return run_serving(context, command, architecture, place, format);
     }
-    StepAnswer answer{.architecture = &architecture,
-                      .request = request,
-                      .step = make_step(architecture, request),
-                      .memory = {},
-                      .host = host,
-                      .machine = machine};
-    answer.memory = memory_of(answer.step);
-    if (machine != nullptr) {
-        answer.usable = bytes_of(usable);
-        answer.time = predict(answer.step, *machine, answer.host);
-    }
-    if (json) {
-        context.out << json_of(answer, command.operations).text(2) << '\n';
-    } else {
-        write_step(context, answer, command.operations);
-    }
+    StepAnswer answer = answer_step(architecture, command.model.request(), place);
+    add_largest(answer);
+    write_step(context, answer, command.operations, format);
     if (!command.chart.file.empty()) {
-        write_chart_output(
-            context, command.chart,
-            memory_chart(fmt::format("{}, {} of {} x {}", architecture.name, name_of(request.phase),
-                                     request.batch, request.seq),
-                         answer.step.memory, answer.memory.timeline, answer.usable));
+        write_chart_output(context, command.chart, charts_of(command, answer, gpu));
     }
     return success;
 }
@@ -104,9 +121,11 @@ Action build_model(CommandLine& line, std::span<const std::string> /*arguments*/
     line.flag("--list", command->list, "name the presets");
     line.flag("--all", command->operations, "every kernel, not only the sums of operations");
     line.option("-o,--output", command->chart.file,
-                "the step's memory (with --serve: throughput) as a chart: .svg, .html, .png, .pdf")
+                "charts: all on an .html page, one as .svg, .png or .pdf")
         .value("FILE");
-    add_format_option(line, command->format, "table|json");
+    line.option("--chart", command->chart_name, "which chart (default: step; serve: pareto)")
+        .one_of({"step", "roofline", "latency", "memory", "pareto"});
+    add_format_option(line, command->format, "table|json|csv|md");
     line.footer(
         "Examples:\n"
         "  ridge model llama-3.1-8b --gpu h100-sxm\n"
@@ -114,7 +133,9 @@ Action build_model(CommandLine& line, std::span<const std::string> /*arguments*/
         "      --software serving\n"
         "  ridge model ./my-model --phase train --batch 4 --seq 2048 --gpu h100-sxm\n"
         "  ridge model llama-3.1-8b --serve --tpot '30 ms' --price 3.5 --gpu h100-sxm \\\n"
-        "      --software serving");
+        "      --software serving --tp 1,2,4 -o front.svg\n"
+        "  ridge model llama-3.1-8b --gpu h100-sxm -o roofline.svg --chart roofline\n"
+        "See also: ridge compare model, for several GPUs, software, batches.");
     return [command](const Context& context) { return run_model(context, *command); };
 }
 

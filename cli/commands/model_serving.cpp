@@ -2,16 +2,17 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <ostream>
 
+#include "cli/charts/model_charts.h"
 #include "cli/console/table.h"
 #include "cli/options/command_line.h"
 #include "cli/views/memory.h"
 #include "hardware/error.h"
 #include "hardware/json.h"
 #include "hardware/units.h"
-#include "plot/sweep.h"
 #include "programs/advice.h"
 #include "programs/serving.h"
 
@@ -48,8 +49,10 @@ Json json_of(const ServingPoint& point, const ServingOptions& options) {
     return json;
 }
 
-Table table_of(const std::vector<ServingPoint>& points, const ServingOptions& options) {
-    Table table{.columns = {{"  batch", Align::right},
+Table table_of(const std::vector<ServingPoint>& points, const ServingOptions& options,
+               bool several) {
+    Table table{.columns = {{"  GPUs", Align::right},
+                            {several ? "batch" : "  batch", Align::right},
                             {"TTFT", Align::right},
                             {"TPOT", Align::right},
                             {"tokens/s", Align::right},
@@ -58,38 +61,47 @@ Table table_of(const std::vector<ServingPoint>& points, const ServingOptions& op
                 .rows = {}};
     if (options.price > 0.0) table.columns.push_back({"per million", Align::right});
     for (const ServingPoint& point : points) {
-        table.rows.push_back({"  " + std::to_string(point.batch), format(point.ttft),
-                              format(point.tpot), format_number(point.tokens_per_s, 4),
+        table.rows.push_back({"  " + std::to_string(point.gpus), std::to_string(point.batch),
+                              format(point.ttft), format(point.tpot),
+                              format_number(point.tokens_per_s, 4),
                               format_capacity(bytes_of(point.bytes)),
                               point.fits ? (point.front ? "" : "dominated") : "does not fit"});
         if (options.price > 0.0) {
             table.rows.back().push_back(format_number(cost_of(point, options.price), 3));
         }
     }
+    if (several) return table;
+    table.columns.erase(table.columns.begin());
+    for (std::vector<std::string>& row : table.rows) {
+        row.erase(row.begin());
+        row.front().insert(0, "  ");
+    }
     return table;
 }
 
-plot::Chart chart_of(const std::vector<ServingPoint>& points, const std::string& title) {
-    plot::Sweep sweep;
-    sweep.title = title;
-    sweep.x = {.title = "Tokens/s of a sequence"};
-    sweep.y = {.title = "Tokens/s of a GPU"};
-    plot::Series series;
-    series.name = "batch sizes";
+/// Points in base units, for programs.
+Table exact_table(const std::vector<ServingPoint>& points, const ServingOptions& options) {
+    Table table{.columns = {{"gpus"},
+                            {"batch"},
+                            {"ttft_us"},
+                            {"tpot_us"},
+                            {"tokens_per_s"},
+                            {"tokens_per_s_per_gpu"},
+                            {"bytes"},
+                            {"fits"},
+                            {"pareto"}},
+                .rows = {}};
+    if (options.price > 0.0) table.columns.push_back({"cost_per_million_tokens"});
+    const auto exact = [](double value) { return fmt::format("{:.6g}", value); };
     for (const ServingPoint& point : points) {
-        if (!point.fits) continue;
-        plot::SeriesPoint at;
-        at.x = 1.0 / point.tpot.in(units::s);
-        at.y = point.per_gpu();
-        at.name = fmt::format("{}", point.batch);
-        at.labelled = true;
-        at.terms = {{"batch", std::to_string(point.batch)},
-                    {"TTFT", format(point.ttft)},
-                    {"TPOT", format(point.tpot)}};
-        series.points.push_back(std::move(at));
+        table.rows.push_back({std::to_string(point.gpus), std::to_string(point.batch),
+                              exact(point.ttft.in(units::us)), exact(point.tpot.in(units::us)),
+                              exact(point.tokens_per_s), exact(point.per_gpu()),
+                              std::to_string(point.bytes), point.fits ? "1" : "0",
+                              point.front ? "1" : "0"});
+        if (options.price > 0.0) table.rows.back().push_back(exact(cost_of(point, options.price)));
     }
-    sweep.series.push_back(std::move(series));
-    return plot::sweep_chart(sweep);
+    return table;
 }
 
 void write_choice(const Context& context, const ServingOptions& options,
@@ -97,7 +109,8 @@ void write_choice(const Context& context, const ServingOptions& options,
     context.out << '\n';
     if (!best) return write_sentence(context, "No batch that fits meets the targets.");
     std::string text =
-        fmt::format("Batch {}: {} tokens/s at {} to the first token and {} for each.", best->batch,
+        fmt::format("Batch {}{}: {} tokens/s at {} to the first token and {} for each.",
+                    best->batch, best->gpus > 1 ? fmt::format(" on {} GPUs", best->gpus) : "",
                     format_number(best->tokens_per_s, 4), format(best->ttft), format(best->tpot));
     if (options.requests > 0.0) {
         const double needed = options.requests * static_cast<double>(options.answer);
@@ -127,43 +140,59 @@ ServingOptions::ServingOptions(CommandLine& line) {
 }
 
 int write_serving(const Context& context, const ServingOptions& options, const ChartOutput& chart,
-                  const programs::Architecture& architecture, const programs::Request& request,
-                  const model::Machine& machine, const programs::Host& host, std::int64_t usable,
-                  bool json) {
+                  const programs::Architecture& architecture, const Served& served, Format format) {
     if (options.answer < 1) throw InputError("answer must be positive");
     if (options.most < 1 || options.most > 65536) throw InputError("most must be 1 to 65536");
+    const programs::Request& request = served.request;
+    const model::Machine& machine = *served.place.machine;
     const programs::Load load{.prompt = request.seq,
                               .answer = options.answer,
                               .request = request,
                               .batches = programs::doubling_batches(options.most),
-                              .gpus = {request.tensor_parallel},
-                              .host = host};
-    const std::vector<ServingPoint> points = serve(architecture, load, machine, usable);
+                              .gpus = served.degrees,
+                              .host = served.place.host};
+    const std::vector<ServingPoint> points =
+        serve(architecture, load, machine, served.place.usable);
     const programs::Targets targets{.ttft = time_option(options.ttft, "ttft"),
                                     .tpot = time_option(options.tpot, "tpot")};
     const std::optional<ServingPoint> best = best_within(points, targets);
-    const std::string title = fmt::format("{} on {} x {}, prompts of {}, answers of {}, {}",
-                                          architecture.name, request.tensor_parallel, machine.name,
-                                          request.seq, options.answer, name_of(request.software));
-    if (json) {
-        Json out{{"model", architecture.name}, {"gpu", machine.name}, {"points", Json::array()}};
-        for (const ServingPoint& point : points) out["points"].push_back(json_of(point, options));
-        if (best) out["best"] = json_of(*best, options);
-        context.out << out.text(2) << '\n';
-    } else {
-        context.out << title << "\n\n";
-        write_text(context.out, table_of(points, options));
-        write_choice(context, options, best);
+    const bool several = served.degrees.size() > 1;
+    const std::string title =
+        fmt::format("{} on {}{}, prompts of {}, answers of {}, {}", architecture.name,
+                    several ? "" : fmt::format("{} x ", request.tensor_parallel), machine.name,
+                    request.seq, options.answer, name_of(request.software));
+    switch (format) {
+        case Format::json: {
+            Json out{
+                {"model", architecture.name}, {"gpu", machine.name}, {"points", Json::array()}};
+            for (const ServingPoint& point : points) {
+                out["points"].push_back(json_of(point, options));
+            }
+            if (best) out["best"] = json_of(*best, options);
+            context.out << out.text(2) << '\n';
+            break;
+        }
+        case Format::csv:
+            write_csv(context.out, exact_table(points, options));
+            break;
+        case Format::markdown:
+            write_markdown(context.out, table_of(points, options, several));
+            break;
+        case Format::table:
+            context.out << wrap(title, static_cast<std::size_t>(std::max(40, context.width)), 2)
+                        << "\n\n";
+            write_text(context.out, table_of(points, options, several));
+            write_choice(context, options, best);
     }
-    if (!chart.file.empty()) write_chart_output(context, chart, chart_of(points, title));
+    if (!chart.file.empty()) write_chart_output(context, chart, pareto_chart(points, title));
     return success;
 }
 
 void write_advice(const Context& context, const programs::Architecture& architecture,
-                  const programs::Request& request, const model::Machine& machine,
-                  const programs::Host& host, bool json) {
-    const auto found = advise(architecture, request, machine, host);
-    if (json) {
+                  const programs::Request& request, const Place& place, Format wanted) {
+    const auto found =
+        advise(architecture, request, *place.machine, {.host = place.host, .usable = place.usable});
+    if (wanted == Format::json) {
         Json out = Json::array();
         for (const programs::Suggestion& each : found) {
             out.push_back({{"what", each.text},
@@ -179,6 +208,8 @@ void write_advice(const Context& context, const programs::Architecture& architec
         table.rows.push_back(
             {"  " + each.text, format_number(each.factor, 3) + "x", format(each.wall)});
     }
+    if (wanted == Format::csv) return write_csv(context.out, table);
+    if (wanted == Format::markdown) return write_markdown(context.out, table);
     if (found.empty()) return write_sentence(context, "Nothing that was tried gains 3 % or more.");
     write_text(context.out, table);
 }

@@ -3,12 +3,13 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "cli/charts/chart_output.h"
 #include "cli/console/context.h"
-#include "model/machine/machine.h"
+#include "cli/console/format.h"
+#include "cli/views/model_step.h"
 #include "programs/configs/architecture.h"
-#include "programs/host.h"
 #include "programs/software/request.h"
 
 namespace ridge::cli {
@@ -28,14 +29,18 @@ struct ServingOptions {
     double requests = 0.0;
 };
 
-/// Points over batch sizes, as a table, JSON or chart; the exit code.
+/// What is served, and where.
+struct Served {
+    programs::Request request;
+    std::vector<std::int64_t> degrees;  ///< of tensor parallelism
+    Place place;
+};
+
+/// Points over batch sizes, as a table, CSV, JSON or chart; the exit code.
 int write_serving(const Context& context, const ServingOptions& options, const ChartOutput& chart,
-                  const programs::Architecture& architecture, const programs::Request& request,
-                  const model::Machine& machine, const programs::Host& host, std::int64_t usable,
-                  bool json);
+                  const programs::Architecture& architecture, const Served& served, Format format);
 
 void write_advice(const Context& context, const programs::Architecture& architecture,
-                  const programs::Request& request, const model::Machine& machine,
-                  const programs::Host& host, bool json);
+                  const programs::Request& request, const Place& place, Format format);
 
 }  // namespace ridge::cli

@@ -1,21 +1,63 @@
 #include "cli/options/model_options.h"
 
+#include <sstream>
+
 #include "cli/options/command_line.h"
+#include "cli/options/sweep_range.h"
+#include "hardware/count.h"
 #include "hardware/error.h"
 #include "model/core/data_type.h"
 
 namespace ridge::cli {
+namespace {
 
-ModelOptions::ModelOptions(CommandLine& line) {
+std::vector<std::string> words_of(const std::string& text, const char* option) {
+    std::vector<std::string> words;
+    std::istringstream stream(text);
+    for (std::string word; std::getline(stream, word, ',');) {
+        if (!word.empty()) words.push_back(word);
+    }
+    if (words.empty()) throw InputError(std::string(option) + " is empty");
+    return words;
+}
+
+std::vector<std::int64_t> counts_of(const std::string& text, const char* option) {
+    if (!is_range(text)) return {parse_count(text, option)};
+    const SweepRange range = parse_range(option, text);
+    if (range.values.empty())
+        throw InputError(std::string(option) + ": '" + text + "' is no count");
+    return range.values;
+}
+
+programs::Software software_named(const std::string& word) {
+    using programs::Software;
+    for (const Software each : {Software::transformers, Software::compiled, Software::serving}) {
+        if (name_of(each) == word) return each;
+    }
+    throw InputError("software: '" + word + "' is not transformers, compiled or serving");
+}
+
+template <typename Value>
+const Value& only(const std::vector<Value>& values, const char* option) {
+    if (values.size() == 1) return values.front();
+    throw InputError(
+        std::string(option) + ": one value was expected, not " + std::to_string(values.size()), {},
+        "`ridge compare model` takes lists");
+}
+
+}  // namespace
+
+ModelOptions::ModelOptions(CommandLine& line, Lists lists) {
     line.positional("config", config_, "a config.json, its folder, a .toml, or a preset (--list)")
         .value("CONFIG");
     line.option("--phase", phase_, "prefill, decode (one token a sequence) or train")
         .one_of({"prefill", "decode", "train"});
-    line.option("--batch", batch_, "sequences");
+    line.option("--batch", batch_, "sequences").value("COUNT");
     line.option("--seq", seq_, "tokens of a prompt; of the cache in decode");
-    line.option("--software", software_,
-                "transformers (eager PyTorch), compiled, or serving (fused kernels in a graph)")
-        .one_of({"transformers", "compiled", "serving"});
+    Option software = line.option(
+        "--software", software_,
+        "transformers (eager PyTorch), compiled, or serving (fused kernels in a graph)");
+    if (lists == Lists::refused) software.one_of({"transformers", "compiled", "serving"});
     line.option("--dtype", dtype_, "type of weights and activations");
     line.option("--kv-dtype", kv_dtype_, "type of the cache (default: dtype)");
     line.option("--quantise", quantise_, "weights of the layers: none, fp8, int8 or int4")
@@ -32,23 +74,75 @@ ModelOptions::ModelOptions(CommandLine& line) {
     line.option("--gpus", gpus_, "train: GPUs with data of their own");
     line.option("--host", host_, "whose dispatch: xeon-h200 or xeon-h100 (default: beside the GPU)")
         .one_of({"xeon-h200", "xeon-h100"});
-    line.option("--tp", tp_, "GPUs that share each product");
+    line.option("--tp", tp_, "GPUs that share each product").value("COUNT");
     line.option("--ep", ep_, "GPUs that share the experts");
 }
 
+ModelOptions::Values ModelOptions::values() const {
+    return {.software = words_of(software_, "software"),
+            .dtypes = words_of(dtype_, "dtype"),
+            .degrees = counts_of(tp_, "tp"),
+            .batches = counts_of(batch_, "batch")};
+}
+
 programs::Request ModelOptions::request() const {
+    const Values all = values();
+    return request_of(only(all.software, "software"), only(all.dtypes, "dtype"),
+                      only(all.degrees, "tp"), only(all.batches, "batch"));
+}
+
+programs::Request ModelOptions::serving_request() const {
+    const Values all = values();
+    return request_of(only(all.software, "software"), only(all.dtypes, "dtype"),
+                      all.degrees.front(), only(all.batches, "batch"));
+}
+
+std::vector<std::int64_t> ModelOptions::degrees() const {
+    return counts_of(tp_, "tp");
+}
+
+std::vector<std::string> ModelOptions::varying() const {
+    const Values all = values();
+    std::vector<std::string> names;
+    if (all.software.size() > 1) names.emplace_back("software");
+    if (all.dtypes.size() > 1) names.emplace_back("dtype");
+    if (all.degrees.size() > 1) names.emplace_back("tp");
+    if (all.batches.size() > 1) names.emplace_back("batch");
+    return names;
+}
+
+std::vector<ModelOptions::Variant> ModelOptions::variants() const {
+    const Values all = values();
+    std::vector<Variant> variants;
+    for (const std::string& software : all.software) {
+        for (const std::string& dtype : all.dtypes) {
+            for (const std::int64_t tp : all.degrees) {
+                for (const std::int64_t batch : all.batches) {
+                    Variant variant{.values = {},
+                                    .request = request_of(software, dtype, tp, batch)};
+                    if (all.software.size() > 1) variant.values.push_back(software);
+                    if (all.dtypes.size() > 1) variant.values.push_back(dtype);
+                    if (all.degrees.size() > 1) variant.values.push_back(std::to_string(tp));
+                    if (all.batches.size() > 1) variant.values.push_back(std::to_string(batch));
+                    variants.push_back(std::move(variant));
+                }
+            }
+        }
+    }
+    return variants;
+}
+
+programs::Request ModelOptions::request_of(const std::string& software, const std::string& dtype,
+                                           std::int64_t tp, std::int64_t batch) const {
     using programs::Phase;
-    using programs::Software;
     programs::Request request;
     request.phase = phase_ == "train"    ? Phase::train
                     : phase_ == "decode" ? Phase::decode
                                          : Phase::prefill;
-    request.software = software_ == "serving"    ? Software::serving
-                       : software_ == "compiled" ? Software::compiled
-                                                 : Software::transformers;
-    request.batch = batch_;
+    request.software = software_named(software);
+    request.batch = batch;
     request.seq = seq_;
-    request.type = model::parse_data_type(dtype_, "dtype");
+    request.type = model::parse_data_type(dtype, "dtype");
     request.cache_type =
         kv_dtype_.empty() ? request.type : model::parse_data_type(kv_dtype_, "kv-dtype");
     request.quantisation = programs::parse_quantisation(quantise_, "quantise");
@@ -58,12 +152,12 @@ programs::Request ModelOptions::request() const {
     request.mixed = !amp_.empty();
     request.checkpoint =
         checkpoint_ == "full" ? programs::Checkpoint::full : programs::Checkpoint::none;
-    request.tensor_parallel = tp_;
+    request.tensor_parallel = tp;
     request.expert_parallel = ep_;
     request.zero = zero_;
     request.data_parallel = gpus_;
     request.cache = !no_cache_;
-    if (request.training() && request.software == Software::serving) {
+    if (request.training() && request.software == programs::Software::serving) {
         throw InputError("software: a serving engine does not train");
     }
     if (request.training() && request.quantisation != programs::Quantisation::none) {

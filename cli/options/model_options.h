@@ -1,8 +1,15 @@
-// The options of `ridge model`: which model, which step, on what.
+// The options of `ridge model` and `ridge compare model`: which model, which step, on what.
+//
+//   ModelOptions options(line, Lists::allowed);
+//   for (const Variant& each : options.variants()) each.names, each.request;
+//
+// With lists, --software, --dtype, --tp and --batch take several values; every combination is a
+// variant. Without, `request` wants one of each.
 #pragma once
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "programs/configs/architecture.h"
 #include "programs/software/request.h"
@@ -11,17 +18,39 @@ namespace ridge::cli {
 
 class CommandLine;
 
+enum class Lists { refused, allowed };
+
 class ModelOptions {
   public:
-    explicit ModelOptions(CommandLine& line);
+    explicit ModelOptions(CommandLine& line, Lists lists = Lists::refused);
 
     [[nodiscard]] const std::string& config() const { return config_; }
     /// Name of the computer beside the GPU; empty: the one that belongs to it.
     [[nodiscard]] const std::string& host() const { return host_; }
     /// InputError naming the option.
     [[nodiscard]] programs::Request request() const;
+    /// For serving, where several degrees of tensor parallelism may stand side by side.
+    [[nodiscard]] programs::Request serving_request() const;
+    [[nodiscard]] std::vector<std::int64_t> degrees() const;
+
+    struct Variant {
+        std::vector<std::string> values;  ///< of the options in `varying`
+        programs::Request request;
+    };
+    /// Options with several values, "software", "dtype", "tp", "batch" in this order.
+    [[nodiscard]] std::vector<std::string> varying() const;
+    [[nodiscard]] std::vector<Variant> variants() const;
 
   private:
+    struct Values {
+        std::vector<std::string> software, dtypes;
+        std::vector<std::int64_t> degrees, batches;
+    };
+    [[nodiscard]] Values values() const;
+    [[nodiscard]] programs::Request request_of(const std::string& software,
+                                               const std::string& dtype, std::int64_t tp,
+                                               std::int64_t batch) const;
+
     std::string config_;
     std::string phase_ = "prefill";
     std::string software_ = "transformers";
@@ -33,9 +62,9 @@ class ModelOptions {
     std::string amp_;
     std::string host_;
     std::string checkpoint_ = "none";
-    std::int64_t batch_ = 1;
+    std::string batch_ = "1";
+    std::string tp_ = "1";
     std::int64_t seq_ = 2048;
-    std::int64_t tp_ = 1;
     std::int64_t ep_ = 1;
     std::int32_t zero_ = 0;
     std::int64_t gpus_ = 1;

@@ -11,6 +11,8 @@
 #include "cli/views/memory.h"
 #include "hardware/units.h"
 #include "model/core/fields.h"
+#include "model/footprint/memory_fit.h"
+#include "programs/largest.h"
 
 namespace ridge::cli {
 namespace {
@@ -44,7 +46,7 @@ Json json_of_entry(const Entry& entry, const model::Outcome* outcome) {
 void add_rates(Json& json, const StepAnswer& answer) {
     const programs::StepTime& time = *answer.time;
     const double wall = time.wall.base();
-    json["tokens_per_s"] = static_cast<double>(answer.step.tokens) / wall;
+    json["tokens_per_s"] = tokens_per_s(answer);
     const double passes = answer.request.training() ? 6.0 : 2.0;
     const double flop = passes * static_cast<double>(answer.step.active_parameters) *
                         static_cast<double>(answer.step.tokens);
@@ -96,7 +98,7 @@ std::vector<Line> lines_of(const StepAnswer& answer, bool all_kernels) {
     return lines;
 }
 
-void write_operations(const Context& context, const StepAnswer& answer, bool all_kernels) {
+Table operations_table(const StepAnswer& answer, bool all_kernels) {
     Table table{.columns = {{"  operation"}, {"module"}, {"kernels", Align::right}}, .rows = {}};
     if (answer.time) {
         table.columns.push_back({"time", Align::right});
@@ -118,7 +120,49 @@ void write_operations(const Context& context, const StepAnswer& answer, bool all
         }
         table.rows.push_back(std::move(row));
     }
-    write_text(context.out, table);
+    return table;
+}
+
+/// Every kernel in base units, for programs.
+Table exact_table(const StepAnswer& answer) {
+    Table table{.columns = {{"name"},
+                            {"module"},
+                            {"pass"},
+                            {"first_layer"},
+                            {"operation"},
+                            {"count"},
+                            {"kernels"}},
+                .rows = {}};
+    if (answer.time) {
+        for (const char* name : {"time_us", "low_us", "high_us", "bound", "limiter"}) {
+            table.columns.push_back({name});
+        }
+    }
+    const auto& entries = answer.step.program.entries;
+    for (std::size_t i = 0; i < entries.size(); ++i) {
+        const Entry& entry = entries[i];
+        std::vector<std::string> row{entry.name,
+                                     std::string(programs::name_of(entry.module)),
+                                     std::string(programs::name_of(entry.pass)),
+                                     std::to_string(entry.first_layer),
+                                     operation_text(entry),
+                                     std::to_string(entry.count),
+                                     std::to_string(entry.count * entry.kernels)};
+        if (answer.time) {
+            const auto* p = std::get_if<model::Prediction>(&answer.time->gpu.outcomes[i]);
+            const auto count = static_cast<double>(entry.count);
+            const auto cell = [&](Time time) {
+                return p == nullptr ? "" : fmt::format("{:.6g}", time.in(units::us)*count);
+            };
+            row.push_back(cell(p == nullptr ? Time{} : p->time));
+            row.push_back(cell(p == nullptr ? Time{} : p->low));
+            row.push_back(cell(p == nullptr ? Time{} : p->high));
+            row.emplace_back(p == nullptr ? "" : model::name_of(p->bound));
+            row.emplace_back(p == nullptr ? "" : model::name_of(p->limiter));
+        }
+        table.rows.push_back(std::move(row));
+    }
+    return table;
 }
 
 void write_totals(const Context& context, const StepAnswer& answer) {
@@ -162,18 +206,67 @@ void write_memory(const Context& context, const StepAnswer& answer) {
     add("reserved", answer.memory.reserved);
     write_text(context.out, table);
     if (!answer.usable) return;
+    context.out << '\n';
     const Bytes left = *answer.usable - bytes_of(answer.memory.reserved);
     write_sentence(context,
                    left > Bytes{}
                        ? fmt::format("{} of {} stay free.", format_capacity(left),
                                      format_capacity(*answer.usable))
                        : fmt::format("Does not fit into {}.", format_capacity(*answer.usable)));
-    context.out << '\n';
+    if (!answer.largest_batch || !answer.largest_length) return;
+    const auto count = [](std::int64_t most, const char* of) {
+        return most > 0 ? fmt::format("{} {}", most, of) : fmt::format("no {}", of);
+    };
+    write_sentence(context,
+                   fmt::format("Fits at most: {} of {} tokens; {} in a batch of {}.",
+                               count(*answer.largest_batch, "sequences"), answer.request.seq,
+                               count(*answer.largest_length, "tokens"), answer.request.batch));
 }
 
 }  // namespace
 
-Json json_of(const StepAnswer& answer, bool /*all_kernels*/) {
+Place place_on(Machines& machines, const std::string& gpu) {
+    return {.machine = &machines.at(gpu),
+            .usable = model::usable_memory(machines.description(gpu)).bytes,
+            .host = programs::host_beside(machines.at(gpu).name)};
+}
+
+StepAnswer answer_step(const programs::Architecture& architecture, programs::Request request,
+                       const Place& place) {
+    if (place.machine != nullptr && place.machine->sm_count > 0) {
+        request.multiprocessors = place.machine->sm_count;
+    }
+    StepAnswer answer{.architecture = &architecture,
+                      .request = request,
+                      .step = make_step(architecture, request),
+                      .memory = {},
+                      .host = place.host,
+                      .machine = place.machine};
+    answer.memory = memory_of(answer.step);
+    if (place.machine != nullptr) {
+        answer.usable = bytes_of(place.usable);
+        answer.time = predict(answer.step, *place.machine, answer.host);
+    }
+    return answer;
+}
+
+void add_largest(StepAnswer& answer) {
+    if (!answer.usable) return;
+    const auto usable = static_cast<std::int64_t>(answer.usable->base());
+    answer.largest_batch = largest_batch(*answer.architecture, answer.request, usable);
+    answer.largest_length = largest_length(*answer.architecture, answer.request, usable);
+}
+
+std::string title_of(const StepAnswer& answer) {
+    return fmt::format("{}, {} of {} x {}", answer.architecture->name,
+                       name_of(answer.request.phase), answer.request.batch, answer.request.seq);
+}
+
+double tokens_per_s(const StepAnswer& answer) {
+    return static_cast<double>(answer.step.tokens) / answer.time->wall.base();
+}
+
+Json json_of(const StepAnswer& answer) {
     const programs::Architecture& a = *answer.architecture;
     const programs::Request& request = answer.request;
     Json json{{"model", a.name},
@@ -193,6 +286,8 @@ Json json_of(const StepAnswer& answer, bool /*all_kernels*/) {
               {"reserved_bytes", answer.memory.reserved},
               {"kernels", answer.step.program.kernels()}};
     if (answer.usable) json["usable_bytes"] = answer.usable->base();
+    if (answer.largest_batch) json["largest_batch"] = *answer.largest_batch;
+    if (answer.largest_length) json["largest_seq"] = *answer.largest_length;
     if (answer.time) {
         const programs::Totals& total = answer.time->gpu.total;
         json["gpu"] = answer.machine->name;
@@ -216,7 +311,15 @@ Json json_of(const StepAnswer& answer, bool /*all_kernels*/) {
     return json;
 }
 
-void write_step(const Context& context, const StepAnswer& answer, bool all_kernels) {
+void write_step(const Context& context, const StepAnswer& answer, bool all_kernels, Format format) {
+    if (format == Format::json) {
+        context.out << json_of(answer).text(2) << '\n';
+        return;
+    }
+    if (format == Format::csv) return write_csv(context.out, exact_table(answer));
+    if (format == Format::markdown) {
+        return write_markdown(context.out, operations_table(answer, all_kernels));
+    }
     const programs::Architecture& a = *answer.architecture;
     const programs::Request& r = answer.request;
     context.out << fmt::format("{} ({}), {} layers: {} of {} x {} tokens, {}, {}\n\n", a.name,
@@ -224,7 +327,8 @@ void write_step(const Context& context, const StepAnswer& answer, bool all_kerne
                                model::name_of(r.type), name_of(r.software));
     write_memory(context, answer);
     context.out << '\n';
-    write_operations(context, answer, all_kernels);
+    write_text(context.out, fitted(operations_table(answer, all_kernels), {"limit", "module"},
+                                   static_cast<std::size_t>(std::max(40, context.width))));
     if (answer.time) write_totals(context, answer);
 }
 

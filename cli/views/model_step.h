@@ -1,9 +1,11 @@
-// A step of a model as a table and as JSON.
+// A step of a model as a table, Markdown, CSV and JSON.
 #pragma once
 
 #include <optional>
 
 #include "cli/console/context.h"
+#include "cli/console/format.h"
+#include "cli/input/machines.h"
 #include "hardware/json.h"
 #include "programs/model_step.h"
 
@@ -18,9 +20,29 @@ struct StepAnswer {
     const model::Machine* machine = nullptr;  ///< nullptr: memory alone was asked for
     std::optional<Bytes> usable{};
     std::optional<programs::StepTime> time{};
+    std::optional<std::int64_t> largest_batch{};   ///< that fits, at the length asked; 0: none
+    std::optional<std::int64_t> largest_length{};  ///< that fits, at the batch asked
 };
 
-[[nodiscard]] Json json_of(const StepAnswer& answer, bool all_kernels);
-void write_step(const Context& context, const StepAnswer& answer, bool all_kernels);
+/// Where a step runs; without a machine memory alone is answered.
+struct Place {
+    const model::Machine* machine = nullptr;
+    std::int64_t usable = 0;  ///< bytes
+    programs::Host host = programs::host_beside("");
+};
+[[nodiscard]] Place place_on(Machines& machines, const std::string& gpu);
+
+/// `architecture` must outlive the answer. What fits is searched by `add_largest`.
+[[nodiscard]] StepAnswer answer_step(const programs::Architecture& architecture,
+                                     programs::Request request, const Place& place);
+void add_largest(StepAnswer& answer);
+
+/// "llama-3.1-8b, decode of 8 x 2048"
+[[nodiscard]] std::string title_of(const StepAnswer& answer);
+/// Tokens that the step makes or reads in a second of wall time.
+[[nodiscard]] double tokens_per_s(const StepAnswer& answer);
+
+[[nodiscard]] Json json_of(const StepAnswer& answer);
+void write_step(const Context& context, const StepAnswer& answer, bool all_kernels, Format format);
 
 }  // namespace ridge::cli

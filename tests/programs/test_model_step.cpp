@@ -125,7 +125,7 @@ TEST_CASE("host and GPU are two clocks") {
 TEST_CASE("advice is a prediction that gains") {
     const model::Machine machine = model::make_machine(model::catalogue().at("h100-sxm"));
     const auto found = advise(find_model("gpt2"), {.phase = Phase::decode, .seq = 512}, machine,
-                              host_beside(machine.name));
+                              {.host = host_beside(machine.name)});
     REQUIRE_FALSE(found.empty());
     CHECK(found.front().factor > 2.0);  // a graph: the host takes longer than the kernels
 }

@@ -1,0 +1,164 @@
+// The flame of a step: a tree of its entries by pass, part, module and operation.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "cli/charts/model_charts.h"
+#include "hardware/units.h"
+
+namespace ridge::cli {
+namespace {
+
+using programs::Entry;
+using programs::Module;
+
+constexpr double frame_width = 700.0;  ///< of the chart, in pixels, about
+constexpr double letter = 6.6;
+
+struct TimeUnit {
+    const char* name;
+    Time unit;
+};
+
+TimeUnit time_unit_for(Time whole) {
+    if (whole >= 2.0 * units::ms) return {.name = "ms", .unit = 1.0 * units::ms};
+    return {.name = "us", .unit = 1.0 * units::us};
+}
+
+struct Node {
+    std::string name;
+    plot::Color color = plot::Color::grey;
+    Time time{};
+    std::int64_t kernels = 0;
+    std::vector<Node> children{};
+};
+
+plot::Color color_of(Module module) {
+    constexpr std::array<plot::Color, programs::module_count> colors{
+        plot::Color::grey,        // embedding
+        plot::Color::orange,      // norm
+        plot::Color::blue,        // attention
+        plot::Color::green,       // mlp
+        plot::Color::green,       // experts
+        plot::Color::sky,         // residual
+        plot::Color::purple,      // head
+        plot::Color::purple,      // loss
+        plot::Color::vermillion,  // optimizer
+        plot::Color::vermillion,  // communication
+        plot::Color::grey};       // other
+    return colors[static_cast<std::size_t>(module)];
+}
+
+Node& child(Node& parent, const std::string& name, plot::Color color) {
+    const auto known = std::find_if(parent.children.begin(), parent.children.end(),
+                                    [&](const Node& each) { return each.name == name; });
+    if (known != parent.children.end()) return *known;
+    return parent.children.emplace_back(Node{.name = name, .color = color});
+}
+
+std::string part_of(const Entry& entry, std::int64_t layers) {
+    if (entry.module == Module::optimizer) return "optimizer";
+    if (entry.first_layer >= 0 && entry.first_layer < layers) {
+        return layers > 1 ? fmt::format("{} layers", layers) : "layer";
+    }
+    const bool input = entry.module == Module::embedding;
+    return input ? "input" : "output";
+}
+
+Node tree_of(const StepAnswer& answer) {
+    Node root{.name = answer.architecture->name};
+    const bool training = answer.request.training();
+    const auto& entries = answer.step.program.entries;
+    const std::int64_t layers = answer.architecture->layers();
+    for (std::size_t i = 0; i < entries.size(); ++i) {
+        const Entry& entry = entries[i];
+        const Time time = time_of(entry, answer.time->gpu.outcomes[i]);
+        std::vector<Node*> path{&root};
+        const auto into = [&path](const std::string& name, plot::Color color) {
+            path.push_back(&child(*path.back(), name, color));
+        };
+        if (training) into(std::string(name_of(entry.pass)), plot::Color::grey);
+        into(part_of(entry, layers), plot::Color::grey);
+        into(std::string(name_of(entry.module)), color_of(entry.module));
+        into(entry.name.substr(0, entry.name.find(':')), color_of(entry.module));
+        for (Node* const node : path) {
+            node->time += time;
+            node->kernels += entry.count * entry.kernels;
+        }
+    }
+    return root;
+}
+
+class Flame {
+  public:
+    Flame(plot::Chart& chart, Time whole, TimeUnit unit, int depth)
+        : chart_(chart), whole_(whole), unit_(unit), depth_(depth) {}
+
+    void draw(const Node& node, double left, int level) {
+        const double width = node.time / unit_.unit;
+        const double top = static_cast<double>(depth_ - level) + 0.46;
+        const double bottom = static_cast<double>(depth_ - level) - 0.46;
+        const std::string share = format_number(100.0 * (node.time / whole_), 3) + " %";
+        chart_.bands.push_back(
+            {.name = fmt::format("{}: {}, {}", node.name, format(node.time), share),
+             .low = {{.x = left, .y = bottom}, {.x = left + width, .y = bottom}},
+             .high = {{.x = left, .y = top}, {.x = left + width, .y = top}},
+             .color = node.color,
+             // Neighbours differ, so that one sees where an operation ends.
+             .opacity = (drawn_++ % 2 == 0) ? 0.5 : 0.3});
+        plot::Mark mark{.name = node.name,
+                        .x = left + 0.004 * (whole_ / unit_.unit),
+                        .y = static_cast<double>(depth_ - level),
+                        .radius = 0.01};
+        const double pixels = frame_width * (node.time / whole_);
+        mark.labelled = letter * static_cast<double>(node.name.size()) + 10.0 < pixels;
+        mark.order = -width;
+        mark.terms = {{"time", format(node.time)},
+                      {"share", share},
+                      {"kernels", std::to_string(node.kernels)}};
+        chart_.marks.push_back(std::move(mark));
+        for (const Node& each : node.children) {
+            draw(each, left, level + 1);
+            left += each.time / unit_.unit;
+        }
+    }
+
+  private:
+    plot::Chart& chart_;
+    Time whole_;
+    TimeUnit unit_;
+    int depth_;
+    std::size_t drawn_ = 0;
+};
+
+}  // namespace
+
+plot::Chart step_chart(const StepAnswer& answer) {
+    const Node root = tree_of(answer);
+    const TimeUnit unit = time_unit_for(root.time);
+    plot::Chart chart;
+    const programs::StepTime& time = *answer.time;
+    chart.title = fmt::format("{} on {}, {}", title_of(answer), answer.machine->name,
+                              name_of(answer.request.software));
+    chart.subtitle = fmt::format("kernels {} ({} to {}), host {}, wall {}",
+                                 format(time.gpu.total.time), format(time.gpu.total.low),
+                                 format(time.gpu.total.high), format(time.host), format(time.wall));
+    chart.y.names = {"operation", "module", "part"};
+    if (answer.request.training()) chart.y.names.emplace_back("pass");
+    chart.y.names.emplace_back("step");
+    const auto depth = static_cast<int>(chart.y.names.size());
+    chart.x = {.title = "Time of the kernels", .unit = unit.name};
+    chart.y.title = "";
+    chart.x_range = {.low = 0.0, .high = root.time / unit.unit};
+    chart.y_range = {.low = 0.5, .high = static_cast<double>(depth) + 0.5};
+    Flame(chart, root.time, unit, depth).draw(root, 0.0, 0);
+    if (time.gpu.total.not_modelled > 0) {
+        chart.notes.push_back(
+            fmt::format("{} operations are not modelled.", time.gpu.total.not_modelled));
+    }
+    chart.notes.push_back("As wide as its time in the step; layers that are alike stand together.");
+    return without_undrawable(std::move(chart));
+}
+
+}  // namespace ridge::cli

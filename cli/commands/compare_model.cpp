@@ -1,0 +1,224 @@
+// `ridge compare model`: one step of a model on several GPUs, in several software, types, batches.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <ostream>
+
+#include "cli/charts/chart_output.h"
+#include "cli/commands/compare_model.h"
+#include "cli/console/table.h"
+#include "cli/options/command_line.h"
+#include "cli/options/gpu_options.h"
+#include "cli/options/model_options.h"
+#include "cli/options/operation_command.h"
+#include "cli/views/memory.h"
+#include "cli/views/model_step.h"
+#include "hardware/error.h"
+#include "hardware/json.h"
+#include "hardware/units.h"
+#include "plot/sweep.h"
+#include "programs/configs/presets.h"
+
+namespace ridge::cli {
+namespace {
+
+struct CompareModel {
+    explicit CompareModel(CommandLine& line) : gpu(line), word(line), model(line, Lists::allowed) {}
+
+    /// "model", where an operation would stand.
+    struct Word {
+        explicit Word(CommandLine& line) {
+            line.positional("op", text, "model").value("OP").one_of({"model"});
+        }
+        std::string text;
+    };
+
+    GpuOptions gpu;
+    Word word;
+    ModelOptions model;
+    std::string format;
+    ChartOutput chart;
+};
+
+struct Compared {
+    std::vector<std::string> columns;
+    std::vector<std::vector<std::string>> names;
+    std::vector<StepAnswer> answers;
+};
+
+Compared compare_all(Machines& machines, const CompareModel& command,
+                     const programs::Architecture& architecture) {
+    constexpr std::size_t most_compared = 200;
+    const std::vector<std::string> gpus = command.gpu.names();
+    const std::vector<ModelOptions::Variant> variants = command.model.variants();
+    if (gpus.size() * variants.size() > most_compared) {
+        throw InputError(fmt::format("a comparison of models has at most {} rows", most_compared));
+    }
+    Compared compared;
+    compared.columns = command.model.varying();
+    const bool by_gpu = gpus.size() > 1 || compared.columns.empty();
+    if (by_gpu) compared.columns.insert(compared.columns.begin(), "gpu");
+    for (const std::string& gpu : gpus) {
+        Place place = place_on(machines, gpu);
+        if (!command.model.host().empty()) place.host = programs::find_host(command.model.host());
+        for (const ModelOptions::Variant& variant : variants) {
+            std::vector<std::string> names = variant.values;
+            if (by_gpu) names.insert(names.begin(), place.machine->name);
+            compared.names.push_back(std::move(names));
+            compared.answers.push_back(answer_step(architecture, variant.request, place));
+        }
+    }
+    return compared;
+}
+
+bool fits(const StepAnswer& answer) {
+    return bytes_of(answer.memory.reserved) <= *answer.usable;
+}
+
+/// Tokens per second of wall time against the first row.
+double against_first(const Compared& compared, const StepAnswer& answer) {
+    return tokens_per_s(answer) / tokens_per_s(compared.answers.front());
+}
+
+Table table_of(const Compared& compared) {
+    Table table;
+    for (const std::string& name : compared.columns) table.columns.push_back({name});
+    for (const char* name :
+         {"wall", "kernels", "80 % band", "host", "tokens/s", "vs first", "memory"}) {
+        table.columns.push_back({name, Align::right});
+    }
+    table.columns.push_back({""});
+    for (std::size_t i = 0; i < compared.answers.size(); ++i) {
+        const StepAnswer& answer = compared.answers[i];
+        const programs::StepTime& time = *answer.time;
+        const programs::Totals& total = time.gpu.total;
+        std::vector<std::string> row = compared.names[i];
+        row.insert(row.end(),
+                   {format(time.wall), format(total.time),
+                    fmt::format("{} - {}", format(total.low), format(total.high)),
+                    format(time.host), format_number(tokens_per_s(answer), 4),
+                    format_number(against_first(compared, answer), 3) + "x",
+                    format_capacity(bytes_of(answer.memory.reserved)),
+                    fits(answer) ? (total.not_modelled > 0 ? "incomplete" : "") : "does not fit"});
+        table.rows.push_back(std::move(row));
+    }
+    return table;
+}
+
+Table exact_table(const Compared& compared) {
+    Table table;
+    for (const char* name : {"model", "gpu", "software", "dtype", "tp", "batch", "seq", "wall_us",
+                             "time_us", "time_low_us", "time_high_us", "host_us", "tokens_per_s",
+                             "kernels", "reserved_bytes", "fits"}) {
+        table.columns.push_back({name});
+    }
+    const auto exact = [](double value) { return fmt::format("{:.6g}", value); };
+    for (const StepAnswer& answer : compared.answers) {
+        const programs::StepTime& time = *answer.time;
+        const programs::Totals& total = time.gpu.total;
+        const programs::Request& r = answer.request;
+        table.rows.push_back({answer.architecture->name, answer.machine->name,
+                              std::string(name_of(r.software)), std::string(model::name_of(r.type)),
+                              std::to_string(r.tensor_parallel), std::to_string(r.batch),
+                              std::to_string(r.seq), exact(time.wall.in(units::us)),
+                              exact(total.time.in(units::us)), exact(total.low.in(units::us)),
+                              exact(total.high.in(units::us)), exact(time.host.in(units::us)),
+                              exact(tokens_per_s(answer)), std::to_string(total.kernels),
+                              std::to_string(answer.memory.reserved), fits(answer) ? "1" : "0"});
+    }
+    return table;
+}
+
+/// A place on the x axis for each value of the first column, a series for the rest.
+plot::Chart chart_of(const Compared& compared, const std::string& title) {
+    plot::Sweep sweep;
+    sweep.title = title;
+    sweep.subtitle = "wall time of the step";
+    sweep.x = {.title = compared.columns.front()};
+    sweep.y = {.title = "Wall time", .unit = "ms", .scale = plot::Scale::log};
+    for (std::size_t i = 0; i < compared.answers.size(); ++i) {
+        const std::vector<std::string>& names = compared.names[i];
+        std::string series;
+        for (std::size_t k = 1; k < names.size(); ++k) series += (k > 1 ? ", " : "") + names[k];
+        auto place = std::find(sweep.x.names.begin(), sweep.x.names.end(), names.front());
+        if (place == sweep.x.names.end()) {
+            place = sweep.x.names.insert(sweep.x.names.end(), names.front());
+        }
+        auto known = std::find_if(sweep.series.begin(), sweep.series.end(),
+                                  [&](const plot::Series& each) { return each.name == series; });
+        if (known == sweep.series.end()) {
+            known = sweep.series.insert(
+                sweep.series.end(),
+                plot::Series{.name = series, .drawing = plot::Drawing::scatter});
+        }
+        const programs::StepTime& time = *compared.answers[i].time;
+        plot::SeriesPoint point{.x = static_cast<double>(place - sweep.x.names.begin()) + 1.0,
+                                .y = time.wall.in(units::ms)};
+        point.terms = {{"wall", format(time.wall)},
+                       {"kernels", format(time.gpu.total.time)},
+                       {"host", format(time.host)},
+                       {"tokens/s", format_number(tokens_per_s(compared.answers[i]), 4)}};
+        known->points.push_back(std::move(point));
+    }
+    return plot::sweep_chart(sweep);
+}
+
+int compare_model(const Context& context, const CompareModel& command) {
+    if (command.model.config().empty()) {
+        throw InputError("CONFIG is missing", {},
+                         "ridge compare model llama-3.1-8b --gpu h100-sxm,h200-sxm");
+    }
+    const programs::Architecture architecture = programs::find_model(command.model.config());
+    Machines machines = command.gpu.machines(context);
+    const Compared compared = compare_all(machines, command, architecture);
+    const StepAnswer& first = compared.answers.front();
+    std::string title = fmt::format("{}, {} of ", architecture.name, name_of(first.request.phase));
+    const bool batches = std::count(compared.columns.begin(), compared.columns.end(), "batch") > 0;
+    if (!batches) title += fmt::format("{} x ", first.request.batch);
+    title += fmt::format("{} tokens", first.request.seq);
+    if (compared.columns.front() != "gpu") title += " on " + first.machine->title;
+    const bool chart = command.format == "chart";
+    if (chart || !command.chart.file.empty()) {
+        write_chart_output(context, command.chart, chart_of(compared, title));
+    }
+    if (chart) return success;
+    const auto width = static_cast<std::size_t>(std::max(40, context.width));
+    switch (parse_format(command.format)) {
+        case Format::json: {
+            Json json = Json::array();
+            for (const StepAnswer& answer : compared.answers) json.push_back(json_of(answer));
+            context.out << json.text(2) << '\n';
+            break;
+        }
+        case Format::csv:
+            write_csv(context.out, exact_table(compared));
+            break;
+        case Format::markdown:
+            write_markdown(context.out, table_of(compared));
+            break;
+        case Format::table:
+            context.out << wrap(title, width, 2) << '\n';
+            write_text(context.out,
+                       fitted(table_of(compared), {"80 % band", "host", "kernels"}, width));
+    }
+    return success;
+}
+
+}  // namespace
+
+Action build_compare_model(CommandLine& line) {
+    const auto command = std::make_shared<CompareModel>(line);
+    add_format_option(line, command->format, "table|chart|json|csv|md");
+    add_chart_options(line, command->chart);
+    line.footer(
+        "--gpu, --software and --dtype may be lists (a,b), --tp and --batch also ranges; every\n"
+        "combination is a row.\n"
+        "Examples:\n"
+        "  ridge compare model llama-3.1-8b --gpu h100-sxm,h200-sxm,b200 --phase decode \\\n"
+        "      --software transformers,compiled,serving --batch 16\n"
+        "  ridge compare model qwen3-8b --gpu h100-sxm --batch 1,8,64 --phase decode -o c.svg");
+    return [command](const Context& context) { return compare_model(context, *command); };
+}
+
+}  // namespace ridge::cli

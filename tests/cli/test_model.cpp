@@ -1,0 +1,166 @@
+// `ridge model` and `ridge compare model`: formats, charts, what fits, what is refused.
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string>
+
+#include "tests/catch.h"
+#include "tests/cli/run.h"
+
+namespace ridge::test {
+namespace {
+
+using nlohmann::json;
+
+/// A file of its own that is gone afterwards.
+class Picture {
+  public:
+    explicit Picture(const std::string& name)
+        : path_(std::filesystem::temp_directory_path() / ("ridge_model_" + name)) {}
+    ~Picture() { std::filesystem::remove(path_); }
+    Picture(const Picture&) = delete;
+    Picture& operator=(const Picture&) = delete;
+    [[nodiscard]] std::string path() const { return path_.string(); }
+    [[nodiscard]] std::string text() const {
+        std::ifstream file(path_);
+        std::ostringstream out;
+        out << file.rdbuf();
+        return out.str();
+    }
+
+  private:
+    std::filesystem::path path_;
+};
+
+json answer_of(const std::string& line) {
+    const Transcript run = run_line(line + " --format json");
+    CAPTURE(line, run.err);
+    REQUIRE(run.code == 0);
+    return json::parse(run.out);
+}
+
+TEST_CASE("the largest batch fits and the next does not") {
+    for (const std::string line :
+         {"model llama-3.2-1b --gpu l4 --phase decode --seq 4096",
+          "model gpt2 --gpu l4 --phase train --seq 1024", "model gemma-2-9b --gpu h100-sxm"}) {
+        const json asked = answer_of(line);
+        const auto usable = asked.at("usable_bytes").get<double>();
+        const auto reserved = [&](const char* option, std::int64_t size) {
+            return answer_of(line + " --" + option + " " + std::to_string(size))
+                .at("reserved_bytes")
+                .get<double>();
+        };
+        const auto batch = asked.at("largest_batch").get<std::int64_t>();
+        REQUIRE(batch >= 1);
+        CHECK(reserved("batch", batch) <= usable);
+        CHECK(reserved("batch", batch + 1) > usable);
+        const auto length = asked.at("largest_seq").get<std::int64_t>();
+        if (line.find("gpt2") != std::string::npos) {
+            CHECK(length == 1024);  // its table of positions ends there
+            continue;
+        }
+        const std::string shorter = line.substr(0, line.find(" --seq"));
+        const auto at = [&](std::int64_t seq) {
+            return answer_of(shorter + " --seq " + std::to_string(seq))
+                .at("reserved_bytes")
+                .get<double>();
+        };
+        CHECK(at(length) <= usable);
+        CHECK(at(length + 1) > usable);
+    }
+}
+
+TEST_CASE("a step as CSV adds up to its JSON") {
+    const std::string line = "model qwen3-0.6b --gpu h200-sxm --phase decode --seq 512";
+    const Transcript csv = run_line(line + " --format csv");
+    REQUIRE(csv.code == 0);
+    std::istringstream rows(csv.out);
+    std::string row;
+    std::getline(rows, row);
+    CHECK(row ==
+          "name,module,pass,first_layer,operation,count,kernels,time_us,low_us,high_us,bound,"
+          "limiter");
+    std::int64_t kernels = 0;
+    double time = 0.0;
+    while (std::getline(rows, row)) {
+        std::vector<std::string> cells;
+        std::istringstream line_of(row);
+        for (std::string cell; std::getline(line_of, cell, ',');) cells.push_back(cell);
+        REQUIRE(cells.size() == 12);
+        kernels += std::stoll(cells[6]);
+        time += std::stod(cells[7]);
+    }
+    const json all = answer_of(line);
+    CHECK(kernels == all.at("kernels").get<std::int64_t>());
+    CHECK(time == Approx(all.at("time_us").get<double>()).epsilon(1e-4));
+    CHECK(run_line(line + " --format md").out.rfind("|", 0) == 0);
+}
+
+TEST_CASE("charts of a step") {
+    const std::string line = "model llama-3.2-1b --gpu h100-sxm --seq 512 -o ";
+    const Picture page("all.html");
+    REQUIRE(run_line(line + page.path()).code == 0);
+    for (const char* title : {"llama-3.2-1b, prefill of 1 x 512 on h100-sxm", "Roofline of",
+                              "Latency of", "Memory of"}) {
+        CHECK(page.text().find(title) != std::string::npos);
+    }
+    const Picture step("step.svg");
+    REQUIRE(run_line(line + step.path()).code == 0);
+    CHECK(step.text().find("gate_proj: ") != std::string::npos);  // of a rectangle
+    CHECK(step.text().find("16 layers") != std::string::npos);
+    const Picture roofline("roofline.svg");
+    REQUIRE(run_line(line + roofline.path() + " --chart roofline").code == 0);
+    CHECK(roofline.text().find("down_proj") != std::string::npos);
+    const Picture memory("memory.svg");
+    REQUIRE(run_line("model gpt2 --seq 128 -o " + memory.path()).code == 0);  // no GPU
+    CHECK(memory.text().find("Memory of gpt2") != std::string::npos);
+    const Picture front("front.svg");
+    REQUIRE(run_line("model llama-3.2-1b --gpu h100-sxm --serve --tp 1,2 --software serving -o " +
+                     front.path())
+                .code == 0);
+    CHECK(front.text().find("Pareto front") != std::string::npos);
+    CHECK(front.text().find("2 GPUs") != std::string::npos);
+}
+
+TEST_CASE("models are compared over GPUs, software and batches") {
+    const json rows = answer_of(
+        "compare model gpt2 --gpu h100-sxm,a100-sxm-80gb --software transformers,serving --seq 256 "
+        "--phase decode --batch 1,2,4");
+    REQUIRE(rows.size() == 12);
+    CHECK(rows[0].at("gpu") == "h100-sxm");
+    CHECK(rows[3].at("software") == "serving");
+    CHECK(rows[11].at("batch") == 4);
+    const json alone = answer_of(
+        "model gpt2 --gpu a100-sxm-80gb --software serving --seq 256 --phase decode --batch 4");
+    CHECK(rows[11].at("wall_us") == alone.at("wall_us"));
+    const Transcript csv =
+        run_line("compare model gpt2 --gpu h100-sxm --batch 1:4 --seq 64 --format csv");
+    CHECK(std::count(csv.out.begin(), csv.out.end(), '\n') == 5);
+    const Picture picture("compare.svg");
+    CHECK(
+        run_line("compare model gpt2 --gpu h100-sxm,h200-sxm --seq 64 -o " + picture.path()).code ==
+        0);
+    CHECK(picture.text().find("h200-sxm") != std::string::npos);
+}
+
+TEST_CASE("what a model's command refuses") {
+    const auto refused = [](const std::string& line, const std::string& words) {
+        const Transcript run = run_line(line);
+        CAPTURE(line, run.err);
+        CHECK(run.code != 0);
+        CHECK(run.err.find(words) != std::string::npos);
+        CHECK(run.out.empty());
+    };
+    refused("model gpt2 --gpu h100-sxm --batch 1,2", "`ridge compare model` takes lists");
+    refused("model gpt2 --gpu h100-sxm --software eager", "software");
+    refused("compare model gpt2 --gpu h100-sxm --software eager", "'eager' is not transformers");
+    refused("compare model --gpu h100-sxm", "CONFIG is missing");
+    refused("compare model gpt2 --gpu h100-sxm --batch 1:1000 --seq 8", "at most 200 rows");
+    refused("model gpt2 --serve", "gpu is missing");
+    refused("model gpt2 --gpu h100-sxm --seq 64 --host abacus", "xeon-h200");
+}
+
+}  // namespace
+}  // namespace ridge::test
