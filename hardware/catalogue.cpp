@@ -48,6 +48,12 @@ std::string user_folder() {
     return std::string(home) + "/.config/ridge/gpus";
 }
 
+void drop_corrections(Description& device) {
+    const std::string prefix = std::string(correction_section) + '.';
+    std::erase_if(device.data,
+                  [&prefix](const auto& field) { return field.first.starts_with(prefix); });
+}
+
 void append(std::vector<Problem>& to, const std::vector<Problem>& from) {
     to.insert(to.end(), from.begin(), from.end());
 }
@@ -201,6 +207,7 @@ std::pair<Description, std::vector<Problem>> Catalogue::inspect(std::string_view
                                           ? "the built-in overlay " + overlay.header.name
                                           : overlay.header.origin);
     }
+    if (view != View::calibrated) drop_corrections(device);
     append(problems, missing_fields(device));
     append(problems, check_consistency(device));
     return {std::move(device), std::move(problems)};

@@ -32,8 +32,9 @@
 
 namespace ridge::hardware {
 
-/// Whether measured overlays lie over the datasheet's description.
-enum class View { calibrated, datasheet };
+/// What of the files is shown: everything; all but the residual corrections; nor the overlays, which
+/// leaves the datasheet's description.
+enum class View { calibrated, analytic, datasheet };
 
 /// A description that lies over a device.
 struct OverlayEntry {

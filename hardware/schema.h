@@ -74,6 +74,9 @@ class Schema {
 /// The section that a schema may lack and then leaves unread.
 inline constexpr std::string_view model_section = "model";
 
+/// Of that section, what corrects predictions by the residuals of measured shapes.
+inline constexpr std::string_view correction_section = "model.residual";
+
 /// The base unit of a field as it is written behind names in JSON: "bytes_per_s", "" for counts.
 [[nodiscard]] std::string_view unit_suffix(const Field& field);
 

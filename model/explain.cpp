@@ -113,6 +113,15 @@ std::string_view bound_words(const Operation& operation) {
            "serve them, at datasheet rates; a warm L2 serves what fits in it";
 }
 
+std::string correction_sentence(const Prediction& p) {
+    if (p.correction == 1.0) return {};
+    return fmt::format(
+        "The residuals of measured shapes like this one correct the analytic model's {} by {}{} "
+        "(--analytic leaves that out).",
+        format(p.time * (1.0 / p.correction)), p.correction > 1.0 ? "+" : "",
+        percent(p.correction - 1.0));
+}
+
 std::string band_sentence(const Prediction& p) {
     switch (p.confidence) {
         case Confidence::calibrated:
@@ -234,6 +243,9 @@ std::vector<std::string> explain(const Operation& operation, const Prediction& p
     }
     lines.push_back(fmt::format("No run can be faster than {}: {}.", format(prediction.lower_bound),
                                 bound_words(operation)));
+    if (std::string line = correction_sentence(prediction); !line.empty()) {
+        lines.push_back(std::move(line));
+    }
     lines.push_back(band_sentence(prediction));
     for (const Note& note : prediction.notes) lines.push_back("Note: " + describe(note) + ".");
     return lines;

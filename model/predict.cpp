@@ -13,6 +13,7 @@
 #include "model/matmul/predict.h"
 #include "model/mla/predict.h"
 #include "model/moe/predict.h"
+#include "model/residual/correction.h"
 #include "model/roof/account.h"
 #include "model/streams/predict.h"
 
@@ -61,9 +62,7 @@ Outcome settled(const Operation& operation, const Execution& execution, const Ma
     return outcome;
 }
 
-}  // namespace
-
-Outcome predict(const Operation& operation, const Execution& execution, const Machine& machine) {
+Outcome analytic(const Operation& operation, const Execution& execution, const Machine& machine) {
     if (execution.implementation != Implementation::automatic) {
         const OperationKind kind = kind_of(operation);
         if (!has(kind, execution.implementation)) {
@@ -71,6 +70,16 @@ Outcome predict(const Operation& operation, const Execution& execution, const Ma
         }
     }
     return settled(operation, execution, machine);
+}
+
+}  // namespace
+
+Outcome predict(const Operation& operation, const Execution& execution, const Machine& machine) {
+    Outcome outcome = analytic(operation, execution, machine);
+    if (auto* prediction = std::get_if<Prediction>(&outcome)) {
+        apply_correction(*prediction, operation, execution, machine);
+    }
+    return outcome;
 }
 
 WorkloadPrediction predict(const Workload& workload, const Machine& machine) {

@@ -15,7 +15,7 @@ HARDWARE = ["hardware"]
 MODEL_CORE = ["model/core", "model/expression"]
 MODEL_BASE = HARDWARE + MODEL_CORE + ["model/machine", "model/roof", "model/bundled"]
 MODEL = MODEL_BASE + ["model", "model/matmul", "model/attention", "model/mla", "model/moe", "model/streams", "model/access",
-                      "model/collectives", "model/footprint", "model/allocator"]
+                      "model/collectives", "model/footprint", "model/allocator", "model/residual"]
 RECORD = MODEL + ["measure/statistics", "measure/record"]
 CUDA = "measure/cuda/"
 
@@ -34,6 +34,7 @@ ROOMS = {
     "model/access": MODEL_BASE,
     "model/collectives": MODEL_BASE,
     "model/allocator": HARDWARE,
+    "model/residual": MODEL_BASE,
     "model/footprint": MODEL_BASE + ["model/attention", "model/allocator"],
     "model": MODEL,
     "measure/statistics": HARDWARE,

@@ -1,3 +1,9 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <filesystem>
+#include <fstream>
+#include <map>
 #include <memory>
 #include <optional>
 #include <ostream>
@@ -11,6 +17,7 @@
 #include "hardware/error.h"
 #include "measure/fit/fit.h"
 #include "measure/fit/fit_bands.h"
+#include "measure/fit/fit_residual.h"
 
 namespace ridge::cli {
 namespace {
@@ -24,6 +31,7 @@ struct FitOptions {
     std::vector<std::string> records;
     std::string keep;
     std::string format;
+    std::string output;
 };
 
 constexpr std::string_view bands = "bands";
@@ -31,6 +39,47 @@ constexpr std::string_view bands = "bands";
 std::optional<Format> format_of(const FitOptions& options) {
     if (options.format.empty() || options.format == "file") return std::nullopt;
     return parse_format(options.format);
+}
+
+constexpr std::string_view residual = "residual";
+
+/// What a correction rests on, for its source.
+std::string source_of(const FitOptions& options, std::size_t rows) {
+    std::vector<std::string> names;
+    if (!options.data.empty()) names.push_back(options.data);
+    names.insert(names.end(), options.records.begin(), options.records.end());
+    for (std::string& name : names) {
+        name = std::filesystem::path(name).lexically_normal().filename().string();
+    }
+    return fmt::format("ridge fit residual: residuals of {} rows in {}", rows,
+                       fmt::join(names, ", "));
+}
+
+/// One overlay a GPU: into the folder named by --output, else, without a format, to the console.
+void write_overlays(const Context& context, const FitOptions& options,
+                    const std::vector<measure::ResidualReport>& reports) {
+    std::map<std::string, std::size_t> gpus;
+    for (const measure::ResidualReport& report : reports) gpus[report.gpu] += report.rows;
+    for (const auto& [gpu, rows] : gpus) {
+        const std::string overlay = residual_overlay(reports, gpu, source_of(options, rows));
+        if (options.output.empty()) {
+            if (!format_of(options)) context.out << overlay << '\n';
+            continue;
+        }
+        const auto path = std::filesystem::path(options.output) / (gpu + ".residual.toml");
+        std::ofstream stream(path, std::ios::binary);
+        stream << overlay << std::flush;
+        if (!stream) throw InputError(path.string() + ": cannot be written");
+        context.err << "wrote " << path.string() << '\n';
+    }
+}
+
+int fit_corrections(const Context& context, const FitOptions& options,
+                    const measure::FitRequest& request) {
+    const std::vector<measure::ResidualReport> reports = measure::fit_residuals(request);
+    write_overlays(context, options, reports);
+    write_corrections(context, reports, format_of(options));
+    return success;
 }
 
 int run_program(const Context& context, const FitOptions& options) {
@@ -52,9 +101,11 @@ int run_program(const Context& context, const FitOptions& options) {
         write_bands(context, measure::fit_bands(request), format_of(options));
         return success;
     }
+    if (options.program == residual) return fit_corrections(context, options, request);
+    if (!options.output.empty()) throw InputError("output: --output goes with residual");
     if (!options.data.empty() && !options.records.empty()) {
         throw InputError("--data and --records are both given", {},
-                         "only bands take tables and records together");
+                         "only bands and residual take tables and records together");
     }
     for (const measure::FitProgram& program : measure::fit_programs()) {
         if (program.name != options.program) continue;
@@ -82,8 +133,9 @@ Action build_fit(CommandLine& line, std::span<const std::string>) {
         names.push_back(program.name);
         joined += (joined.empty() ? "" : ", ") + program.name;
     }
+    names.emplace_back(residual);
     names.emplace_back(bands);
-    joined += ", bands";
+    joined += ", residual, bands";
     line.positional("model", options->program, "what to fit: " + joined)
         .one_of(names)
         .value("MODEL");
@@ -92,13 +144,17 @@ Action build_fit(CommandLine& line, std::span<const std::string>) {
     line.option("--records", options->records,
                 "records of bundled kernels (files or folders), in place of tables")
         .value("PATH");
+    line.option("-o,--output", options->output,
+                "folder for the overlays that residual writes, one for each GPU")
+        .value("DIR");
     add_format_option(line, options->format, "file|table|json|csv|md");
     line.footer(
         "GPUs named together (--gpu a,b) are fitted together; without --gpu each GPU of the\n"
         "tables is fitted by itself. The lines printed are fields of a description file, with\n"
         "the standard error and the strongest correlation of each; one that the rows do not\n"
         "determine keeps its value and is a comment. --format writes rows instead. MODEL bands\n"
-        "makes the table of 80 % bands, model/roof/band_table.inc, from tables and records.\n"
+        "makes the table of 80 % bands, model/roof/band_table.inc, from tables and records;\n"
+        "residual corrects what the analytic model leaves, in an overlay for each GPU.\n"
         "Example:\n"
         "  ridge fit memory --data measurements --gpu a100-pcie-40gb\n"
         "  ridge fit attention --records measure/records/h200-sxm");

@@ -19,6 +19,14 @@ GpuOptions::GpuOptions(CommandLine& line) {
         .group("GPU");
     line.flag("--datasheet", datasheet_, "datasheet values only: ignore measured overlays")
         .group("GPU");
+    line.flag("--analytic", analytic_,
+              "the analytic model alone: no correction by the residuals of measured shapes")
+        .group("GPU");
+}
+
+hardware::View GpuOptions::view() const {
+    if (datasheet_) return hardware::View::datasheet;
+    return analytic_ ? hardware::View::analytic : hardware::View::calibrated;
 }
 
 std::string GpuOptions::name() const {
@@ -69,8 +77,7 @@ Machines GpuOptions::machines(const Context& context) const {
     for (const std::string& file : files_) catalogue.add_file(file);
     require_effect(catalogue);
     require_known_default(catalogue);
-    return {std::move(catalogue),
-            datasheet_ ? hardware::View::datasheet : hardware::View::calibrated};
+    return {std::move(catalogue), view()};
 }
 
 /// A default that names no GPU is an error where it is written.

@@ -1,4 +1,5 @@
-// The options that say which GPU is meant: --gpu, --gpu-file, --datasheet.
+// The options that say which GPU is meant and what of its description counts: --gpu, --gpu-file,
+// --datasheet, --analytic.
 #pragma once
 
 #include <string>
@@ -42,7 +43,10 @@ class GpuOptions {
 
     std::string gpu_;
     std::vector<std::string> files_;
+    [[nodiscard]] hardware::View view() const;
+
     bool datasheet_ = false;
+    bool analytic_ = false;
 };
 
 }  // namespace ridge::cli

@@ -207,4 +207,37 @@ void write_bands(const Context& context, std::span<const measure::FittedBand> ba
     write_rows(context, rows, *format);
 }
 
+void write_corrections(const Context& context, std::span<const measure::ResidualReport> corrections,
+                       std::optional<Format> format) {
+    Rows rows{.columns = {{"class"},
+                          {"gpu"},
+                          {"rows"},
+                          {"held_out", "held out", Shown::where_room},
+                          {"terms"},
+                          {"penalty", {}, Shown::where_room},
+                          {"mean_error_before", "mean %"},
+                          {"mean_error", "after"},
+                          {"p90_error_before", "p90 %"},
+                          {"p90_error", "after"},
+                          {"kept", "keeps what it had", Shown::where_room}}};
+    const auto count = [](std::size_t value) {
+        return Cell{std::to_string(value), static_cast<double>(value)};
+    };
+    for (const measure::ResidualReport& r : corrections) {
+        rows.rows.push_back({{std::string(name_of(r.residual_class))},
+                             {r.gpu},
+                             count(r.rows),
+                             count(r.held_out),
+                             count(r.fit.terms.size()),
+                             {fmt::format("{:g}", r.penalty), r.penalty},
+                             percent(r.before.mean),
+                             percent(r.after.mean),
+                             percent(r.before.p90),
+                             percent(r.after.p90),
+                             {r.kept_because}});
+    }
+    if (!format) context.out << "Errors of a third of the shapes, which these fits did not see:\n";
+    write_rows(context, rows, format.value_or(Format::table));
+}
+
 }  // namespace ridge::cli

@@ -8,6 +8,7 @@
 #include "cli/console/format.h"
 #include "measure/fit/fit.h"
 #include "measure/fit/fit_bands.h"
+#include "measure/fit/fit_residual.h"
 
 namespace ridge::cli {
 
@@ -19,5 +20,9 @@ void write_fits(const Context& context, std::span<const measure::FitReport> repo
 /// Without a format: lines of `model/roof/band_table.inc`.
 void write_bands(const Context& context, std::span<const measure::FittedBand> bands,
                  std::optional<Format> format);
+
+/// What corrections are worth: errors of rows held out, without and with them.
+void write_corrections(const Context& context, std::span<const measure::ResidualReport> corrections,
+                       std::optional<Format> format);
 
 }  // namespace ridge::cli

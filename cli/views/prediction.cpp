@@ -100,6 +100,11 @@ void write_terms(const Context& context, const Prediction& p) {
         table.rows.push_back(
             {"  " + std::string(name_of(term.resource)), amount, rate, format(term.time)});
     }
+    if (p.correction != 1.0) {
+        const Time change = p.time * (1.0 - 1.0 / p.correction);
+        table.rows.push_back({"  correction", "", fmt::format("x {:.3f}", p.correction),
+                              change < Time{} ? "-" + format(-1.0 * change) : format(change)});
+    }
     write_text(context.out, table);
 }
 
@@ -163,6 +168,7 @@ void add_prediction(Json& json, const Prediction& p) {
     json["time_us"] = p.time.in(units::us);
     json["time_low_us"] = p.low.in(units::us);
     json["time_high_us"] = p.high.in(units::us);
+    json["correction"] = p.correction;
     json["lower_bound_us"] = p.lower_bound.in(units::us);
     json["confidence"] = name_of(p.confidence);
     json["bound"] = name_of(p.bound);

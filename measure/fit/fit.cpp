@@ -285,7 +285,10 @@ std::vector<FitProblem> split_rows(const std::vector<MeasuredRow>& rows,
     std::vector<FitProblem> problems;
     for (const std::set<std::string>& group : groups) {
         FitProblem problem;
-        for (const std::string& gpu : group) problem.machines.emplace(gpu, request.machine(gpu));
+        for (const std::string& gpu : group) {
+            // Parameters are the analytic model's; a correction is fitted to what they leave.
+            problem.machines.emplace(gpu, request.machine(gpu)).first->second.residuals = nullptr;
+        }
         for (const MeasuredRow& row : rows) {
             if (group.contains(row.gpu)) problem.rows.push_back(row);
         }

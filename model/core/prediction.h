@@ -129,7 +129,9 @@ struct Prediction {
     Time time;
     Time low;  ///< 80 % band
     Time high;
-    Time lower_bound;                   ///< the roofline at datasheet rates: no run is faster (R7)
+    double correction =
+        1.0;           ///< by the residuals of measured shapes; the terms are without it (K3)
+    Time lower_bound;  ///< the roofline at datasheet rates: no run is faster (R7)
     Bound bound = Bound::memory;        ///< by the roofline (R4)
     Resource limiter = Resource::dram;  ///< what really limits: the largest term (R8)
     FlopRate peak;                      ///< of the pipe that does the work

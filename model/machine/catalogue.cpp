@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "model/machine/parameters.h"
+#include "model/machine/residual_parameters.h"
 
 namespace ridge::model {
 namespace {
@@ -11,6 +12,7 @@ hardware::Schema whole_schema() {
     std::vector<hardware::Field> fields;
     fields.reserve(model_parameters().size());
     for (const ModelParameter& each : model_parameters()) fields.push_back(each.field);
+    for (hardware::Field& each : residual_schema()) fields.push_back(std::move(each));
     return hardware::device_schema().with(fields);
 }
 

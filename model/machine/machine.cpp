@@ -251,6 +251,7 @@ Machine make_machine(const Description& gpu) {
     machine.matmul = read_matmul_calibration(gpu, consists);
     machine.mla = read_mla_parameters(gpu);
     machine.moe = read_moe_parameters(gpu);
+    machine.residuals = read_residuals(gpu);
     return machine;
 }
 

@@ -10,6 +10,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -27,6 +28,7 @@
 #include "model/machine/moe_parameters.h"
 #include "model/machine/parameter.h"
 #include "model/machine/residency.h"
+#include "model/machine/residual_parameters.h"
 
 namespace ridge::model {
 
@@ -98,8 +100,9 @@ struct Machine {
     std::optional<FabricParameters> fabric;        ///< of the model of collectives
     std::optional<FabricParameters> host_fabric;   ///< over PCIe, for more GPUs than are linked
     MatmulCalibration matmul;
-    MlaParameters mla;                 ///< of latent attention
-    std::optional<MoeParameters> moe;  ///< of blocks of experts
+    MlaParameters mla;                           ///< of latent attention
+    std::optional<MoeParameters> moe;            ///< of blocks of experts
+    std::shared_ptr<const Residuals> residuals;  ///< corrections; empty: the analytic model alone
 
     /// Links that `gpus` devices talk over: their own, or PCIe where those do not reach all.
     [[nodiscard]] bool are_linked(std::int64_t gpus) const {

@@ -27,15 +27,14 @@ namespace ridge::python {
 
 namespace nb = nanobind;
 
-const model::Machine& machine_of(std::string_view gpu, bool datasheet) {
+const model::Machine& machine_of(std::string_view gpu, hardware::View view) {
     // Predictions of a table hold no lock of Python's, so the catalogue has its own.
     static std::mutex mutex;
-    static std::map<bool, std::unique_ptr<cli::Machines>> views;
+    static std::map<hardware::View, std::unique_ptr<cli::Machines>> views;
     const std::scoped_lock lock(mutex);
-    std::unique_ptr<cli::Machines>& machines = views[datasheet];
+    std::unique_ptr<cli::Machines>& machines = views[view];
     if (!machines) {
-        machines = std::make_unique<cli::Machines>(
-            model::catalogue(), datasheet ? hardware::View::datasheet : hardware::View::calibrated);
+        machines = std::make_unique<cli::Machines>(model::catalogue(), view);
     }
     return machines->at(gpu);
 }
@@ -43,11 +42,11 @@ const model::Machine& machine_of(std::string_view gpu, bool datasheet) {
 namespace {
 
 nb::object predict(const std::string& operation, const std::string& gpu, const nb::dict& fields,
-                   bool datasheet) {
+                   bool datasheet, bool analytic) {
     cli::Answer answer;
     answer.kind = model::parse_operation_kind(operation);
     answer.parameters = parameters_of(answer.kind, fields);
-    answer.machine = &machine_of(gpu, datasheet);
+    answer.machine = &machine_of(gpu, view_of(datasheet, analytic));
     cli::predict(answer);
     return to_python(cli::to_json(answer));
 }
@@ -55,7 +54,7 @@ nb::object predict(const std::string& operation, const std::string& gpu, const n
 /// One recorded call of a PyTorch operator: what it is in the model, and its time. `inputs` are the
 /// profiler's four lists, parted by '|'. Without "time_us" where it is not modelled.
 nb::dict predict_call(const std::string& name, const std::string& inputs, const std::string& gpu,
-                      bool datasheet) {
+                      bool datasheet, bool analytic) {
     nb::dict out;
     const programs::Call call = programs::parse_call(name, inputs);
     out["shape"] = programs::shape_text(call);
@@ -64,7 +63,7 @@ nb::dict predict_call(const std::string& name, const std::string& inputs, const 
     out["family"] = std::string(name_of(found->family));
     out["basis"] = std::string(name_of(found->basis));
     const model::WorkloadPrediction answer =
-        model::predict(found->steps, machine_of(gpu, datasheet));
+        model::predict(found->steps, machine_of(gpu, view_of(datasheet, analytic)));
     if (answer.not_modelled > 0) return out;
     const auto& first = std::get<model::Prediction>(answer.parts.front());
     out["time_us"] = answer.time.in(units::us);
@@ -149,9 +148,9 @@ NB_MODULE(_core, module) {
         nb::exception<ridge::InputError>(module, "InputError", PyExc_ValueError).release();
     static_cast<void>(input_error);
     module.def("predict", &ridge::python::predict, nb::arg("operation"), nb::arg("gpu"),
-               nb::arg("fields"), nb::arg("datasheet") = false);
+               nb::arg("fields"), nb::arg("datasheet") = false, nb::arg("analytic") = false);
     module.def("predict_call", &ridge::python::predict_call, nb::arg("name"), nb::arg("inputs"),
-               nb::arg("gpu"), nb::arg("datasheet") = false);
+               nb::arg("gpu"), nb::arg("datasheet") = false, nb::arg("analytic") = false);
     module.def("replay", &ridge::python::replay, nb::arg("events"));
     module.def("vocabulary", &ridge::python::vocabulary);
     module.def("run", &ridge::python::run, nb::arg("arguments"), nb::arg("width") = 80);

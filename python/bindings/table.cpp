@@ -89,10 +89,10 @@ class TablePredictor {
   public:
     TablePredictor(std::vector<CountColumn> counts, std::vector<TextColumn> texts,
                    std::optional<std::string> operation, std::optional<std::string> gpu,
-                   bool datasheet, std::size_t rows)
-        : counts_(std::move(counts)), datasheet_(datasheet), results_(rows) {
+                   hardware::View view, std::size_t rows)
+        : counts_(std::move(counts)), view_(view), results_(rows) {
         if (operation) operation_ = model::parse_operation_kind(*operation);
-        if (gpu) machine_ = &machine_of(*gpu, datasheet_);
+        if (gpu) machine_ = &machine_of(*gpu, view_);
         for (TextColumn& column : texts) place(std::move(column));
         if (!operation_ && !operations_) {
             throw InputError("op: no column of that name, and no operation given");
@@ -156,7 +156,7 @@ class TablePredictor {
         if (gpus_) {
             if (const std::string* const name = text_at(*gpus_, row)) {
                 if (gpu_text_ != name) {
-                    gpu_ = &machine_of(*name, datasheet_);
+                    gpu_ = &machine_of(*name, view_);
                     gpu_text_ = name;
                 }
                 return *gpu_;
@@ -218,7 +218,7 @@ class TablePredictor {
     std::optional<TextColumn> operations_;
     std::optional<TextColumn> gpus_;
     std::optional<OperationKind> operation_;
-    bool datasheet_;
+    hardware::View view_;
     const model::Machine* machine_ = nullptr;
     OperationKind kind_ = OperationKind::matmul;
     const std::string* kind_text_ = nullptr;
@@ -243,7 +243,8 @@ constexpr std::size_t rows_between_signals = 16384;
 nb::dict predict_table(
     std::size_t rows, const std::vector<std::pair<std::string, Counts>>& counts,
     const std::vector<std::tuple<std::string, Codes, std::vector<std::string>>>& texts,
-    std::optional<std::string> operation, std::optional<std::string> gpu, bool datasheet) {
+    std::optional<std::string> operation, std::optional<std::string> gpu, bool datasheet,
+    bool analytic) {
     std::vector<CountColumn> count_columns;
     for (const auto& [name, array] : counts) {
         if (array.shape(0) != rows) throw InputError(name + ": not as long as the other columns");
@@ -255,7 +256,8 @@ nb::dict predict_table(
         text_columns.push_back({name, {codes.data(), rows}, words});
     }
     TablePredictor predictor(std::move(count_columns), std::move(text_columns),
-                             std::move(operation), std::move(gpu), datasheet, rows);
+                             std::move(operation), std::move(gpu), view_of(datasheet, analytic),
+                             rows);
     for (std::size_t begin = 0; begin < rows; begin += rows_between_signals) {
         {
             const nb::gil_scoped_release released;
@@ -285,7 +287,7 @@ void bind_table(nb::module_& module) {
     module.attr("NO_VALUE") = no_value;
     module.def("predict_table", &predict_table, nb::arg("rows"), nb::arg("counts"),
                nb::arg("texts"), nb::arg("operation") = nb::none(), nb::arg("gpu") = nb::none(),
-               nb::arg("datasheet") = false);
+               nb::arg("datasheet") = false, nb::arg("analytic") = false);
 }
 
 }  // namespace ridge::python

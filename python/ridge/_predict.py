@@ -17,15 +17,16 @@ def default_gpu(gpu: str | None) -> str:
     return chosen
 
 
-def predict(operation: str, *, gpu: str | None = None, datasheet: bool = False, **fields: Any) -> Prediction:
+def predict(operation: str, *, gpu: str | None = None, datasheet: bool = False, analytic: bool = False, **fields: Any) -> Prediction:
     """Predicts one operation.
 
     `operation` is one of `ridge ops` ("matmul", "attention", "elementwise", "softmax", ...), `fields` are
     its fields: shapes in elements (m, n, k; heads, seq, head_dim; rows, cols), `dtype`, and how it is
-    carried out (`impl`, `l2`, `launch`). `datasheet` predicts with datasheet rates only.
+    carried out (`impl`, `l2`, `launch`). `datasheet` predicts with datasheet rates only,
+    `analytic` without the correction by the residuals of measured shapes.
 
     Returns a `Prediction`: time_us with the 80 % band time_low_us to time_high_us, lower_bound_us,
     bound ("memory" or "compute" by the roofline), limiter, FLOP, bytes per memory level and terms.
     Raises `InputError` naming the field when the question is broken.
     """
-    return Prediction(checked(_core.predict, operation, default_gpu(gpu), fields, datasheet))
+    return Prediction(checked(_core.predict, operation, default_gpu(gpu), fields, datasheet, analytic))

@@ -32,7 +32,7 @@ _numbers = (
 )
 
 
-def predict_table(table: Any, *, operation: str | None = None, gpu: str | None = None, datasheet: bool = False) -> Any:
+def predict_table(table: Any, *, operation: str | None = None, gpu: str | None = None, datasheet: bool = False, analytic: bool = False) -> Any:
     """Predicts every row of a table.
 
     Columns are named as the fields of operations (m, n, k, dtype, ...), with `op` and `gpu` where rows
@@ -64,11 +64,11 @@ def predict_table(table: Any, *, operation: str | None = None, gpu: str | None =
         from ._predict import default_gpu
 
         gpu = default_gpu(None)
-    found = checked(_core.predict_table, rows, counts, texts, operation, gpu, datasheet)
+    found = checked(_core.predict_table, rows, counts, texts, operation, gpu, datasheet, analytic)
     return _with_results(table, columns, found, kind)
 
 
-def sweep(operation: str, *, gpu: str | Sequence[str] | None = None, datasheet: bool = False, **fields: Any) -> dict[str, Any]:
+def sweep(operation: str, *, gpu: str | Sequence[str] | None = None, datasheet: bool = False, analytic: bool = False, **fields: Any) -> dict[str, Any]:
     """Predicts every combination of the values given: `sweep("matmul", gpu="h100-sxm", m=[1, 16, 256], n=4096, k=4096)`.
 
     A field is one value, a sequence, or a range as the program writes it ("64:4096:*2", "0:1000:+100").
@@ -81,7 +81,7 @@ def sweep(operation: str, *, gpu: str | Sequence[str] | None = None, datasheet: 
     for name in fields:
         if known is not None and name not in known:
             raise InputError(f"{name}: not a field of {operation}")
-    return predict_table(table, operation=operation, datasheet=datasheet)
+    return predict_table(table, operation=operation, datasheet=datasheet, analytic=analytic)
 
 
 _range = re.compile(r"^(\d+):(\d+)(?::([*+]?)(\d+))?$")

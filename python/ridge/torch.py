@@ -332,6 +332,7 @@ def estimate(
     mode: str = "inference",
     optimizer: str | None = None,
     datasheet: bool = False,
+    analytic: bool = False,
     **kwargs: Any,
 ) -> Estimate:
     """Predicts one step of a PyTorch model from its shapes, without a GPU.
@@ -346,10 +347,10 @@ def estimate(
     """
     chosen = default_gpu(gpu)
     recorder = record(model, *args, mode=mode, optimizer=optimizer, **kwargs)
-    return summary(recorder, model, chosen, mode, datasheet)
+    return summary(recorder, model, chosen, mode, datasheet, analytic)
 
 
-def summary(recorder: Recorder, model: Any, gpu: str, mode: str, datasheet: bool = False) -> Estimate:
+def summary(recorder: Recorder, model: Any, gpu: str, mode: str, datasheet: bool = False, analytic: bool = False) -> Estimate:
     """What a recording costs on a GPU."""
     operators: dict[tuple[str, str], dict[str, Any]] = {}
     modules: dict[str, float] = {}
@@ -358,7 +359,7 @@ def summary(recorder: Recorder, model: Any, gpu: str, mode: str, datasheet: bool
     for call in recorder.calls.values():
         key = (_hint(call), call.inputs)
         if key not in answers:
-            answers[key] = checked(_core.predict_call, key[0], key[1], gpu, datasheet)
+            answers[key] = checked(_core.predict_call, key[0], key[1], gpu, datasheet, analytic)
         answer = answers[key]
         time = answer.get("time_us")
         row = operators.setdefault(

@@ -13,6 +13,7 @@
 #include "hardware/loader.h"
 #include "hardware/units.h"
 #include "model/machine/catalogue.h"
+#include "model/machine/residual_parameters.h"
 #include "tests/catch.h"
 
 namespace ridge::model {
@@ -50,11 +51,17 @@ std::string list_text() {
     }
     std::string parameters = "| field | value | range | from | meaning |\n|---|---|---|---|---|\n";
     for (const ModelParameter& each : model_parameters()) parameters += row_text(each.field);
+    std::string corrections = "| field | value | meaning |\n|---|---|---|\n";
+    for (const hardware::Field& field : residual_schema()) corrections += row_text(field);
     return "## Facts about devices\n\n" + devices + "\n## Parameters of the model\n\n" +
            "`ridge fit` of public tables or of records determines a parameter, a microbenchmark or "
            "a counter measures it, or it is assumed:\ntaken from documents, sources or "
            "figures. What a GPU's own file does not give comes from its architecture.\n\n" +
-           parameters;
+           parameters +
+           "\n## Corrections by residuals\n\n"
+           "`ridge fit residual` writes them (docs/model.md K1 to K4), in overlays of their "
+           "own.\n\n" +
+           corrections;
 }
 
 TEST_CASE("docs/gpu-files.md lists every field as it is declared", "[parameters]") {

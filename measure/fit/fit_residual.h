@@ -1,0 +1,49 @@
+// Fits the residual correction (docs/model.md K1 to K4) to measured rows and says what it is worth.
+//
+//   for (const ResidualReport& r : fit_residuals(request))
+//       r.gpu, r.before.mean, r.after.mean   // of a third of the shapes that the fit did not see
+//   residual_overlay(reports, "h100-sxm", source)   // a description that lies over the GPU's
+//
+// Method. Rows are predicted by the analytic model; y = ln(measured / predicted), held to 0.25. The
+// candidates are Legendre polynomials of a class's features and products of two of them;
+// `sparse_regression.h` chooses among them by cross-validation over families of shapes (rows of one n
+// and k, of one batch and heads, of one expert). GPUs named together share the terms: each one's
+// coefficients are drawn to those of all together as strongly as held-out families bear out. The
+// figures are of a third of the shapes, by a hash of the operation, that neither choice nor
+// coefficients have seen; what is written is then fitted to all rows.
+//
+// Limits: a class with fewer than `fewest_rows` rows of a GPU, or whose error does not fall, keeps
+// what it had. The data themselves are not kept.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "measure/fit/fit.h"
+#include "measure/statistics/error_summary.h"
+#include "model/machine/residual_parameters.h"
+
+namespace ridge::measure {
+
+inline constexpr std::size_t fewest_residual_rows = 60;
+
+struct ResidualReport {
+    std::string gpu;
+    model::ResidualClass residual_class = model::ResidualClass::product_16;
+    std::size_t rows = 0;
+    std::size_t held_out = 0;  ///< of them, for the figures
+    ErrorSummary before;       ///< of the held-out rows, by the analytic model
+    ErrorSummary after;
+    double penalty = 0.0;
+    model::ResidualFit fit;    ///< to all rows; without terms where it keeps what it had
+    std::string kept_because;  ///< why; empty where there is a correction
+};
+
+/// One report for each class and GPU, classes first. InputError when there is nothing to fit to.
+[[nodiscard]] std::vector<ResidualReport> fit_residuals(const FitRequest& request);
+
+/// The corrections of one GPU as an overlay description; `source` says what they rest on.
+[[nodiscard]] std::string residual_overlay(const std::vector<ResidualReport>& reports,
+                                           const std::string& gpu, const std::string& source);
+
+}  // namespace ridge::measure

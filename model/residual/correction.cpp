@@ -1,0 +1,81 @@
+#include "model/residual/correction.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace ridge::model {
+namespace {
+
+/// Boxes are at least this wide on either side of their middle: a feature that the data do not vary
+/// stays comparable.
+constexpr double least_half_width = 0.25;
+
+double factor_of(const std::array<LegendreRow, most_residual_features>& values,
+                 std::uint8_t feature, std::uint8_t degree) {
+    return degree == 0 ? 1.0 : values[feature][degree - 1U];
+}
+
+}  // namespace
+
+LegendreRow legendre_of(double x) {
+    const double square = x * x;
+    return {x, 1.5 * square - 0.5, x * (2.5 * square - 1.5),
+            (4.375 * square - 3.75) * square + 0.375};
+}
+
+double scaled(double value, const ResidualRange& range) {
+    const double half = std::max(0.5 * (range.most - range.least), least_half_width);
+    return (value - 0.5 * (range.least + range.most)) / half;
+}
+
+double fade_of(const ResidualFeatures& features, const ResidualFit& fit) {
+    constexpr double steepness = 2.0;  // nothing is left half a half-width beyond the box
+    double beyond = 0.0;
+    const std::size_t count = residual_features(features.residual_class).size();
+    for (std::size_t i = 0; i < count; ++i) {
+        beyond += std::max(0.0, std::abs(scaled(features.values[i], fit.range[i])) - 1.0);
+    }
+    return std::max(0.0, 1.0 - steepness * beyond);
+}
+
+double polynomial_of(const ResidualFeatures& features, const ResidualFit& fit) {
+    std::array<LegendreRow, most_residual_features> values;
+    const std::size_t count = residual_features(features.residual_class).size();
+    for (std::size_t i = 0; i < count; ++i) {
+        values[i] = legendre_of(std::clamp(scaled(features.values[i], fit.range[i]), -1.0, 1.0));
+    }
+    double sum = 0.0;
+    for (const ResidualTerm& term : fit.terms) {
+        sum += term.coefficient * factor_of(values, term.first, term.first_degree) *
+               factor_of(values, term.second, term.second_degree);
+    }
+    return sum;
+}
+
+double log_correction(const ResidualFeatures& features, const ResidualFit& fit) {
+    const double fade = fade_of(features, fit);
+    if (!(fade > 0.0)) return 0.0;
+    static const double largest = std::log(largest_correction);
+    const double sum = polynomial_of(features, fit);
+    return fade * std::clamp(sum, -largest, largest);
+}
+
+void apply_correction(Prediction& prediction, const Operation& operation,
+                      const Execution& execution, const Machine& machine) {
+    if (machine.residuals == nullptr || prediction.confidence == Confidence::roofline) return;
+    const auto features = residual_features_of(operation, execution, prediction, machine);
+    if (!features) return;
+    const ResidualFit* const fit = machine.residuals->find(features->residual_class);
+    if (fit == nullptr || fit->implementation != prediction.implementation) return;
+    const double factor = std::exp(log_correction(*features, *fit));
+    Prediction& p = prediction;
+    Time least = std::max(p.lower_bound, machine.kernel_floor);
+    if (p.bandwidth > Bandwidth{}) least = std::max(least, p.work.dram() / p.bandwidth);
+    const Time time = std::max(p.time * factor, std::min(least, p.time));
+    p.correction = time / p.time;
+    p.time = time;
+    p.low = std::min(time, std::max(p.low * p.correction, p.lower_bound));
+    p.high = std::max(time, p.high * p.correction);
+}
+
+}  // namespace ridge::model

@@ -1,0 +1,181 @@
+#include "model/residual/features.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace ridge::model {
+namespace {
+
+double real(std::int64_t value) {
+    return static_cast<double>(value);
+}
+
+double log_of(std::int64_t value) {
+    return std::log2(real(value));
+}
+
+double parts(double extent, double tile) {
+    return std::ceil(extent / tile);
+}
+
+/// How full waves of `blocks` are on `slots` multiprocessors.
+double fullness(double blocks, double slots) {
+    return blocks / (std::ceil(blocks / slots) * slots);
+}
+
+/// Shares of the time on a nominal GPU.
+struct Shares {
+    double compute = 0.0;
+    double memory = 0.0;
+};
+
+Shares shares_of(double flop, double bytes) {
+    constexpr double flop_per_us = 5e8;
+    constexpr double bytes_per_us = 3e6;
+    constexpr double fixed_us = 4.0;
+    const double compute = flop / flop_per_us;
+    const double memory = bytes / bytes_per_us;
+    const double whole = compute + memory + fixed_us;
+    return {compute / whole, memory / whole};
+}
+
+/// Blocks over multiprocessors, and how full their waves are.
+struct Waves {
+    double blocks = 0.0;
+    double fullness = 0.0;
+};
+
+Waves waves_of(double blocks, double slots) {
+    return {std::log2(blocks / slots), model::fullness(blocks, slots)};
+}
+
+struct Finder {
+    const Execution& execution;
+    const Prediction& prediction;
+    double slots;  ///< multiprocessors
+
+    using Found = std::optional<ResidualFeatures>;
+
+    template <class Op>
+    Found operator()(const Op&) const {
+        return std::nullopt;
+    }
+
+    Found operator()(const Matmul& op) const {
+        if (prediction.implementation != Implementation::library || execution.tile ||
+            op.batch != 1 || prediction.work.tensor <= Flop{}) {
+            return std::nullopt;
+        }
+        const std::optional<ResidualClass> kind = class_of(op);
+        if (!kind) return std::nullopt;
+        const double m = real(op.m);
+        const double n = real(op.n);
+        const double k = real(op.k);
+        const double tiles = parts(m, 128.0) * parts(n, 128.0);
+        const double element = real(bits_of(op.type)) / 8.0;
+        const Shares shares = shares_of(2.0 * m * n * k, element * k * (m + n) + 2.0 * m * n);
+        return ResidualFeatures{
+            *kind,
+            {std::log2(m), std::log2(n), std::log2(k), std::log2(tiles / slots),
+             fullness(tiles, slots), fullness(parts(m, 128.0) * parts(n, 256.0), slots),
+             fullness(parts(m, 64.0) * parts(n, 64.0), slots), shares.compute, shares.memory}};
+    }
+
+    /// Only rows of whole 16 bytes: other kernels run on others.
+    static std::optional<ResidualClass> class_of(const Matmul& op) {
+        const std::int64_t bits = bits_of(op.type);
+        if ((op.k * bits) % 128 != 0 || (op.n * bits) % 128 != 0) return std::nullopt;
+        switch (op.type) {
+            case DataType::bf16:
+            case DataType::fp16:
+                return ResidualClass::product_16;
+            case DataType::fp8:
+                return ResidualClass::product_8;
+            case DataType::nvfp4:
+                return ResidualClass::product_4;
+            default:
+                return std::nullopt;
+        }
+    }
+
+    Found operator()(const Attention& asked) const {
+        const Attention op = without_idle_masks(asked);
+        if (op.direction != Direction::forward || op.window != 0 || bits_of(op.type) != 16) {
+            return std::nullopt;
+        }
+        const bool decode = op.seq_q == 1;
+        if (!decode && !(op.causal && op.seq_q == op.seq_kv)) return std::nullopt;
+        const bool narrow = bits_of(cache_type_of(op)) == 8;
+        const double group = real(op.heads) / real(op.kv_heads);
+        const double tokens = real(op.seq_kv);
+        const double blocks = decode ? real(op.batch * op.kv_heads) * parts(group, 64.0)
+                                     : real(op.batch * op.heads) * parts(tokens, 128.0);
+        const double scores = decode ? tokens : 0.5 * tokens * tokens;
+        const double depth = real(op.head_dim);
+        const double rows = real(op.batch);
+        const double stored = (narrow ? 1.0 : 2.0) * 2.0 * real(op.kv_heads) * tokens;
+        const Shares shares =
+            shares_of(4.0 * rows * real(op.heads) * scores * depth,
+                      rows * depth * (stored + 4.0 * real(op.heads) * real(op.seq_q)));
+        const Waves waves = waves_of(blocks, slots);
+        const ResidualClass wide = decode ? ResidualClass::decode : ResidualClass::prefill;
+        const ResidualClass thin =
+            decode ? ResidualClass::decode_cache8 : ResidualClass::prefill_cache8;
+        return ResidualFeatures{
+            narrow ? thin : wide,
+            {log_of(op.batch), log_of(op.kv_heads), std::log2(group), std::log2(tokens),
+             std::log2(depth), waves.blocks, waves.fullness, shares.compute, shares.memory}};
+    }
+
+    Found operator()(const Mla& op) const {
+        const bool decode = op.phase == MlaPhase::decode;
+        const double batch = real(op.batch);
+        const double heads = real(op.heads);
+        const double queries = real(op.seq_q);
+        const double tokens = real(op.seq_kv);
+        const double cache = real(size_of(cache_type_of(op)));
+        const double blocks =
+            decode ? batch * parts(heads * queries, 64.0) : batch * heads * parts(queries, 128.0);
+        const double key = real(decode ? op.latent_dim : op.head_dim);
+        const double rope = real(op.rope_dim);
+        const double seen = decode ? tokens : tokens - 0.5 * queries;
+        const double stored =
+            decode ? tokens * (key + rope) * cache : heads * tokens * (2.0 * key + rope) * 2.0;
+        const Shares shares =
+            shares_of(2.0 * batch * heads * queries * seen * (2.0 * key + rope),
+                      batch * (stored + 2.0 * heads * queries * (2.0 * key + rope)));
+        const Waves waves = waves_of(blocks, slots);
+        return ResidualFeatures{
+            decode ? ResidualClass::latent_decode : ResidualClass::latent_prefill,
+            {std::log2(batch), std::log2(heads), std::log2(queries), std::log2(tokens),
+             std::log2(cache), waves.blocks, waves.fullness, shares.compute, shares.memory}};
+    }
+
+    Found operator()(const Moe& op) const {
+        const double here = std::max(1.0, real(op.experts) / real(op.ep));
+        const double rows = real(op.tokens * op.topk) / real(op.experts);
+        const double inner = real(op.intermediate) / real(op.tp);
+        const double weight = 3.0 * real(op.hidden) * inner;
+        const double element = real(bits_of(op.type)) / 8.0;
+        const double met = std::min(here, rows * here);
+        const Shares shares = shares_of(2.0 * rows * here * weight, element * met * weight);
+        return ResidualFeatures{
+            ResidualClass::experts,
+            {log_of(op.tokens), log_of(op.hidden), std::log2(inner), log_of(op.topk),
+             log_of(op.experts), log_of(op.ep), op.load.exponent(), std::log2(element),
+             std::log2(rows), shares.compute, shares.memory}};
+    }
+};
+
+}  // namespace
+
+std::optional<ResidualFeatures> residual_features_of(const Operation& operation,
+                                                     const Execution& execution,
+                                                     const Prediction& prediction,
+                                                     const Machine& machine) {
+    if (machine.sm_count == 0) return std::nullopt;
+    return std::visit(Finder{execution, prediction, static_cast<double>(machine.sm_count)},
+                      operation);
+}
+
+}  // namespace ridge::model

@@ -1,0 +1,37 @@
+// What the residual correction sees of an operation: its class, and numbers that depend on its shape
+// and on the number of multiprocessors alone.
+//
+//   if (const auto found = residual_features_of(operation, execution, prediction, machine))
+//       found->residual_class, found->values
+//
+// Method (docs/model.md K1). Logarithms of the extents; the blocks of a usual tile over the
+// multiprocessors, and how full their last wave is; the shares of compute and of memory in the time
+// on a nominal GPU (500 TFLOP/s, 3 TB/s, 4 us), the same for every GPU. Options that change nothing
+// give the same features, and a GPU with more bandwidth has those of the one with less.
+//
+// Limits: empty for operations outside of what the data hold (batched products, rows that are not
+// multiples of 16 bytes, windows, backward passes, a tile of the user's).
+#pragma once
+
+#include <array>
+#include <optional>
+
+#include "model/core/operation.h"
+#include "model/core/prediction.h"
+#include "model/machine/machine.h"
+#include "model/machine/residual_parameters.h"
+
+namespace ridge::model {
+
+struct ResidualFeatures {
+    ResidualClass residual_class = ResidualClass::product_16;
+    std::array<double, most_residual_features> values{};
+};
+
+/// Empty where no correction holds for such operations.
+[[nodiscard]] std::optional<ResidualFeatures> residual_features_of(const Operation& operation,
+                                                                   const Execution& execution,
+                                                                   const Prediction& prediction,
+                                                                   const Machine& machine);
+
+}  // namespace ridge::model

@@ -1,0 +1,108 @@
+// Fitting a residual correction: to rows whose residuals are known, to too few rows, and to none.
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+
+#include "hardware/error.h"
+#include "hardware/units.h"
+#include "measure/fit/fit_residual.h"
+#include "model/machine/catalogue.h"
+#include "model/predict.h"
+#include "tests/catch.h"
+
+namespace ridge::measure {
+namespace {
+
+/// A folder that disappears with the test.
+class TemporaryFolder {
+  public:
+    TemporaryFolder() : path_(std::filesystem::temp_directory_path() / "ridge_test_fit_residual") {
+        std::filesystem::create_directories(path_);
+    }
+    ~TemporaryFolder() { std::filesystem::remove_all(path_); }
+    TemporaryFolder(const TemporaryFolder&) = delete;
+    TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+
+    [[nodiscard]] std::string path() const { return path_.string(); }
+    void write(const std::string& name, const std::string& text) const {
+        std::ofstream(path_ / name) << text;
+    }
+
+  private:
+    std::filesystem::path path_;
+};
+
+model::Machine analytic(const std::string& gpu) {
+    return model::make_machine(model::catalogue().at(gpu, hardware::View::analytic));
+}
+
+/// Products of `columns` widths, 7 of m and 4 of k, slower than predicted by exp(share x (log2 m - 6)).
+std::string products(const std::string& gpu, int columns, double share) {
+    const model::Machine machine = analytic(gpu);
+    std::string text = "gpu,op,dtype,m,n,k,l2,launch,measured_us\n";
+    for (int column = 1; column <= columns; ++column) {
+        for (std::int64_t m = 8; m <= 4096; m *= 2) {
+            for (const std::int64_t k : {512, 1024, 4096, 8192}) {
+                const model::Matmul op{.m = m, .n = 256 * column, .k = k};
+                const auto outcome = model::predict(
+                    op, {.l2 = model::L2State::warm, .launch = model::LaunchMode::graph}, machine);
+                const double factor = std::exp(share * (std::log2(static_cast<double>(m)) - 6.0));
+                const double time = std::get<model::Prediction>(outcome).time.in(units::us)*factor;
+                text += gpu + ",matmul,bf16," + std::to_string(m) + ',' + std::to_string(op.n) +
+                        ',' + std::to_string(k) + ",warm,graph," + std::to_string(time) + '\n';
+            }
+        }
+    }
+    return text;
+}
+
+FitRequest request_of(const TemporaryFolder& folder, std::vector<std::string> gpus) {
+    return {.data = folder.path(), .gpus = std::move(gpus), .machine = analytic};
+}
+
+}  // namespace
+
+TEST_CASE("a fit of a correction finds residuals that it was given", "[fit][residual]") {
+    const TemporaryFolder folder;
+    folder.write("matmul_h100-sxm.csv", products("h100-sxm", 8, 0.03));
+    folder.write("matmul_h200-sxm.csv", products("h200-sxm", 8, 0.02));
+    const auto reports = fit_residuals(request_of(folder, {"h100-sxm", "h200-sxm"}));
+    REQUIRE(reports.size() == 2);
+    for (const ResidualReport& report : reports) {
+        INFO(report.gpu);
+        CHECK(report.rows == 320);
+        CHECK(report.kept_because.empty());
+        CHECK(report.held_out > 60);
+        CHECK(report.before.mean > 0.04);
+        CHECK(report.after.mean < 0.2 * report.before.mean);
+    }
+    CHECK(reports[0].before.mean > reports[1].before.mean);
+
+    const std::string overlay = residual_overlay(reports, "h200-sxm", "made up");
+    CHECK(overlay == residual_overlay(fit_residuals(request_of(folder, {"h100-sxm", "h200-sxm"})),
+                                      "h200-sxm", "made up"));
+    hardware::Catalogue gpus = hardware::Catalogue::embedded(model::schema());
+    CHECK(gpus.add_text(overlay, "made.toml") == "h200-sxm");
+    const model::Machine machine = model::make_machine(gpus.at("h200-sxm"));
+    const auto outcome =
+        model::predict(model::Matmul{.m = 2048, .n = 1024, .k = 4096}, {}, machine);
+    // Five doublings above 2^6, of 2 % each.
+    CHECK(std::get<model::Prediction>(outcome).correction == Approx(std::exp(0.1)).epsilon(0.01));
+}
+
+TEST_CASE("a correction that the rows do not bear out is not written", "[fit][residual]") {
+    const TemporaryFolder folder;
+    folder.write("matmul_h100-sxm.csv", products("h100-sxm", 1, 0.03));
+    auto reports = fit_residuals(request_of(folder, {}));
+    REQUIRE(reports.size() == 1);
+    CHECK(reports[0].kept_because == "fewer than 60 rows");
+    CHECK(residual_overlay(reports, "h100-sxm", "made up").find("[model.") == std::string::npos);
+
+    folder.write("matmul_h100-sxm.csv", products("h100-sxm", 8, 0.0));
+    reports = fit_residuals(request_of(folder, {}));
+    REQUIRE(reports.size() == 1);
+    CHECK(reports[0].kept_because == "no term lowers the error of rows held out");
+    CHECK_THROWS_AS(fit_residuals(request_of(folder, {"b200"})), InputError);
+}
+
+}  // namespace ridge::measure

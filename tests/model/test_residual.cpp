@@ -1,0 +1,188 @@
+// The residual correction: its text, its polynomial by hand, where it fades, and what it leaves alone.
+#include <cmath>
+#include <random>
+
+#include "hardware/error.h"
+#include "hardware/loader.h"
+#include "model/machine/catalogue.h"
+#include "model/machine/residual_parameters.h"
+#include "model/predict.h"
+#include "model/residual/correction.h"
+#include "tests/catch.h"
+
+namespace ridge::model {
+namespace {
+
+const char* const product_range =
+    "m 0 10, n 5 15, k 5 15, tiles -7 5, wave 0 1, wide_wave 0 1, small_wave 0 1, compute 0 1, "
+    "memory 0 1";
+
+std::string overlay(const std::string& range, const std::string& terms) {
+    return "schema = 1\nkind = \"overlay\"\nname = \"x\"\noverlay = \"h100-sxm\"\ntitle = \"x\"\n"
+           "[sources]\nFIT = { kind = \"derived\", text = \"x\" }\n[model.residual.product_16]\n"
+           "implementation = { value = \"library\", source = \"FIT\" }\nrange = { value = \"" +
+           range + "\", source = \"FIT\" }\nterms = { value = \"" + terms +
+           "\", source = \"FIT\" }\n";
+}
+
+Machine machine_with(const std::string& range, const std::string& terms) {
+    hardware::Catalogue gpus = catalogue();
+    gpus.add_text(overlay(range, terms), "test.toml");
+    return make_machine(gpus.at("h100-sxm"));
+}
+
+Machine analytic_machine(const char* gpu = "h100-sxm") {
+    return make_machine(catalogue().at(gpu, hardware::View::analytic));
+}
+
+Prediction predicted(const Operation& operation, const Machine& machine, Execution execution = {}) {
+    return std::get<Prediction>(predict(operation, execution, machine));
+}
+
+std::string refusal_of(const std::string& range, const std::string& terms) {
+    try {
+        (void)machine_with(range, terms);
+    } catch (const InputError& error) {
+        return error.message();
+    }
+    return {};
+}
+
+}  // namespace
+
+TEST_CASE("the polynomials are Legendre's", "[residual]") {
+    for (const double x : {-1.0, -0.3, 0.0, 0.5, 1.0}) {
+        const LegendreRow row = legendre_of(x);
+        CHECK(row[0] == Approx(x));
+        CHECK(row[1] == Approx((3 * x * x - 1) / 2).margin(1e-15));
+        CHECK(row[2] == Approx((5 * x * x * x - 3 * x) / 2).margin(1e-15));
+        CHECK(row[3] == Approx((35 * x * x * x * x - 30 * x * x + 3) / 8).margin(1e-15));
+    }
+    CHECK(scaled(7.0, {4.0, 8.0}) == Approx(0.5));
+    CHECK(scaled(7.0, {7.0, 7.0}) == 0.0);
+    CHECK(scaled(7.5, {7.0, 7.0}) == Approx(2.0));
+}
+
+TEST_CASE("a correction is a factor over the analytic time, shown beside the terms", "[residual]") {
+    const Matmul op{.m = 32, .n = 1024, .k = 1024};
+    const Prediction before = predicted(op, analytic_machine());
+    // m lies in the middle of its box, n and k too: P_2(0) = -1/2, so ln f = 0.02 - 0.03 x -0.5.
+    const Prediction after = predicted(op, machine_with(product_range, "0.02, 0.1 m, -0.03 n^2"));
+    CHECK(before.correction == 1.0);
+    CHECK(after.correction == Approx(std::exp(0.035)));
+    CHECK(after.time / before.time == Approx(std::exp(0.035)));
+    CHECK(after.high / before.high == Approx(std::exp(0.035)));
+    CHECK(after.low / before.low == Approx(std::exp(0.035)));
+    CHECK(after.lower_bound == before.lower_bound);
+    REQUIRE(after.terms.size() == before.terms.size());
+    for (std::size_t i = 0; i < after.terms.size(); ++i) {
+        CHECK(after.terms[i].time == before.terms[i].time);
+    }
+}
+
+TEST_CASE("a correction never exceeds its factor nor passes the lower bound", "[residual]") {
+    const Matmul small{.m = 32, .n = 1024, .k = 1024};
+    const Prediction before = predicted(small, analytic_machine());
+    CHECK(predicted(small, machine_with(product_range, "0.9")).time / before.time ==
+          Approx(largest_correction));
+    CHECK(predicted(small, machine_with(product_range, "-0.9")).time / before.time ==
+          Approx(1.0 / largest_correction));
+    const Machine faster = machine_with(product_range, "-0.9");
+    std::mt19937 random(41);  // NOLINT(cert-msc32-c,cert-msc51-cpp): shapes must repeat
+    for (int i = 0; i < 2000; ++i) {
+        const auto extent = [&random] { return std::int64_t{16} << (random() % 9); };
+        const Matmul op{.m = extent(), .n = extent(), .k = extent()};
+        const Prediction p = predicted(op, faster);
+        CAPTURE(op.m, op.n, op.k);
+        REQUIRE(p.time >= p.lower_bound * (1.0 - 1e-12));
+        REQUIRE(p.time >= faster.kernel_floor);
+        REQUIRE(p.work.dram() / p.time <= p.bandwidth * (1.0 + 1e-9));
+    }
+}
+
+TEST_CASE("a correction fades outside of the box of the data", "[residual]") {
+    const Machine machine = machine_with(product_range, "0.1");
+    const ResidualFit& fit = *machine.residuals->find(ResidualClass::product_16);
+    ResidualFeatures features{ResidualClass::product_16, {5, 10, 10, 0, 0.5, 0.5, 0.5, 0.5, 0.5}};
+    CHECK(fade_of(features, fit) == 1.0);
+    features.values[0] = 10.0;
+    CHECK(fade_of(features, fit) == 1.0);
+    features.values[0] = 11.25;  // a quarter of the half-width beyond
+    CHECK(fade_of(features, fit) == Approx(0.5));
+    CHECK(log_correction(features, fit) == Approx(0.05));
+    features.values[0] = 14.0;
+    CHECK(fade_of(features, fit) == 0.0);
+    CHECK(log_correction(features, fit) == 0.0);
+}
+
+TEST_CASE("what a fit did not see is not corrected", "[residual]") {
+    const Machine machine = machine_with(product_range, "0.1");
+    const Matmul op{.m = 32, .n = 1024, .k = 1024};
+    CHECK(predicted(op, machine).correction > 1.0);
+    Matmul other = op;
+    other.batch = 2;
+    CHECK(predicted(other, machine).correction == 1.0);
+    other = op;
+    other.k = 1025;
+    CHECK(predicted(other, machine).correction == 1.0);
+    other = op;
+    other.type = DataType::fp8;
+    CHECK(predicted(other, machine).correction == 1.0);
+    CHECK(predicted(op, machine, {.tile = Tile{128, 128, 32}}).correction == 1.0);
+    CHECK(predicted(op, machine, {.implementation = Implementation::tiled}).correction == 1.0);
+    CHECK(predicted(op, machine, {.implementation = Implementation::torch}).correction == 1.0);
+}
+
+TEST_CASE("the state of the L2 and the launch do not change a correction", "[residual]") {
+    const Machine machine = machine_with(product_range, "0.02, 0.05 m, -0.03 n^2");
+    const Matmul product{.m = 500, .n = 4096, .k = 1024};
+    const double usual = predicted(product, machine).correction;
+    CHECK(usual != 1.0);
+    for (const L2State l2 : {L2State::warm, L2State::cold, L2State::dirty}) {
+        for (const LaunchMode launch : {LaunchMode::kernel, LaunchMode::graph}) {
+            const Execution execution{.l2 = l2, .launch = launch};
+            CHECK(predicted(product, machine, execution).correction ==
+                  Approx(usual).epsilon(1e-12));
+        }
+    }
+}
+
+TEST_CASE("corrections are read as they are written", "[residual]") {
+    const Machine machine =
+        machine_with(product_range, "-0.0121, 0.0342 m, 0.0087 n^2 memory^3, -0.1 k^4");
+    const ResidualFit& fit = *machine.residuals->find(ResidualClass::product_16);
+    CHECK(range_text(ResidualClass::product_16, fit) == product_range);
+    CHECK(terms_text(ResidualClass::product_16, fit) ==
+          "-0.0121, 0.0342 m, 0.0087 n^2 memory^3, -0.1000 k^4");
+    CHECK(machine.residuals->find(ResidualClass::experts) == nullptr);
+}
+
+TEST_CASE("a broken correction is refused, naming its field", "[residual]") {
+    const std::string path = "model.residual.product_16.";
+    CHECK(refusal_of(product_range, "0.1 depth") ==
+          path + "terms: 'depth' is no feature of this class");
+    CHECK(refusal_of(product_range, "0.1 m^5") ==
+          path + "terms: 'm^5' has a degree that is not 1 to 4");
+    CHECK(refusal_of(product_range, "0.1 m n k") ==
+          path + "terms: '0.1' has more than two features");
+    CHECK(refusal_of(product_range, "nan") == path + "terms: 'nan' is not a number");
+    CHECK(refusal_of(product_range, "1.5") == path + "terms: '1.5' is beyond 1");
+    CHECK(refusal_of(product_range, "0.1,") == path + "terms: '0.1,' has an empty part");
+    CHECK(refusal_of("m 0 1", "0.1") == path + "range: 'range' does not name every feature once");
+    CHECK(refusal_of("m 1 0", "0.1") == path + "range: 'm' has a range that falls");
+}
+
+TEST_CASE("the analytic view and the datasheet's have no corrections", "[residual]") {
+    hardware::Catalogue gpus = catalogue();
+    gpus.add_text(overlay(product_range, "0.1"), "test.toml");
+    const auto residuals = [&gpus](hardware::View view) {
+        return make_machine(gpus.at("h100-sxm", view)).residuals;
+    };
+    CHECK(residuals(hardware::View::calibrated) != nullptr);
+    CHECK(residuals(hardware::View::analytic) == nullptr);
+    CHECK(residuals(hardware::View::datasheet) == nullptr);
+    // The other overlays stay.
+    CHECK(gpus.at("h200-sxm", hardware::View::analytic).find("measured.dram.read") != nullptr);
+}
+
+}  // namespace ridge::model
