@@ -122,6 +122,23 @@ struct Mark {
     std::vector<Term> terms = {};
 };
 
+/// What bars of a timeline have in common: their name, the class that the legend switches, the terms
+/// of their tooltips.
+struct SpanSort {
+    std::string name = {};
+    std::string series = {};
+    Color color = Color::grey;
+    std::vector<Term> terms = {};
+};
+
+/// A bar of a timeline. Bars of one lane stand in order of `from`.
+struct Span {
+    double from = 0.0;
+    double to = 0.0;
+    double lane = 1.0;  ///< place on the y axis
+    std::size_t sort = 0;
+};
+
 /// Joins two marks by index, such as predicted and measured of one operation.
 struct Link {
     std::size_t from = 0;
@@ -175,6 +192,8 @@ struct Chart {
     std::vector<Band> bands = {};
     std::vector<Curve> curves = {};
     std::vector<Mark> marks = {};
+    std::vector<SpanSort> span_sorts = {};
+    std::vector<Span> spans = {};  ///< a chart with spans zooms along x alone
     std::vector<Link> links = {};
     std::vector<Annotation> annotations = {};
     std::vector<LegendEntry> legend = {};   ///< in the right margin: classes

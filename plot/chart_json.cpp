@@ -30,6 +30,12 @@ std::string list_of(const std::vector<Each>& values, const Write& write) {
     return out + "]";
 }
 
+std::string terms_of(const std::vector<Term>& terms) {
+    return list_of(terms, [](const Term& term, std::size_t) {
+        return fmt::format("[{},{}]", text_of(term.name), text_of(term.value));
+    });
+}
+
 std::string path_of(const std::vector<Vertex>& vertices) {
     return list_of(vertices, [](const Vertex& v, std::size_t) {
         return fmt::format("[{},{}]", number_of(v.x), number_of(v.y));
@@ -80,6 +86,21 @@ std::string curves_of(const Chart& chart, std::size_t item) {
     });
 }
 
+/// [from, to, lane, sort] each; nothing where there are none.
+std::string spans_of(const Chart& chart) {
+    if (chart.spans.empty()) return "";
+    std::string out =
+        ",\n\"sorts\":" + list_of(chart.span_sorts, [](const SpanSort& sort, std::size_t) {
+            return fmt::format(R"({{"name":{},"series":{},"color":"{}","terms":{}}})",
+                               text_of(sort.name), text_of(sort.series), name_of(sort.color),
+                               terms_of(sort.terms));
+        });
+    return out + ",\n\"spans\":" + list_of(chart.spans, [](const Span& span, std::size_t) {
+               return fmt::format("[{:.7g},{:.7g},{},{}]", span.from, span.to, span.lane,
+                                  span.sort);
+           });
+}
+
 std::string legend_of(const std::vector<LegendEntry>& entries) {
     return list_of(entries, [](const LegendEntry& entry, std::size_t) {
         return fmt::format(R"({{"name":{},"detail":{},"line":{},"origin":"{}",{}}})",
@@ -126,6 +147,7 @@ std::string to_json(const Chart& chart, std::size_t first) {
                return mark_of(mark, first + i);
            });
     out += ",\n\"curves\":" + curves_of(chart, first + chart.marks.size());
+    out += spans_of(chart);
     out += ",\"links\":" + list_of(chart.links, [](const Link& link, std::size_t) {
                return fmt::format("[{},{}]", link.from, link.to);
            });
@@ -144,9 +166,7 @@ std::string to_json(const Chart& chart, std::size_t first) {
 std::string to_json(const Item& item) {
     return fmt::format(R"({{"kind":{},"name":{},"series":{},"level":{},"terms":{}}})",
                        text_of(item.kind), text_of(item.name), text_of(item.series),
-                       text_of(item.level), list_of(item.terms, [](const Term& term, std::size_t) {
-                           return fmt::format("[{},{}]", text_of(term.name), text_of(term.value));
-                       }));
+                       text_of(item.level), terms_of(item.terms));
 }
 
 }  // namespace ridge::plot

@@ -81,7 +81,10 @@ void write_chart(const std::string& path, const Chart& chart, const RasterOption
 
 void write_charts(const std::string& path, std::span<const Chart> charts,
                   const RasterOptions& options) {
-    const std::string bytes = render(charts, format_of(path), options);
+    write_bytes(path, render(charts, format_of(path), options));
+}
+
+void write_bytes(const std::string& path, const std::string& bytes) {
     // Pipes and devices are written as they are; a file is written beside and renamed, so that a
     // full disk leaves the old one in place.
     std::error_code ignored;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "plot/chart_json.h"
+#include "plot/html_frame.h"
 #include "plot/page.h"
 #include "plot/svg.h"
 #include "plot/text.h"
@@ -144,12 +145,14 @@ std::string table_of(std::string_view caption, const std::vector<Row>& rows) {
     return out + "</tbody></table></div>\n";
 }
 
-std::string data_of(std::span<const Chart> charts) {
+}  // namespace
+
+std::string page_data(std::span<const Chart> charts) {
     std::string items;
     std::string out = "{\"charts\":[";
     std::size_t first = 0;
     for (const Chart& chart : charts) {
-        out += (first == 0 ? "" : ",\n") + to_json(chart, first);
+        out += (out.back() == '[' ? "" : ",\n") + to_json(chart, first);
         for (const Item& item : items_of(chart)) {
             items += (first == 0 ? "" : ",\n") + to_json(item);
             ++first;
@@ -157,6 +160,8 @@ std::string data_of(std::span<const Chart> charts) {
     }
     return out + "],\n\"items\":[" + items + "]}";
 }
+
+namespace {
 
 std::string style() {
     std::string out(page_style());
@@ -172,7 +177,7 @@ std::string style() {
 std::string script() {
     std::string out = "(() => {\n'use strict';\n";
     for (const std::string_view part :
-         {axes_script(), chart_script(), interaction_script(), table_script()}) {
+         {axes_script(), chart_script(), interaction_script(), spans_script(), table_script()}) {
         out += part;
     }
     return out + "})();\n";
@@ -180,29 +185,34 @@ std::string script() {
 
 }  // namespace
 
-std::string render_html(const Chart& chart) {
-    return render_html(std::span(&chart, 1));
-}
-
-std::string render_html(std::span<const Chart> charts) {
+std::string page_start(std::string_view title) {
     std::string out = "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n";
     out +=
         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
         "'unsafe-inline'; script-src 'unsafe-inline'; base-uri 'none'; form-action 'none'\">\n"
         "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n";
-    out += fmt::format("<title>{}</title>\n<style>",
-                       escape_markup(charts.empty() ? "" : charts.front().title));
-    out += style();
-    out += "</style>\n</head>\n<body>\n<main>\n";
+    out += fmt::format("<title>{}</title>\n<style>", escape_markup(title));
+    return out + style() + "</style>\n</head>\n<body>\n<main>\n";
+}
+
+std::string page_end(const std::string& data) {
+    return "</main>\n<script type=\"application/json\" id=\"data\">" + data +
+           "</script>\n<script>" + script() + "</script>\n</body>\n</html>\n";
+}
+
+std::string render_html(const Chart& chart) {
+    return render_html(std::span(&chart, 1));
+}
+
+std::string render_html(std::span<const Chart> charts) {
+    std::string out = page_start(charts.empty() ? "" : charts.front().title);
     for (const Chart& chart : charts) {
         out += "<figure>\n" + render_svg(chart, SvgUse::page) + "</figure>\n";
     }
     const Tables tables = rows_of(charts);
     out += table_of("Points", tables.points);
     out += table_of("Roofs and reference lines", tables.others);
-    out += "</main>\n<script type=\"application/json\" id=\"data\">" + data_of(charts) +
-           "</script>\n<script>" + script();
-    return out + "</script>\n</body>\n</html>\n";
+    return out + page_end(page_data(charts));
 }
 
 }  // namespace ridge::plot

@@ -10,6 +10,7 @@
 #include "hardware/error.h"
 #include "plot/key.h"
 #include "plot/labels.h"
+#include "plot/span_layout.h"
 #include "plot/ticks.h"
 
 namespace ridge::plot {
@@ -227,6 +228,7 @@ class PageLayout {
     }
 
     void place_shapes() {
+        out_.spans = place_spans(chart_, out_.frame);
         for (std::size_t i = 0; i < chart_.bands.size(); ++i) {
             std::vector<Vec2> outline = pixels(chart_.bands[i].low);
             const std::vector<Vec2> high = pixels(chart_.bands[i].high);

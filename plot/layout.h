@@ -13,14 +13,10 @@
 #include "plot/chart.h"
 #include "plot/font.h"
 #include "plot/geometry.h"
+#include "plot/span_layout.h"
 #include "plot/text.h"
 
 namespace ridge::plot {
-
-struct PageSize {
-    double width = 960.0;
-    double height = 640.0;
-};
 
 struct PlacedTick {
     double at = 0.0;  ///< x or y in pixels
@@ -83,6 +79,7 @@ struct Layout {
     double x_title = 0.0;  ///< baseline of the title of the x axis
     std::vector<PlacedTick> y_ticks = {};
     std::vector<PlacedBand> bands = {};
+    std::vector<PlacedSpan> spans = {};
     std::vector<PlacedCurve> curves = {};
     std::vector<PlacedMark> marks = {};  ///< one per mark of the chart, in its order
     std::vector<Vec2> annotations = {};  ///< one per annotation of the chart

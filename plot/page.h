@@ -13,6 +13,7 @@ namespace ridge::plot {
 [[nodiscard]] std::string_view axes_script();
 [[nodiscard]] std::string_view chart_script();
 [[nodiscard]] std::string_view interaction_script();
+[[nodiscard]] std::string_view spans_script();
 [[nodiscard]] std::string_view table_script();
 
 }  // namespace ridge::plot

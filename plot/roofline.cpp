@@ -272,7 +272,7 @@ void add_points(Chart& chart, const Roofline& roofline) {
                                .origin = point.origin,
                                .style = {.color = point.level ? color_of(*point.level) : Color::ink,
                                          .marker = shapes.of(point.series)},
-                               .radius = radius,
+                               .radius = point.radius.value_or(radius),
                                .order = point.order,
                                .terms = point.terms});
     }

@@ -69,6 +69,7 @@ struct OperationPoint {
     std::optional<double> low = {};
     std::optional<double> high = {};
     double order = 0.0;  ///< sorts the key: the time
+    std::optional<double> radius = {};
     std::vector<Term> terms = {};
 };
 

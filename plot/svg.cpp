@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
+#include <map>
 #include <numbers>
 #include <utility>
 
@@ -120,13 +121,14 @@ std::string text_element(std::string_view classes, Vec2 at, std::string_view anc
 class SvgWriter {
   public:
     SvgWriter(const Chart& chart, PageSize page)
-        : chart_(chart), layout_(lay_out(chart, page)), items_(items_of(chart)) {}
+        : chart_(chart), layout_(lay_out(chart, page_of(chart, page))), items_(items_of(chart)) {}
 
     /// Everything within the page, without the enclosing element.
     std::string body() {
         headlines();
         bands();
         grid();
+        spans();
         curves();
         links_and_errors();
         annotations();
@@ -197,6 +199,19 @@ class SvgWriter {
     [[nodiscard]] std::string open_item(std::string_view classes, std::size_t item) const {
         return fmt::format("<g class=\"{}\"><title>{}</title>", classes,
                            escape_markup(item_text(items_[item])));
+    }
+
+    /// One path a colour: a timeline has thousands of bars.
+    void spans() {
+        std::map<Color, std::string> paths;
+        for (const PlacedSpan& span : layout_.spans) {
+            paths[span.color] += fmt::format(
+                "M{} {}H{}V{}H{}Z", coordinate(span.box.left), coordinate(span.box.top),
+                coordinate(span.box.right), coordinate(span.box.bottom), coordinate(span.box.left));
+        }
+        for (const auto& [color, d] : paths) {
+            out_ += fmt::format("<path class=\"span f-{}\" d=\"{}\"/>\n", name_of(color), d);
+        }
     }
 
     void curves() {
@@ -334,8 +349,9 @@ class SvgWriter {
 }  // namespace
 
 std::string description_of(const Chart& chart) {
-    std::string out = fmt::format("{} against {}: {} points", axis_text(chart.y),
-                                  axis_text(chart.x), chart.marks.size());
+    std::string out = fmt::format("{} against {}: {} {}", axis_text(chart.y), axis_text(chart.x),
+                                  chart.spans.empty() ? chart.marks.size() : chart.spans.size(),
+                                  chart.spans.empty() ? "points" : "bars");
     for (const Curve& curve : chart.curves) {
         if (curve.role == CurveRole::roof) out += "; roof " + curve.name;
     }

@@ -145,6 +145,12 @@ void RooflineCharts::add(const measure::Comparison& comparison, const measure::R
         comparison.prediction, measured);
 }
 
+void RooflineCharts::add(const std::string& name, const model::Operation& operation,
+                         const model::Prediction& prediction, Time measured, double radius) {
+    add(name, operation, std::string(name_of(operation)), prediction,
+        Measured{.time = measured, .radius = radius});
+}
+
 void RooflineCharts::add(const std::string& name, const measure::Record& record,
                          const model::Work& work) {
     const model::Operation& operation = record.question.operation;
@@ -179,6 +185,7 @@ void RooflineCharts::add(const std::string& name, const model::Operation& operat
     standing.tensor = p.work.tensor > Flop{};
     standing.from_l2 = served_from_l2(p);
     standing.measured = measured.has_value();
+    standing.recorded = measured && measured->radius;
     standing.counted = measured && measured->dram && !standing.from_l2;
     const std::string full_name = name + (standing.from_l2 ? " (from L2)" : "");
     std::vector<plot::Term> terms{{"question", question}};
@@ -188,13 +195,18 @@ void RooflineCharts::add(const std::string& name, const model::Operation& operat
         const Intensity counted = flop / *measured->dram;
         terms.push_back({"DRAM intensity, counted", format(counted), counted.base()});
     }
+    // Of a program's operators the one that takes longest comes first.
+    const double order = measured && measured->radius ? -*measured->radius
+                         : measured                   ? measured->time.base()
+                                                      : p.time.base();
     const auto stand = [&](plot::Resource level, Intensity at, Intensity counted) {
         plot::OperationPoint point{.name = full_name,
                                    .series = {},
                                    .level = level,
                                    .x = at.base(),
                                    .y = (flop / p.time).base() / tera,
-                                   .order = measured ? measured->time.base() : p.time.base(),
+                                   .order = order,
+                                   .radius = measured ? measured->radius : std::nullopt,
                                    .terms = terms};
         if (!measured && p.low > Time{} && p.high > Time{}) {
             point.low = (flop / p.high).base() / tera;
@@ -324,7 +336,7 @@ std::vector<plot::Chart> RooflineCharts::finish(DataType type) const {
     for (const Group& group : groups()) {
         plot::Roofline chart = chart_of(group, type);
         const auto uncounted = std::ranges::count_if(group, [](const Standing* each) {
-            return each->measured && !each->counted && !each->from_l2;
+            return each->measured && !each->recorded && !each->counted && !each->from_l2;
         });
         if (uncounted > 0) {
             chart.notes.push_back(fmt::format(

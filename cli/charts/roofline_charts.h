@@ -44,6 +44,11 @@ class RooflineCharts {
     void add(const Answer& answer);
     void add(const measure::Comparison& comparison, const measure::Record& record);
 
+    /// An operator of a recorded program: what was measured beside its prediction, of one call. The
+    /// marks have the radius.
+    void add(const std::string& name, const model::Operation& operation,
+             const model::Prediction& prediction, Time measured, double radius);
+
     /// A measurement without a prediction, at its algorithmic intensity.
     void add(const std::string& name, const measure::Record& record, const model::Work& work);
 
@@ -64,6 +69,7 @@ class RooflineCharts {
         bool counted = false;
         bool from_l2 = false;
         bool measured = false;
+        bool recorded = false;  ///< in a program's trace, without counters
         std::vector<plot::OperationPoint> points = {};
     };
     using Group = std::vector<const Standing*>;
@@ -74,6 +80,7 @@ class RooflineCharts {
         std::optional<Bytes> dram{};
         std::optional<Bytes> l2{};
         std::optional<Bytes> shared{};
+        std::optional<double> radius{};
     };
 
     void add(const std::string& name, const model::Operation& operation,

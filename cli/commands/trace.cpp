@@ -2,12 +2,14 @@
 #include <memory>
 #include <ostream>
 
+#include "cli/charts/program_charts.h"
 #include "cli/commands/commands.h"
 #include "cli/options/command_line.h"
 #include "cli/options/gpu_options.h"
 #include "cli/options/operation_command.h"
 #include "cli/views/trace.h"
 #include "hardware/error.h"
+#include "plot/export.h"
 #include "programs/report/trace_report.h"
 
 namespace ridge::cli {
@@ -20,7 +22,13 @@ struct TraceOptions {
     std::vector<std::string> files;
     std::int64_t top = 20;
     std::string format;
+    std::string output;
 };
+
+/// Whether a file is the page (.html) or holds the charts; InputError for another ending.
+bool is_page(const std::string& file) {
+    return plot::format_of(file) == plot::Format::html;
+}
 
 /// The GPU that --gpu names, else the one that the trace does.
 const model::Machine& machine_of(const TraceOptions& options, Machines& machines,
@@ -52,6 +60,21 @@ void write_one(const Context& context, const programs::TraceReport& report, Form
     }
 }
 
+void write_file(const Context& context, const std::string& file, const programs::Trace& trace,
+                const programs::TraceReport& report, Machines& machines) {
+    const ProgramCharts program(trace, report, machines.at(report.machine),
+                                machines.description(report.machine));
+    if (is_page(file)) {
+        plot::write_bytes(file, plot::render_report(program.page()));
+    } else {
+        const std::vector<plot::Chart> charts = program.charts();
+        if (charts.empty())
+            throw InputError("the trace holds no kernel to draw", {.file = trace.file});
+        plot::write_charts(file, charts);
+    }
+    context.err << "wrote " << file << '\n';
+}
+
 int trace(const Context& context, const TraceOptions& options) {
     if (options.files.empty()) {
         throw InputError("FILE is missing", {}, "ridge trace trace.json.gz");
@@ -59,18 +82,27 @@ int trace(const Context& context, const TraceOptions& options) {
     if (options.files.size() > 2) throw InputError("FILE: one trace, or two to compare");
     if (options.top < 0) throw InputError("top: a number of rows, or 0 for all");
     const Format format = parse_format(options.format);
+    if (!options.output.empty()) {
+        static_cast<void>(
+            is_page(options.output));  // a wrong ending is told before a long trace is read
+        if (options.files.size() > 1) throw InputError("output: the report of one trace");
+    }
     Machines machines = options.gpu.machines(context);
     std::vector<programs::TraceReport> reports;
     bool damaged = false;
     for (const std::string& file : options.files) {
         const programs::Trace read = programs::read_trace(file);
         reports.push_back(programs::report_of(read, machine_of(options, machines, read)));
+        if (!options.output.empty()) {
+            write_file(context, options.output, read, reports.back(), machines);
+        }
         if (!read.read.damage.empty()) {
             context.err << "ridge: " << printable(file) << ": " << printable(read.read.damage)
                         << '\n';
             damaged = true;
         }
     }
+    if (!options.output.empty()) return damaged ? bad_data : success;
     const auto rows = static_cast<std::size_t>(options.top);
     if (reports.size() == 2 && format == Format::table) {
         write_comparison(context, reports[0], reports[1], rows);
@@ -95,11 +127,15 @@ Action build_trace(CommandLine& line, std::span<const std::string> /*arguments*/
         .value("FILE");
     line.option("--top", options->top, "operators and savings to show (default 20; 0: all)");
     add_format_option(line, options->format, "table|json|csv|md");
+    line.option("-o,--output", options->output,
+                "report as a page (.html), or its charts (.svg, .png, .pdf)")
+        .value("FILE");
     line.footer(
         "Examples:\n"
         "  ridge trace trace.json.gz\n"
         "  ridge trace trace.json.gz --gpu b200         # the same program on another GPU\n"
         "  ridge trace before.json.gz after.json.gz     # what changed\n"
+        "  ridge trace trace.json.gz -o report.html     # with timeline and roofline\n"
         "A trace: with torch.profiler.profile(record_shapes=True) as p: ...\n"
         "         p.export_chrome_trace(\"trace.json.gz\")");
     return [options](const Context& context) { return trace(context, *options); };

@@ -100,7 +100,9 @@ class ChartView {
   // Whether something on the chart goes by this name, so that it can be switched.
   controls(name) {
     const {marks, curves} = this.data;
-    return marks.some((m) => [m.series, m.level, m.origin].includes(name)) || curves.some((c) => [c.series, c.origin].includes(name));
+    const {sorts = []} = this.data;
+    return marks.some((m) => [m.series, m.level, m.origin].includes(name)) || curves.some((c) => [c.series, c.origin].includes(name)) ||
+        sorts.some((sort) => sort.series === name);
   }
 
   legend() {
@@ -139,6 +141,7 @@ class ChartView {
     if (width === this.width) return;
     this.width = width;
     this.height = width < 600 ? Math.max(320, width * 0.9) : Math.min(680, width * 0.6);
+    if (this.data.spans) this.height = Math.min(this.height, 80 + 44 * this.data.y.names.length);
     this.draw();
   }
 
@@ -156,10 +159,11 @@ class ChartView {
       const centre = low + where * (high - low);
       return [centre - (centre - low) * factor, centre + (high - centre) * factor];
     };
-    const next = {x: scaled(this.view.x, u), y: scaled(this.view.y, v)};
+    const {spans} = this.data;
+    const next = {x: scaled(this.view.x, u), y: spans ? this.view.y : scaled(this.view.y, v)};
     const span = next.x[1] - next.x[0];
     const whole = forward(this.data.x, this.data.x.range[1]) - forward(this.data.x, this.data.x.range[0]);
-    if (span < whole * 1e-4 || span > whole * 20) return;
+    if (span < whole * (spans ? 1e-6 : 1e-4) || span > whole * (spans ? 1.2 : 20)) return;
     this.view = next;
     this.zoomed = true;
     this.draw();
@@ -169,7 +173,7 @@ class ChartView {
     const {frame, view} = this;
     const by = ((view.x[1] - view.x[0]) * dx) / (frame[2] - frame[0]);
     const up = ((view.y[1] - view.y[0]) * dy) / (frame[3] - frame[1]);
-    this.view = {x: view.x.map((v) => v - by), y: view.y.map((v) => v + up)};
+    this.view = {x: view.x.map((v) => v - by), y: this.data.spans ? view.y : view.y.map((v) => v + up)};
     this.zoomed = true;
     this.draw();
   }
@@ -209,6 +213,7 @@ class ChartView {
     this.drawBands(inside);
     this.drawAxes(xTicks, yTicks);
     svg.append(inside);
+    this.drawSpans(inside);
     this.drawCurves(inside);
     this.drawMarks();
     this.drawLabels();

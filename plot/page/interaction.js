@@ -94,6 +94,11 @@ Object.assign(ChartView.prototype, {
       this.show(best);
       return;
     }
+    const bar = this.inFrame(at) && this.barAt(at, reach);
+    if (bar) {
+      this.showBar(bar, at);
+      return;
+    }
     let near;
     distance = reach / 2;
     for (const path of this.inFrame(at) ? this.paths : []) {

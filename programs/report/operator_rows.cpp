@@ -162,7 +162,8 @@ class RowBuilder {
         } else {
             row.reason = row.family == OperatorFamily::communication
                              ? "the trace does not hold the size of the collective"
-                             : unknown_reason(trace_.recorder);
+                         : key.inputs != TextId::empty ? "its arguments do not tell what it does"
+                                                       : unknown_reason(trace_.recorder);
         }
         out_.rows.push_back(std::move(row));
         out_.understood.push_back(found.value_or(Understood{}));

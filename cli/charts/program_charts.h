@@ -1,0 +1,45 @@
+// A recorded program as charts and as a page: its timeline, its roofline, its operators and what
+// could be saved.
+//
+//   const ProgramCharts program{trace, report, machine, description};
+//   plot::write_bytes("report.html", plot::render_report(program.page()));
+//
+// The timeline holds the kernels of each stream and, in a lane of its own, when the GPU was idle; of
+// a long trace it shows the middle. On the roofline an operator's filled mark is what was measured,
+// its hollow one what is predicted, both of an area in proportion to the operator's time.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "hardware/description.h"
+#include "model/machine/machine.h"
+#include "plot/chart.h"
+#include "plot/report.h"
+#include "programs/report/trace_report.h"
+#include "programs/traces/trace.h"
+
+namespace ridge::cli {
+
+class ProgramCharts {
+  public:
+    ProgramCharts(const programs::Trace& trace, const programs::TraceReport& report,
+                  const model::Machine& machine, const hardware::Description& gpu)
+        : trace_(trace), report_(report), machine_(machine), gpu_(gpu) {}
+
+    /// Without kernels there is none; without a time line there is the roofline alone.
+    [[nodiscard]] std::vector<plot::Chart> charts() const;
+    [[nodiscard]] plot::Report page() const;
+
+  private:
+    [[nodiscard]] plot::Chart timeline() const;
+    [[nodiscard]] plot::Chart roofline() const;
+
+    const programs::Trace& trace_;
+    const programs::TraceReport& report_;
+    const model::Machine& machine_;
+    const hardware::Description& gpu_;
+};
+
+}  // namespace ridge::cli

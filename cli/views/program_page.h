@@ -1,0 +1,18 @@
+// The report on a recorded program as the figures, sentences and tables of a page; charts are added
+// by cli/charts/program_charts.h.
+#pragma once
+
+#include <string>
+
+#include "plot/report.h"
+#include "programs/report/trace_report.h"
+
+namespace ridge::cli {
+
+/// The savings, the operators, then annotations and modules.
+[[nodiscard]] plot::Report program_page(const programs::TraceReport& report);
+
+/// "mm [2048,2048] x [2048,8192] bf16"
+[[nodiscard]] std::string operator_name(const programs::OperatorRow& row);
+
+}  // namespace ridge::cli

@@ -1,0 +1,26 @@
+// The frame of every page: what stands before and after its content, and the data of its charts.
+//
+//   page_start("title") + "<figure>" + render_svg(chart, SvgUse::page) + "</figure>" +
+//       page_end(page_data(charts));
+//
+// The scripts replace the figures, in their order, by live charts.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "plot/chart.h"
+
+namespace ridge::plot {
+
+/// Up to the open <main>: the policy that forbids everything from outside, and the styles.
+[[nodiscard]] std::string page_start(std::string_view title);
+
+/// The JSON that the scripts draw from.
+[[nodiscard]] std::string page_data(std::span<const Chart> charts);
+
+/// From the end of <main>: the data and the scripts.
+[[nodiscard]] std::string page_end(const std::string& data);
+
+}  // namespace ridge::plot

@@ -1,0 +1,27 @@
+// Where the bars of a timeline stand on a page, and how tall that page is.
+#pragma once
+
+#include <vector>
+
+#include "plot/chart.h"
+#include "plot/geometry.h"
+
+namespace ridge::plot {
+
+struct PageSize {
+    double width = 960.0;
+    double height = 640.0;
+};
+
+/// A bar, or several of one colour that stand closer than can be seen.
+struct PlacedSpan {
+    Rect box = {};
+    Color color = Color::grey;
+};
+
+[[nodiscard]] std::vector<PlacedSpan> place_spans(const Chart& chart, const Rect& frame);
+
+/// The page of a chart: `page`, lower for a timeline of few lanes.
+[[nodiscard]] PageSize page_of(const Chart& chart, PageSize page = {});
+
+}  // namespace ridge::plot

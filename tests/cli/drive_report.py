@@ -1,0 +1,123 @@
+#!/usr/bin/env python3
+"""Opens the page of `ridge trace FILE -o report.html` in headless Chromium, with real mouse events.
+
+Usage: drive_report.py RIDGE TRACE [FOLDER]
+
+At 500 and 1400 pixels, in light and dark: nothing overflows, the timeline zooms along time, names its
+bars and tells them, the legend switches them, the tables sort, a row lights its mark, measured and
+predicted marks are told apart by their inside. With FOLDER the screenshots stay there. Prints
+"skipped: ..." where there is no browser; exits with 1 and the list of what failed.
+"""
+
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "plot"))
+import drive_page as page
+
+check = page.check
+
+
+def bars(browser):
+    return browser.run("[...document.querySelectorAll('figure:first-of-type .span')].map((n) => n.getAttribute('d').split('M').length - 1)"
+                       ".reduce((a, b) => a + b, 0)")
+
+
+def check_timeline(browser, name):
+    frame = browser.run("(() => { document.querySelector('svg.live').scrollIntoView({block: 'center'});"
+                        "const b = document.querySelector('svg.live .frame').getBoundingClientRect();"
+                        "return [b.left, b.top, b.right, b.bottom]; })()")
+    left, top, right, bottom = frame
+    before, lanes = page.ticks(browser), browser.run("document.querySelectorAll('svg.live')[0].textContent.includes('stream')")
+    check(lanes, f"{name}: no lane of a stream")
+    # Some place along the stream's lane is a bar.
+    found = None
+    for step in range(60):
+        at = [left + (right - left) * (step + 0.5) / 60, top + (bottom - top) * 0.73]
+        browser.mouse("mouseMoved", at)
+        if browser.run("!document.querySelector('.tip').hidden"):
+            found = at
+            break
+    check(found, f"{name}: no bar has a tooltip")
+    told = browser.run("[...document.querySelectorAll('.tip dt')].map((n) => n.textContent)")
+    check(told[:2] == ["start", "duration"], f"{name}: the tooltip tells {told}")
+    few = bars(browser)
+    for _ in range(30):
+        browser.mouse("mouseWheel", found or [left + 10, top + 10], deltaX=0, deltaY=-240, modifiers=2)
+    check(page.ticks(browser) != before, f"{name}: the timeline does not zoom")
+    check("stream" in browser.run("document.querySelector('svg.live').textContent"), f"{name}: zooming loses the lanes")
+    check(browser.run("document.querySelectorAll('.of-span').length") > 0, f"{name}: no bar is named")
+    browser.click(page.place_of(browser, ".toolbar button:last-child"))
+    check(bars(browser) == few, f"{name}: reset does not bring all bars back")
+    browser.click(page.place_of(browser, "figure:first-of-type button.entry"))
+    check(bars(browser) < few, f"{name}: the legend does not switch a series")
+    browser.click(page.place_of(browser, "figure:first-of-type button.entry"))
+
+
+def check_tables(browser, name):
+    count = browser.run("document.querySelectorAll('.table').length")
+    check(count >= 2, f"{name}: {count} tables")
+    order = """[...document.querySelectorAll('.table')].map((t) => t.querySelector('caption').textContent)
+        .findIndex((c) => c.startsWith('Where the time goes'))"""
+    table = browser.run(order)
+    values = f"""[...document.querySelectorAll('.table')[{table}].querySelector('tbody').rows]
+        .map((r) => Number(r.cells[2].dataset.v))"""
+    check(browser.run(values) == sorted(browser.run(values), reverse=True), f"{name}: not by measured time")
+    browser.run(f"document.querySelectorAll('.table')[{table}].querySelectorAll('th button')[2].click()")
+    check(browser.run(values) == sorted(browser.run(values)), f"{name}: a heading does not sort")
+    lit = browser.run("""(() => {
+        const row = document.querySelector('tr[data-i]');
+        row.dispatchEvent(new PointerEvent('pointerenter'));
+        return document.querySelectorAll('.point.lit').length;
+    })()""")
+    check(lit == 1, f"{name}: a row lights {lit} marks")
+    kinds = browser.run("['.point.measured .marker:not(.hollow)', '.point.predicted .marker.hollow'].map((s) => document.querySelectorAll(s).length)")
+    check(min(kinds) > 5, f"{name}: {kinds} filled and hollow marks")
+    sizes = browser.run("new Set([...document.querySelectorAll('.point.measured .marker')].map((n) => Math.round(n.getBBox().width))).size")
+    check(sizes > 3, f"{name}: marks of {sizes} sizes")
+
+
+def drive(browser, path, shots):
+    for width in (500, 1400):
+        for dark in (False, True):
+            name = f"report-{width}{'-dark' if dark else ''}"
+            browser.open(path, width, dark)
+            check(browser.run("problems") == [], f"{name}: {browser.run('problems')}")
+            check(browser.run("document.documentElement.classList.contains('ready')"), f"{name}: scripts have not run")
+            check(page.overflow(browser) == [], f"{name}: {page.overflow(browser)[:5]}")
+            check(page.small_text(browser) == [], f"{name}: text under 11 px: {page.small_text(browser)[:5]}")
+            browser.screenshot(shots / f"{name}.png" if shots else None)
+            background = browser.run("getComputedStyle(document.body).backgroundColor")
+            check((background == "rgb(255, 255, 255)") != dark, f"{name}: background {background}")
+            check_timeline(browser, name)
+            check_tables(browser, name)
+
+
+def main():
+    ridge, trace = sys.argv[1:3]
+    shots = pathlib.Path(sys.argv[3]) if len(sys.argv) > 3 else None
+    program = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    if program is None:
+        print("skipped: no chromium, chromium-browser or google-chrome on PATH")
+        return 0
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        path = pathlib.Path(folder) / "report.html"
+        subprocess.run([ridge, "trace", trace, "-o", str(path)], check=True, stderr=subprocess.DEVNULL)
+        if shots:
+            shots.mkdir(parents=True, exist_ok=True)
+        browser = page.Browser(program, pathlib.Path(folder) / "profile")
+        try:
+            drive(browser, path, shots)
+        finally:
+            browser.close()
+    for failure in page.FAILURES:
+        print("FAILED:", failure)
+    print(f"{len(page.FAILURES)} failures")
+    return 1 if page.FAILURES else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

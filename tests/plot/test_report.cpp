@@ -1,0 +1,129 @@
+// Timelines and pages of reports: what is placed where, and that a page holds all of it.
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "hardware/error.h"
+#include "plot/html.h"
+#include "plot/report.h"
+#include "plot/roofline.h"
+#include "plot/span_layout.h"
+#include "plot/svg.h"
+#include "plot/timeline.h"
+#include "tests/catch.h"
+#include "tests/plot/markup.h"
+#include "tests/plot/samples.h"
+
+using namespace ridge::plot;
+
+namespace {
+
+Timeline two_lanes() {
+    return {
+        .title = "Timeline",
+        .subtitle = "two streams",
+        .unit = "ms",
+        .lanes = {"stream 7", "stream <8>"},
+        .sorts = {{.name = "gemm", .series = "products", .color = Color::blue, .terms = {}},
+                  {.name = "</script>", .series = "copies", .color = Color::orange, .terms = {}}},
+        .bars = {{.from = 2.0, .to = 3.0, .lane = 1, .sort = 1},
+                 {.from = 0.0, .to = 1.0, .lane = 0, .sort = 0},
+                 {.from = 1.0, .to = 1.5, .lane = 0, .sort = 0}},
+        .notes = {}};
+}
+
+nlohmann::json data_of(const std::string& page) {
+    const std::string start = "id=\"data\">";
+    const std::size_t from = page.find(start) + start.size();
+    return nlohmann::json::parse(page.substr(from, page.find("</script>", from) - from));
+}
+
+}  // namespace
+
+TEST_CASE("a timeline's first lane stands on top, its bars in order of time", "[timeline]") {
+    const Chart chart = timeline_chart(two_lanes());
+    REQUIRE(chart.spans.size() == 3);
+    CHECK(chart.spans[0].from == 0.0);
+    CHECK(chart.spans[0].lane == 2.0);
+    CHECK(chart.spans[2].lane == 1.0);
+    CHECK(chart.y.names == std::vector<std::string>{"stream <8>", "stream 7"});
+    CHECK(chart.x_range.low == 0.0);
+    CHECK(chart.x_range.high == 3.0);
+    REQUIRE(chart.samples.size() == 2);
+    CHECK(chart.samples[0].name == "products");
+}
+
+TEST_CASE("bars that touch share a box of the picture, others do not", "[timeline]") {
+    const Chart chart = timeline_chart(two_lanes());
+    const std::vector<PlacedSpan> placed =
+        place_spans(chart, {.left = 0.0, .top = 0.0, .right = 300.0, .bottom = 100.0});
+    REQUIRE(placed.size() == 2);
+    CHECK(placed[0].box.left == 0.0);
+    CHECK(placed[0].box.right == Approx(150.0));
+    CHECK(placed[0].box.top < placed[1].box.top);
+    CHECK(placed[1].box.left == Approx(200.0));
+    CHECK(page_of(chart).height < PageSize{}.height);
+    CHECK(page_of(Chart{}).height == PageSize{}.height);
+}
+
+TEST_CASE("bars that cannot be drawn are errors", "[timeline]") {
+    Timeline timeline = two_lanes();
+    timeline.bars = {{.from = 0.0, .to = 1.0, .lane = 2, .sort = 0}};
+    CHECK_THROWS_AS(timeline_chart(timeline), ridge::InputError);
+    timeline.bars = {{.from = 0.0, .to = 1.0, .lane = 0, .sort = 2}};
+    CHECK_THROWS_AS(timeline_chart(timeline), ridge::InputError);
+    timeline.bars = {{.from = 1.0, .to = 0.5, .lane = 0, .sort = 0}};
+    CHECK_THROWS_AS(timeline_chart(timeline), ridge::InputError);
+    timeline.bars.clear();
+    CHECK(timeline_chart(timeline).x_range.high > 0.0);
+}
+
+TEST_CASE("a page of several charts has the data of each, points or none", "[report]") {
+    const std::vector<Chart> charts{timeline_chart(two_lanes()),
+                                    roofline_chart(samples::predictions()),
+                                    timeline_chart(two_lanes())};
+    const nlohmann::json data = data_of(render_html(charts));
+    REQUIRE(data["charts"].size() == 3);
+    CHECK(data["charts"][0]["spans"].size() == 3);
+    CHECK(data["charts"][0]["sorts"][1]["name"] == "</script>");
+    CHECK(data["charts"][1]["marks"].size() == charts[1].marks.size());
+    CHECK_FALSE(data["charts"][1].contains("spans"));
+}
+
+TEST_CASE("a report holds figures, tables and charts; rows find their marks", "[report]") {
+    const Chart chart = roofline_chart(samples::comparison());
+    Report report{.title = "A <step>",
+                  .subtitle = "of training",
+                  .figures = {{.name = "kernel time", .value = "1 ms", .number = {}}},
+                  .blocks = {}};
+    ReportTable table{
+        .caption = "Operators", .note = "sorted", .columns = {"operator", "share"}, .rows = {}};
+    table.rows.push_back({.cells = {{.text = "<mm>", .number = {}, .share = {}},
+                                    {.text = "25 %", .number = 0.25, .share = 0.25}},
+                          .mark = chart.marks.front().name});
+    table.rows.push_back(
+        {.cells = {{.text = "none", .number = {}, .share = {}}, {}}, .mark = "no such mark"});
+    report.blocks.emplace_back(timeline_chart(two_lanes()));
+    report.blocks.emplace_back(table);
+    report.blocks.emplace_back(chart);
+    report.blocks.emplace_back(ReportText{.heading = "Damage", .sentences = {"cut & broken"}});
+    const std::string page = render_report(report);
+    for (const char* part :
+         {"<h1>A &lt;step&gt;</h1>", "<dt>kernel time</dt><dd>1 ms</dd>", "<caption>Operators",
+          "&lt;mm&gt;</td>", "style=\"--share:25.0%\" data-v=\"0.25\"",
+          "<p>cut &amp; broken</p>"}) {
+        INFO(part);
+        CHECK(page.find(part) != std::string::npos);
+    }
+    CHECK(page.find("<mm>") == std::string::npos);
+    // The measured mark of the name, counted over the marks of all charts.
+    std::size_t item = chart.marks.size();
+    for (std::size_t i = 0; i < chart.marks.size(); ++i) {
+        if (chart.marks[i].name == chart.marks.front().name &&
+            chart.marks[i].origin == Origin::measured) {
+            item = i;
+        }
+    }
+    CHECK(page.find("<tr data-i=\"" + std::to_string(item) + "\">") != std::string::npos);
+    CHECK(page.find("<tr><td class=\"name\">none") != std::string::npos);
+    CHECK(data_of(page)["charts"].size() == 2);
+}
