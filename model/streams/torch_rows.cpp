@@ -5,18 +5,14 @@
 #include <cmath>
 
 #include "model/streams/row_work.h"
-#include "model/streams/torch_kernel.h"
 #include "model/streams/torch_reduce.h"
-#include "model/streams/torch_time.h"
+#include "model/streams/torch_rows.h"
 
 namespace ridge::model {
 namespace {
 
 double real(std::int64_t count) {
     return static_cast<double>(count);
-}
-double ceil_power(std::int64_t n) {
-    return static_cast<double>(std::bit_ceil(static_cast<std::uint64_t>(n)));
 }
 
 /// Clocks of a row, of each element of a thread, and slots of an element.
@@ -33,12 +29,6 @@ constexpr Code loop_code{4300, 2.8, 48.4};     // read three times
 
 constexpr double block_threads = 1024.0;
 
-/// Whether a warp holds the row: up to 2048 elements and 4 KiB, of a logarithm 8 KiB.
-bool fits_warp(const RowWise& op) {
-    const std::int64_t bytes = op.cols * size_of(op.type);
-    return op.cols <= 2048 && bytes <= (op.kind == RowKind::cross_entropy ? 8192 : 4096);
-}
-
 const Code& block_code(const RowWise& op) {
     constexpr std::int64_t most_in_registers = 8192;
     constexpr std::int64_t most_in_shared = 48 * 1024 - 256;
@@ -47,30 +37,25 @@ const Code& block_code(const RowWise& op) {
     return bytes <= most_in_shared && bytes % 16 == 0 ? shared_code : loop_code;
 }
 
-/// Softmax or its logarithm, or the gradient of either, of which `reads` matrices come in.
-KernelTime softmax_time(const MemoryParameters& memory, const RowWise& op, double reads,
-                        L2State l2) {
+/// Softmax or its logarithm.
+KernelTime softmax_time(const MemoryParameters& memory, const RowWise& op, L2State l2) {
     const Bytes matrix = real(op.rows) * real(op.cols) * real(size_of(op.type)) * units::B;
-    TorchKernel kernel = moving(memory, reads * matrix, matrix, l2);
-    if (fits_warp(op)) {
+    TorchKernel kernel = moving(memory, matrix, matrix, l2);
+    if (row_fits_warp(op)) {
         const Code& code = size_of(op.type) <= 2 ? warp_code_16bit : warp_code;
-        const double padded = ceil_power(op.cols);
-        const double rows_of_warp = padded <= 128.0 ? 2.0 : 1.0;
-        const double lanes = std::min(32.0, padded);
-        const double elements = std::max(1.0, padded / 32.0) * rows_of_warp;
-        const double blocks = std::ceil(real(op.rows) / (128.0 / lanes * rows_of_warp));
-        const double registers = std::max(24.0, 24.0 + 0.9 * elements);
-        kernel.busy = busy_share(memory, blocks);
-        kernel.chain = code.chain + code.element * elements;
-        kernel.slots = code.slots * real(op.rows) * padded;
+        const WarpRows warps = warp_rows_of(op);
+        const double registers = 24.0 + 0.9 * warps.elements;
+        kernel.busy = busy_share(memory, warps.blocks);
+        kernel.chain = code.chain + code.element * warps.elements;
+        kernel.slots = code.slots * real(op.rows) * warps.padded;
         kernel.rounds = further_rounds(
-            memory, blocks, std::min(16.0, memory.registers_per_sm / (128.0 * registers)));
+            memory, warps.blocks, std::min(16.0, memory.registers_per_sm / (128.0 * registers)));
         return torch_kernel_time(memory, kernel, in_step);
     }
     const Code& code = block_code(op);
     const double passes = &code == &loop_code ? 3.0 : 1.0;
     kernel.busy = busy_share(memory, real(op.rows));
-    kernel.l2_read = passes * reads * matrix;
+    kernel.l2_read = passes * matrix;
     kernel.chain = code.chain + code.element * real(op.cols) / block_threads;
     kernel.slots = code.slots * real(op.rows) * std::max(real(op.cols), block_threads);
     kernel.rounds = further_rounds(memory, real(op.rows), memory.threads_per_sm / block_threads);
@@ -180,61 +165,9 @@ void add_scan(const MemoryParameters& memory, const RowWise& op, L2State l2, Tor
     sum.add(torch_kernel_time(memory, kernel, free_running));
 }
 
-/// One block looks up the losses of all rows.
-KernelTime loss_time(const MemoryParameters& memory, const RowWise& op) {
-    const double wanted = std::exp2(std::round(std::log2(std::max(1.0, real(op.rows) / 16.0))));
-    const double threads = std::clamp(wanted, 32.0, 1024.0);
-    const double turns = std::ceil(real(op.rows) / threads);
-    KernelTime time = torch_kernel_time(memory, {.missing = 0.0}, free_running);
-    time.latency += turns * memory.torch->look_up;
-    time.total += turns * memory.torch->look_up;
-    return time;
-}
-
-/// A product of gradient and result, then what a softmax does with the rows.
-void add_softmax_backward(const MemoryParameters& memory, const RowWise& op, L2State l2,
-                          TorchTime& sum) {
-    const Bytes matrix = real(op.rows) * real(op.cols) * real(size_of(op.type)) * units::B;
-    sum.add(torch_kernel_time(memory, moving(memory, 2.0 * matrix, matrix, l2), free_running));
-    sum.add(softmax_time(memory, op, 2.0, l2));
-}
-
-/// The gradient of the rows, and those of the vectors, down the columns.
-void add_norm_backward(const MemoryParameters& memory, const RowWise& op, L2State l2,
-                       TorchTime& sum) {
-    constexpr double columns_of_block = 32.0;
-    constexpr double rows_of_block = 32.0;
-    constexpr double loads_in_flight = 8.0;
-    constexpr double most_rows_steps = 64.0;
-    const Bytes matrix = real(op.rows) * real(op.cols) * real(size_of(op.type)) * units::B;
-    sum.add(norm_time(memory, op, 2.0 * matrix, matrix, l2));
-    const double blocks = std::ceil(real(op.cols) / columns_of_block);
-    TorchKernel kernel = moving(memory, 2.0 * matrix, Bytes{}, l2);
-    kernel.busy = busy_share(memory, blocks);
-    constexpr double most_rows = 65536.0;  // from here on blocks share the rows of a column
-    kernel.steps = real(op.rows) > most_rows
-                       ? most_rows_steps
-                       : std::ceil(real(op.rows) / rows_of_block) / loads_in_flight;
-    sum.add(torch_kernel_time(memory, kernel, reducing));
-}
-
 void add_loss(const MemoryParameters& memory, const RowWise& op, L2State l2, TorchTime& sum) {
-    if (op.direction == Direction::forward) {
-        sum.add(softmax_time(memory, op, 1.0, l2));
-        sum.add(loss_time(memory, op));
-        return;
-    }
-    const Bytes matrix = real(op.rows) * real(op.cols) * real(size_of(op.type)) * units::B;
-    sum.add(torch_kernel_time(memory, moving(memory, Bytes{}, matrix, l2), free_running));
-    sum.add(loss_time(memory, op));
-    sum.add(softmax_time(memory, op, 2.0, l2));
-}
-
-/// The gradient of a sum is broadcast.
-void add_spread(const MemoryParameters& memory, const RowWise& op, L2State l2, TorchTime& sum) {
-    const Work work = row_work(op, Implementation::torch);
-    sum.add(torch_kernel_time(memory, moving(memory, work.dram_read, work.dram_write, l2),
-                              free_running));
+    sum.add(softmax_time(memory, op, l2));
+    sum.add(row_losses_time(memory, op));
 }
 
 /// A reduction of single elements: a copy, or zeros for positions.
@@ -279,22 +212,44 @@ TorchTime generated(const MemoryParameters& memory, const RowWise& op, L2State l
 
 }  // namespace
 
+bool row_fits_warp(const RowWise& op) {
+    const std::int64_t bytes = op.cols * size_of(op.type);
+    return op.cols <= 2048 && bytes <= (op.kind == RowKind::cross_entropy ? 8192 : 4096);
+}
+
+WarpRows warp_rows_of(const RowWise& op) {
+    constexpr double threads = 128.0;
+    const double padded =
+        real(static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(op.cols))));
+    const double rows_of_warp = padded <= 128.0 ? 2.0 : 1.0;
+    const double lanes = std::min(32.0, padded);
+    return {.padded = padded,
+            .elements = std::max(1.0, padded / 32.0) * rows_of_warp,
+            .blocks = std::ceil(real(op.rows) / (threads / lanes * rows_of_warp))};
+}
+
+KernelTime row_losses_time(const MemoryParameters& memory, const RowWise& op, double share) {
+    const double wanted = std::exp2(std::round(std::log2(std::max(1.0, real(op.rows) / 16.0))));
+    const double threads = std::clamp(wanted, 32.0, 1024.0);
+    const double turns = std::ceil(real(op.rows) / threads);
+    KernelTime time = torch_kernel_time(memory, {.missing = 0.0}, free_running);
+    time.latency += turns * share * memory.torch->look_up;
+    time.total += turns * share * memory.torch->look_up;
+    return time;
+}
+
 TorchTime torch_time(const MemoryParameters& memory, const RowWise& op,
                      Implementation implementation, L2State l2) {
     if (implementation == Implementation::compiled) return generated(memory, op, l2);
-    const bool forward = op.direction == Direction::forward;
+    if (op.direction == Direction::backward) return torch_backward_rows_time(memory, op, l2);
     TorchTime sum;
     switch (op.kind) {
         case RowKind::softmax:
-            if (forward) {
-                sum.add(softmax_time(memory, op, 1.0, l2));
-            } else {
-                add_softmax_backward(memory, op, l2, sum);
-            }
+            sum.add(softmax_time(memory, op, l2));
             break;
         case RowKind::layernorm:
         case RowKind::rmsnorm:
-            (forward ? add_norm : add_norm_backward)(memory, op, l2, sum);
+            add_norm(memory, op, l2, sum);
             break;
         case RowKind::cross_entropy:
             add_loss(memory, op, l2, sum);
@@ -303,12 +258,10 @@ TorchTime torch_time(const MemoryParameters& memory, const RowWise& op,
             add_scan(memory, op, l2, sum);
             break;
         default:
-            if (forward && op.rows * op.cols == results_of(op)) {
+            if (op.rows * op.cols == results_of(op)) {
                 add_alone(memory, op, l2, sum);
-            } else if (forward) {
-                sum.add(torch_reduce_time(memory, op, l2));
             } else {
-                add_spread(memory, op, l2, sum);
+                sum.add(torch_reduce_time(memory, op, l2));
             }
             break;
     }

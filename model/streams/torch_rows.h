@@ -1,0 +1,28 @@
+// What the forward and backward kernels of PyTorch along rows share (eq. B35, B37).
+#pragma once
+
+#include "model/streams/torch_kernel.h"
+#include "model/streams/torch_time.h"
+
+namespace ridge::model {
+
+/// Whether a warp holds the row: up to 2048 elements and 4 KiB, of a logarithm 8 KiB.
+[[nodiscard]] bool row_fits_warp(const RowWise& op);
+
+/// How the warps of a softmax, or of its gradient, share out the rows: blocks of 128 threads.
+struct WarpRows {
+    double padded = 0.0;    ///< elements of a row, up to a power of two
+    double elements = 0.0;  ///< of a thread
+    double blocks = 0.0;
+};
+[[nodiscard]] WarpRows warp_rows_of(const RowWise& op);
+
+/// One block looks up the losses of all rows, or writes their gradients, each `share` of a look-up.
+[[nodiscard]] KernelTime row_losses_time(const MemoryParameters& memory, const RowWise& op,
+                                         double share = 1.0);
+
+/// The gradient of softmax, a norm, cross entropy or a reduction. (eq. B37)
+[[nodiscard]] TorchTime torch_backward_rows_time(const MemoryParameters& memory, const RowWise& op,
+                                                 L2State l2);
+
+}  // namespace ridge::model
