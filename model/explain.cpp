@@ -155,7 +155,7 @@ std::string describe(const Note& note) {
                                bytes_of(note.a), format_capacity(Bytes::from_base(note.b)));
         case NoteCode::alignment_cliff:
             return fmt::format(
-                "a leading dimension is a multiple of {} bytes only; fast kernels need 16{}",
+                "a leading dimension is a multiple of only {} bytes; fast kernels need 16{}",
                 note.a,
                 note.b > 0.0 && note.b < 1.0
                     ? ", others are taken to issue " + percent(note.b) + " of their rate (estimate)"
@@ -190,12 +190,12 @@ std::string describe(const Note& note) {
         case NoteCode::whole_sectors:
             if (note.a <= 0.0) {
                 return fmt::format(
-                    "DRAM moves more than the sectors: {} of its bytes are asked for",
+                    "DRAM moves more than the sectors: {} of its bytes were asked for",
                     percent(note.b));
             }
             return fmt::format(
                 "a warp request touches {} sectors: {} of the bytes between L2 and multiprocessors "
-                "are asked for",
+                "were asked for",
                 note.a, percent(note.b));
         case NoteCode::serialised:
             return fmt::format("a warp instruction takes {} passes", note.a);

@@ -12,7 +12,9 @@ namespace ridge::cli {
 void add_chart_options(CommandLine& line, ChartOutput& output) {
     line.option("-o,--output", output.file, "file: .svg, .html, .png or .pdf (else terminal)")
         .value("FILE");
-    line.option("--height", output.rows, "height of the drawing in the terminal").in_range(6, 200);
+    line.option("--height", output.rows, "height of the drawing in the terminal")
+        .value("LINES")
+        .in_range(6, 200);
     line.flag("--ascii", output.ascii,
               "draw with ASCII characters only (as without a UTF-8 locale)");
 }

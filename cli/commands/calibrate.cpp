@@ -36,7 +36,7 @@ const hardware::Description& base_of(const CalibrateArguments& arguments, const 
     if (name.empty()) {
         throw InputError(
             "no GPU description is called '" + info.name + "'", {},
-            "name the one to add to with --gpu, or write one and give it with --gpu-file");
+            "name the description to add to with --gpu, or write one and give it with --gpu-file");
     }
     return machines.description(name);
 }
@@ -96,7 +96,7 @@ Action build_calibrate(CommandLine& line, std::span<const std::string>) {
     const auto arguments = std::make_shared<CalibrateArguments>(line);
     line.option("-o,--output", arguments->output, "overlay description to write (TOML)")
         .value("FILE");
-    line.option("--samples", arguments->samples, "samples of each ceiling").in_range(5, 1000);
+    line.option("--samples", arguments->samples, "samples for each ceiling").in_range(5, 1000);
     add_format_option(line, arguments->format, "table|json|csv|md");
     line.footer(
         "Examples:\n"

@@ -23,8 +23,8 @@ namespace {
 struct GpusOptions {
     explicit GpusOptions(CommandLine& line)
         : gpu(line),
-          show(line.subcommand("show", "one GPU on a screen: memory, peaks, links")),
-          check(line.subcommand("check", "all problems of description files")),
+          show(line.subcommand("show", "one GPU on one screen: memory, peaks, links")),
+          check(line.subcommand("check", "check description files and list every problem")),
           timeline(line.subcommand("timeline", "compute, bandwidth and interconnect by year")) {}
 
     GpuOptions gpu;

@@ -173,7 +173,7 @@ int conclude(const Context& context, const measure::SuiteResult& result,
     if (result.interrupted) {
         context.err << "ridge: interrupted; "
                     << (arguments.output.empty() ? "give -o FOLDER to keep records\n"
-                                                 : "run the same command again to go on\n");
+                                                 : "run the same command again to continue\n");
         return interrupted;
     }
     if (wrong > 0 || (single && failed > 0)) return device_failure;
@@ -198,24 +198,24 @@ Action build_measure(CommandLine& line, std::span<const std::string> arguments) 
     const auto options = std::make_shared<MeasureArguments>(line, arguments);
     add_format_option(line, options->format, "table|json|csv|md");
     line.option("--op", options->sequence, "operation in words; may be repeated").value("TEXT");
-    line.option("--suite", options->suite, "quick (a minute) or full (8 minutes)")
+    line.option("--suite", options->suite, "quick (a minute at most) or full (8 minutes at most)")
         .value("WORD")
         .one_of({"quick", "full"});
-    line.option("--random", options->random, "shapes drawn at random")
+    line.option("--random", options->random, "measure this many shapes drawn at random")
         .value("COUNT")
         .in_range(1, 100000);
-    line.option("--seed", options->seed, "of the random shapes")
+    line.option("--seed", options->seed, "seed of the random shapes")
         .value("COUNT")
         .in_range(std::uint64_t{0}, std::uint64_t{1} << 53U);
     line.option("-o,--output", options->output,
-                "folder for records; questions answered there are skipped")
+                "folder for records; what is recorded there already is skipped")
         .value("FOLDER");
     line.option("--data", options->pattern, "input data: normal, uniform or zeros")
         .one_of({"normal", "uniform", "zeros"});
-    line.option("--seconds", options->seconds, "most time to sample one operation")
+    line.option("--seconds", options->seconds, "longest time to spend sampling one operation")
         .value("SECONDS")
         .in_range(0.001, 3600.0);
-    line.option("--budget", options->budget, "time for everything (a suite has its own)")
+    line.option("--budget", options->budget, "time limit of the whole run (a suite has its own)")
         .value("SECONDS")
         .in_range(0.001, 1e6);
     line.flag("--no-counters", options->no_counters, "times only");

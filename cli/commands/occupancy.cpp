@@ -61,8 +61,8 @@ Kernel kernel_of(const OccupancyOptions& options, Machines& machines) {
                          "memory in its description");
     }
     kernel.limits = *kernel.machine->limits;
-    if (kernel.block.threads < 1) throw InputError("threads: a block has at least 1");
-    if (kernel.block.shared < Bytes{}) throw InputError("shared: is negative");
+    if (kernel.block.threads < 1) throw InputError("threads: must be at least 1");
+    if (kernel.block.shared < Bytes{}) throw InputError("shared: must not be negative");
     return kernel;
 }
 

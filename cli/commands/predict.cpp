@@ -114,8 +114,8 @@ int predict_one(const Context& context, const PredictOptions& options) {
 
 int predict_many(const Context& context, const PredictOptions& options) {
     if (!options.sequence.empty()) {
-        throw InputError("op: --op and --from exclude each other", {},
-                         "an operation of every row is named without --op: ridge predict matmul");
+        throw InputError("op: --op and --from cannot be given together", {},
+                         "to name one operation for all rows: ridge predict matmul --from ...");
     }
     if (options.explain) {
         throw InputError("explain: --explain is for single operations, not for --from");
@@ -152,7 +152,7 @@ Action build_predict(CommandLine& line, std::span<const std::string> arguments) 
     line.option("--from", options->from, "CSV of shapes, one prediction per row; - is stdin")
         .value("FILE");
     line.option("--keep", options->keep,
-                "with --from: columns that pass through, by comma; all for any")
+                "with --from: further columns to pass through, separated by commas, or all")
         .value("NAMES");
     line.option("--jobs", options->jobs,
                 "with --from: threads that predict (default: one per core)")

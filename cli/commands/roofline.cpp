@@ -81,7 +81,7 @@ std::vector<measure::Record> records_of(const Context& context, const RooflineOp
     if (!type) return records;
     std::erase_if(records, [type, &left_out](const measure::Record& record) {
         if (type_of(record.question.operation) == *type) return false;
-        left_out.add(record, "of another type than " + std::string(name_of(*type)));
+        left_out.add(record, "not of type " + std::string(name_of(*type)));
         return true;
     });
     if (records.empty()) {
@@ -164,16 +164,18 @@ Action build_roofline(CommandLine& line, std::span<const std::string>) {
                 "operation in words, \"matmul m=4096 n=4096 k=4096\"; may be repeated")
         .value("TEXT");
     line.option("--dtype", options->type,
-                "element type of operations that name none (bf16); only records of this type")
+                "element type of operations that do not name one (default bf16); of records, only "
+                "those of this type")
         .value("WORD");
     line.option("--records", options->records,
-                "files or folders of records: measured points, joined with predicted ones")
+                "files or folders of records: measured points beside their predictions")
         .value("PATH");
     add_keep_option(line, options->keep);
     line.option("--where", options->conditions, "only records with field=value (impl=wgmma, n=@m)")
         .value("TEXT");
     line.option("--levels", options->levels,
-                "memory levels at which operations stand: dram or all (default: by their number)")
+                "memory levels at which operations are drawn: dram, or all (default for up to six "
+                "operations with records)")
         .one_of({"dram", "all"});
     add_format_option(line, options->format, "chart|table|json|csv|md");
     add_chart_options(line, options->output);

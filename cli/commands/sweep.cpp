@@ -255,7 +255,7 @@ int sweep(const Context& context, const SweepOptions& options) {
 Action build_sweep(CommandLine& line, std::span<const std::string> arguments) {
     const auto options = std::make_shared<SweepOptions>(line, arguments);
     add_format_option(line, options->format, "chart|table|json|csv|md");
-    line.option("--x", options->x, "range that is the axis (default: the first one given)")
+    line.option("--x", options->x, "range on the x axis (default: the first one given)")
         .value("FIELD");
     line.option("--y", options->y, "what the chart shows: rate, bandwidth or time")
         .one_of({"rate", "bandwidth", "time"});

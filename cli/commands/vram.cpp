@@ -75,12 +75,12 @@ void write_fit(const Context& context, const Need& need) {
     const Bytes total = need.footprint.total();
     context.out << '\n';
     write_sentence(
-        context,
-        fmt::format("{} into {}: {} of it.", total <= need.limit->usable ? "Fits" : "Does not fit",
-                    text_of(*need.limit),
-                    format_number(100.0 * (total / need.limit->usable), 3) + " %"));
+        context, fmt::format("{} into {}: {} {} of it.",
+                             total <= need.limit->usable ? "Fits" : "Does not fit",
+                             text_of(*need.limit), total <= need.limit->usable ? "takes" : "needs",
+                             format_number(100.0 * (total / need.limit->usable), 3) + " %"));
     write_sentence(context,
-                   "On top of this, libraries hold workspaces and an allocator rounds up.");
+                   "On top of this, libraries hold workspaces and the allocator rounds sizes up.");
 }
 
 /// One row per tensor and the total.

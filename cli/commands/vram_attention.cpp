@@ -117,7 +117,8 @@ void fill_searched(std::map<Field, std::string>& texts,
 void find_largest(Answer& answer) {
     if (!answer.dimension) return;
     if (!answer.limit) {
-        throw InputError("fit: fits into what?", {}, "give --gpu NAME or --capacity SIZE");
+        throw InputError("fit: there is no memory to fit into", {},
+                         "give --gpu NAME or --capacity SIZE");
     }
     model::AllocatorOptions options = answer.allocator;
     options.limit =
@@ -248,11 +249,11 @@ void write_surroundings(const Context& context, const Answer& answer) {
         const Bytes total = bytes_of(peak_of(answer.plan, answer.timeline).level.allocated);
         write_sentence(
             context,
-            fmt::format("{} into {}: {} of it.", answer.timeline.fits ? "Fits" : "Does not fit",
-                        text_of(*answer.limit),
+            fmt::format("{} into {}: {} {} of it.", answer.timeline.fits ? "Fits" : "Does not fit",
+                        text_of(*answer.limit), answer.timeline.fits ? "takes" : "needs",
                         format_number(100.0 * (total / answer.limit->usable), 3) + " %"));
     }
-    std::string beside = fmt::format("Apart from this a process holds its context ({})",
+    std::string beside = fmt::format("On top of this, a process holds its CUDA context ({})",
                                      format_capacity(bytes_of(model::context_bytes)));
     if (answer.workspace.total() > 0) {
         beside += fmt::format(" and cuBLAS's workspace ({}{})",

@@ -135,14 +135,16 @@ void write_answer(const Context& context, const KvAnswer& answer, const std::str
     write_text(context.out, table);
     context.out << '\n';
     write_sentence(
-        context, fmt::format("Over sequences of 1 to {} tokens {} % of the memory holds nothing{}.",
-                             answer.seq, format_number(100.0 * cache.mean_waste(answer.seq), 3),
-                             cache.block > 0 ? "" : " when each keeps room for the longest"));
+        context,
+        fmt::format("On average over lengths of 1 to {} tokens, {} % of the memory is unused{}.",
+                    answer.seq, format_number(100.0 * cache.mean_waste(answer.seq), 3),
+                    cache.block > 0 ? "" : " when each sequence reserves room for the longest"));
     if (!answer.limit) return;
-    write_sentence(context, fmt::format("Beside {} of weights {} sequences of {} fit into {}; one "
-                                        "alone could have {} tokens.",
-                                        format_capacity(answer.weights), answer.sequences,
-                                        answer.seq, text_of(*answer.limit), answer.longest));
+    write_sentence(context,
+                   fmt::format("With {} of weights, {} sequences of {} tokens fit into {}; a "
+                               "single one could have {} tokens.",
+                               format_capacity(answer.weights), answer.sequences, answer.seq,
+                               text_of(*answer.limit), answer.longest));
 }
 
 }  // namespace

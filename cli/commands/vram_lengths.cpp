@@ -114,7 +114,7 @@ void write_as_text(const Context& context, const LengthQuestion& question, const
             fits += (fits.empty() ? "" : ", ") + line.implementation + " ";
             fits += largest == 0 ? "no size" : fmt::format("up to {}", largest);
         }
-        write_sentence(context, fmt::format("{}: of these sizes fit {}.", text_of(limit), fits));
+        write_sentence(context, fmt::format("{}: enough for {}.", text_of(limit), fits));
     }
 }
 

@@ -84,9 +84,8 @@ measure::RecordFile read_measured_table(const std::string& path, const std::stri
     if (usual_gpu.empty()) {
         columns.require(ColumnRole::gpu, "gpu", "add it, or give --gpu NAME");
     }
-    columns.require(
-        ColumnRole::measured, "measured_us",
-        "the time in microseconds; measured_ms, measured_s and measured_ns will do too");
+    columns.require(ColumnRole::measured, "measured_us",
+                    "the time in microseconds; measured_ms, measured_s and measured_ns work too");
     measure::RecordFile table;
     while (reader.next()) {
         try {

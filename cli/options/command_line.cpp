@@ -89,6 +89,14 @@ std::string unexpected(const CLI::App& app) {
     return text;
 }
 
+/// A range that the help words as "6 to 200".
+template <class T>
+CLI::Validator within(T first, T last) {
+    std::ostringstream words;
+    words << first << " to " << last;
+    return CLI::Validator(CLI::Range(first, last)).description(words.str());
+}
+
 constexpr std::string_view words_prefix = "words:";
 
 /// The words of `Option::one_of`; none where the option takes any.
@@ -157,22 +165,22 @@ Option& Option::one_of(const std::vector<std::string>& words) {
 }
 
 Option& Option::in_range(std::int32_t first, std::int32_t last) {
-    option_->check(CLI::Range(first, last));
+    option_->check(within(first, last));
     return *this;
 }
 
 Option& Option::in_range(std::uint64_t first, std::uint64_t last) {
-    option_->check(CLI::Range(first, last));
+    option_->check(within(first, last));
     return *this;
 }
 
 Option& Option::in_range(double first, double last) {
-    option_->check(CLI::Range(first, last));
+    option_->check(within(first, last));
     return *this;
 }
 
 Option& Option::not_negative() {
-    option_->check(CLI::NonNegativeNumber);
+    option_->check(CLI::Validator(CLI::NonNegativeNumber).description("0 or more"));
     return *this;
 }
 

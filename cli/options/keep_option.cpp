@@ -5,7 +5,8 @@
 namespace ridge::cli {
 
 void add_keep_option(CommandLine& line, std::string& names) {
-    line.option("--keep", names, "columns of CSV tables that are left alone, by comma; all for any")
+    line.option("--keep", names,
+                "further columns that CSV tables may have, separated by commas, or all")
         .value("NAMES");
 }
 

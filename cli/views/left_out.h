@@ -2,7 +2,7 @@
 // that nobody takes a part for the whole.
 //
 //   ridge: 3 of 12 records are not drawn:
-//     2 are of another type than bf16: times.csv:4, times.csv:7
+//     2 are not of type bf16: times.csv:4, times.csv:7
 //     1 is not modelled (impl mine is not one of the model's): times.csv:9
 //   ridge: times.csv:3: 0.55 us is faster than the GPU can be (104 us at least): milliseconds?
 //   ridge: times.csv:4: 550 ms is 1021 times what is predicted (538 us): microseconds?

@@ -353,7 +353,7 @@ std::vector<Sample> read_samples(const Reader& reader) {
         for (const Json& item : reader.array("throttled")) {
             const std::int64_t position = reader.whole(item, "throttled");
             if (position < 0 || position >= static_cast<std::int64_t>(samples.size())) {
-                reader.fail("throttled", "names a sample that is not there");
+                reader.fail("throttled", "names a sample that does not exist");
             }
             samples[static_cast<std::size_t>(position)].throttled = true;
         }

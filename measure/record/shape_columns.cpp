@@ -60,7 +60,7 @@ ShapeColumns::ShapeColumns(CsvReader& reader, const OtherColumns& others) : file
     std::set<std::string_view> seen;
     for (const std::string_view name : reader.cells()) {
         if (!seen.insert(name).second) {
-            throw InputError("column '" + std::string(name) + "' stands twice", {file_, 1, 1});
+            throw InputError("column '" + std::string(name) + "' appears twice", {file_, 1, 1});
         }
         columns_.push_back(column_of(name, others));
         require_once(columns_.back().role);
