@@ -335,6 +335,16 @@ Samples of_one_implementation(const Samples& samples) {
     return part_of(samples, [&](const Sample& s) { return s.implementation == most->first; });
 }
 
+/// What a correction leaves of the spread of held-out residuals.
+double spread_of(const ErrorSummary& before, const ErrorSummary& after) {
+    constexpr double least = 0.2;
+    const double whole = before.log_high - before.log_low;
+    if (!(whole > 0.0)) return 1.0;
+    constexpr double digits = 1e2;  // as descriptions write it
+    const double left = std::round((after.log_high - after.log_low) / whole * digits) / digits;
+    return std::clamp(left, least, 1.0);
+}
+
 std::vector<ResidualReport> fit_class(ResidualClass residual_class, const Samples& all,
                                       AnalyticMachines& machines) {
     const Samples samples = of_one_implementation(all);
@@ -366,6 +376,7 @@ std::vector<ResidualReport> fit_class(ResidualClass residual_class, const Sample
             report.after = errors_of(samples, gpu, machine, residual_class, &known.at(gpu));
             report.held_out = static_cast<std::size_t>(report.before.count);
             report.fit = whole.at(gpu);
+            report.fit.spread = spread_of(report.before, report.after);
             if (report.fit.terms.empty() || report.after.mean >= report.before.mean) {
                 report.fit.terms.clear();
                 report.kept_because = "no term lowers the error of rows held out";
@@ -412,11 +423,12 @@ std::string residual_overlay(const std::vector<ResidualReport>& reports, const s
             "\n[model.residual.{}]\n"
             "implementation = {{ value = \"{}\", source = \"FIT\", note = \"{} rows; of a third "
             "held out, mean error {:.1f} % without and {:.1f} % with it\" }}\n"
+            "spread = {{ value = {}, source = \"FIT\" }}\n"
             "range = {{ value = \"{}\", source = \"FIT\" }}\n"
             "terms = {{ value = \"{}\", source = \"FIT\" }}\n",
             name_of(each), name_of(report.fit.implementation), report.rows,
-            100.0 * report.before.mean, 100.0 * report.after.mean, range_text(each, report.fit),
-            terms_text(each, report.fit));
+            100.0 * report.before.mean, 100.0 * report.after.mean, report.fit.spread,
+            range_text(each, report.fit), terms_text(each, report.fit));
     }
     return text;
 }

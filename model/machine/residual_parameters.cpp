@@ -25,6 +25,8 @@ constexpr std::array<std::string_view, 11> expert_features{
     "tokens", "hidden", "intermediate", "topk",    "experts", "split",
     "load",   "type",   "rows",         "compute", "memory"};
 
+constexpr hardware::Range spread_range{0.1, 1.0};
+
 std::string path_of(ResidualClass residual_class, std::string_view field) {
     return fmt::format("{}.{}.{}", hardware::correction_section, name_of(residual_class), field);
 }
@@ -163,6 +165,9 @@ std::vector<hardware::Field> residual_schema() {
                               .range = {}});
         };
         add("implementation", "residual correction: whose kernels it holds for");
+        add("spread", "residual correction: spread of what it leaves over that of the residuals");
+        fields.back().kind = hardware::ValueKind::number;
+        fields.back().range = spread_range;
         add("range", "residual correction: least and largest value of each feature in the data");
         add("terms", "residual correction: coefficients and features, in ln(measured / predicted)");
     }
@@ -174,7 +179,7 @@ std::shared_ptr<const Residuals> read_residuals(const hardware::Description& gpu
     for (std::size_t i = 0; i < residual_class_count; ++i) {
         const auto each = static_cast<ResidualClass>(i);
         if (gpu.find(path_of(each, "terms")) == nullptr) continue;
-        for (const char* needed : {"implementation", "range"}) {
+        for (const char* needed : {"implementation", "spread", "range"}) {
             if (gpu.find(path_of(each, needed)) == nullptr) {
                 throw InputError("the description of " + gpu.name + " has " +
                                  path_of(each, "terms") + " but no " + path_of(each, needed));
@@ -182,8 +187,13 @@ std::shared_ptr<const Residuals> read_residuals(const hardware::Description& gpu
         }
         ResidualFit fit{.implementation = parse_implementation(
                             gpu.text(path_of(each, "implementation")).value_or("")),
+                        .spread = gpu.number(path_of(each, "spread")).value_or(1.0),
                         .range = {},
                         .terms = {}};
+        if (!spread_range.contains(fit.spread)) {
+            throw InputError(path_of(each, "spread") + " must lie between 0.1 and 1",
+                             gpu.find(path_of(each, "spread"))->location);
+        }
         read_range(Text(gpu, path_of(each, "range")), each, fit);
         read_terms(Text(gpu, path_of(each, "terms")), each, fit);
         if (!found) found = std::make_shared<Residuals>();

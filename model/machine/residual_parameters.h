@@ -3,6 +3,7 @@
 //
 //   [model.residual.decode]
 //   implementation = { value = "flash3", source = "FIT" }
+//   spread = { value = 0.67, source = "FIT" }
 //   range = { value = "batch 0 11, keys 1 17", source = "FIT" }
 //   terms = { value = "-0.0121, 0.0342 keys, 0.0087 batch^2 keys", source = "FIT" }
 //
@@ -71,6 +72,7 @@ struct ResidualRange {
 /// The correction of one class.
 struct ResidualFit {
     Implementation implementation = Implementation::automatic;
+    double spread = 1.0;  ///< of what it leaves over the spread of the analytic model's residuals
     std::array<ResidualRange, most_residual_features> range{};
     StaticVector<ResidualTerm, most_residual_terms> terms;
 };

@@ -52,12 +52,12 @@ double polynomial_of(const ResidualFeatures& features, const ResidualFit& fit) {
     return sum;
 }
 
-double log_correction(const ResidualFeatures& features, const ResidualFit& fit) {
+Correction correction_of(const ResidualFeatures& features, const ResidualFit& fit) {
     const double fade = fade_of(features, fit);
-    if (!(fade > 0.0)) return 0.0;
+    if (!(fade > 0.0)) return {};
     static const double largest = std::log(largest_correction);
     const double sum = polynomial_of(features, fit);
-    return fade * std::clamp(sum, -largest, largest);
+    return {.log_factor = fade * std::clamp(sum, -largest, largest), .fade = fade};
 }
 
 void apply_correction(Prediction& prediction, const Operation& operation,
@@ -67,15 +67,16 @@ void apply_correction(Prediction& prediction, const Operation& operation,
     if (!features) return;
     const ResidualFit* const fit = machine.residuals->find(features->residual_class);
     if (fit == nullptr || fit->implementation != prediction.implementation) return;
-    const double factor = std::exp(log_correction(*features, *fit));
+    const Correction correction = correction_of(*features, *fit);
     Prediction& p = prediction;
     Time least = std::max(p.lower_bound, machine.kernel_floor);
     if (p.bandwidth > Bandwidth{}) least = std::max(least, p.work.dram() / p.bandwidth);
-    const Time time = std::max(p.time * factor, std::min(least, p.time));
+    const Time time = std::max(p.time * std::exp(correction.log_factor), std::min(least, p.time));
     p.correction = time / p.time;
+    const double width = (1.0 - correction.fade * (1.0 - fit->spread)) * p.correction;
+    p.low = std::min(time, std::max(time - width * (p.time - p.low), p.lower_bound));
+    p.high = std::max(time, time + width * (p.high - p.time));
     p.time = time;
-    p.low = std::min(time, std::max(p.low * p.correction, p.lower_bound));
-    p.high = std::max(time, p.high * p.correction);
 }
 
 }  // namespace ridge::model

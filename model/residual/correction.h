@@ -6,7 +6,7 @@
 // Method (docs/model.md K1 to K3). ln of the factor is a sum of products of Legendre polynomials of
 // the features of the shape, clamped to `largest_correction`, faded to nothing with the distance
 // from the box of the data, the same whatever the L2's state and the launch. Time and band take the
-// factor, the terms keep the analytic model's times; no time falls below the lower bound.
+// factor, the band narrows to the spread of what is left, the terms keep the analytic model's times; no time falls below the lower bound.
 //
 // Limits: nothing happens where the description has no correction, for other implementations than
 // the fitted one, and where the time is a roofline's.
@@ -35,8 +35,12 @@ using LegendreRow = std::array<double, most_residual_degree>;
 /// The sum of the terms, before it is clamped and faded.
 [[nodiscard]] double polynomial_of(const ResidualFeatures& features, const ResidualFit& fit);
 
-/// ln of the factor, clamped and faded. (K1)
-[[nodiscard]] double log_correction(const ResidualFeatures& features, const ResidualFit& fit);
+/// What a correction says of one operation.
+struct Correction {
+    double log_factor = 0.0;  ///< clamped and faded (K1)
+    double fade = 0.0;        ///< how much of it is left (K2)
+};
+[[nodiscard]] Correction correction_of(const ResidualFeatures& features, const ResidualFit& fit);
 
 /// Multiplies time and band of a settled prediction by its correction. (K3)
 void apply_correction(Prediction& prediction, const Operation& operation,

@@ -20,7 +20,8 @@ const char* const product_range =
 std::string overlay(const std::string& range, const std::string& terms) {
     return "schema = 1\nkind = \"overlay\"\nname = \"x\"\noverlay = \"h100-sxm\"\ntitle = \"x\"\n"
            "[sources]\nFIT = { kind = \"derived\", text = \"x\" }\n[model.residual.product_16]\n"
-           "implementation = { value = \"library\", source = \"FIT\" }\nrange = { value = \"" +
+           "implementation = { value = \"library\", source = \"FIT\" }\n"
+           "spread = { value = 0.5, source = \"FIT\" }\nrange = { value = \"" +
            range + "\", source = \"FIT\" }\nterms = { value = \"" + terms +
            "\", source = \"FIT\" }\n";
 }
@@ -71,8 +72,9 @@ TEST_CASE("a correction is a factor over the analytic time, shown beside the ter
     CHECK(before.correction == 1.0);
     CHECK(after.correction == Approx(std::exp(0.035)));
     CHECK(after.time / before.time == Approx(std::exp(0.035)));
-    CHECK(after.high / before.high == Approx(std::exp(0.035)));
-    CHECK(after.low / before.low == Approx(std::exp(0.035)));
+    // The band takes the factor, and half of its width: the spread.
+    CHECK(after.high / after.time - 1.0 == Approx(0.5 * (before.high / before.time - 1.0)));
+    CHECK(1.0 - after.low / after.time == Approx(0.5 * (1.0 - before.low / before.time)));
     CHECK(after.lower_bound == before.lower_bound);
     REQUIRE(after.terms.size() == before.terms.size());
     for (std::size_t i = 0; i < after.terms.size(); ++i) {
@@ -109,10 +111,10 @@ TEST_CASE("a correction fades outside of the box of the data", "[residual]") {
     CHECK(fade_of(features, fit) == 1.0);
     features.values[0] = 11.25;  // a quarter of the half-width beyond
     CHECK(fade_of(features, fit) == Approx(0.5));
-    CHECK(log_correction(features, fit) == Approx(0.05));
+    CHECK(correction_of(features, fit).log_factor == Approx(0.05));
     features.values[0] = 14.0;
     CHECK(fade_of(features, fit) == 0.0);
-    CHECK(log_correction(features, fit) == 0.0);
+    CHECK(correction_of(features, fit).log_factor == 0.0);
 }
 
 TEST_CASE("what a fit did not see is not corrected", "[residual]") {
