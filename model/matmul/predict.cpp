@@ -11,6 +11,7 @@
 #include "model/matmul/band.h"
 #include "model/matmul/bundled.h"
 #include "model/matmul/time.h"
+#include "model/matmul/torch_few_rows.h"
 #include "model/matmul/torch_products.h"
 #include "model/matmul/traffic.h"
 #include "model/matmul/work.h"
@@ -181,11 +182,25 @@ void apply_integer(Prediction& p, const MatmulSituation& s) {
     p.executed_tensor = library_executed_flop(s.op, t.tile);
 }
 
+/// A few rows in fp32; tiles compete from nine rows on and where B lies by rows, and the library takes
+/// the faster.
+bool apply_few_rows(Prediction& p, const MatmulSituation& s) {
+    constexpr std::int64_t rows_of_block = 8;
+    if (!runs_few_rows(s.op) || !s.machine.memory || !s.machine.memory->torch) return false;
+    const MatmulTime t = few_rows_time(s);
+    const bool competes = s.op.m > rows_of_block || s.op.b_layout == Layout::row_major;
+    if (competes && library_matmul_time(s).total < t.total) return false;
+    apply_time(p, s, t);
+    p.tiling = matmul_tiling(s.op, t.tile, s.machine.sm_count, 1);
+    p.executed_fma = p.work.fma;
+    return true;
+}
+
 /// The library's product as PyTorch asks for it.
 void apply_torch(Prediction& p, const MatmulSituation& s) {
     if (is_integer_product(s.op)) {
         apply_integer(p, s);
-    } else {
+    } else if (!apply_few_rows(p, s)) {
         apply_library(p, s);
     }
     const Time wait = vector_wait(s.op, s.l2, s.machine);

@@ -191,9 +191,9 @@ TEST_CASE("what is no file is refused, not waited for") {
     REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
     for (const char* command : {"validate ", "plot scatter ", "roofline --gpu h100-sxm --records ",
                                 "predict copy --elements 4 --gpu-file ", "gpus check "}) {
-        for (const char* path : {"/dev/zero", "/tmp"}) {
+        for (const std::string& path : {std::string("/dev/zero"), folder.string()}) {
             CAPTURE(command, path);
-            CHECK(run_line(std::string(command) + path).code == 2);
+            CHECK(run_line(command + path).code == 2);
         }
         const Transcript refused = run_line(command + pipe);
         CHECK(refused.code == 2);
