@@ -40,9 +40,6 @@ void validate(const Architecture& a, const Request& request) {
     if (static_cast<double>(request.batch) * static_cast<double>(request.seq) > 1e10) {
         throw InputError("batch x seq must be at most 10^10 tokens");
     }
-    if (request.training() && request.tensor_parallel * request.expert_parallel > 1) {
-        throw InputError("tp: training is modelled on whole weights; give --tp 1");
-    }
     check("gpus", request.data_parallel, 1024);
     if (a.positions > 0 && request.seq > a.positions) {
         throw InputError("seq is " + std::to_string(request.seq) + "; " + a.name + " has " +
@@ -111,16 +108,18 @@ StepTime predict(const ModelStep& step, const model::Machine& machine, const Hos
     for (const Pass pass : {Pass::forward, Pass::backward, Pass::update}) {
         std::int64_t kernels = 0;
         Time busy{};
+        Time beside{};
         for (std::size_t i = 0; i < step.program.entries.size(); ++i) {
             const Entry& entry = step.program.entries[i];
             if (entry.pass != pass) continue;
             kernels += entry.count * entry.kernels;
-            busy += time_of(entry, time.gpu.outcomes[i]);
+            (entry.overlapped ? beside : busy) += time_of(entry, time.gpu.outcomes[i]);
         }
         const auto count = static_cast<double>(kernels);
         const Time start = time.host;
         time.host += count * dispatch;
-        const Time executed = std::max(time.wall, start) + busy + count * host.gap;
+        const Time executed =
+            std::max(time.wall, start) + std::max(busy + count * host.gap, beside);
         time.wall = std::max(executed, time.host);
     }
     return time;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "hardware/error.h"
 #include "programs/configs/weights.h"
 
 namespace ridge::programs {
@@ -9,7 +10,12 @@ namespace {
 
 Time wall_of(const Architecture& a, const Request& request, const model::Machine& machine,
              const Host& host) {
-    return predict(make_step(a, request, false), machine, host).wall;
+    const ModelStep step = make_step(a, request, false);
+    const StepTime time = predict(step, machine, host);
+    if (const auto why = first_not_modelled(step.program, time.gpu)) {
+        throw InputError(machine.name + ": " + *why);
+    }
+    return time.wall;
 }
 
 std::int64_t bytes_on_gpu(const Architecture& a, const Request& request, std::int64_t tokens) {

@@ -43,7 +43,8 @@ struct ServingPoint {
     [[nodiscard]] double per_gpu() const { return tokens_per_s / static_cast<double>(gpus); }
 };
 
-/// Points by GPUs, then batch. `usable`: memory of a GPU; zero: not asked.
+/// Points by GPUs, then batch. `usable`: memory of a GPU; zero: not asked. InputError where an
+/// operation is not modelled on the GPU.
 [[nodiscard]] std::vector<ServingPoint> serve(const Architecture& architecture, const Load& load,
                                               const model::Machine& machine, std::int64_t usable);
 

@@ -59,6 +59,7 @@ Node& child(Node& parent, const std::string& name, plot::Color color) {
 
 std::string part_of(const Entry& entry, std::int64_t layers) {
     if (entry.module == Module::optimizer) return "optimizer";
+    if (layers == 0) return entry.first_layer < 0 ? "outside layers" : "layers";
     if (entry.first_layer >= 0 && entry.first_layer < layers) {
         return layers > 1 ? fmt::format("{} layers", layers) : "layer";
     }

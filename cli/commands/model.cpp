@@ -17,6 +17,7 @@
 #include "hardware/error.h"
 #include "plot/export.h"
 #include "programs/configs/presets.h"
+#include "programs/graph/program_reader.h"
 #include "programs/model_step.h"
 
 namespace ridge::cli {
@@ -54,9 +55,14 @@ std::vector<plot::Chart> charts_of(const ModelCommand& command, const StepAnswer
     if (command.chart_name == "pareto") {
         throw InputError("chart: pareto is one of serving", {}, "add --serve");
     }
+    if (answer.listed &&
+        (!timed || command.chart_name == "latency" || command.chart_name == "memory")) {
+        throw InputError("chart: a list of operations has a step and a roofline, on a GPU");
+    }
     std::vector<plot::Chart> charts;
     if (timed && wanted("step", true)) charts.push_back(step_chart(answer));
     if (timed && wanted("roofline", false)) charts.push_back(step_roofline(answer, *gpu));
+    if (answer.listed) return charts;
     if (timed && wanted("latency", false)) charts.push_back(latency_chart(answer));
     if (wanted("memory", !timed)) {
         charts.push_back(memory_chart(title_of(answer), answer.step.memory, answer.memory.timeline,
@@ -91,7 +97,13 @@ int run_model(const Context& context, const ModelCommand& command) {
     if (command.model.config().empty()) {
         throw InputError("CONFIG is missing", {}, "a config.json, a folder, or a preset (--list)");
     }
-    const programs::Architecture architecture = programs::find_model(command.model.config());
+    std::optional<programs::Program> program = programs::find_program(command.model.config());
+    programs::Architecture architecture;
+    if (program) {
+        architecture.name = program->name;
+    } else {
+        architecture = programs::find_model(command.model.config());
+    }
     const Format format = parse_format(command.format);
     std::optional<Machines> machines;
     Place place;
@@ -102,10 +114,14 @@ int run_model(const Context& context, const ModelCommand& command) {
         gpu = &machines->description(command.gpu.name());
     }
     if (!command.model.host().empty()) place.host = programs::find_host(command.model.host());
+    if (program && (command.serving.serve || command.serving.advise)) {
+        throw InputError("a list of operations is neither served nor advised on");
+    }
     if (command.serving.serve || command.serving.advise) {
         return run_serving(context, command, architecture, place, format);
     }
-    StepAnswer answer = answer_step(architecture, command.model.request(), place);
+    StepAnswer answer = program ? answer_program(architecture, std::move(*program), place)
+                                : answer_step(architecture, command.model.request(), place);
     add_largest(answer);
     write_step(context, answer, command.operations, format);
     if (!command.chart.file.empty()) {

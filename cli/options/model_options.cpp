@@ -67,10 +67,11 @@ ModelOptions::ModelOptions(CommandLine& line, Lists lists) {
     line.flag("--no-cache", no_cache_, "prefill without a cache");
     line.option("--optimizer", optimizer_, "train: adamw or none").one_of({"adamw", "none"});
     line.option("--amp", amp_, "train: weights in fp32, products in bf16").one_of({"bf16"});
-    line.option("--checkpoint", checkpoint_, "train: none, or full (layers are run again)")
-        .one_of({"none", "full"});
-    line.option("--zero", zero_, "train: 1 spreads the optimizer's states over --gpus")
-        .in_range(std::int32_t{0}, std::int32_t{1});
+    line.option("--checkpoint", checkpoint_,
+                "train: none, selective (products and attention kept), or full")
+        .one_of({"none", "selective", "full"});
+    line.option("--zero", zero_, "train: ZeRO stage 0 to 3 over --gpus")
+        .in_range(std::int32_t{0}, std::int32_t{3});
     line.option("--gpus", gpus_, "train: GPUs with data of their own");
     line.option("--host", host_, "whose dispatch: xeon-h200 or xeon-h100 (default: beside the GPU)")
         .one_of({"xeon-h200", "xeon-h100"});
@@ -150,8 +151,9 @@ programs::Request ModelOptions::request_of(const std::string& software, const st
     request.optimizer =
         optimizer_ == "none" ? programs::Optimizer::none : programs::Optimizer::adamw;
     request.mixed = !amp_.empty();
-    request.checkpoint =
-        checkpoint_ == "full" ? programs::Checkpoint::full : programs::Checkpoint::none;
+    request.checkpoint = checkpoint_ == "full"        ? programs::Checkpoint::full
+                         : checkpoint_ == "selective" ? programs::Checkpoint::selective
+                                                      : programs::Checkpoint::none;
     request.tensor_parallel = tp;
     request.expert_parallel = ep_;
     request.zero = zero_;

@@ -58,6 +58,26 @@ void add_rates(Json& json, const StepAnswer& answer) {
                   wall / answer.machine->dram_bandwidth.base();
 }
 
+/// What is known of a model beside its operations.
+void add_model(Json& json, const StepAnswer& answer) {
+    const programs::Architecture& a = *answer.architecture;
+    const programs::Request& request = answer.request;
+    json["family"] = a.family;
+    json["source"] = a.source;
+    json["phase"] = name_of(request.phase);
+    json["software"] = name_of(request.software);
+    json["batch"] = request.batch;
+    json["seq"] = request.seq;
+    json["dtype"] = model::name_of(request.type);
+    json["parameters"] = answer.step.parameters;
+    json["active_parameters"] = answer.step.active_parameters;
+    json["weights_bytes"] = answer.step.weights_bytes;
+    json["kv_cache_bytes"] = answer.step.kv_cache_bytes;
+    json["resident_bytes"] = answer.memory.resident;
+    json["peak_extra_bytes"] = answer.memory.extra();
+    json["reserved_bytes"] = answer.memory.reserved;
+}
+
 /// Entries of one name and module added up, in the order of their first appearance.
 struct Line {
     std::string name;
@@ -173,6 +193,11 @@ void write_totals(const Context& context, const StepAnswer& answer) {
                                         format(total.time), format(total.low), format(total.high),
                                         total.kernels, format(time.host), answer.host.name,
                                         format(time.wall)));
+    if (const auto why = first_not_modelled(answer.step.program, time.gpu)) {
+        write_sentence(context, fmt::format("Without the time of {} operations that are not "
+                                            "modelled, such as {}.",
+                                            total.not_modelled, *why));
+    }
     if (time.host_bound()) {
         write_sentence(
             context,
@@ -181,6 +206,7 @@ void write_totals(const Context& context, const StepAnswer& answer) {
                         format(time.host), format(total.time),
                         format_number(time.wall / std::max(total.time, answer.host.per_graph), 2)));
     }
+    if (answer.listed) return;
     Json rates;
     add_rates(rates, answer);
     const auto rate = [&rates](const char* name) {
@@ -250,14 +276,29 @@ StepAnswer answer_step(const programs::Architecture& architecture, programs::Req
     return answer;
 }
 
+StepAnswer answer_program(const programs::Architecture& named, programs::Program program,
+                          const Place& place) {
+    StepAnswer answer{.architecture = &named,
+                      .request = {},
+                      .step = {},
+                      .memory = {},
+                      .host = place.host,
+                      .machine = place.machine,
+                      .listed = true};
+    answer.step.program = std::move(program);
+    if (place.machine != nullptr) answer.time = predict(answer.step, *place.machine, answer.host);
+    return answer;
+}
+
 void add_largest(StepAnswer& answer) {
-    if (!answer.usable) return;
+    if (!answer.usable || answer.listed) return;
     const auto usable = static_cast<std::int64_t>(answer.usable->base());
     answer.largest_batch = largest_batch(*answer.architecture, answer.request, usable);
     answer.largest_length = largest_length(*answer.architecture, answer.request, usable);
 }
 
 std::string title_of(const StepAnswer& answer) {
+    if (answer.listed) return answer.architecture->name;
     return fmt::format("{}, {} of {} x {}", answer.architecture->name,
                        name_of(answer.request.phase), answer.request.batch, answer.request.seq);
 }
@@ -268,23 +309,8 @@ double tokens_per_s(const StepAnswer& answer) {
 
 Json json_of(const StepAnswer& answer) {
     const programs::Architecture& a = *answer.architecture;
-    const programs::Request& request = answer.request;
-    Json json{{"model", a.name},
-              {"family", a.family},
-              {"source", a.source},
-              {"phase", name_of(request.phase)},
-              {"software", name_of(request.software)},
-              {"batch", request.batch},
-              {"seq", request.seq},
-              {"dtype", model::name_of(request.type)},
-              {"parameters", answer.step.parameters},
-              {"active_parameters", answer.step.active_parameters},
-              {"weights_bytes", answer.step.weights_bytes},
-              {"kv_cache_bytes", answer.step.kv_cache_bytes},
-              {"resident_bytes", answer.memory.resident},
-              {"peak_extra_bytes", answer.memory.extra()},
-              {"reserved_bytes", answer.memory.reserved},
-              {"kernels", answer.step.program.kernels()}};
+    Json json{{"model", a.name}, {"kernels", answer.step.program.kernels()}};
+    if (!answer.listed) add_model(json, answer);
     if (answer.usable) json["usable_bytes"] = answer.usable->base();
     if (answer.largest_batch) json["largest_batch"] = *answer.largest_batch;
     if (answer.largest_length) json["largest_seq"] = *answer.largest_length;
@@ -298,8 +324,9 @@ Json json_of(const StepAnswer& answer) {
         json["host_processor"] = answer.host.processor;
         json["host_us"] = answer.time->host.in(units::us);
         json["wall_us"] = answer.time->wall.in(units::us);
+        json["not_modelled"] = total.not_modelled;
         json["host_bound"] = answer.time->host_bound();
-        add_rates(json, answer);
+        if (!answer.listed) add_rates(json, answer);
     }
     Json operations = Json::array();
     const auto& entries = answer.step.program.entries;
@@ -322,6 +349,13 @@ void write_step(const Context& context, const StepAnswer& answer, bool all_kerne
     }
     const programs::Architecture& a = *answer.architecture;
     const programs::Request& r = answer.request;
+    if (answer.listed) {
+        context.out << fmt::format("{}: {} operations\n\n", a.name,
+                                   answer.step.program.entries.size());
+        write_text(context.out, operations_table(answer, all_kernels));
+        if (answer.time) write_totals(context, answer);
+        return;
+    }
     context.out << fmt::format("{} ({}), {} layers: {} of {} x {} tokens, {}, {}\n\n", a.name,
                                a.family, a.layers(), name_of(r.phase), r.batch, r.seq,
                                model::name_of(r.type), name_of(r.software));

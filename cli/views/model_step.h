@@ -20,6 +20,7 @@ struct StepAnswer {
     const model::Machine* machine = nullptr;  ///< nullptr: memory alone was asked for
     std::optional<Bytes> usable{};
     std::optional<programs::StepTime> time{};
+    bool listed = false;  ///< a list of operations: nothing is known of weights and memory
     std::optional<std::int64_t> largest_batch{};   ///< that fits, at the length asked; 0: none
     std::optional<std::int64_t> largest_length{};  ///< that fits, at the batch asked
 };
@@ -36,6 +37,9 @@ struct Place {
 [[nodiscard]] StepAnswer answer_step(const programs::Architecture& architecture,
                                      programs::Request request, const Place& place);
 void add_largest(StepAnswer& answer);
+/// A program written by hand; `named` carries its name and must outlive the answer.
+[[nodiscard]] StepAnswer answer_program(const programs::Architecture& named,
+                                        programs::Program program, const Place& place);
 
 /// "llama-3.1-8b, decode of 8 x 2048"
 [[nodiscard]] std::string title_of(const StepAnswer& answer);

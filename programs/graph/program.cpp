@@ -31,6 +31,14 @@ std::int64_t Program::kernels() const {
         [](std::int64_t sum, const Entry& entry) { return sum + entry.count * entry.kernels; });
 }
 
+std::optional<std::string> first_not_modelled(const Program& program, const ProgramTime& time) {
+    for (std::size_t i = 0; i < time.outcomes.size(); ++i) {
+        const auto* none = std::get_if<model::NotModelled>(&time.outcomes[i]);
+        if (none != nullptr) return program.entries[i].name + ": " + none->reason;
+    }
+    return std::nullopt;
+}
+
 Time time_of(const Entry& entry, const model::Outcome& outcome) {
     const auto* prediction = std::get_if<model::Prediction>(&outcome);
     return prediction == nullptr ? Time{} : prediction->time * static_cast<double>(entry.count);

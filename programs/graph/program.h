@@ -55,8 +55,9 @@ struct Entry {
     /// Elements for which a kernel without vector loads computes an index, times the share of a
     /// multiprocessor's clock that takes (W3 of docs/models.md); 0: none.
     double indexed_clocks = 0.0;
-    Time least{};          ///< of one launch, where that is more than an empty kernel takes
-    double stretch = 1.0;  ///< of the operation's time, for a kernel that is not as good (W4)
+    Time least{};             ///< of one launch, where that is more than an empty kernel takes
+    double stretch = 1.0;     ///< of the operation's time, for a kernel that is not as good (W4)
+    bool overlapped = false;  ///< runs beside the kernels, on a stream of its own
     std::optional<Time> measured;  ///< of one run, where a trace has it
 };
 
@@ -84,6 +85,10 @@ struct ProgramTime {
 };
 
 [[nodiscard]] ProgramTime predict(const Program& program, const model::Machine& machine);
+
+/// The first operation without a time, and why it has none.
+[[nodiscard]] std::optional<std::string> first_not_modelled(const Program& program,
+                                                            const ProgramTime& time);
 
 /// One run of the entry.
 [[nodiscard]] model::Outcome predict(const Entry& entry, const model::Machine& machine);

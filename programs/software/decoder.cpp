@@ -11,13 +11,17 @@ using model::DataType;
 Decoder::Decoder(const Architecture& architecture, const Request& request, bool memory)
     : architecture_(architecture),
       request_(request),
-      run_({.training = request.training(), .memory = memory}) {}
+      run_({.training = request.training(),
+            .memory = memory,
+            .data_parallel = request.data_parallel,
+            .zero = request.zero}) {}
 
 void Decoder::run() {
     make_weights();
     make_cache();
     make_states();
     run_.begin(model_phase::forward);
+    gather_rest();
     Buffer x = embed();
     // The model's code holds on to the embeddings until the last layer is through.
     if (architecture_.positions == 0) embedded_ = x;
@@ -32,7 +36,7 @@ Buffer Decoder::embed() {
     const Architecture& a = architecture_;
     run_.enter(Module::embedding, -1);
     Buffer x = run_.embedding(embedding_, tokens(), a.hidden, shard(a.vocabulary), "embedding");
-    if (request_.tensor_parallel > 1) all_reduce(tokens() * a.hidden);
+    all_reduce(tokens() * a.hidden, request_.tensor_parallel);
     if (a.positions > 0) {
         const std::int64_t elements = request_.tokens() * a.hidden;
         embedded_ = x;
@@ -179,14 +183,42 @@ void Decoder::run_layers(Buffer& x) {
         run_.repeat(times);
         if (times > 0) {
             // The caller's loop names the layer's input until it has its output.
-            const bool again = request_.checkpoint == Checkpoint::full && request_.training();
+            const bool again = request_.checkpoint != Checkpoint::none && request_.training();
             const auto run_block = [this, i](Buffer input) { return block(std::move(input), i); };
-            x = again ? run_.checkpointed(x, run_block) : block(x, i);
+            const Recompute what = request_.checkpoint == Checkpoint::full ? Recompute::everything
+                                                                           : Recompute::between;
+            gather_layer(index);
+            x = again ? run_.checkpointed(x, what, run_block) : block(x, i);
         } else if (!cache_.empty()) {
             skip_cache(i);
         }
         run_.repeat(1);
     }
+}
+
+/// ZeRO 3: the whole weights of one layer at a time; those before the next are given back.
+void Decoder::gather_layer(std::int64_t layer) {
+    if (!request_.training() || request_.zero < 3 || request_.data_parallel < 2) return;
+    gathered_.reset();
+    if (layer < 0 || layer >= architecture_.layers()) return;
+    gather(layers_[static_cast<std::size_t>(layer)].elements, gathered_);
+}
+
+/// Embedding, last norm and head stay whole for the step.
+void Decoder::gather_rest() {
+    if (!request_.training() || request_.zero < 3 || request_.data_parallel < 2) return;
+    std::int64_t elements = weight_elements_;
+    for (const Layer& layer : layers_) elements -= layer.elements;
+    gather(elements, gathered_rest_);
+    run_.on_layer([this](std::int64_t layer) { gather_layer(layer); });
+}
+
+void Decoder::gather(std::int64_t stored, Buffer& whole) {
+    const DataType type = request_.mixed ? DataType::fp32 : request_.type;
+    const std::int64_t elements = stored * request_.data_parallel;
+    whole = run_.allocate(elements, type, "gathered weights");
+    run_.collective(model::CollectiveKind::all_gather, elements * model::size_of(type),
+                    request_.data_parallel, "weights: all_gather", Stream::own);
 }
 
 void Decoder::skip_cache(std::size_t layer) {
@@ -290,12 +322,15 @@ void Decoder::head_of_training(Buffer x) {
     const Linear head{.weight = a.tied ? embedding_ : head_,
                       .bias = head_bias_,
                       .inputs = a.hidden,
-                      .outputs = a.vocabulary};
-    Buffer logits = softcap(apply(std::move(x), head, "lm_head"));
+                      .outputs = shard(a.vocabulary)};
+    const std::int64_t gpus = request_.tensor_parallel;
+    x = run_.enter_shards(std::move(x), gpus, "lm_head");
+    Buffer logits = apply(std::move(x), head, "lm_head");
+    logits = softcap(run_.all_gathered(std::move(logits), gpus, "logits"));
     run_.module(Module::loss);
     const std::int64_t rows = tokens();
     Buffer loss = run_.cross_entropy(run_.cast(std::move(logits), DataType::fp32, "logits in fp32"),
-                                     rows, a.vocabulary);
+                                     rows, shard(a.vocabulary) * gpus);
     run_.begin(model_phase::backward);
     run_.backward(std::move(loss));
 }

@@ -116,7 +116,10 @@ class Decoder {
     [[nodiscard]] Buffer expand_and_attend(Buffer q_pass, Buffer q_turned, Buffer latent,
                                            Buffer k_turned, std::size_t layer);
     [[nodiscard]] Buffer apply(Buffer x, const Linear& layer, std::string_view name);
-    void all_reduce(std::int64_t elements);
+    void all_reduce(std::int64_t elements, std::int64_t gpus);
+    void gather_layer(std::int64_t layer);
+    void gather_rest();
+    void gather(std::int64_t stored, Buffer& whole);
 
     [[nodiscard]] std::int64_t tokens() const { return request_.batch * request_.tokens(); }
     [[nodiscard]] bool eager() const { return request_.software == Software::transformers; }
@@ -125,6 +128,7 @@ class Decoder {
     }
     [[nodiscard]] const Layer& weights_of_layer(std::size_t layer) const;
     [[nodiscard]] std::int64_t shard(std::int64_t count) const;
+    [[nodiscard]] std::int64_t own_part(std::int64_t elements) const;
 
     const Architecture& architecture_;
     Request request_;
@@ -138,6 +142,7 @@ class Decoder {
     std::int64_t weight_elements_ = 0;
     Buffer embedded_, embedded_positions_;
     Buffer cosine_, sine_, mask_;
+    Buffer gathered_, gathered_rest_;
 };
 
 }  // namespace ridge::programs

@@ -78,6 +78,19 @@ Buffer Decoder::grouped_experts(const Buffer& x, Routed routed, const Layer& w,
     const std::int64_t experts = ceil_divide(s.experts, request_.expert_parallel);
     const std::int64_t here = ceil_divide(rows, request_.expert_parallel);
     const auto small = [&](const char* name, std::int64_t bytes) { run_.small(name, bytes); };
+    if (request_.software == Software::serving) {
+        run_.launch({.kind = KernelKind::expert_block,
+                     .in = x.type(),
+                     .out = x.type(),
+                     .inputs = static_cast<std::int8_t>(s.active),
+                     .launches = 6,
+                     .a = tokens(),
+                     .b = hidden,
+                     .c = s.intermediate,
+                     .d = s.experts,
+                     .name = "experts"});
+        return run_.allocate(tokens() * hidden, x.type(), "experts");
+    }
     if (!eager()) {
         small("experts: sort", rows * 16);
         Buffer up = run_.grouped(x, w.experts_up, here, (s.gated ? 2 : 1) * inner, hidden, experts,
@@ -173,6 +186,7 @@ Buffer Decoder::latent_attend(Buffer x, std::size_t layer) {
     const Layer& w = weights_of_layer(layer);
     const std::int64_t heads = shard(s.heads);
     const std::int64_t rows = tokens();
+    x = run_.enter_shards(std::move(x), request_.tensor_parallel, "attention");
     const Buffer argument = x;
     Buffer q;
     if (s.q_rank > 0) {
@@ -212,9 +226,11 @@ Buffer Decoder::expand_and_attend(Buffer q_pass, Buffer q_turned, Buffer latent,
                              .kv_heads = 1,
                              .queries = 1,
                              .keys = request_.seq + 1,
-                             .head_dim = s.kv_rank + s.rotary_dim,
+                             .head_dim = s.nope_dim(),
                              .value_dim = s.kv_rank,
-                             .paged = true};
+                             .paged = true,
+                             .latent_dim = s.kv_rank,
+                             .rope_dim = s.rotary_dim};
         Buffer out = run_.attention(q_pass, latent, latent, shape, "latent attention");
         run_.batched(heads, rows, s.value_dim, s.kv_rank, request_.type,
                      "values out of the latent space");

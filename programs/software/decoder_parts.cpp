@@ -60,17 +60,9 @@ Buffer Decoder::residual(Buffer x, Buffer delta) {
     return out;
 }
 
-void Decoder::all_reduce(std::int64_t elements) {
-    if (request_.tensor_parallel < 2) return;
-    const Module before = run_.module();
-    run_.module(Module::communication);
-    run_.launch({.kind = KernelKind::collective,
-                 .in = request_.type,
-                 .out = request_.type,
-                 .a = elements * model::size_of(request_.type),
-                 .b = request_.tensor_parallel,
-                 .name = "all_reduce"});
-    run_.module(before);
+void Decoder::all_reduce(std::int64_t elements, std::int64_t gpus) {
+    run_.collective(model::CollectiveKind::all_reduce, elements * model::size_of(request_.type),
+                    gpus, "all_reduce");
 }
 
 Decoder::Heads Decoder::project(Buffer x, const Layer& w, const AttentionSpec& s) {
@@ -196,7 +188,9 @@ Buffer Decoder::scores(Heads heads, const AttentionSpec& s) {
                          .window = s.window < seen ? s.window : 0,
                          .causal = !decode,
                          .paged = request_.software == Software::serving,
-                         .masked = masked};
+                         .masked = masked,
+                         .latent_dim = s.kv_rank,
+                         .rope_dim = s.latent() ? s.rotary_dim : 0};
     if (request_.mixed) {
         heads.q = run_.cast(std::move(heads.q), request_.type, "autocast: q");
         heads.k = run_.cast(std::move(heads.k), request_.type, "autocast: k");
@@ -229,7 +223,7 @@ Buffer Decoder::scores(Heads heads, const AttentionSpec& s) {
 Buffer Decoder::project_out(Buffer x, const Linear& o) {
     // Queries that were joined of parts lie head by head, and so does what attention makes of them.
     Buffer out = apply(run_.contiguous(std::move(x), "attention: back"), o, "o_proj");
-    all_reduce(out.elements());
+    all_reduce(out.elements(), request_.tensor_parallel);
     return out;
 }
 
@@ -237,6 +231,7 @@ Buffer Decoder::attend(Buffer x, std::size_t layer) {
     run_.module(Module::attention);
     const AttentionSpec& s = spec_of(layer).attention;
     const Layer& w = weights_of_layer(layer);
+    x = run_.enter_shards(std::move(x), request_.tensor_parallel, "attention");
     // The block's normed input is an argument: it lives until attention returns.
     const Buffer argument = x;
     Heads heads = project(std::move(x), w, s);
@@ -300,6 +295,10 @@ Buffer Decoder::feed_forward(Buffer x, std::size_t layer) {
     const FeedForwardSpec& s = spec_of(layer).feed_forward;
     const Layer& w = weights_of_layer(layer);
     run_.module(s.experts > 0 ? Module::experts : Module::mlp);
+    // GPUs that share the experts have the same tokens, and add up what their experts gave.
+    const std::int64_t gpus = s.experts > 0 ? request_.tensor_parallel * request_.expert_parallel
+                                            : request_.tensor_parallel;
+    x = run_.enter_shards(std::move(x), gpus, "mlp");
     Buffer out;
     if (s.experts > 0) {
         out = experts(std::move(x), w, s);
@@ -325,7 +324,7 @@ Buffer Decoder::feed_forward(Buffer x, std::size_t layer) {
         Buffer h = apply(std::move(x), w.up, "up_proj");
         out = apply(activate(std::move(h), s.activation), w.down, "down_proj");
     }
-    all_reduce(out.elements());
+    all_reduce(out.elements(), gpus);
     return out;
 }
 

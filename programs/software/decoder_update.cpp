@@ -59,9 +59,11 @@ void Decoder::update() {
     std::vector<std::int64_t> sizes;
     std::int64_t elements = 0;
     for (const Buffer& parameter : run_.parameters()) {
-        sizes.push_back(parameter.elements());
-        elements += parameter.elements();
+        sizes.push_back(own_part(parameter.elements()));
+        elements += sizes.back();
     }
+    gathered_.reset();
+    gathered_rest_.reset();
     std::vector<Buffer> roots;
     for (const Foreach& each : adamw) {
         if (std::string_view(each.name) == "adamw: sqrt") {
@@ -77,6 +79,12 @@ void Decoder::update() {
                      .launches = static_cast<std::int16_t>(count),
                      .a = elements,
                      .name = each.name});
+    }
+    // What each GPU has updated goes to all; with ZeRO 3 it waits for the next step.
+    if (request_.zero == 1 || request_.zero == 2) {
+        run_.collective(model::CollectiveKind::all_gather,
+                        elements * request_.data_parallel * model::size_of(type),
+                        request_.data_parallel, "weights: all_gather");
     }
 }
 

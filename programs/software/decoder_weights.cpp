@@ -139,6 +139,11 @@ void Decoder::make_weights() {
     weight_elements_ = run_.allocated_elements();
 }
 
+/// Of a parameter, what this GPU's optimizer has under ZeRO.
+std::int64_t Decoder::own_part(std::int64_t elements) const {
+    return request_.zero > 0 ? ceil_divide(elements, request_.data_parallel) : elements;
+}
+
 /// Both moments of AdamW, there since the first step.
 void Decoder::make_states() {
     if (!request_.training() || request_.optimizer == Optimizer::none) return;
@@ -146,10 +151,7 @@ void Decoder::make_states() {
     const DataType type = request_.mixed ? DataType::fp32 : request_.type;
     for (const Buffer& parameter : run_.parameters()) {
         for (int moment = 0; moment < 2; ++moment) {
-            // ZeRO spreads them over the GPUs.
-            const std::int64_t parts = request_.zero > 0 ? request_.data_parallel : 1;
-            states_.push_back(
-                run_.allocate(ceil_divide(parameter.elements(), parts), type, "moments"));
+            states_.push_back(run_.allocate(own_part(parameter.elements()), type, "moments"));
         }
     }
 }

@@ -11,6 +11,9 @@ void Recorder::accumulate(std::int32_t id, Buffer gradient) {
     if (id < 0 || !gradient) return;
     if (gradients_.size() < values_.size()) gradients_.resize(values_.size());
     Buffer& there = gradients_[static_cast<std::size_t>(id)];
+    if (values_[static_cast<std::size_t>(id)].leaf) {
+        gradient = reduced(std::move(gradient), static_cast<bool>(there));
+    }
     if (!there) {
         there = std::move(gradient);
         return;
@@ -34,27 +37,67 @@ void Recorder::backward(Buffer loss) {
     while (!tape_.empty()) {
         TapeEntry entry = std::move(tape_.back());
         tape_.pop_back();
+        if (entry.layer != layer_ && begin_layer_) begin_layer_(entry.layer);
         module_ = entry.module;
         layer_ = entry.layer;
         run_backward(entry);
     }
+    reduce_buckets();
 }
 
-Buffer Recorder::checkpointed(const Buffer& x, std::function<Buffer(Buffer)> part) {
+/// Gradients of GPUs with data of their own are added up: in buckets, or, where they are spread,
+/// each as soon as it is there, of which this GPU keeps its part. A weight that is used twice is
+/// sent once.
+Buffer Recorder::reduced(Buffer gradient, bool again) {
+    if (options_.data_parallel < 2) return gradient;
+    const std::int64_t bytes = gradient.elements() * model::size_of(gradient.type());
+    if (options_.zero < 2) {
+        if (!again) unreduced_bytes_ += bytes;
+        return gradient;
+    }
+    if (!again) {
+        collective(model::CollectiveKind::reduce_scatter, bytes, options_.data_parallel,
+                   "gradients: reduce_scatter", Stream::own);
+    }
+    return allocate(ceil_divide(gradient.elements(), options_.data_parallel), gradient.type(),
+                    "part of a gradient");
+}
+
+void Recorder::reduce_buckets() {
+    constexpr std::int64_t bucket = std::int64_t{25} << 20;  // of DistributedDataParallel
+    if (unreduced_bytes_ == 0) return;
+    const std::int64_t count = ceil_divide(unreduced_bytes_, bucket);
+    const auto kind = options_.zero == 0 ? model::CollectiveKind::all_reduce
+                                         : model::CollectiveKind::reduce_scatter;
+    for (std::int64_t i = 0; i < count; ++i) {
+        collective(kind, unreduced_bytes_ / count, options_.data_parallel, "gradients: buckets",
+                   Stream::own);
+    }
+    unreduced_bytes_ = 0;
+}
+
+Buffer Recorder::checkpointed(const Buffer& x, Recompute what, std::function<Buffer(Buffer)> part) {
+    std::vector<Buffer> kept{x};
     taping_ = false;
+    kept_ = what == Recompute::between ? &kept : nullptr;
     Buffer out = part(x);
+    kept_ = nullptr;
     taping_ = true;
-    TapeEntry& entry = note(Step::checkpoint, out, "checkpoint");
-    entry.inputs[0] = x.id_;
-    entry.saved = {x};
-    entry.part = std::move(part);
+    if (TapeEntry* const entry = note(Step::checkpoint, out, "checkpoint", {&x})) {
+        entry->transposed = what == Recompute::between;
+        entry->saved = std::move(kept);
+        entry->part = std::move(part);
+    }
     return out;
 }
 
 /// The part once more, now with its own steps on top of the tape; they come next.
 void Recorder::run_again(TapeEntry& entry, Buffer gradient) {
     taping_ = true;
+    next_reused_ = 1;
+    reused_ = entry.transposed ? &entry.saved : nullptr;
     const Buffer out = entry.part(std::move(entry.saved[0]));
+    reused_ = nullptr;
     taping_ = false;
     accumulate(out.id_, std::move(gradient));
 }
@@ -121,6 +164,11 @@ void Recorder::run_backward(TapeEntry& entry) {
             rows_kernel(KernelKind::gather, entry.sizes[0], entry.sizes[1], entry.type, entry.name);
             return accumulate(entry.inputs[0], std::move(whole));
         }
+        case Step::enter_shards:
+            collective(model::CollectiveKind::all_reduce,
+                       gradient.elements() * model::size_of(gradient.type()), entry.sizes[0],
+                       "all_reduce");
+            return accumulate(entry.inputs[0], std::move(gradient));
         case Step::checkpoint:
             return run_again(entry, std::move(gradient));
         case Step::cross_entropy:

@@ -56,22 +56,23 @@ inline constexpr std::size_t math_count = 32;
 enum class Reading : std::uint8_t { vectors, indexed, converting };
 
 enum class KernelKind : std::uint8_t {
-    pointwise,    ///< a: elements; inputs
-    row_mean,     ///< a: rows, b: columns
-    row_sum,      ///< a: rows, b: columns
-    column_sum,   ///< a: rows, b: columns
-    softmax,      ///< a: rows, b: columns
-    layer_norm,   ///< a: rows, b: columns
-    rms_norm,     ///< a: rows, b: columns
-    cat,          ///< a: elements of the result, b: elements of a piece that stays together
-    gather,       ///< a: rows, b: columns, c: rows of the table
-    product,      ///< a: m, b: n, c: k, d: batch
-    attention,    ///< by AttentionShape
-    experts,      ///< a grouped product: a: rows, b: n, c: k, d: experts
-    optimizer,    ///< a: elements; inputs: tensors read and written
-    collective,   ///< a: bytes, b: GPUs
-    log_softmax,  ///< a: rows, b: columns
-    small         ///< a: bytes, less than a vector's worth of work beside the launch
+    pointwise,     ///< a: elements; inputs
+    row_mean,      ///< a: rows, b: columns
+    row_sum,       ///< a: rows, b: columns
+    column_sum,    ///< a: rows, b: columns
+    softmax,       ///< a: rows, b: columns
+    layer_norm,    ///< a: rows, b: columns
+    rms_norm,      ///< a: rows, b: columns
+    cat,           ///< a: elements of the result, b: elements of a piece that stays together
+    gather,        ///< a: rows, b: columns, c: rows of the table
+    product,       ///< a: m, b: n, c: k, d: batch
+    attention,     ///< by AttentionShape
+    experts,       ///< a grouped product: a: rows, b: n, c: k, d: experts
+    optimizer,     ///< a: elements; inputs: tensors read and written
+    collective,    ///< a: bytes, b: GPUs, c: model::CollectiveKind, d: 0 on a stream of its own
+    expert_block,  ///< a: tokens, b: hidden, c: intermediate, d: experts; inputs: of them active
+    log_softmax,   ///< a: rows, b: columns
+    small          ///< a: bytes, less than a vector's worth of work beside the launch
 };
 
 /// How a product's operands lie: y = x W^T, dx = dy W, dW = dy^T x.
@@ -91,6 +92,9 @@ struct AttentionShape {
     bool backward = false;
     bool masked = false;  ///< with a mask tensor
     bool dropout = false;
+    std::int64_t latent_dim =
+        0;                      ///< of latent attention, whose head_dim is without the rotary part
+    std::int64_t rope_dim = 0;  ///< when it decodes
 
     friend bool operator==(const AttentionShape&, const AttentionShape&) = default;
 };

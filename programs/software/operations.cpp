@@ -103,7 +103,22 @@ model::Operation product_of(const Kernel& k) {
     return op;
 }
 
+/// A serving engine's kernels of latent attention: prefill on expanded keys, absorbed decoding.
+model::Operation latent_of(const AttentionShape& s, DataType type) {
+    const bool decode = s.queries == 1;
+    return model::Mla{.phase = decode ? model::MlaPhase::decode : model::MlaPhase::prefill,
+                      .batch = s.batch,
+                      .heads = s.heads,
+                      .seq_q = s.queries,
+                      .seq_kv = s.keys,
+                      .latent_dim = s.latent_dim,
+                      .rope_dim = s.rope_dim,
+                      .head_dim = decode ? s.head_dim : s.head_dim - s.rope_dim,
+                      .type = type};
+}
+
 model::Operation attention_of(const AttentionShape& s, DataType type) {
+    if (s.paged && s.latent_dim > 0) return latent_of(s, type);
     return model::Attention{
         .batch = s.batch,
         .heads = s.heads,
@@ -161,8 +176,17 @@ model::Operation operation_of(const Kernel& k, const Recorder& recorder) {
         case KernelKind::optimizer:
             return model::Copy{.elements = k.a * k.inputs / 2, .type = k.in};
         case KernelKind::collective:
-            return model::Collective{
-                .kind = model::CollectiveKind::all_reduce, .gpus = k.b, .bytes = k.a, .type = k.in};
+            return model::Collective{.kind = static_cast<model::CollectiveKind>(k.c),
+                                     .gpus = k.b,
+                                     .bytes = k.a,
+                                     .type = k.in};
+        case KernelKind::expert_block:
+            return model::Moe{.tokens = k.a,
+                              .hidden = k.b,
+                              .intermediate = k.c,
+                              .topk = k.inputs,
+                              .experts = k.d,
+                              .type = k.in};
         case KernelKind::small:
             return model::Copy{.elements = std::max<std::int64_t>(1, k.a / 4),
                                .type = DataType::bf16};
@@ -254,6 +278,7 @@ model::Execution execution_of(const Kernel& k, Software software) {
     switch (k.kind) {
         case KernelKind::product:
         case KernelKind::experts:
+        case KernelKind::expert_block:
             // Weights come from memory; what the kernel before wrote is still in the L2.
             execution.l2 = model::L2State::cold;
             break;
@@ -271,6 +296,11 @@ model::Execution execution_of(const Kernel& k, Software software) {
 /// Products of layers with quantised weights run in that type; with int4 weights, which are
 /// unpacked on their way, few rows wait for a bit more than a quarter of the bytes.
 void quantise(Entry& entry, const Kernel& k, Quantisation quantisation) {
+    if (auto* block = std::get_if<model::Moe>(&entry.operation);
+        block != nullptr && quantisation != Quantisation::none) {
+        if (quantisation != Quantisation::int4) block->type = DataType::fp8;
+        return;
+    }
     auto* product = std::get_if<model::Matmul>(&entry.operation);
     const bool of_layers =
         k.module == Module::attention || k.module == Module::mlp || k.kind == KernelKind::experts;
@@ -299,10 +329,19 @@ Entry entry_of(const Recorder::Counted& counted, const Recorder& recorder, const
     entry.module = k.module;
     entry.pass = k.pass;
     entry.first_layer = counted.layer;
+    entry.overlapped = k.kind == KernelKind::collective && k.d == 0;
+    if (auto* block = std::get_if<model::Moe>(&entry.operation)) {
+        block->tp = request.tensor_parallel;
+        block->ep = request.expert_parallel;
+    }
     quantise(entry, k, request.quantisation);
     if (auto* attention = std::get_if<model::Attention>(&entry.operation);
         attention != nullptr && request.cache_type != request.type) {
         attention->cache_type = request.cache_type;
+    }
+    if (auto* latent = std::get_if<model::Mla>(&entry.operation);
+        latent != nullptr && request.cache_type != request.type) {
+        latent->cache_type = request.cache_type;
     }
     return entry;
 }

@@ -1,5 +1,6 @@
 #include "programs/software/recorder.h"
 
+#include <algorithm>
 #include <bit>
 #include <string_view>
 
@@ -89,10 +90,15 @@ void Recorder::release(std::int32_t id) {
 
 Buffer Recorder::allocate(std::int64_t elements, DataType type, std::string_view name,
                           bool gradient) {
+    return allocate_part(elements, elements, type, name, gradient);
+}
+
+Buffer Recorder::allocate_part(std::int64_t elements, std::int64_t stored, DataType type,
+                               std::string_view name, bool gradient) {
     Storage storage;
-    allocated_elements_ += elements;
-    if (options_.memory && elements > 0) {
-        storage.block = plan_.allocate(name, elements * model::size_of(type));
+    allocated_elements_ += stored;
+    if (options_.memory && stored > 0) {
+        storage.block = plan_.allocate(name, stored * model::size_of(type));
         storage.allocated = true;
     }
     storages_.push_back(storage);
@@ -101,7 +107,11 @@ Buffer Recorder::allocate(std::int64_t elements, DataType type, std::string_view
     return {this, id, true};
 }
 
-Recorder::TapeEntry& Recorder::note(Step step, const Buffer& output, std::string_view name) {
+Recorder::TapeEntry* Recorder::note(Step step, const Buffer& output, std::string_view name,
+                                    std::initializer_list<const Buffer*> inputs) {
+    const bool wanted = std::any_of(inputs.begin(), inputs.end(),
+                                    [this](const Buffer* input) { return records(*input); });
+    if (!wanted) return nullptr;
     values_[static_cast<std::size_t>(output.id_)].gradient = true;
     TapeEntry& entry = tape_.emplace_back();
     entry.step = step;
@@ -109,7 +119,12 @@ Recorder::TapeEntry& Recorder::note(Step step, const Buffer& output, std::string
     entry.layer = layer_;
     entry.output = output.id_;
     entry.name = name;
-    return entry;
+    std::size_t place = 0;
+    for (const Buffer* input : inputs) {
+        if (place == 0 && *input) entry.type = input->type();
+        entry.inputs[place++] = records(*input) ? input->id_ : -1;
+    }
+    return &entry;
 }
 
 void Recorder::launch(Kernel kernel) {
@@ -181,11 +196,8 @@ Buffer Recorder::slice(const Buffer& base, std::int64_t elements, std::string_vi
     const bool gradient = records(base);
     const Buffer view(this, new_value(elements, value(base).type, value(base).storage, gradient),
                       false);
-    if (gradient) {
-        TapeEntry& entry = note(Step::slice, view, name);
-        entry.inputs[0] = base.id_;
-        entry.sizes[0] = base.elements();
-        entry.type = base.type();
+    if (TapeEntry* const entry = note(Step::slice, view, name, {&base})) {
+        entry->sizes[0] = base.elements();
     }
     return view;
 }
@@ -197,15 +209,12 @@ std::vector<Buffer> Recorder::split(const Buffer& base, std::span<const std::int
         parts.push_back(Buffer(
             this, new_value(count, value(base).type, value(base).storage, records(base)), false));
     }
-    if (records(base)) {
-        TapeEntry& entry = note(Step::split, parts.front(), name);
-        entry.inputs[0] = base.id_;
-        entry.sizes[0] = base.elements();
-        entry.type = base.type();
-        entry.transposed = !base.dense();
+    if (TapeEntry* const entry = note(Step::split, parts.front(), name, {&base})) {
+        entry->sizes[0] = base.elements();
+        entry->transposed = !base.dense();
         for (const Buffer& part : parts) {
             values_[static_cast<std::size_t>(part.id_)].gradient = true;
-            entry.outputs.push_back(part.id_);
+            entry->outputs.push_back(part.id_);
         }
     }
     return parts;
@@ -215,16 +224,14 @@ Buffer Recorder::unary(Math math, Buffer x, std::string_view name) {
     Buffer out = allocate(x.elements(), x.type(), name);
     pointwise(math, x.elements(), 1, x.dense() ? Reading::vectors : Reading::indexed, x.type(),
               x.type(), name);
-    if (records(x)) {
-        TapeEntry& entry = note(Step::unary, out, name);
-        entry.math = math;
-        entry.inputs[0] = x.id_;
+    if (TapeEntry* const entry = note(Step::unary, out, name, {&x})) {
+        entry->math = math;
         const bool keeps_result = math == Math::reciprocal_root || math == Math::tanh ||
                                   math == Math::sigmoid || math == Math::relu;
         const bool keeps_input = math == Math::square || math == Math::cube || math == Math::silu ||
                                  math == Math::gelu || math == Math::gelu_tanh;
-        if (keeps_result) entry.saved = {out};
-        if (keeps_input) entry.saved = {x};
+        if (keeps_result) entry->saved = {out};
+        if (keeps_input) entry->saved = {x};
     }
     return x.dense() ? out : out.apart();
 }
@@ -235,12 +242,10 @@ Buffer Recorder::binary(Math math, Buffer x, Buffer y, std::string_view name) {
     const bool dense = x.dense() && y.dense();
     pointwise(math, x.elements(), 2, dense ? Reading::vectors : Reading::indexed, x.type(), type,
               name);
-    if (records(x) || records(y)) {
-        TapeEntry& entry = note(Step::binary, out, name);
-        entry.math = math;
-        entry.inputs = {records(x) ? x.id_ : -1, records(y) ? y.id_ : -1, -1, -1};
+    if (TapeEntry* const entry = note(Step::binary, out, name, {&x, &y})) {
+        entry->math = math;
         if (math == Math::multiply) {
-            entry.saved = {records(y) ? x : Buffer(), records(x) ? y : Buffer()};
+            entry->saved = {records(y) ? x : Buffer(), records(x) ? y : Buffer()};
         }
     }
     return x.dense() ? out : out.apart();
@@ -251,16 +256,13 @@ Buffer Recorder::broadcast(Math math, Buffer x, Buffer y, std::string_view name,
     const DataType type = wider(x.type(), y.type());
     Buffer out = allocate(x.elements(), type, name);
     pointwise(math, x.elements(), 2, Reading::indexed, x.type(), type, name);
-    if (records(x) || records(y)) {
-        TapeEntry& entry = note(Step::broadcast, out, name);
-        entry.math = math;
-        entry.type = y.type();
-        entry.inputs = {records(x) ? x.id_ : -1, records(y) ? y.id_ : -1, -1, -1};
-        entry.sizes[0] = x.elements();
-        entry.sizes[1] = y.elements();
-        entry.transposed = along_rows;
+    if (TapeEntry* const entry = note(Step::broadcast, out, name, {&x, &y})) {
+        entry->math = math;
+        entry->type = y.type();
+        entry->sizes = {x.elements(), y.elements(), 0, 0};
+        entry->transposed = along_rows;
         if (math == Math::multiply) {
-            entry.saved = {records(y) ? x : Buffer(), records(x) ? y : Buffer()};
+            entry->saved = {records(y) ? x : Buffer(), records(x) ? y : Buffer()};
         }
     }
     return x.dense() ? out : out.apart();
@@ -271,11 +273,7 @@ Buffer Recorder::cast(Buffer x, DataType type, std::string_view name) {
     Buffer out = allocate(x.elements(), type, name);
     pointwise(Math::cast, x.elements(), 1, x.dense() ? Reading::converting : Reading::indexed,
               x.type(), type, name);
-    if (records(x)) {
-        TapeEntry& entry = note(Step::cast, out, name);
-        entry.inputs[0] = x.id_;
-        entry.type = x.type();
-    }
+    note(Step::cast, out, name, {&x});
     return x.dense() ? out : out.apart();
 }
 
@@ -284,9 +282,7 @@ Buffer Recorder::dropout(Buffer x, double probability, std::string_view name) {
     Buffer out = allocate(x.elements(), x.type(), name);
     const Buffer mask = allocate(x.elements(), DataType::int8, "dropout mask");
     pointwise(Math::dropout, x.elements(), 1, Reading::vectors, x.type(), x.type(), name);
-    TapeEntry& entry = note(Step::dropout, out, name);
-    entry.inputs[0] = x.id_;
-    entry.saved = {mask};
+    if (TapeEntry* const entry = note(Step::dropout, out, name, {&x})) entry->saved = {mask};
     return out;
 }
 
@@ -294,21 +290,15 @@ Buffer Recorder::contiguous(Buffer x, std::string_view name) {
     if (x.dense()) return x;
     Buffer out = allocate(x.elements(), x.type(), name);
     pointwise(Math::copy, x.elements(), 1, Reading::indexed, x.type(), x.type(), name);
-    if (records(x)) {
-        TapeEntry& entry = note(Step::unary, out, name);
-        entry.math = Math::add_scalar;  // the gradient passes as it is
-        entry.inputs[0] = x.id_;
+    if (TapeEntry* const entry = note(Step::unary, out, name, {&x})) {
+        entry->math = Math::add_scalar;  // the gradient passes as it is
     }
     return out;
 }
 
 Buffer Recorder::heads(Buffer x, bool apart, std::string_view name) {
-    const bool gradient = records(x);
-    Buffer view(this, new_value(x.elements(), value(x).type, value(x).storage, gradient), !apart);
-    if (gradient) {
-        TapeEntry& entry = note(Step::heads, view, name);
-        entry.inputs[0] = x.id_;
-    }
+    Buffer view(this, new_value(x.elements(), value(x).type, value(x).storage, records(x)), !apart);
+    note(Step::heads, view, name, {&x});
     return view;
 }
 
@@ -316,11 +306,8 @@ Buffer Recorder::mean(Buffer x, std::int64_t columns, std::string_view name) {
     const std::int64_t rows = x.elements() / columns;
     Buffer out = allocate(rows, x.type(), name);
     rows_kernel(KernelKind::row_mean, rows, columns, x.type(), name);
-    if (records(x)) {
-        TapeEntry& entry = note(Step::mean, out, name);
-        entry.inputs[0] = x.id_;
-        entry.sizes = {rows, columns, 0, 0};
-        entry.type = x.type();
+    if (TapeEntry* const entry = note(Step::mean, out, name, {&x})) {
+        entry->sizes = {rows, columns, 0, 0};
     }
     return out;
 }
@@ -332,12 +319,9 @@ Buffer Recorder::layer_norm(Buffer x, const Buffer& weight, const Buffer& bias,
     const Buffer mean = allocate(rows, DataType::fp32, "mean of the norm");
     const Buffer deviation = allocate(rows, DataType::fp32, "deviation of the norm");
     rows_kernel(KernelKind::layer_norm, rows, columns, x.type(), name);
-    if (records(x) || records(weight)) {
-        TapeEntry& entry = note(Step::layer_norm, out, name);
-        entry.inputs = {records(x) ? x.id_ : -1, weight.id_, bias.id_, -1};
-        entry.sizes = {rows, columns, 0, 0};
-        entry.type = x.type();
-        entry.saved = {x, mean, deviation};
+    if (TapeEntry* const entry = note(Step::layer_norm, out, name, {&x, &weight, &bias})) {
+        entry->sizes = {rows, columns, 0, 0};
+        entry->saved = {x, mean, deviation};
     }
     return out;
 }
@@ -346,12 +330,9 @@ Buffer Recorder::softmax(Buffer x, std::int64_t columns, std::string_view name) 
     const std::int64_t rows = x.elements() / columns;
     Buffer out = allocate(x.elements(), x.type(), name);
     rows_kernel(KernelKind::softmax, rows, columns, x.type(), name);
-    if (records(x)) {
-        TapeEntry& entry = note(Step::softmax, out, name);
-        entry.inputs[0] = x.id_;
-        entry.sizes = {rows, columns, 0, 0};
-        entry.type = x.type();
-        entry.saved = {out};
+    if (TapeEntry* const entry = note(Step::softmax, out, name, {&x})) {
+        entry->sizes = {rows, columns, 0, 0};
+        entry->saved = {out};
     }
     return out;
 }
@@ -368,10 +349,8 @@ Buffer Recorder::cat(Buffer x, Buffer y, std::int64_t piece, std::string_view na
             .a = elements,
             .b = piece,
             .name = name});
-    if (records(x) || records(y)) {
-        TapeEntry& entry = note(Step::cat, out, name);
-        entry.inputs = {records(x) ? x.id_ : -1, records(y) ? y.id_ : -1, -1, -1};
-        entry.sizes = {x ? x.elements() : 0, y.elements(), 0, 0};
+    if (TapeEntry* const entry = note(Step::cat, out, name, {&x, &y})) {
+        entry->sizes = {x ? x.elements() : 0, y.elements(), 0, 0};
     }
     return out.apart();
 }
@@ -386,77 +365,78 @@ Buffer Recorder::embedding(const Buffer& table, std::int64_t rows, std::int64_t 
             .b = columns,
             .c = table_rows,
             .name = name});
-    if (records(table)) {
-        TapeEntry& entry = note(Step::embedding, out, name);
-        entry.inputs[0] = table.id_;
-        entry.sizes = {rows, columns, table_rows, 0};
-        entry.type = table.type();
+    if (TapeEntry* const entry = note(Step::embedding, out, name, {&table})) {
+        entry->sizes = {rows, columns, table_rows, 0};
     }
     return out;
 }
 
 Buffer Recorder::linear(Buffer x, const Linear& layer, std::string_view name) {
     const std::int64_t rows = x.elements() / layer.inputs;
-    Buffer out = allocate(rows * layer.outputs, x.type(), name);
-    product(layer.transposed ? ProductForm::plain : ProductForm::forward, rows, layer.outputs,
-            layer.inputs, x.type(), static_cast<bool>(layer.bias), name);
-    if (records(x) || records(layer.weight)) {
-        TapeEntry& entry = note(Step::linear, out, name);
-        entry.inputs = {records(x) ? x.id_ : -1, records(layer.weight) ? layer.weight.id_ : -1,
-                        records(layer.bias) ? layer.bias.id_ : -1, -1};
-        entry.sizes = {rows, layer.outputs, layer.inputs, 0};
-        entry.type = x.type();
-        entry.transposed = layer.transposed;
-        entry.saved = {x, layer.weight};
+    Buffer out = kept_result();
+    if (!out) {
+        out = allocate(rows * layer.outputs, x.type(), name);
+        product(layer.transposed ? ProductForm::plain : ProductForm::forward, rows, layer.outputs,
+                layer.inputs, x.type(), static_cast<bool>(layer.bias), name);
+        keep(out);
+    }
+    if (TapeEntry* const entry = note(Step::linear, out, name, {&x, &layer.weight, &layer.bias})) {
+        entry->sizes = {rows, layer.outputs, layer.inputs, 0};
+        entry->transposed = layer.transposed;
+        entry->saved = {x, layer.weight};
     }
     return out;
 }
 
 Buffer Recorder::attention(const Buffer& q, const Buffer& k, const Buffer& v,
                            const AttentionShape& shape, std::string_view name) {
-    Buffer out =
-        allocate(shape.batch * shape.heads * shape.queries * shape.value_dim, q.type(), name);
+    Buffer out = kept_result();
+    const bool again = static_cast<bool>(out);
+    if (!again) {
+        out = allocate(shape.batch * shape.heads * shape.queries * shape.value_dim, q.type(), name);
+        keep(out);
+    }
     attentions_.push_back(shape);
     std::int32_t index = 0;
     while (attentions_[static_cast<std::size_t>(index)] != shape) ++index;
     if (index + 1 < static_cast<std::int32_t>(attentions_.size())) attentions_.pop_back();
-    launch({.kind = KernelKind::attention,
-            .in = q.type(),
-            .out = q.type(),
-            .attention = index,
-            .name = name});
-    if (records(q)) {
+    if (!again) {
+        launch({.kind = KernelKind::attention,
+                .in = q.type(),
+                .out = q.type(),
+                .attention = index,
+                .name = name});
+    }
+    if (TapeEntry* const entry = note(Step::attention, out, name, {&q, &k, &v})) {
         const Buffer sums = allocate(shape.batch * shape.heads * shape.queries, DataType::fp32,
                                      "sums of attention");
-        TapeEntry& entry = note(Step::attention, out, name);
-        entry.inputs = {q.id_, k.id_, v.id_, -1};
-        entry.sizes = {q.elements(), k.elements(), v.elements(), 0};
-        entry.type = q.type();
-        entry.attention = index;
-        entry.transposed = !k.dense();
-        entry.saved = {q, k, v, out, sums};
+        entry->sizes = {q.elements(), k.elements(), v.elements(), 0};
+        entry->attention = index;
+        entry->transposed = !k.dense();
+        entry->saved = {q, k, v, out, sums};
     }
     return out;
 }
 
 Buffer Recorder::grouped(Buffer x, const Buffer& weights, std::int64_t rows, std::int64_t n,
                          std::int64_t k, std::int64_t experts, std::string_view name) {
-    Buffer out = allocate(rows * n, x.type(), name);
-    small("experts: addresses of the products", experts * 32);
-    launch({.kind = KernelKind::experts,
-            .in = x.type(),
-            .out = x.type(),
-            .a = rows,
-            .b = n,
-            .c = k,
-            .d = experts,
-            .name = name});
-    if (records(x) || records(weights)) {
-        TapeEntry& entry = note(Step::grouped, out, name);
-        entry.inputs = {records(x) ? x.id_ : -1, weights.id_, -1, -1};
-        entry.sizes = {rows, n, k, experts};
-        entry.type = x.type();
-        entry.saved = {x, weights};
+    Buffer out = kept_result();
+    if (!out) {
+        out = allocate(rows * n, x.type(), name);
+        small("experts: addresses of the products", experts * 32);
+        launch({.kind = KernelKind::experts,
+                .in = x.type(),
+                .out = x.type(),
+                .a = rows,
+                .b = n,
+                .c = k,
+                .d = experts,
+                .name = name});
+        keep(out);
+    }
+    if (TapeEntry* const entry = note(Step::grouped, out, name, {&x, &weights})) {
+        entry->sizes = {rows, n, k, experts};
+        entry->saved = {x, weights};
     }
     return out;
 }
@@ -468,12 +448,9 @@ Buffer Recorder::cross_entropy(Buffer logits, std::int64_t rows, std::int64_t cl
     rows_kernel(KernelKind::log_softmax, rows, classes, logits.type(), "log-softmax");
     Buffer loss = allocate(1, logits.type(), "loss");
     small("loss: mean of the picks", rows * 12);
-    if (records(logits)) {
-        TapeEntry& entry = note(Step::cross_entropy, loss, "log-softmax");
-        entry.inputs[0] = logits.id_;
-        entry.sizes = {rows, classes, 0, 0};
-        entry.type = logits.type();
-        entry.saved = {chosen};
+    if (TapeEntry* const entry = note(Step::cross_entropy, loss, "log-softmax", {&logits})) {
+        entry->sizes = {rows, classes, 0, 0};
+        entry->saved = {chosen};
     }
     return loss;
 }

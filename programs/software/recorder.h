@@ -19,13 +19,16 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <span>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "hardware/checked.h"
 #include "model/allocator/memory_plan.h"
 #include "model/core/data_type.h"
+#include "model/core/operation.h"
 #include "programs/software/kernel.h"
 
 namespace ridge::programs {
@@ -78,7 +81,18 @@ struct Linear {
 struct RecorderOptions {
     bool training = false;
     bool memory = true;  ///< whether allocations are recorded
+    /// GPUs with data of their own, and what ZeRO spreads over them: 1 the optimizer's states, 2 the
+    /// gradients too, 3 the weights too.
+    std::int64_t data_parallel = 1;
+    std::int64_t zero = 0;
 };
+
+/// What is run again for its gradient: all, or what lies between products and attention, whose
+/// results are kept.
+enum class Recompute : std::uint8_t { everything, between };
+
+/// Whether communication waits for what came before it and is waited for, or runs beside.
+enum class Stream : std::uint8_t { same, own };
 
 class Recorder {
   public:
@@ -103,7 +117,11 @@ class Recorder {
                                   std::string_view name, bool gradient = false);
     [[nodiscard]] Buffer parameter(std::int64_t elements, model::DataType type,
                                    std::string_view name) {
-        Buffer made = allocate(elements, type, name, options_.training);
+        const bool spread = options_.training && options_.zero >= 3;
+        const std::int64_t stored =
+            spread ? ceil_divide(elements, options_.data_parallel) : elements;
+        Buffer made = allocate_part(elements, stored, type, name, options_.training);
+        values_[static_cast<std::size_t>(made.id_)].leaf = true;
         if (options_.training) parameters_.push_back(made);
         return made;
     }
@@ -178,8 +196,19 @@ class Recorder {
     [[nodiscard]] Buffer cross_entropy(Buffer logits, std::int64_t rows, std::int64_t classes);
 
     /// Runs `part` without a tape and again when its gradient is asked for
-    /// (torch.utils.checkpoint).
-    [[nodiscard]] Buffer checkpointed(const Buffer& x, std::function<Buffer(Buffer)> part);
+    /// (torch.utils.checkpoint, with a policy that saves products and attention for `between`).
+    [[nodiscard]] Buffer checkpointed(const Buffer& x, Recompute what,
+                                      std::function<Buffer(Buffer)> part);
+
+    // Several GPUs.
+    void collective(model::CollectiveKind kind, std::int64_t bytes, std::int64_t gpus,
+                    std::string_view name, Stream stream = Stream::same);
+    /// What goes into products whose outputs are shared out: the gradient is added up over the GPUs.
+    [[nodiscard]] Buffer enter_shards(Buffer x, std::int64_t gpus, std::string_view name);
+    /// The parts of all GPUs; of the gradient each takes its own.
+    [[nodiscard]] Buffer all_gathered(Buffer x, std::int64_t gpus, std::string_view name);
+    /// Called in the backward pass where a layer begins.
+    void on_layer(std::function<void(std::int64_t)> begin) { begin_layer_ = std::move(begin); }
 
     /// Launches the gradients of everything on the tape.
     void backward(Buffer loss);
@@ -235,7 +264,8 @@ class Recorder {
         grouped,
         gather,
         cross_entropy,
-        checkpoint
+        checkpoint,
+        enter_shards
     };
     struct TapeEntry {
         Step step = Step::unary;
@@ -270,7 +300,17 @@ class Recorder {
                      std::string_view name);
     void product(ProductForm form, std::int64_t m, std::int64_t n, std::int64_t k,
                  model::DataType type, bool bias, std::string_view name);
-    TapeEntry& note(Step step, const Buffer& output, std::string_view name);
+    /// A step on the tape with the first input's type, where one of the inputs wants a gradient;
+    /// nullptr otherwise.
+    TapeEntry* note(Step step, const Buffer& output, std::string_view name,
+                    std::initializer_list<const Buffer*> inputs);
+    [[nodiscard]] Buffer allocate_part(std::int64_t elements, std::int64_t stored,
+                                       model::DataType type, std::string_view name, bool gradient);
+    /// The result of a product that is not run again; empty where it is.
+    [[nodiscard]] Buffer kept_result();
+    void keep(const Buffer& result);
+    [[nodiscard]] Buffer reduced(Buffer gradient, bool again);
+    void reduce_buckets();
     void accumulate(std::int32_t id, Buffer gradient);
     [[nodiscard]] Buffer take_gradient(std::int32_t id);
     void run_backward(TapeEntry& entry);
@@ -289,6 +329,11 @@ class Recorder {
     Module module_ = Module::other;
     Pass pass_ = Pass::forward;
     bool taping_ = true;
+    std::vector<Buffer>* kept_ = nullptr;    ///< results go there
+    std::vector<Buffer>* reused_ = nullptr;  ///< results come from there
+    std::size_t next_reused_ = 0;
+    std::int64_t unreduced_bytes_ = 0;  ///< of gradients, for the buckets
+    std::function<void(std::int64_t)> begin_layer_;
     std::int64_t layer_ = -1;
     std::int64_t times_ = 1;
     std::int64_t allocated_elements_ = 0;

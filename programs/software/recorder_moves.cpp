@@ -10,11 +10,9 @@ using model::DataType;
 Buffer Recorder::fused(Math math, Buffer x, int inputs, std::string_view name) {
     Buffer out = allocate(x.elements(), x.type(), name);
     pointwise(math, x.elements(), inputs, Reading::vectors, x.type(), x.type(), name);
-    if (records(x)) {
-        TapeEntry& entry = note(Step::unary, out, name);
-        entry.math = Math::silu;
-        entry.inputs[0] = x.id_;
-        entry.saved = {x};
+    if (TapeEntry* const entry = note(Step::unary, out, name, {&x})) {
+        entry->math = Math::silu;
+        entry->saved = {x};
     }
     return out;
 }
@@ -23,12 +21,9 @@ Buffer Recorder::fused_norm(Buffer x, std::int64_t columns, std::string_view nam
     const std::int64_t rows = x.elements() / columns;
     Buffer out = allocate(x.elements(), x.type(), name);
     rows_kernel(KernelKind::rms_norm, rows, columns, x.type(), name);
-    if (records(x)) {
-        TapeEntry& entry = note(Step::mean, out, name);
-        entry.inputs[0] = x.id_;
-        entry.sizes = {rows, columns, 0, 0};
-        entry.type = x.type();
-        entry.saved = {x};
+    if (TapeEntry* const entry = note(Step::mean, out, name, {&x})) {
+        entry->sizes = {rows, columns, 0, 0};
+        entry->saved = {x};
     }
     return out;
 }
@@ -36,13 +31,11 @@ Buffer Recorder::fused_norm(Buffer x, std::int64_t columns, std::string_view nam
 Buffer Recorder::repeated(Buffer x, std::int64_t times, std::string_view name) {
     Buffer out = allocate(x.elements() * times, x.type(), name);
     pointwise(Math::copy, out.elements(), 1, Reading::indexed, x.type(), x.type(), name);
-    if (records(x)) {
-        TapeEntry& entry = note(Step::broadcast, out, name);
-        entry.math = Math::add;
-        entry.type = x.type();
-        entry.inputs = {-1, x.id_, -1, -1};
-        entry.sizes = {out.elements(), x.elements(), 0, 0};
-        entry.transposed = true;
+    if (TapeEntry* const entry = note(Step::broadcast, out, name, {&x})) {
+        entry->math = Math::add;
+        entry->inputs = {-1, x.id_, -1, -1};
+        entry->sizes = {out.elements(), x.elements(), 0, 0};
+        entry->transposed = true;
     }
     return out;
 }
@@ -58,11 +51,8 @@ Buffer Recorder::gather_rows(const Buffer& x, std::int64_t rows, std::int64_t co
             .b = columns,
             .c = table_rows,
             .name = name});
-    if (records(x)) {
-        TapeEntry& entry = note(Step::gather, out, name);
-        entry.inputs[0] = x.id_;
-        entry.sizes = {rows, columns, table_rows, 0};
-        entry.type = x.type();
+    if (TapeEntry* const entry = note(Step::gather, out, name, {&x})) {
+        entry->sizes = {rows, columns, table_rows, 0};
     }
     return out;
 }
@@ -80,11 +70,8 @@ Buffer Recorder::sum_of_rows(Buffer x, std::int64_t rows, std::int64_t group, st
                              std::string_view name) {
     Buffer out = allocate(rows * columns, x.type(), name);
     rows_kernel(KernelKind::column_sum, group, rows * columns, x.type(), name);
-    if (records(x)) {
-        TapeEntry& entry = note(Step::mean, out, name);
-        entry.inputs[0] = x.id_;
-        entry.sizes = {rows * group, columns, 0, 0};
-        entry.type = x.type();
+    if (TapeEntry* const entry = note(Step::mean, out, name, {&x})) {
+        entry->sizes = {rows * group, columns, 0, 0};
     }
     return out;
 }
@@ -115,6 +102,48 @@ void Recorder::batched(std::int64_t batch, std::int64_t m, std::int64_t n, std::
 
 void Recorder::copy_elements(std::int64_t elements, DataType type, std::string_view name) {
     pointwise(Math::copy, elements, 1, Reading::indexed, type, type, name);
+}
+
+Buffer Recorder::kept_result() {
+    return reused_ == nullptr ? Buffer() : std::move((*reused_)[next_reused_++]);
+}
+
+void Recorder::keep(const Buffer& result) {
+    if (kept_ != nullptr) kept_->push_back(result);
+}
+
+void Recorder::collective(model::CollectiveKind kind, std::int64_t bytes, std::int64_t gpus,
+                          std::string_view name, Stream stream) {
+    if (gpus < 2 || bytes == 0 || reused_ != nullptr) return;
+    const Module before = std::exchange(module_, Module::communication);
+    launch({.kind = KernelKind::collective,
+            .a = bytes,
+            .b = gpus,
+            .c = static_cast<std::int64_t>(kind),
+            .d = stream == Stream::own ? 0 : 1,
+            .name = name});
+    module_ = before;
+}
+
+Buffer Recorder::enter_shards(Buffer x, std::int64_t gpus, std::string_view name) {
+    if (gpus < 2 || !records(x)) return x;
+    Buffer view(this, new_value(x.elements(), value(x).type, value(x).storage, true), x.dense());
+    if (TapeEntry* const entry = note(Step::enter_shards, view, name, {&x})) {
+        entry->sizes[0] = gpus;
+    }
+    return view;
+}
+
+Buffer Recorder::all_gathered(Buffer x, std::int64_t gpus, std::string_view name) {
+    if (gpus < 2) return x;
+    Buffer out = allocate(x.elements() * gpus, x.type(), name);
+    collective(model::CollectiveKind::all_gather, out.elements() * model::size_of(x.type()), gpus,
+               name);
+    // Of the gradient each GPU takes its part.
+    if (TapeEntry* const entry = note(Step::cat, out, name, {&x})) {
+        entry->sizes = {x.elements(), out.elements() - x.elements(), 0, 0};
+    }
+    return out;
 }
 
 }  // namespace ridge::programs

@@ -20,8 +20,9 @@ enum class Software : std::uint8_t { transformers, compiled, serving };
 /// Rows of logits that are computed: of the last token of a sequence, or of all.
 enum class Logits : std::uint8_t { last, all };
 
-/// What is kept of the forward pass: everything, or the inputs of the layers alone.
-enum class Checkpoint : std::uint8_t { none, full };
+/// What is kept of the forward pass: everything; the results of products and attention; or the
+/// inputs of the layers alone.
+enum class Checkpoint : std::uint8_t { none, selective, full };
 
 enum class Optimizer : std::uint8_t { none, adamw };
 

@@ -145,6 +145,37 @@ TEST_CASE("models are compared over GPUs, software and batches") {
     CHECK(picture.text().find("h200-sxm") != std::string::npos);
 }
 
+TEST_CASE("a program written by hand") {
+    const Picture file("block.toml");
+    std::ofstream(file.path())
+        << "name = \"mine\"\n"
+           "[[operation]]\nop = \"matmul m=4096 n=4096 k=4096\"\ncount = 3\n"
+           "name = \"up\"\nmodule = \"mlp\"\nlayer = 0\n"
+           "[[operation]]\nop = \"softmax rows=4096 cols=4096 dtype=fp16\"\n";
+    const json all = answer_of("model " + file.path() + " --gpu h100-sxm");
+    CHECK(all.at("model") == "mine");
+    CHECK(all.at("kernels") == 4);
+    CHECK_FALSE(all.contains("parameters"));
+    const json once = answer_of("predict matmul --m 4096 --n 4096 --k 4096 --gpu h100-sxm");
+    const auto& up = all.at("operations").at(0);
+    CHECK(up.at("time_us").get<double>() == Approx(3.0 * once.at("time_us").get<double>()));
+    CHECK(run_line("model " + file.path() + " --gpu h100-sxm").out.rfind("mine: 2 operations", 0) ==
+          0);
+    const Picture step("block.svg");
+    CHECK(run_line("model " + file.path() + " --gpu h100-sxm -o " + step.path()).code == 0);
+    const auto refused = [&](const std::string& text, const std::string& words) {
+        std::ofstream(file.path()) << text;
+        const Transcript run = run_line("model " + file.path() + " --gpu h100-sxm");
+        CAPTURE(text, run.err);
+        CHECK(run.code != 0);
+        CHECK(run.err.find(words) != std::string::npos);
+    };
+    refused("[[operation]]\nop = \"matmul m=1 n=1 k=1\"\ncont = 3\n", "did you mean 'count'?");
+    refused("[[operation]]\nop = \"matmul m=1 n=1\"\n", "k");
+    refused("[[operation]]\nop = \"copy elements=8\"\nmodule = \"brain\"\n", "one of embedding");
+    refused("[[operation]]\nop = \"copy elements=8\"\ncount = 0\n", "count must be 1 to");
+}
+
 TEST_CASE("what a model's command refuses") {
     const auto refused = [](const std::string& line, const std::string& words) {
         const Transcript run = run_line(line);

@@ -1,6 +1,9 @@
 // Kernels of a step against the operators that transformers 5.17 calls, memory by hand.
+#include <algorithm>
 #include <ctime>
 #include <string>
+#include <variant>
+#include <vector>
 
 #include "model/machine/catalogue.h"
 #include "programs/advice.h"
@@ -65,6 +68,117 @@ TEST_CASE("layers that run again keep their inputs alone") {
     // The forward pass of every layer once more.
     const std::int64_t layer = 2 * 8 + 7 + 2 * 5 + 2 + 1 + 2 + 2;
     CHECK(few.program.kernels() == all.program.kernels() + 8 * layer);
+}
+
+TEST_CASE("selective: products and attention are kept, what lies between runs again") {
+    const Architecture a = shortened("llama-3.2-1b", 8);
+    Request request{.phase = Phase::train, .batch = 2, .seq = 1024};
+    const ModelStep all = make_step(a, request);
+    request.checkpoint = Checkpoint::selective;
+    const ModelStep some = make_step(a, request);
+    request.checkpoint = Checkpoint::full;
+    const ModelStep few = make_step(a, request);
+    const std::int64_t between = 2 * 8 + 2 * 5 + 2 + 2 + 2;
+    CHECK(some.program.kernels() == all.program.kernels() + 8 * between);
+    CHECK(memory_of(few).extra() < memory_of(some).extra());
+    CHECK(memory_of(some).extra() < memory_of(all).extra());
+}
+
+/// Bytes of the step's collectives of a kind.
+double bytes_of(const ModelStep& step, model::CollectiveKind kind) {
+    double bytes = 0.0;
+    for (const Entry& entry : step.program.entries) {
+        const auto* op = std::get_if<model::Collective>(&entry.operation);
+        if (op == nullptr || op->kind != kind) continue;
+        bytes += static_cast<double>(op->bytes) * static_cast<double>(entry.count);
+    }
+    return bytes;
+}
+
+// Rajbhandari et al. 2020: 16-bit weights and gradients, two moments; here the moments are 16-bit too.
+TEST_CASE("ZeRO spreads states, gradients and weights") {
+    using model::CollectiveKind;
+    const Architecture a = shortened("llama-3.2-1b", 8);
+    Request request{.phase = Phase::train, .batch = 1, .seq = 256, .data_parallel = 8};
+    std::vector<ModelStep> stages;
+    for (request.zero = 0; request.zero <= 3; ++request.zero) {
+        stages.push_back(make_step(a, request));
+    }
+    const auto weights = static_cast<double>(stages[0].weights_bytes);
+    const auto resident = [&](std::size_t stage) {
+        return static_cast<double>(memory_of(stages[stage]).resident) / weights;
+    };
+    CHECK(resident(0) == Approx(3.0).epsilon(0.01));
+    CHECK(resident(1) == Approx(1.0 + 2.0 / 8.0).epsilon(0.01));
+    CHECK(resident(2) == Approx(1.0 + 2.0 / 8.0).epsilon(0.01));
+    CHECK(resident(3) == Approx(3.0 / 8.0).epsilon(0.01));
+    CHECK(memory_of(stages[2]).peak < memory_of(stages[1]).peak);
+    CHECK(memory_of(stages[3]).peak < memory_of(stages[2]).peak);
+    const auto share = [&](std::size_t stage, CollectiveKind kind) {
+        return bytes_of(stages[stage], kind) / weights;
+    };
+    CHECK(share(0, CollectiveKind::all_reduce) == Approx(1.0).epsilon(0.01));
+    for (const std::size_t stage : {1U, 2U}) {
+        CHECK(share(stage, CollectiveKind::reduce_scatter) == Approx(1.0).epsilon(0.01));
+        CHECK(share(stage, CollectiveKind::all_gather) == Approx(1.0).epsilon(0.01));
+    }
+    CHECK(share(3, CollectiveKind::reduce_scatter) == Approx(1.0).epsilon(0.01));
+    CHECK(share(3, CollectiveKind::all_gather) > 1.2);  // the layers once more for their gradients
+    CHECK(share(3, CollectiveKind::all_gather) <= 2.0);
+}
+
+TEST_CASE("training on weights that are shared out") {
+    const Architecture a = shortened("llama-3.2-1b", 8);
+    Request request{.phase = Phase::train, .batch = 1, .seq = 256};
+    const ModelStep alone = make_step(a, request);
+    request.tensor_parallel = 2;
+    const ModelStep two = make_step(a, request);
+    CHECK(static_cast<double>(two.weights_bytes) ==
+          Approx(0.5 * static_cast<double>(alone.weights_bytes)).epsilon(0.01));
+    // Forward: embedding, attention and mlp of each layer; backward: the inputs of both and of the head.
+    std::int64_t reduces = 0;
+    for (const Entry& entry : two.program.entries) {
+        const auto* op = std::get_if<model::Collective>(&entry.operation);
+        if (op != nullptr && op->kind == model::CollectiveKind::all_reduce) reduces += entry.count;
+    }
+    CHECK(reduces == (1 + 2 * 8) + (1 + 2 * 8));
+    const Architecture experts = shortened("olmoe-1b-7b", 2);
+    request = {.phase = Phase::train, .batch = 1, .seq = 64, .expert_parallel = 8};
+    const ModelStep eighth = make_step(experts, request);
+    request.expert_parallel = 1;
+    CHECK(eighth.weights_bytes < make_step(experts, request).weights_bytes / 2);
+}
+
+TEST_CASE("a serving engine's experts and latent attention are operations of their own") {
+    const Architecture a = find_model("deepseek-v3");
+    for (const Phase phase : {Phase::prefill, Phase::decode}) {
+        const Request request{.phase = phase,
+                              .software = Software::serving,
+                              .batch = 4,
+                              .seq = 1024,
+                              .tensor_parallel = 8};
+        const ModelStep step = make_step(a, request, false);
+        int latent = 0;
+        int blocks = 0;
+        for (const Entry& entry : step.program.entries) {
+            CHECK_FALSE(std::holds_alternative<model::Attention>(entry.operation));
+            if (const auto* op = std::get_if<model::Mla>(&entry.operation)) {
+                ++latent;
+                CHECK(op->heads == 128 / 8);
+                CHECK(op->head_dim == 128);
+                CHECK(op->seq_q == (phase == Phase::decode ? 1 : 1024));
+            }
+            if (const auto* op = std::get_if<model::Moe>(&entry.operation)) {
+                ++blocks;
+                CHECK(op->experts == 256);
+                CHECK(op->topk == 8);
+                CHECK(op->intermediate == 2048);
+                CHECK(op->tp == 8);
+            }
+        }
+        CHECK(latent == 1);
+        CHECK(blocks == 1);
+    }
 }
 
 TEST_CASE("serving: more sequences, more tokens a second, longer between two of one") {
