@@ -33,19 +33,19 @@ def check_timeline(browser, name):
     left, top, right, bottom = frame
     before, lanes = page.ticks(browser), browser.run("document.querySelectorAll('svg.live')[0].textContent.includes('stream')")
     check(lanes, f"{name}: no lane of a stream")
-    # Some place along the stream's lane is a bar.
+    # Some place along the stream's lane is a product, wide enough to stay under the pointer.
     found = None
     for step in range(60):
-        at = [left + (right - left) * (step + 0.5) / 60, top + (bottom - top) * 0.73]
+        at = [left + (right - left) * (59.5 - step) / 60, top + (bottom - top) * 0.73]
         browser.mouse("mouseMoved", at)
-        if browser.run("!document.querySelector('.tip').hidden"):
+        if browser.run("(document.querySelector('.tip:not([hidden]) .kind') || {textContent: ''}).textContent.includes('products')"):
             found = at
             break
-    check(found, f"{name}: no bar has a tooltip")
+    check(found, f"{name}: no product has a tooltip")
     told = browser.run("[...document.querySelectorAll('.tip dt')].map((n) => n.textContent)")
     check(told[:2] == ["start", "duration"], f"{name}: the tooltip tells {told}")
     few = bars(browser)
-    for _ in range(30):
+    for _ in range(16):
         browser.mouse("mouseWheel", found or [left + 10, top + 10], deltaX=0, deltaY=-240, modifiers=2)
     check(page.ticks(browser) != before, f"{name}: the timeline does not zoom")
     check("stream" in browser.run("document.querySelector('svg.live').textContent"), f"{name}: zooming loses the lanes")
