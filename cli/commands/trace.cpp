@@ -123,7 +123,8 @@ int trace(const Context& context, const TraceOptions& options) {
 Action build_trace(CommandLine& line, std::span<const std::string> /*arguments*/) {
     const auto options = std::make_shared<TraceOptions>(line);
     line.positional("file", options->files,
-                    "trace of the PyTorch profiler (.json or .json.gz); two are compared")
+                    "trace of the PyTorch profiler (.json, .json.gz), Nsight Systems (.sqlite) or "
+                    "Nsight Compute (.csv); two are compared")
         .value("FILE");
     line.option("--top", options->top, "operators and savings to show (default 20; 0: all)");
     add_format_option(line, options->format, "table|json|csv|md");

@@ -20,6 +20,8 @@ ElementType type_in(std::string_view kernel) {
     };
     constexpr std::array signs{
         Sign{"BFloat16", ElementType::bf16},       Sign{"c10::Half", ElementType::fp16},
+        Sign{"bf16", ElementType::bf16},           Sign{"f16", ElementType::fp16},
+        Sign{"_tst_", ElementType::bf16},          Sign{"_hsh_", ElementType::fp16},
         Sign{"OpaqueType<1u>", ElementType::int8}, Sign{"OpaqueType<2u>", ElementType::bf16},
         Sign{"OpaqueType<4u>", ElementType::fp32}, Sign{"OpaqueType<8u>", ElementType::int64},
         Sign{"double", ElementType::fp64},         Sign{"float", ElementType::fp32},

@@ -50,7 +50,23 @@ ByteSource::~ByteSource() {
     gzclose(file_->handle);
 }
 
+std::string_view ByteSource::peek() {
+    if (ahead_.empty()) {
+        ahead_.resize(piece);
+        ahead_.resize(unpack(ahead_.data(), ahead_.size()));
+    }
+    return ahead_;
+}
+
 std::size_t ByteSource::read(char* buffer, std::size_t size) {
+    if (ahead_.empty()) return unpack(buffer, size);
+    const std::size_t count = std::min(size, ahead_.size());
+    std::copy_n(ahead_.data(), count, buffer);
+    ahead_.erase(0, count);
+    return count;
+}
+
+std::size_t ByteSource::unpack(char* buffer, std::size_t size) {
     if (!failure_.empty()) return 0;
     const auto wanted = static_cast<unsigned>(std::min<std::size_t>(size, piece));
     const int got = gzread(file_->handle, buffer, wanted);

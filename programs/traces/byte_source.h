@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <memory>
 #include <string>
+#include <string_view>
 
 namespace ridge::programs {
 
@@ -21,6 +22,9 @@ class ByteSource {
     ByteSource& operator=(const ByteSource&) = delete;
     ~ByteSource();
 
+    /// The first bytes, up to 32 KiB of them, without taking them.
+    [[nodiscard]] std::string_view peek();
+
     /// Up to `size` bytes into `buffer`; 0 at the end or at a failure.
     std::size_t read(char* buffer, std::size_t size);
 
@@ -29,7 +33,10 @@ class ByteSource {
 
   private:
     struct File;
+    std::size_t unpack(char* buffer, std::size_t size);
+
     std::unique_ptr<File> file_;
+    std::string ahead_;  ///< seen by `peek`, not yet read
     std::string failure_;
 };
 

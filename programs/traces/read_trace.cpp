@@ -5,6 +5,8 @@
 #include "hardware/error.h"
 #include "programs/traces/byte_source.h"
 #include "programs/traces/chrome_trace.h"
+#include "programs/traces/nsight_compute.h"
+#include "programs/traces/nsight_systems.h"
 #include "programs/traces/trace.h"
 
 namespace ridge::programs {
@@ -31,15 +33,48 @@ std::string Trace::device_name() const {
     return name;
 }
 
+namespace {
+
+/// By how the file begins: SQLite by its mark, a table by its header within the first 32 KiB.
+enum class FileKind : std::uint8_t { chrome, sqlite, table };
+
+FileKind kind_of(std::string_view start) {
+    using namespace std::string_view_literals;
+    if (start.starts_with("SQLite format 3\0"sv)) return FileKind::sqlite;
+    for (std::size_t line = 0; line < start.size();) {
+        const std::size_t end = start.find('\n', line);
+        if (is_nsight_compute_header(start.substr(line, end - line))) return FileKind::table;
+        line = end == std::string_view::npos ? start.size() : end + 1;
+    }
+    return FileKind::chrome;
+}
+
+}  // namespace
+
 Trace read_trace(const std::string& file) {
     Trace trace;
     trace.file = file;
     ByteSource source(file);
+    switch (kind_of(source.peek())) {
+        case FileKind::sqlite:
+            read_nsight_systems(file, trace);
+            return trace;
+        case FileKind::table:
+            read_nsight_compute(source, trace);
+            if (!trace.kernels.empty()) return trace;
+            throw InputError(
+                trace.read.damage.empty() ? "holds no kernel with its time" : trace.read.damage,
+                {.file = file},
+                "ncu --csv --page raw --metrics gpu__time_duration.sum,dram__bytes.sum");
+        case FileKind::chrome:
+            break;
+    }
     read_chrome_trace(source, trace);
     if (trace.read.events == 0) {
         throw InputError(trace.read.damage.empty() ? "holds no trace events" : trace.read.damage,
                          {.file = file},
-                         "a trace is the JSON that torch.profiler's export_chrome_trace writes");
+                         "a trace is the JSON of torch.profiler's export_chrome_trace, an Nsight "
+                         "Systems report exported to SQLite, or the CSV of ncu --csv --page raw");
     }
     return trace;
 }

@@ -124,8 +124,9 @@ struct Trace {
     [[nodiscard]] bool has_timeline() const { return recorder != Recorder::nsight_compute; }
 };
 
-/// Reads a trace of the PyTorch profiler, packed by gzip or not. InputError when the file cannot be
-/// opened or holds no event at all.
+/// Reads what the PyTorch profiler (JSON, packed by gzip or not), Nsight Systems (SQLite) or Nsight
+/// Compute (CSV) wrote, told apart by how the file begins. InputError when the file cannot be opened
+/// or holds nothing.
 [[nodiscard]] Trace read_trace(const std::string& file);
 
 }  // namespace ridge::programs

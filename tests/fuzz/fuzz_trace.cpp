@@ -1,5 +1,5 @@
-// libFuzzer: any bytes, compressed or not, are a profiler's trace with damage or an InputError; the
-// timeline of what was read is in order.
+// libFuzzer: any bytes, compressed or not, are a profiler's trace with damage or an InputError,
+// whichever of the three formats they begin as; the timeline of what was read is in order.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

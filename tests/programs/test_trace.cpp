@@ -1,7 +1,6 @@
 // Reading of profiler traces: what is kept, who launched what, and what damage does.
 #include "programs/traces/trace.h"
 
-#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <string>
@@ -9,30 +8,13 @@
 #include "hardware/error.h"
 #include "programs/traces/byte_source.h"
 #include "tests/catch.h"
+#include "tests/programs/temporary_file.h"
 
 using namespace ridge;
 using namespace ridge::programs;
+using ridge::test::TemporaryFile;
 
 namespace {
-
-/// A file for the length of a test.
-class TemporaryFile {
-  public:
-    explicit TemporaryFile(const std::string& content, const std::string& suffix = ".json")
-        : path_(std::filesystem::temp_directory_path() /
-                ("ridge-trace-" + std::to_string(++count_) + "-" +
-                 std::to_string(std::hash<std::string>{}(content)) + suffix)) {
-        std::ofstream(path_, std::ios::binary) << content;
-    }
-    TemporaryFile(const TemporaryFile&) = delete;
-    TemporaryFile& operator=(const TemporaryFile&) = delete;
-    ~TemporaryFile() { std::filesystem::remove(path_); }
-    [[nodiscard]] std::string path() const { return path_.string(); }
-
-  private:
-    static inline int count_ = 0;
-    std::filesystem::path path_;
-};
 
 const std::string small = R"json({"deviceProperties": [{"id": 0, "name": "NVIDIA H200",
   "numSms": 132, "totalGlobalMem": 150109880320, "computeMajor": 9, "computeMinor": 0}],

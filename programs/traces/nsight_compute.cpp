@@ -1,0 +1,305 @@
+#include "programs/traces/nsight_compute.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "programs/traces/byte_source.h"
+#include "programs/traces/trace_builder.h"
+
+namespace ridge::programs {
+namespace {
+
+constexpr std::size_t longest_line = std::size_t{4} << 20U;  // a full set has some thousand columns
+constexpr double most_ns = 1e14;
+constexpr double most_bytes = 1e18;
+
+/// The lines of a source; a line end within quotes is part of the line.
+class Lines {
+  public:
+    explicit Lines(ByteSource& source) : source_(source) {}
+
+    /// The next line without its end; false when there is none.
+    bool next(std::string& line) {
+        line.clear();
+        bool quoted = false;
+        while (true) {
+            for (; at_ < buffer_.size(); ++at_) {
+                const char letter = buffer_[at_];
+                if (letter == '"') quoted = !quoted;
+                if (letter == '\n' && !quoted) {
+                    ++at_;
+                    if (!line.empty() && line.back() == '\r') line.pop_back();
+                    whole_ = true;
+                    return true;
+                }
+                line += letter;
+                if (line.size() > longest_line) {
+                    damage_ = "a line of more than 4 MiB";
+                    return false;
+                }
+            }
+            if (!fill()) {
+                whole_ = !quoted;
+                return !line.empty();
+            }
+        }
+    }
+    /// Whether the last line was not cut off within quotes.
+    [[nodiscard]] bool whole() const { return whole_; }
+    [[nodiscard]] std::uint64_t bytes() const { return before_ + at_; }
+    [[nodiscard]] std::string damage() const {
+        return damage_.empty() ? source_.failure() : damage_;
+    }
+
+  private:
+    bool fill() {
+        constexpr std::size_t piece = std::size_t{1} << 15U;
+        before_ += buffer_.size();
+        buffer_.resize(piece);
+        buffer_.resize(source_.read(buffer_.data(), piece));
+        at_ = 0;
+        return !buffer_.empty();
+    }
+
+    ByteSource& source_;
+    std::string buffer_;
+    std::size_t at_ = 0;
+    std::uint64_t before_ = 0;
+    bool whole_ = true;
+    std::string damage_;
+};
+
+std::vector<std::string> fields_of(std::string_view line) {
+    std::vector<std::string> fields(1);
+    bool quoted = false;
+    for (std::size_t i = 0; i < line.size(); ++i) {
+        const char letter = line[i];
+        if (letter == '"' && quoted && i + 1 < line.size() && line[i + 1] == '"') {
+            fields.back() += line[++i];  // two stand for one
+        } else if (letter == '"') {
+            quoted = !quoted;
+        } else if (letter == ',' && !quoted) {
+            fields.emplace_back();
+        } else {
+            fields.back() += letter;
+        }
+    }
+    return fields;
+}
+
+std::optional<double> number_of(std::string text) {
+    std::erase(text, ',');
+    double value = 0.0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc{} || end != text.data() + text.size() || !std::isfinite(value))
+        return {};
+    return value;
+}
+
+/// How many of the base (nanoseconds, bytes) a unit is; nothing where it is another.
+std::optional<double> factor_of(std::string_view unit, bool time) {
+    struct Unit {
+        std::string_view name;
+        double factor;
+    };
+    constexpr std::array times{Unit{"nsecond", 1.0}, Unit{"ns", 1.0},      Unit{"usecond", 1e3},
+                               Unit{"us", 1e3},      Unit{"msecond", 1e6}, Unit{"ms", 1e6},
+                               Unit{"second", 1e9},  Unit{"s", 1e9}};
+    constexpr std::array sizes{Unit{"byte", 1.0}, Unit{"Kbyte", 1e3}, Unit{"Mbyte", 1e6},
+                               Unit{"Gbyte", 1e9}, Unit{"Tbyte", 1e12}};
+    const auto in = [unit](const auto& units) -> std::optional<double> {
+        for (const Unit& each : units) {
+            if (each.name == unit) return each.factor;
+        }
+        return {};
+    };
+    return time ? in(times) : in(sizes);
+}
+
+/// "(128, 1, 1)"
+std::array<std::int64_t, 3> sizes_of(std::string_view text) {
+    std::array<std::int64_t, 3> sizes{};
+    std::size_t place = 0;
+    const char* at = text.data();
+    const char* const end = text.data() + text.size();
+    while (at != end && place < sizes.size()) {
+        const auto [next, error] = std::from_chars(at, end, sizes.at(place));
+        place += error == std::errc{} ? 1 : 0;
+        at = next == at ? at + 1 : next;
+    }
+    return sizes;
+}
+
+std::int64_t whole_of(const std::string& text) {
+    const double value = number_of(text).value_or(0.0);
+    return std::abs(value) < 1e15 ? static_cast<std::int64_t>(value) : 0;
+}
+
+/// What is kept of a kernel while its metrics come in.
+struct Profiled {
+    Kernel kernel{};
+    std::optional<double> read_bytes{};
+    std::optional<double> written_bytes{};
+    bool timed = false;
+};
+
+class TableReader {
+  public:
+    TableReader(Trace& trace, std::vector<std::string> header)
+        : trace_(trace), builder_(trace), header_(std::move(header)) {
+        id_ = place("ID");
+        name_ = place("Kernel Name");
+        metric_ = place("Metric Name");
+        unit_ = place("Metric Unit");
+        value_ = place("Metric Value");
+    }
+
+    /// False where the row is not of this table.
+    bool add(const std::vector<std::string>& fields) {
+        if (fields.size() != header_.size()) return false;
+        if (units_.empty() && metric_ == none_ && fields[id_].empty()) {
+            units_ = fields;
+            return true;
+        }
+        if (fields[id_] != current_id_ || metric_ == none_) {
+            flush();
+            start(fields);
+        }
+        if (metric_ != none_) {
+            set(fields[metric_], fields[unit_], fields[value_]);
+        } else {
+            for (std::size_t i = 0; i < fields.size(); ++i) {
+                set(header_[i], units_.empty() ? "" : units_[i], fields[i]);
+            }
+        }
+        ++trace_.read.events;
+        return true;
+    }
+    void finish() {
+        flush();
+        builder_.finish();
+    }
+    [[nodiscard]] bool usable() const {
+        const bool wide = metric_ == none_;
+        return id_ != none_ && name_ != none_ && (wide || (unit_ != none_ && value_ != none_));
+    }
+
+  private:
+    static constexpr auto none_ = static_cast<std::size_t>(-1);
+
+    [[nodiscard]] std::size_t place(std::string_view column) const {
+        const auto found = std::find(header_.begin(), header_.end(), column);
+        return found == header_.end() ? none_ : static_cast<std::size_t>(found - header_.begin());
+    }
+    [[nodiscard]] std::string text(const std::vector<std::string>& fields,
+                                   std::string_view column) const {
+        const std::size_t at = place(column);
+        return at == none_ ? std::string() : fields[at];
+    }
+
+    void start(const std::vector<std::string>& fields) {
+        open_ = true;
+        current_id_ = fields[id_];
+        current_ = {};
+        Kernel& kernel = current_.kernel;
+        constexpr std::size_t longest_name = std::size_t{1} << 16U;
+        kernel.name = builder_.text(std::string_view(fields[name_]).substr(0, longest_name));
+        kernel.stream = whole_of(text(fields, "Stream"));
+        kernel.device = whole_of(text(fields, "Device"));
+        kernel.grid = sizes_of(text(fields, "Grid Size"));
+        kernel.block = sizes_of(text(fields, "Block Size"));
+    }
+
+    void set(std::string_view metric, std::string_view unit, const std::string& value) {
+        if (metric == "gpu__time_duration.sum") {
+            const auto number = scaled(unit, value, true);
+            if (!number || *number < 0.0) return;
+            current_.kernel.duration_ns = static_cast<std::int64_t>(std::min(*number, most_ns));
+            current_.timed = true;
+        } else if (metric == "dram__bytes.sum") {
+            if (const auto number = scaled(unit, value, false)) {
+                current_.kernel.dram_bytes = static_cast<std::int64_t>(*number);
+            }
+        } else if (metric == "dram__bytes_read.sum") {
+            current_.read_bytes = scaled(unit, value, false);
+        } else if (metric == "dram__bytes_write.sum") {
+            current_.written_bytes = scaled(unit, value, false);
+        } else if (metric == "launch__registers_per_thread") {
+            current_.kernel.registers = whole_of(value);
+        } else if (metric == "device__attribute_display_name" && trace_.header.devices.empty()) {
+            trace_.header.devices.push_back({.id = current_.kernel.device, .name = value});
+        }
+    }
+    static std::optional<double> scaled(std::string_view unit, const std::string& value,
+                                        bool time) {
+        const auto number = number_of(value);
+        const auto factor = factor_of(unit, time);
+        if (!number || !factor || *number < 0.0) return {};
+        return std::min(*number * *factor, most_bytes);
+    }
+
+    void flush() {
+        if (!open_) return;
+        open_ = false;
+        if (!current_.timed) return;
+        Kernel kernel = current_.kernel;
+        if (kernel.dram_bytes < 0 && current_.read_bytes && current_.written_bytes) {
+            kernel.dram_bytes = static_cast<std::int64_t>(*current_.read_bytes) +
+                                static_cast<std::int64_t>(*current_.written_bytes);
+        }
+        constexpr std::int64_t latest = 4'000'000'000'000'000'000;
+        kernel.start_ns = clock_ns_;
+        clock_ns_ = std::min(latest, clock_ns_ + kernel.duration_ns);
+        builder_.add(kernel, {});
+    }
+
+    Trace& trace_;
+    TraceBuilder builder_;
+    std::vector<std::string> header_;
+    std::vector<std::string> units_;
+    std::size_t id_ = none_, name_ = none_, metric_ = none_, unit_ = none_, value_ = none_;
+    bool open_ = false;
+    std::string current_id_;
+    Profiled current_;
+    std::int64_t clock_ns_ = 0;
+};
+
+}  // namespace
+
+bool is_nsight_compute_header(std::string_view line) {
+    return line.starts_with("\"ID\",") && line.find("\"Kernel Name\"") != line.npos;
+}
+
+void read_nsight_compute(ByteSource& source, Trace& trace) {
+    trace.recorder = Recorder::nsight_compute;
+    Lines lines(source);
+    std::string line;
+    bool found = false;
+    while (!found && lines.next(line)) found = is_nsight_compute_header(line);
+    if (found) {
+        TableReader table(trace, fields_of(line));
+        if (!table.usable()) {
+            trace.read.damage = "the header lacks ID, Kernel Name or the metric's unit and value";
+        }
+        while (trace.read.damage.empty() && lines.next(line)) {
+            if (line.empty() || line.starts_with("==")) continue;  // messages of the profiler
+            if (!lines.whole() || !table.add(fields_of(line))) {
+                trace.read.damage = "a row that does not have the header's columns";
+            }
+        }
+        table.finish();
+    }
+    trace.read.bytes = lines.bytes();
+    if (trace.read.damage.empty()) trace.read.damage = lines.damage();
+    if (!trace.read.damage.empty()) {
+        trace.read.damage += " at byte " + std::to_string(trace.read.bytes);
+    }
+}
+
+}  // namespace ridge::programs

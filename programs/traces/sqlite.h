@@ -1,0 +1,62 @@
+// Reading a SQLite database: queries, rows, and whether the file turned out to be damaged.
+//
+//   SqliteDatabase database("report.sqlite");
+//   if (auto rows = database.query("SELECT id, value FROM StringIds")) {
+//       while (rows->next()) use(rows->whole(0), rows->text(1));
+//   }
+//   database.failure();   // empty, or what broke a query on its way
+//
+// The library (libsqlite3) is looked for when it is first needed, so that nothing depends on it
+// otherwise; where it is missing that is an InputError that says so. Files are opened read-only.
+// A query that the database does not understand (no such table) is no value, not an error.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace ridge::programs {
+
+class SqliteRows {
+  public:
+    SqliteRows(const SqliteRows&) = delete;
+    SqliteRows& operator=(const SqliteRows&) = delete;
+    SqliteRows(SqliteRows&& other) noexcept;
+    SqliteRows& operator=(SqliteRows&&) = delete;
+    ~SqliteRows();
+
+    /// False at the end, or at what broke it.
+    bool next();
+    /// 0 where there is no number.
+    [[nodiscard]] std::int64_t whole(int column) const;
+    /// Valid until the next row; empty where there is no text.
+    [[nodiscard]] std::string_view text(int column) const;
+    [[nodiscard]] bool null(int column) const;
+
+  private:
+    friend class SqliteDatabase;
+    SqliteRows(void* statement, std::string& failure) : statement_(statement), failure_(&failure) {}
+
+    void* statement_;
+    std::string* failure_;
+};
+
+class SqliteDatabase {
+  public:
+    explicit SqliteDatabase(const std::string& file);
+    SqliteDatabase(const SqliteDatabase&) = delete;
+    SqliteDatabase& operator=(const SqliteDatabase&) = delete;
+    ~SqliteDatabase();
+
+    [[nodiscard]] std::optional<SqliteRows> query(const std::string& sql);
+    [[nodiscard]] bool has(const std::string& table, const std::string& column);
+    [[nodiscard]] const std::string& failure() const { return *failure_; }
+
+  private:
+    void* handle_ = nullptr;
+    std::unique_ptr<std::string> failure_;  ///< rows point to it
+};
+
+}  // namespace ridge::programs

@@ -1,0 +1,185 @@
+// Reports of Nsight Compute (CSV) and Nsight Systems (SQLite) as traces, whole, cut and hostile.
+#include <fstream>
+#include <iterator>
+#include <string>
+
+#include "hardware/error.h"
+#include "model/machine/catalogue.h"
+#include "programs/report/trace_report.h"
+#include "programs/traces/nsight_compute.h"
+#include "programs/traces/nsight_systems.h"
+#include "programs/traces/trace.h"
+#include "tests/catch.h"
+#include "tests/programs/temporary_file.h"
+
+using namespace ridge;
+using namespace ridge::programs;
+using ridge::test::TemporaryFile;
+
+namespace {
+
+const std::string wide = R"csv(==PROF== Connected to process 77 (/usr/bin/python)
+loss 3.14
+"ID","Process ID","Process Name","Host Name","Kernel Name","Context","Stream","Block Size","Grid Size","Device","CC","device__attribute_display_name","dram__bytes.sum","gpu__time_duration.sum","launch__registers_per_thread"
+"","","","","","","","","","","","","Mbyte","usecond","register/thread"
+"0","77","python","host","void scale<float, 4>(float*, ""x"")","1","7","(128, 1, 1)","(1,024, 2, 1)","0","9.0","NVIDIA H200","1,234.5","310.25","32"
+"1","77","python","host","gemm","1","13","(384, 1, 1)","(132, 1, 1)","0","9.0","NVIDIA H200","0.5","2.000","168"
+)csv";
+
+const std::string lengthwise =
+    R"csv("ID","Process ID","Process Name","Host Name","Kernel Name","Context","Stream","Block Size","Grid Size","Device","CC","Section Name","Metric Name","Metric Unit","Metric Value"
+"0","77","python","host","scale","1","7","(128, 1, 1)","(64, 1, 1)","0","9.0","Command line profiler metrics","dram__bytes_read.sum","Kbyte","100"
+"0","77","python","host","scale","1","7","(128, 1, 1)","(64, 1, 1)","0","9.0","Command line profiler metrics","dram__bytes_write.sum","byte","1,000"
+"0","77","python","host","scale","1","7","(128, 1, 1)","(64, 1, 1)","0","9.0","Command line profiler metrics","gpu__time_duration.sum","ns","5,000"
+"1","77","python","host","scale","1","7","(128, 1, 1)","(64, 1, 1)","0","9.0","Command line profiler metrics","gpu__time_duration.sum","msecond","0.002"
+"2","77","python","host","untimed","1","7","(128, 1, 1)","(64, 1, 1)","0","9.0","Command line profiler metrics","dram__bytes_read.sum","Kbyte","100"
+)csv";
+
+std::string content_of(const std::string& path) {
+    std::ifstream in(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(in), {}};
+}
+
+}  // namespace
+
+TEST_CASE("kernels of Nsight Compute, one line each", "[nsight]") {
+    const TemporaryFile file(wide, ".csv");
+    const Trace trace = read_trace(file.path());
+    CHECK(trace.recorder == Recorder::nsight_compute);
+    CHECK_FALSE(trace.has_timeline());
+    CHECK(trace.read.damage.empty());
+    CHECK(trace.device_name() == "NVIDIA H200");
+    REQUIRE(trace.kernels.size() == 2);
+    const Kernel& scale = trace.kernels[0];
+    CHECK(trace.text(scale.name) == "void scale<float, 4>(float*, \"x\")");
+    CHECK(scale.duration_ns == 310250);
+    CHECK(scale.dram_bytes == 1234500000);
+    CHECK(scale.stream == 7);
+    CHECK(scale.block == std::array<std::int64_t, 3>{128, 1, 1});
+    CHECK(scale.registers == 32);
+    CHECK(trace.kernels[1].start_ns == 310250);  // one after another
+    CHECK(trace.kernels[1].dram_bytes == 500000);
+}
+
+TEST_CASE("kernels of Nsight Compute, a line for each metric", "[nsight]") {
+    const TemporaryFile file(lengthwise, ".csv");
+    const Trace trace = read_trace(file.path());
+    REQUIRE(trace.kernels.size() == 2);  // the third has no time
+    CHECK(trace.kernels[0].duration_ns == 5000);
+    CHECK(trace.kernels[0].dram_bytes == 101000);
+    CHECK(trace.kernels[1].duration_ns == 2000);
+    CHECK(trace.kernels[1].dram_bytes == -1);
+    CHECK(trace.device_name().empty());
+}
+
+TEST_CASE("tables that are cut, ragged or without times", "[nsight]") {
+    for (std::size_t length = wide.find("\"ID\"") + 60; length < wide.size(); length += 3) {
+        const TemporaryFile file(wide.substr(0, length), ".csv");
+        try {
+            const Trace trace = read_trace(file.path());
+            CHECK(trace.kernels.size() <= 2);
+        } catch (const InputError& error) {
+            CHECK(error.location().file == file.path());
+        }
+    }
+    const TemporaryFile ragged(wide + "\"2\",\"77\",\"python\"\n", ".csv");
+    const Trace trace = read_trace(ragged.path());
+    CHECK(trace.kernels.size() == 2);
+    CHECK(trace.read.damage.find("columns at byte") != std::string::npos);
+    const TemporaryFile open_quote(wide + "\"2\",\"77", ".csv");
+    CHECK(read_trace(open_quote.path()).read.damage.find("columns at byte") != std::string::npos);
+    std::string untimed = wide;
+    untimed.replace(untimed.find("gpu__time_duration"), 18, "gpu__time_elsewhere");
+    const TemporaryFile without(untimed, ".csv");
+    CHECK_THROWS_WITH(read_trace(without.path()), contains_text("no kernel with its time"));
+    for (const char* value : {"1e400", "-5", "nan", "", "12x", "0x10"}) {
+        std::string strange = wide;
+        strange.replace(strange.find("310.25"), 6, value);
+        const TemporaryFile file(strange, ".csv");
+        INFO(value);
+        CHECK(read_trace(file.path()).kernels.size() == 1);
+    }
+}
+
+TEST_CASE("a report of Nsight Systems: processes, ranges, copies, a graph", "[nsight]") {
+    const Trace trace = read_trace(RIDGE_NSYS);
+    CHECK(trace.recorder == Recorder::nsight_systems);
+    CHECK(trace.read.damage.empty());
+    CHECK(trace.device_name() == "NVIDIA H200");
+    REQUIRE(trace.kernels.size() == 5);
+    const auto named = [&trace](std::int32_t op) {
+        return op == none ? std::string()
+                          : trace.text(trace.operators[static_cast<std::size_t>(op)].name);
+    };
+    const Kernel& gemm = trace.kernels[0];
+    CHECK(named(gemm.op) == "aten::mm");
+    CHECK(named(gemm.range) == "forward");
+    CHECK(gemm.grid[0] == 256);
+    CHECK(gemm.shared_bytes == 3072);
+    CHECK(trace.launches[static_cast<std::size_t>(gemm.launch)].start_ns == 1100);
+    const Kernel& copy = trace.kernels[1];
+    CHECK(copy.kind == KernelKind::copy);
+    CHECK(copy.bytes == 1048576);
+    CHECK(copy.range == none);  // another process with the same correlation
+    CHECK(trace.launches[static_cast<std::size_t>(copy.launch)].end_ns == 1900);
+    CHECK(trace.kernels[2].kind == KernelKind::fill);
+    CHECK(named(trace.kernels[3].range) == "loss");
+    CHECK(trace.kernels[3].op == none);
+    CHECK(trace.text(trace.kernels[4].name) == "CUDA graph, recorded as a whole");
+
+    const TraceReport report =
+        report_of(trace, model::make_machine(model::catalogue().at("h200-sxm")));
+    REQUIRE(report.operators[0].name == "aten::mm");
+    CHECK(report.operators[0].basis == Basis::shapes);
+    const auto& op = std::get<model::Matmul>(report.operators[0].steps.at(0).operation);
+    CHECK(op.n == 8192);
+    CHECK(op.type == model::DataType::bf16);  // by the kernel's name
+    CHECK(report.operators[0].predicted->in(units::us) == Approx(90.0).epsilon(0.15));
+    for (const OperatorRow& row : report.operators) {
+        if (row.name == "Memcpy HtoD") CHECK(row.predicted);
+        if (row.name.find("my_kernel") != std::string::npos) {
+            CHECK(row.reason.find("known by its name alone") != std::string::npos);
+        }
+    }
+}
+
+TEST_CASE("a damaged SQLite file is said to be damaged, or an error, never more", "[nsight]") {
+    const std::string whole = content_of(RIDGE_NSYS);
+    REQUIRE(whole.size() > 4096);
+    std::size_t said = 0;
+    for (std::size_t length = 100; length < whole.size(); length += 389) {
+        const TemporaryFile file(whole.substr(0, length), ".sqlite");
+        try {
+            if (!read_trace(file.path()).read.damage.empty()) ++said;
+        } catch (const InputError&) {
+            ++said;
+        }
+    }
+    CHECK(said > 10);
+    for (std::size_t at = 100; at < whole.size(); at += 97) {
+        std::string flipped = whole;
+        flipped[at] = static_cast<char>(~flipped[at]);
+        const TemporaryFile file(flipped, ".sqlite");
+        try {
+            const Trace trace = read_trace(file.path());
+            CHECK(trace.kernels.size() < 1000);
+        } catch (const InputError& error) {
+            CHECK_FALSE(std::string(error.what()).empty());
+        }
+    }
+    const TemporaryFile bare(std::string("SQLite format 3\0", 16), ".sqlite");
+    CHECK_THROWS_AS(read_trace(bare.path()), InputError);
+}
+
+TEST_CASE("ranges that name an operator", "[nsight]") {
+    const RangeOperator mm = operator_in("aten::mm, op_id = 7, sizes = [[8, 4], [], [4, 2]]");
+    CHECK(mm.name == "aten::mm");
+    CHECK(mm.inputs == R"(["?","?","?"]|[[8, 4], [], [4, 2]]||)");
+    CHECK(operator_in("aten::relu, seq = 3").name == "aten::relu");
+    CHECK(operator_in("flash_attn::forward, op_id = 3").name == "flash_attn::forward");
+    CHECK(operator_in("aten::relu, op_id = 1, sizes = [[8").inputs.empty());
+    CHECK(operator_in("aten::relu, op_id = 1, sizes = ").inputs.empty());
+    for (const char* range : {"", "step 3", "std::sort of things", "a, b", "]]", "[["}) {
+        CHECK(operator_in(range).name.empty());
+    }
+}
