@@ -87,13 +87,13 @@ std::string refusal(const Kernel& kernel, const Occupancy& found) {
     const SmLimits& limits = kernel.limits;
     switch (found.limiter) {
         case OccupancyLimiter::registers:
-            return fmt::format("a block may have {} registers, {} a thread",
+            return fmt::format("a block may have at most {} registers, {} a thread",
                                limits.registers_per_block, limits.registers_per_thread);
         case OccupancyLimiter::shared:
-            return "a block may have " + format_capacity(limits.shared_per_block) +
+            return "a block may have at most " + format_capacity(limits.shared_per_block) +
                    " of shared memory";
         default:
-            return fmt::format("a block may have {} threads", limits.threads_per_block);
+            return fmt::format("a block may have at most {} threads", limits.threads_per_block);
     }
 }
 

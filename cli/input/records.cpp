@@ -30,16 +30,25 @@ measure::RecordFile read_files(const std::vector<std::string>& paths, const std:
     return all;
 }
 
+/// The first damaged lines, and how many more there are.
+void write_damage(const Context& context, const std::vector<measure::Damage>& damaged) {
+    constexpr std::size_t most_named = 20;
+    for (std::size_t i = 0; i < std::min(damaged.size(), most_named); ++i) {
+        context.err << "ridge: " << printable(to_string(damaged[i].location))
+                    << ": damaged record: " << printable(damaged[i].message) << '\n';
+    }
+    if (damaged.size() > most_named) {
+        context.err << "ridge: and " << damaged.size() - most_named << " more damaged records\n";
+    }
+}
+
 }  // namespace
 
 LoadedRecords load_records(const Context& context, const std::vector<std::string>& paths,
                            const WantedGpu& gpu, const hardware::Catalogue& catalogue,
                            const measure::OtherColumns& keep) {
     measure::RecordFile file = read_files(paths, gpu.usual, keep);
-    for (const measure::Damage& damage : file.damaged) {
-        context.err << "ridge: " << printable(to_string(damage.location))
-                    << ": damaged record: " << printable(damage.message) << '\n';
-    }
+    write_damage(context, file.damaged);
     if (!gpu.only.empty()) {
         const std::string wanted = catalogue.at(gpu.only).name;
         std::erase_if(file.records, [&](const measure::Record& record) {

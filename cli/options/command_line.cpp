@@ -114,6 +114,15 @@ std::vector<std::string> words_of(CLI::Option& option) {
     return words;
 }
 
+/// "scatter, sweep"
+std::string subcommand_names(const CLI::App& app) {
+    std::string names;
+    for (const CLI::App* const child : app.get_subcommands([](const CLI::App*) { return true; })) {
+        names += (names.empty() ? "" : ", ") + child->get_name();
+    }
+    return names;
+}
+
 OptionInfo info_of(CLI::Option& option) {
     OptionInfo info{.names = {},
                     .positional = option.get_positional(),
@@ -267,6 +276,11 @@ ParseResult CommandLine::parse(std::span<const std::string> arguments) {
         return {.what = Parsed::help, .text = help()};
     } catch (const CLI::ExtrasError&) {
         return {.what = Parsed::error, .text = unexpected(*app_)};
+    } catch (const CLI::RequiredError& error) {
+        const std::string names = subcommand_names(*app_);
+        const bool lacks_subcommand = app_->get_subcommands().empty() && !names.empty();
+        return {.what = Parsed::error,
+                .text = lacks_subcommand ? "name a subcommand: " + names : error.what()};
     } catch (const CLI::ParseError& error) {
         return {.what = Parsed::error, .text = error.what()};
     }

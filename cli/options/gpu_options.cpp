@@ -32,7 +32,8 @@ hardware::View GpuOptions::view() const {
 std::string GpuOptions::name() const {
     const std::vector<std::string> all = names();
     if (all.size() != 1) {
-        throw InputError("gpu: expected one name, got " + std::to_string(all.size()));
+        throw InputError("gpu: expected one name, got " + std::to_string(all.size()), {},
+                         "`ridge compare` and `ridge sweep` take several");
     }
     return all.front();
 }

@@ -34,7 +34,8 @@ std::optional<model::OperationKind> kind_among(std::span<const std::string> argu
 
 }  // namespace
 
-OperationArgument::OperationArgument(CommandLine& line, std::span<const std::string> arguments) {
+OperationArgument::OperationArgument(CommandLine& line, std::span<const std::string> arguments)
+    : command_(line.name()) {
     std::string names;
     for (const model::OperationInfo& info : model::operation_table()) {
         names += (names.empty() ? "" : ", ") + std::string(info.name);
@@ -48,8 +49,8 @@ OperationArgument::OperationArgument(CommandLine& line, std::span<const std::str
 model::OperationKind OperationArgument::kind() const {
     if (!kind_) {
         throw InputError("op is missing", {},
-                         "name an operation, for example: ridge predict matmul --m 4096 ...; "
-                         "`ridge ops` lists them");
+                         "name an operation, for example: " + command_ +
+                             " matmul --m 4096 ...; `ridge ops` lists them");
     }
     return *kind_;
 }

@@ -31,6 +31,7 @@ class OperationArgument {
     [[nodiscard]] std::map<model::Field, std::string> texts() const;
 
   private:
+    std::string command_;  ///< "ridge vram"
     std::string name_;
     std::optional<model::OperationKind> kind_;
     std::unique_ptr<OperationOptions> options_;
