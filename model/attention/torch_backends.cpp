@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "model/attention/blocks.h"
+#include "model/attention/time.h"
 #include "model/roof/overlap.h"
 
 namespace ridge::model {
@@ -38,8 +39,8 @@ struct Code {
     double wide;    ///< factor of head dimensions over 128
     double middle;  ///< factor of those over 64
 };
-constexpr Code flash_forward{0.165, 0.338, 0.083, 0.551, 3.122, 0.191, 2.483,
-                             1.533, 0.484, 0.214, 0.811, 3.0,   1.0,   1.0};
+constexpr Code flash_forward{0.158, 0.319, 0.0,  2.0,   1.1, 0.0, 4.2,
+                             1.63,  0.484, 0.57, 0.985, 3.0, 1.0, 1.0};
 constexpr Code flash_backward{0.382, 0.702, 0.09,  0.062, 0.149, 0.453, 0.722,
                               2.191, 3.676, 0.382, 1.725, 3.0,   1.0,   1.0};
 constexpr Code cudnn_forward{0.219, 0.083, 0.15,  0.401, 0.239, 0.883, 1.463,
@@ -60,7 +61,7 @@ struct SplitCode {
     double dram;  ///< share of the bandwidth
     double overlap;
 };
-constexpr SplitCode flash_split{2.167, 0.055, 0.606, 2.733, 4.064, 1.064, 0.732, 64.0};
+constexpr SplitCode flash_split{0.0, 0.0, 0.448, 3.56, 4.85, 0.448, 0.956, 5.9};
 constexpr SplitCode cudnn_split{2.167, 0.016, 0.215, 0.262, 2.308, 0.05, 2.286, 0.81};
 
 /// The backward kernels of the efficient backend: visits of a block come one after the other.
@@ -196,19 +197,15 @@ Splits splits_of(const Attention& op, Implementation backend, const Machine& mac
         splits.count = std::min(splits.count, splits.blocks);
         return splits;
     }
+    const AttentionGrid grid =
+        attention_grid(op, Implementation::flash2, attention_context(machine));
     constexpr std::int64_t rows_of_tile = 64;
-    constexpr std::int64_t most = 128;
-    constexpr double enough = 0.8;
-    const std::int64_t rows = decode ? op.heads / op.kv_heads : op.seq_q;
+    const std::int64_t rows = op.seq_q * grid.pack;
+    splits.count = grid.splits;
     splits.keys = op.head_dim <= 64 ? 256 : op.head_dim <= 128 ? 128 : 64;
     splits.blocks = (op.seq_kv + splits.keys - 1) / splits.keys;
-    splits.tiles = heads * real((rows + rows_of_tile - 1) / rows_of_tile);
-    const double slots = 2.0 * real(machine.sm_count);
-    if (splits.tiles >= enough * slots) return splits;
-    const auto wanted = static_cast<std::int64_t>(slots / splits.tiles);
-    const std::int64_t parts = std::clamp<std::int64_t>(wanted, 1, std::min(splits.blocks, most));
-    const std::int64_t each = (splits.blocks + parts - 1) / parts;
-    splits.count = (splits.blocks + each - 1) / each;
+    splits.tiles = real(op.batch) * real(op.heads / grid.pack) *
+                   real((rows + rows_of_tile - 1) / rows_of_tile);
     return splits;
 }
 
@@ -294,6 +291,15 @@ BackendTime torch_attention_time(const Attention& op, Implementation backend, co
                           machine);
     }
     const Splits splits = splits_of(op, backend, machine);
+    // An unsplit query runs flash's ordinary tiles, in which the heads that share keys stand as queries.
+    const bool ordinary = flash && splits.count == 1;
+    if (ordinary && op.seq_q == 1) {
+        Attention folded = op;
+        folded.seq_q = op.heads / op.kv_heads;
+        folded.heads = op.kv_heads;
+        folded.causal = false;
+        return tiled_time(folded, backend, flash_forward, work, execution, machine);
+    }
     if (op.seq_q == 1 || splits.count > 1) {
         return split_time(op, flash ? flash_split : cudnn_split, splits, work, execution, machine);
     }
