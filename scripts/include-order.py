@@ -83,7 +83,7 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]')
 CUDA_HEADER = re.compile(r"^(cuda|cupti|cublas|nvrtc|nvml|nvperf|mma\.h|cooperative_groups)")
 # Libraries whose headers take seconds to compile, and the one file that pays for each.
 HEAVY = {"CLI": "cli/options/command_line.cpp", "nlohmann": "hardware/json.cpp",
-         "toml++": "hardware/document.cpp", "rapidjson": "programs/traces/trace_event.cpp", "sqlite3.h": "programs/traces/sqlite.cpp"}
+         "toml++": "hardware/document.cpp"}
 SOURCES = {".h", ".cpp", ".cu", ".cuh"}
 LAYERS = ("hardware", "model", "measure", "programs", "plot", "cli")
 

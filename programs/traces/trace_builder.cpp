@@ -84,16 +84,25 @@ void TraceBuilder::join() {
     }
 }
 
-/// The innermost range around each kernel's launch, and what its operators say of a collective.
+/// The innermost range around each kernel's launch, and what its operators say of a collective. A
+/// parent stands before what it holds, so one pass over the operators knows both of each.
 void TraceBuilder::find_ranges() {
+    const std::size_t count = trace_.operators.size();
+    std::vector<std::int32_t> range_of(count, none);
+    std::vector<TextId> collective_of(count, TextId::empty);
+    for (std::size_t i = 0; i < count; ++i) {
+        const Operator& each = trace_.operators[i];
+        const auto parent = static_cast<std::size_t>(each.parent);
+        range_of[i] = each.range ? index_of(i) : each.parent != none ? range_of[parent] : none;
+        collective_of[i] = each.collective != TextId::empty ? each.collective
+                           : each.parent != none            ? collective_of[parent]
+                                                            : TextId::empty;
+    }
     for (Kernel& kernel : trace_.kernels) {
         if (kernel.range == none) kernel.range = kernel.op;
-        while (kernel.range != none && !op(kernel.range).range) {
-            kernel.range = op(kernel.range).parent;
-        }
-        for (std::int32_t at = kernel.op; at != none && kernel.collective == TextId::empty;
-             at = op(at).parent) {
-            kernel.collective = op(at).collective;
+        if (kernel.range != none) kernel.range = range_of[static_cast<std::size_t>(kernel.range)];
+        if (kernel.op != none && kernel.collective == TextId::empty) {
+            kernel.collective = collective_of[static_cast<std::size_t>(kernel.op)];
         }
     }
 }

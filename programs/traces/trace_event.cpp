@@ -1,62 +1,15 @@
 #include "programs/traces/trace_event.h"
 
-#include <rapidjson/error/en.h>
-#include <rapidjson/reader.h>
-
 #include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <string_view>
 
 #include "programs/traces/byte_source.h"
+#include "programs/traces/json_scanner.h"
 
 namespace ridge::programs {
 namespace {
-
-/// RapidJSON's idea of a stream, over a ByteSource.
-class BufferedStream {
-  public:
-    using Ch = char;
-
-    explicit BufferedStream(ByteSource& source) : source_(source), buffer_(capacity) { fill(); }
-
-    // The names are RapidJSON's. NOLINTBEGIN(readability-identifier-naming)
-    [[nodiscard]] Ch Peek() const { return *at_; }
-    Ch Take() {
-        const Ch taken = *at_;
-        if (++at_ == end_) fill();
-        return taken;
-    }
-    [[nodiscard]] std::size_t Tell() const {
-        return before_ + static_cast<std::size_t>(at_ - buffer_.data());
-    }
-    // Writing is for parsing in place, which a stream cannot do.
-    Ch* PutBegin() { return nullptr; }
-    void Put(Ch) {}
-    void Flush() {}
-    std::size_t PutEnd(Ch*) { return 0; }
-    // NOLINTEND(readability-identifier-naming)
-
-  private:
-    static constexpr std::size_t capacity = std::size_t{1} << 20U;
-
-    void fill() {
-        before_ += static_cast<std::size_t>(end_ - buffer_.data());
-        const std::size_t got = ended_ ? 0 : source_.read(buffer_.data(), capacity);
-        ended_ = got == 0;
-        if (ended_) buffer_[0] = '\0';  // RapidJSON's end
-        at_ = buffer_.data();
-        end_ = at_ + got;
-        if (ended_) end_ = nullptr;  // never reached again: Peek stays at the zero
-    }
-
-    ByteSource& source_;
-    std::vector<char> buffer_;
-    std::size_t before_ = 0;
-    bool ended_ = false;
-    const char* at_ = buffer_.data();
-    const char* end_ = buffer_.data();
-};
 
 std::int64_t whole(std::string_view text) {
     std::int64_t value = 0;
@@ -142,8 +95,8 @@ enum class Field : std::uint8_t {
 };
 
 struct Word {
-    std::string_view text;
-    Field field;
+    std::string_view text{};
+    Field field = Field::none;
 };
 
 constexpr std::array event_words{Word{"ph", Field::phase},     Word{"cat", Field::category},
@@ -171,15 +124,39 @@ constexpr std::array arg_words{Word{"External id", Field::external_id},
                                Word{"Out msg nelems", Field::elements_out},
                                Word{"Group size", Field::group_size}};
 
-template <std::size_t count>
-Field find(const std::array<Word, count>& words, std::string_view text) {
-    for (const Word& word : words) {
-        if (word.text == text) return word.field;
+/// Words by their length: a name is compared with the one or two that are as long.
+class Words {
+  public:
+    template <std::size_t count>
+    constexpr explicit Words(const std::array<Word, count>& words) {
+        for (const Word& word : words) {
+            auto& same = by_length_.at(word.text.size());
+            for (Word& place : same) {
+                if (place.text.empty()) {
+                    place = word;
+                    break;
+                }
+            }
+        }
     }
-    return Field::none;
-}
+    [[nodiscard]] constexpr Field find(std::string_view text) const {
+        if (text.size() > longest) return Field::none;
+        for (const Word& word : by_length_[text.size()]) {
+            if (word.text == text) return word.text.empty() ? Field::none : word.field;
+        }
+        return Field::none;
+    }
 
-class EventHandler : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, EventHandler> {
+  private:
+    static constexpr std::size_t longest = 20;
+    static constexpr std::size_t most = 4;
+    std::array<std::array<Word, most>, longest + 1> by_length_{};
+};
+
+constexpr Words event_fields{event_words};
+constexpr Words arg_fields{arg_words};
+
+class EventHandler {
   public:
     EventHandler(TraceHeader& header, const std::function<void(const TraceEvent&)>& visit)
         : header_(header), visit_(visit) {
@@ -188,15 +165,13 @@ class EventHandler : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Even
 
     [[nodiscard]] std::uint64_t events() const { return events_; }
 
-    // The names are RapidJSON's. NOLINTBEGIN(readability-identifier-naming)
-    bool Key(const char* text, rapidjson::SizeType length, bool) {
-        const std::string_view key(text, length);
+    void key(std::string_view key) {
         switch (place()) {
             case Place::event:
-                field_ = find(event_words, key);
+                field_ = event_fields.find(key);
                 break;
             case Place::args:
-                field_ = find(arg_words, key);
+                field_ = arg_fields.find(key);
                 break;
             case Place::document:
             case Place::device:
@@ -205,9 +180,8 @@ class EventHandler : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Even
             default:
                 break;
         }
-        return true;
     }
-    bool StartObject() {
+    bool start_object() {
         switch (place()) {
             case Place::outside:
                 return enter(Place::document);
@@ -223,7 +197,7 @@ class EventHandler : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Even
                 return enter(Place::skip);
         }
     }
-    bool StartArray() {
+    bool start_array() {
         switch (place()) {
             case Place::outside:
                 return enter(Place::events);
@@ -241,25 +215,22 @@ class EventHandler : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Even
                 return enter(Place::skip);
         }
     }
-    bool EndObject(rapidjson::SizeType) {
+    void end_object() {
         const Place left = place();
         places_.pop_back();
         if (left == Place::event) {
             ++events_;
             visit_(event_);
         }
-        return true;
     }
-    bool EndArray(rapidjson::SizeType) {
+    void end_array() {
         const Place left = place();
         places_.pop_back();
         if (left == Place::list) {
             if (std::string* const text = list()) *text += ']';
         }
-        return true;
     }
-    bool RawNumber(const char* text, rapidjson::SizeType length, bool) {
-        const std::string_view number(text, length);
+    void number(std::string_view number) {
         switch (place()) {
             case Place::event:
             case Place::args:
@@ -274,10 +245,8 @@ class EventHandler : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Even
             default:
                 break;
         }
-        return true;
     }
-    bool String(const char* text, rapidjson::SizeType length, bool) {
-        const std::string_view string(text, length);
+    void string(std::string_view string) {
         switch (place()) {
             case Place::event:
             case Place::args:
@@ -292,12 +261,7 @@ class EventHandler : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Even
             default:
                 break;
         }
-        return true;
     }
-    bool Default() {
-        return true;
-    }  // null, true, false: nothing that is kept
-       // NOLINTEND(readability-identifier-naming)
 
   private:
     static constexpr std::size_t deepest = 64;
@@ -456,22 +420,11 @@ void TraceEvent::clear() {
 
 ReadResult for_each_event(ByteSource& source, TraceHeader& header,
                           const std::function<void(const TraceEvent&)>& visit) {
-    BufferedStream stream(source);
+    JsonScanner scanner(source);
     EventHandler handler(header, visit);
-    rapidjson::Reader reader;
-    // Iterative, so that nesting cannot exhaust the stack; numbers as text, for most are not needed.
-    constexpr unsigned flags = rapidjson::kParseIterativeFlag |
-                               rapidjson::kParseNumbersAsStringsFlag |
-                               rapidjson::kParseStopWhenDoneFlag;
-    const rapidjson::ParseResult parsed = reader.Parse<flags>(stream, handler);
-    ReadResult result{.bytes = stream.Tell(), .events = handler.events(), .damage = {}};
-    if (!source.failure().empty()) {
-        result.damage = source.failure();
-    } else if (parsed.IsError()) {
-        result.damage = parsed.Code() == rapidjson::kParseErrorTermination
-                            ? "nested too deeply"
-                            : rapidjson::GetParseError_En(parsed.Code());
-    }
+    const std::string damage = scanner.run(handler);
+    ReadResult result{.bytes = scanner.bytes(), .events = handler.events(), .damage = {}};
+    result.damage = source.failure().empty() ? damage : source.failure();
     if (!result.damage.empty()) result.damage += " at byte " + std::to_string(result.bytes);
     return result;
 }
