@@ -198,7 +198,7 @@ std::int64_t parse_count(std::string_view text, std::string_view field, CountUni
                                                   : "write 4096, 4_096, 4Ki, 16M or 1e5");
     }
     if (bytes && unit != CountUnit::bytes) {
-        throw InputError(where + quoted(text) + " is a number of bytes, where a count is wanted");
+        throw InputError(where + quoted(text) + " is a number of bytes, where a count is expected");
     }
     return count.value;
 }

@@ -99,7 +99,7 @@ constexpr auto device_facts = std::to_array<Row>({
     {"l2.bytes_per_clock", ValueKind::quantity, BytesPerCycle::dimension, optional, "read bandwidth of the whole L2"},
     {"l3.size", ValueKind::quantity, Bytes::dimension, optional, "memory-side cache behind the L2 (Infinity Cache)"},
     {"dram.capacity", ValueKind::quantity, Bytes::dimension, required, "memory: as the driver reports it where known, nominal otherwise"},
-    {"dram.capacity_nominal", ValueKind::quantity, Bytes::dimension, optional, "memory as it is sold"},
+    {"dram.capacity_nominal", ValueKind::quantity, Bytes::dimension, optional, "nominal capacity, under which it is sold"},
     {"dram.usable", ValueKind::quantity, Bytes::dimension, optional, "memory that is free once a process has its context"},
     {"dram.bandwidth", ValueKind::quantity, Bandwidth::dimension, required, "theoretical bandwidth"},
     {"dram.type", ValueKind::text, dimensionless, optional, "kind of memory, such as HBM3 or GDDR6"},

@@ -133,5 +133,7 @@ class Prediction(Answer):
 
 
 def _title(values: Mapping[str, Any]) -> str:
-    words = [f"{name}={value}" for name, value in values.get("parameters", {}).items()]
-    return " ".join([str(values.get("op")), *words, str(values.get("dtype", ""))]).strip()
+    parameters = values.get("parameters", {})
+    words = [f"{name}={value}" for name, value in parameters.items()]
+    kind = "" if "dtype" in parameters else str(values.get("dtype", ""))
+    return " ".join([str(values.get("op")), *words, kind]).strip()

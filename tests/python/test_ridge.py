@@ -272,18 +272,13 @@ class Package(unittest.TestCase):
         self.assertLess(library.stat().st_size, 24e6)
 
     def test_import_is_quick(self):
+        # CPU time, so that it holds on a busy machine too; the best of a few, the first of which fills caches.
+        timed = "import time; s=time.process_time(); import ridge; print(time.process_time()-s)"
         best = min(
-            float(
-                subprocess.run(
-                    [sys.executable, "-c", "import time; s=time.perf_counter(); import ridge; print(time.perf_counter()-s)"],
-                    capture_output=True,
-                    check=True,
-                    text=True,
-                ).stdout
-            )
-            for _ in range(5)
+            float(subprocess.run([sys.executable, "-c", timed], capture_output=True, check=True, text=True).stdout)
+            for _ in range(7)
         )
-        self.assertLess(best, 0.5)
+        self.assertLess(best, 0.06)
 
 
 if __name__ == "__main__":
