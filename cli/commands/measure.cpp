@@ -210,8 +210,8 @@ Action build_measure(CommandLine& line, std::span<const std::string> arguments) 
     line.option("-o,--output", options->output,
                 "folder for records; what is recorded there already is skipped")
         .value("FOLDER");
-    line.option("--data", options->pattern, "input data: normal, uniform or zeros")
-        .one_of({"normal", "uniform", "zeros"});
+    line.option("--data", options->pattern, "input data: normal, uniform, zeros or constant")
+        .one_of({"normal", "uniform", "zeros", "constant"});
     line.option("--seconds", options->seconds, "longest time to spend sampling one operation")
         .value("SECONDS")
         .in_range(0.001, 3600.0);

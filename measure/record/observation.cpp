@@ -11,7 +11,7 @@
 namespace ridge::measure {
 namespace {
 
-constexpr std::array<std::string_view, 3> patterns{"normal", "uniform", "zeros"};
+constexpr std::array<std::string_view, 4> patterns{"normal", "uniform", "zeros", "constant"};
 constexpr std::array<std::string_view, 3> methods{"events", "activity", "graph"};
 
 template <class Enum, std::size_t size>

@@ -58,5 +58,9 @@ TEST_CASE("keys differ in everything that changes the answer") {
     Question zeros = question("copy elements=10");
     zeros.pattern = DataPattern::zeros;
     CHECK(key_of(zeros, "NVIDIA H200") != base);
+    Question constant = question("copy elements=10");
+    constant.pattern = parse_data_pattern("constant");
+    CHECK(name_of(constant.pattern) == "constant");
+    CHECK(key_of(constant, "NVIDIA H200") != key_of(zeros, "NVIDIA H200"));
     CHECK(key_of(question("copy elements=10"), "NVIDIA H100") != base);
 }
