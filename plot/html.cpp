@@ -32,10 +32,10 @@ struct Tables {
     std::vector<Row> others = {};
 };
 
-/// A predicted mark that is joined with a measured one shares its row.
-Tables rows_of(std::span<const Chart> charts) {
+/// A predicted mark that is joined with a measured one shares its row. `first` is the number of the
+/// first item on its page.
+Tables rows_of(std::span<const Chart> charts, std::size_t first = 0) {
     Tables out;
-    std::size_t first = 0;
     for (const Chart& chart : charts) {
         std::vector<bool> shares(chart.marks.size(), false);
         std::vector<bool> both(chart.marks.size(), false);
@@ -193,6 +193,10 @@ std::string page_start(std::string_view title) {
         "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n";
     out += fmt::format("<title>{}</title>\n<style>", escape_markup(title));
     return out + style() + "</style>\n</head>\n<body>\n<main>\n";
+}
+
+std::string points_table(std::span<const Chart> charts, std::size_t first) {
+    return table_of("Points", rows_of(charts, first).points);
 }
 
 std::string page_end(const std::string& data) {

@@ -6,6 +6,7 @@
 // The scripts replace the figures, in their order, by live charts.
 #pragma once
 
+#include <cstddef>
 #include <span>
 #include <string>
 #include <string_view>
@@ -19,6 +20,9 @@ namespace ridge::plot {
 
 /// The JSON that the scripts draw from.
 [[nodiscard]] std::string page_data(std::span<const Chart> charts);
+
+/// The table of the charts' points; `first` is the number of their first item on the page.
+[[nodiscard]] std::string points_table(std::span<const Chart> charts, std::size_t first);
 
 /// From the end of <main>: the data and the scripts.
 [[nodiscard]] std::string page_end(const std::string& data);

@@ -1,0 +1,34 @@
+// A page of sections: each with a text, terms, charts and a table of their numbers.
+//
+//   render_sections({.title = "Effects", .sections = {{.id = "tiling", .title = "Tiles", ...}}});
+//
+// With several sections a table of contents stands first. The page is that of `html.h`: offline,
+// escaped, switched and zoomed by the same scripts.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "plot/chart.h"
+
+namespace ridge::plot {
+
+struct Section {
+    std::string id = {};  ///< of its heading, for links; letters, digits and '-'
+    std::string title = {};
+    std::string lead = {};  ///< one sentence under the heading
+    std::vector<std::string> paragraphs = {};
+    std::vector<Chart> charts = {};
+    std::vector<std::pair<std::string, std::string>> facts = {};  ///< a term and its text
+};
+
+struct Sections {
+    std::string title = {};
+    std::string lead = {};
+    std::vector<Section> sections = {};
+};
+
+[[nodiscard]] std::string render_sections(const Sections& page);
+
+}  // namespace ridge::plot
