@@ -1,10 +1,10 @@
 # `cmake --install` puts the program, the libraries with their headers, and the CMake package
 # `ridge`: find_package(ridge) gives ridge::hardware, ridge::model, ridge::measure,
-# ridge::programs, ridge::plot.
+# ridge::programs, ridge::plot, ridge::effects.
 
 include(CMakePackageConfigHelpers)
 
-set(ridge_layers hardware model measure programs plot)
+set(ridge_layers hardware model measure programs plot effects)
 set(ridge_exported "")
 foreach(layer IN LISTS ridge_layers)
   if(TARGET ridge_${layer})

@@ -64,7 +64,11 @@ ROOMS = {
 }
 PROGRAMS = ["programs", "programs/configs", "programs/graph", "programs/software", "programs/aten",
             "programs/traces", "programs/report"]
-LIBRARIES = RECORD + PROGRAMS + ["measure/run", "measure/judge", "measure/fit", "plot"]
+EFFECTS = RECORD + PROGRAMS + ["plot"]
+ROOMS["effects/core"] = EFFECTS
+ROOMS["effects/lessons"] = EFFECTS + ["effects/core"]
+ROOMS["effects"] = EFFECTS + ["effects/core", "effects/lessons"]
+LIBRARIES = RECORD + PROGRAMS + ["measure/run", "measure/judge", "measure/fit", "plot", "effects"]
 for room, below in {
     "console": [],
     "input": ["console"],
@@ -85,7 +89,7 @@ CUDA_HEADER = re.compile(r"^(cuda|cupti|cublas|nvrtc|nvml|nvperf|mma\.h|cooperat
 HEAVY = {"CLI": "cli/options/command_line.cpp", "nlohmann": "hardware/json.cpp",
          "toml++": "hardware/document.cpp"}
 SOURCES = {".h", ".cpp", ".cu", ".cuh"}
-LAYERS = ("hardware", "model", "measure", "programs", "plot", "cli")
+LAYERS = ("hardware", "model", "measure", "programs", "plot", "effects", "cli")
 
 
 def problems_of(root, path):

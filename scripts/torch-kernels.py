@@ -491,6 +491,36 @@ def attentions(draw, count):
         yield Case(text, name, make, draw.states(dirty=0.1, warm=0.5))
 
 
+def tanh_gelu(x):
+    return 0.5 * x * (1 + torch.tanh(0.7978845608 * (x + 0.044715 * x**3)))
+
+
+LESSONS = {"sin(x)^2 + cos(x)^2": ("x", lambda x: torch.sin(x)**2 + torch.cos(x)**2),
+           "gelu_tanh(x + y)": ("xy", lambda x, y: F.gelu(x + y, approximate="tanh")),
+           "0.5 * x * (1 + tanh(0.7978845608 * (x + 0.044715 * x^3)))": ("x", tanh_gelu),
+           "dropout(x + bias) + r": ("xbr", lambda x, b, r: F.dropout(x + b, 0.1, True) + r)}
+
+
+def lessons(draw, count):
+    """What `ridge effect` asks of PyTorch: no shape is drawn. Runs only where it is named."""
+    rows, cols = 16384, 4096
+    for how in ("torch", "compiled"):
+        def prepared(function, how=how):
+            return torch.compile(function, dynamic=False) if how == "compiled" else function
+        for expression, (names, function) in LESSONS.items():
+            def make(names=names, function=function, prepared=prepared):
+                shapes = [(cols,) if name == "b" else (rows, cols) for name in names]
+                return once(prepared(function), *[normal(shape, "fp32") for shape in shapes])
+            yield Case(f"elementwise dtype=fp32 elements={rows * cols} expr=\"{expression}\"", how, make,
+                       ("warm",))
+
+        def norm(prepared=prepared):
+            weight, bias = normal((cols,), "fp32"), normal((cols,), "fp32")
+            return once(prepared(lambda x: F.layer_norm(x, (cols,), weight, bias)),
+                        normal((rows, cols), "fp32"))
+        yield Case(f"layernorm dtype=fp32 rows={rows} cols={cols}", how, norm, ("warm",))
+
+
 CLASSES = {pointwise: 150, casts: 30, masks: 36, copies: 40, transposes: 55, cats: 45, gathers: 45,
            scans: 28, reductions: 110, row_operations: 130, optimizers: 22, compiled: 48,
            products: 260, attentions: 170}
@@ -502,6 +532,8 @@ def cases_of(seed, names):
     for number, (draws, count) in enumerate(CLASSES.items()):
         if not names or draws.__name__ in names:
             cases += draws(Draw(1000 * seed + number), count)
+    if lessons.__name__ in names:
+        cases += lessons(None, 0)
     random.Random(seed).shuffle(cases)
     return cases
 
@@ -693,7 +725,7 @@ def main():
                         default=[21])
     parser.add_argument("--seconds", type=float, default=120.0, help="of each seed")
     parser.add_argument("--classes", type=lambda text: text.split(","), default=[],
-                        help="only these: " + ", ".join(each.__name__ for each in CLASSES))
+                        help="only these: " + ", ".join(each.__name__ for each in [*CLASSES, lessons]))
     parser.add_argument("--batch", type=int, default=40, help="cases under one profile")
     parser.add_argument("--repeats", type=int, default=4)
     parser.add_argument("--workers", type=int, default=12, help="processes that compile")

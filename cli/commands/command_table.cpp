@@ -18,6 +18,8 @@ std::span<const CommandInfo> command_table() {
         CommandInfo{"sweep", "Predict over ranges of shapes", build_sweep},
         CommandInfo{"compare", "Predict one operation, or a model's step, on several GPUs",
                     build_compare},
+        CommandInfo{"effect", "Lessons of GPU performance: predicted, measured, drawn, explained",
+                    build_effect},
         CommandInfo{"fit", "Fit the parameters of a time model to measured tables", build_fit},
         CommandInfo{"measure", "Measure operations on the GPU at hand, beside the prediction",
                     build_measure},

@@ -41,6 +41,7 @@ Action build_sweep(CommandLine& line, std::span<const std::string> arguments);
 Action build_compare(CommandLine& line, std::span<const std::string> arguments);
 Action build_fit(CommandLine& line, std::span<const std::string> arguments);
 Action build_ops(CommandLine& line, std::span<const std::string> arguments);
+Action build_effect(CommandLine& line, std::span<const std::string> arguments);
 Action build_gpus(CommandLine& line, std::span<const std::string> arguments);
 Action build_measure(CommandLine& line, std::span<const std::string> arguments);
 Action build_calibrate(CommandLine& line, std::span<const std::string> arguments);

@@ -1,0 +1,260 @@
+// `ridge effect`: lessons of GPU performance, each predicted over a sweep, beside what was measured.
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <memory>
+#include <ostream>
+#include <set>
+
+#include "cli/charts/chart_output.h"
+#include "cli/commands/commands.h"
+#include "cli/console/interruption.h"
+#include "cli/console/table.h"
+#include "cli/console/version.h"
+#include "cli/input/records.h"
+#include "cli/options/command_line.h"
+#include "cli/options/device_option.h"
+#include "cli/options/gpu_options.h"
+#include "cli/options/operation_command.h"
+#include "cli/views/effect.h"
+#include "effects/chart.h"
+#include "effects/page.h"
+#include "effects/study.h"
+#include "hardware/error.h"
+#include "hardware/json.h"
+#include "measure/run/measure.h"
+#include "plot/export.h"
+
+namespace ridge::cli {
+namespace {
+
+struct EffectOptions {
+    explicit EffectOptions(CommandLine& line) : gpu(line), device(line) {}
+
+    GpuOptions gpu;
+    DeviceOption device;
+    std::string name;
+    std::string format;
+    ChartOutput output;
+    std::vector<std::string> records;
+    std::string save;
+    double seconds = 0.1;
+    double budget = 0.0;
+    bool measure = false;
+    bool questions = false;
+};
+
+using Chosen = std::vector<const effects::Effect*>;
+
+Chosen chosen(const std::string& name) {
+    if (name.empty()) {
+        throw InputError("NAME is missing", {},
+                         "`ridge effect list` lists the effects, `all` is all");
+    }
+    Chosen out;
+    if (name != "all") return {&effects::find_effect(name)};
+    for (const effects::Effect& effect : effects::effects()) out.push_back(&effect);
+    return out;
+}
+
+int list_effects(const Context& context, const std::string& format) {
+    Table table{.columns = {{"name"}, {"question"}}, .rows = {}};
+    Json list = Json::array();
+    for (const effects::Effect& effect : effects::effects()) {
+        table.rows.push_back({std::string(effect.name), std::string(effect.question)});
+        list.push_back({{"name", effect.name},
+                        {"title", effect.title},
+                        {"question", effect.question},
+                        {"equations", effect.equations}});
+    }
+    if (format == "json") {
+        context.out << list.text(2) << '\n';
+    } else if (format == "csv") {
+        write_csv(context.out, table);
+    } else if (format == "md") {
+        write_markdown(context.out, table);
+    } else {
+        write_text(context.out, table);
+    }
+    return success;
+}
+
+/// Every question behind the points, each once.
+std::vector<measure::Question> questions_of(const Chosen& chosen, const effects::Subject& subject) {
+    std::vector<measure::Question> out;
+    std::set<std::string> known;
+    for (const effects::Effect* effect : chosen) {
+        for (measure::Question& question : effects::questions(*effect, subject)) {
+            if (known.insert(canonical_text(question)).second) out.push_back(std::move(question));
+        }
+    }
+    return out;
+}
+
+/// Those that a device can be asked for.
+std::vector<measure::Question> measurable(std::vector<measure::Question> questions) {
+    std::erase_if(questions, [](const measure::Question& question) {
+        return std::holds_alternative<model::Collective>(question.operation) ||
+               measure::not_measured(question.operation, question.execution.implementation);
+    });
+    return questions;
+}
+
+/// Measures what is not known so far; true when Ctrl-C ended it.
+bool measure_live(const Context& context, const EffectOptions& options, measure::Device& device,
+                  std::span<const measure::Question> questions, effects::Measured& measured) {
+    const Interruption interruption;
+    measure::SuiteOptions suite;
+    suite.folder = options.save;
+    suite.seconds = options.budget;
+    suite.measuring.sampling.seconds = options.seconds;
+    suite.measuring.tool = std::string("ridge ") + version;
+    suite.measuring.hooks.interrupted = [&interruption] { return interruption.requested(); };
+    if (context.terminal) {
+        suite.progress = [&context](const measure::SuiteProgress& progress) {
+            context.err << fmt::format("\r\033[K{}/{}  {}", progress.done, progress.total,
+                                       progress.current.substr(0, 60))
+                        << std::flush;
+        };
+    }
+    const measure::SuiteResult result = measure::measure_suite(device, questions, suite);
+    if (context.terminal) context.err << "\r\033[K";
+    std::size_t failed = 0;
+    for (const measure::Record& record : result.records) {
+        if (!record.measured()) ++failed;
+        measured.add(record);
+    }
+    context.err << fmt::format("{} measured, {} failed, {} already there, {} not reached\n",
+                               result.records.size() - failed, failed, result.skipped,
+                               result.remaining);
+    return result.interrupted;
+}
+
+void write_studies(const Context& context, const EffectOptions& options,
+                   std::span<const effects::Study> studies, const effects::Subject& subject) {
+    const std::string& format = options.format;
+    if (format == "json") {
+        write_effects_json(context, studies);
+        return;
+    }
+    if (format == "csv" || format == "md" || format == "table") {
+        Table all;
+        for (const effects::Study& study : studies) {
+            Table table = effect_table(study, format == "csv" ? Figures::exact : Figures::readable);
+            all.columns = table.columns;
+            std::move(table.rows.begin(), table.rows.end(), std::back_inserter(all.rows));
+        }
+        if (format == "csv") write_csv(context.out, all);
+        if (format == "md") write_markdown(context.out, all);
+        if (format == "table") write_text(context.out, all);
+        return;
+    }
+    bool first = true;
+    for (const effects::Study& study : studies) {
+        if (!std::exchange(first, false)) context.out << '\n';
+        context.out << study.effect->title << ": " << study.effect->question << "\n\n";
+        for (const plot::Chart& chart : effects::charts_of(study, subject)) {
+            write_chart_output(
+                context, {.file = {}, .rows = options.output.rows, .ascii = options.output.ascii},
+                chart);
+            context.out << '\n';
+        }
+        write_effect(context, study);
+    }
+}
+
+/// One file for one effect; a folder with one page for all.
+void write_files(const Context& context, const EffectOptions& options,
+                 std::span<const effects::Study> studies, const effects::Subject& subject) {
+    std::string file = options.output.file;
+    if (options.name == "all" && !file.ends_with(".html")) {
+        std::error_code problem;
+        std::filesystem::create_directories(file, problem);
+        if (problem) {
+            throw InputError("output: cannot make the folder " + file + ": " + problem.message());
+        }
+        file = (std::filesystem::path(file) / "index.html").string();
+    }
+    if (file.ends_with(".html")) {
+        plot::write_bytes(file, plot::render_sections(effects::page_of(studies, subject)));
+        context.err << "wrote " << file << '\n';
+        return;
+    }
+    write_chart_output(context, options.output, effects::charts_of(studies.front(), subject));
+}
+
+int show_effects(const Context& context, const EffectOptions& options) {
+    if (options.name == "list") return list_effects(context, options.format);
+    const Chosen names = chosen(options.name);
+    Machines machines = options.gpu.machines(context);
+    std::unique_ptr<measure::Device> device;
+    if (options.measure) device = options.device.open(context);
+    const std::string gpu =
+        device && !options.gpu.given() ? device->info().name : options.gpu.name();
+    const effects::Subject subject{.machine = machines.at(gpu),
+                                   .gpu = machines.description(gpu),
+                                   .catalogue = machines.catalogue()};
+    if (options.questions) {
+        for (const measure::Question& question : questions_of(names, subject)) {
+            context.out << canonical_text(question) << '\n';
+        }
+        return success;
+    }
+    effects::Measured measured = effects::Measured::of(subject.machine.name);
+    if (!options.records.empty()) {
+        for (const measure::Record& record :
+             load_records(context, options.records, {.only = subject.machine.name, .usual = {}},
+                          machines.catalogue())
+                 .records) {
+            measured.add(record);
+        }
+    }
+    bool stopped = false;
+    if (device) {
+        stopped = measure_live(context, options, *device, measurable(questions_of(names, subject)),
+                               measured);
+    }
+    std::vector<effects::Study> studies;
+    for (const effects::Effect* effect : names) {
+        studies.push_back(effects::evaluate(*effect, subject, measured));
+    }
+    if (!options.output.file.empty()) write_files(context, options, studies, subject);
+    if (options.output.file.empty() || !options.format.empty()) {
+        write_studies(context, options, studies, subject);
+    }
+    if (stopped) return interrupted;
+    return studies.size() == 1 && !studies.front().refused.empty() ? bad_data : success;
+}
+
+}  // namespace
+
+Action build_effect(CommandLine& line, std::span<const std::string> /*arguments*/) {
+    const auto options = std::make_shared<EffectOptions>(line);
+    line.positional("NAME", options->name, "an effect, `all`, or `list`");
+    add_format_option(line, options->format, "chart|table|json|csv|md");
+    add_chart_options(line, options->output);
+    line.option("--records", options->records, "files or folders of further records to draw")
+        .value("PATH");
+    line.flag("--measure", options->measure, "measure on the GPU at hand");
+    line.option("--save", options->save,
+                "folder for the records of --measure; what it holds is not measured again")
+        .value("FOLDER");
+    line.option("--seconds", options->seconds, "most time to sample one operation")
+        .value("SECONDS")
+        .in_range(0.001, 3600.0);
+    line.option("--budget", options->budget, "most time to measure")
+        .value("SECONDS")
+        .in_range(0.001, 1e6);
+    line.flag("--questions", options->questions, "list the questions behind the points, and stop");
+    line.footer(
+        "Examples:\n"
+        "  ridge effect list\n"
+        "  ridge effect coalescing --gpu h200-sxm\n"
+        "  ridge effect fusion --gpu a100-sxm-80gb -o fusion.svg\n"
+        "  ridge effect all --gpu h100-sxm -o report/\n"
+        "  ridge effect power --measure --save records/\n"
+        "Hollow marks and lines are predicted, filled marks measured.");
+    return [options](const Context& context) { return show_effects(context, *options); };
+}
+
+}  // namespace ridge::cli

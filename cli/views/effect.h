@@ -1,0 +1,23 @@
+// An effect as a reader sees it: text, verdict and numbers.
+#pragma once
+
+#include <span>
+
+#include "cli/console/context.h"
+#include "cli/console/format.h"
+#include "cli/console/table.h"
+#include "effects/study.h"
+
+namespace ridge::cli {
+
+/// The paragraphs, the formula and what predicted and measured say, at the terminal's width.
+void write_effect(const Context& context, const effects::Study& study);
+
+/// One row for each point with a value; in base units where `exact`.
+enum class Figures { readable, exact };
+[[nodiscard]] Table effect_table(const effects::Study& study, Figures figures);
+
+/// The same as JSON: a list of effects, each with its text, ratio and points.
+void write_effects_json(const Context& context, std::span<const effects::Study> studies);
+
+}  // namespace ridge::cli

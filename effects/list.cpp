@@ -1,0 +1,73 @@
+// All effects, in the order in which they are read: the machine, memory and branches, kernels,
+// products, attention, systems.
+#include <algorithm>
+#include <array>
+
+#include "effects/lessons/lessons.h"
+#include "effects/study.h"
+#include "hardware/error.h"
+#include "hardware/nearest.h"
+
+namespace ridge::effects {
+
+std::span<const Effect> effects() {
+    static constexpr std::array all{
+        Effect{"roofline", "The roofline", "What bounds an operation, arithmetic or memory?",
+               "R2, R3, R7", roofline_plan},
+        Effect{"precision", "Number formats", "What do fewer bits buy?", "R1, M1, W1",
+               precision_plan},
+        Effect{"memory-hierarchy", "Levels of memory", "How far away is data?", "H1, H2, B3",
+               memory_hierarchy_plan},
+        Effect{"occupancy", "Warps in flight", "How many threads does it take to keep memory busy?",
+               "O1, B6", occupancy_plan},
+        Effect{"coalescing", "Coalesced access", "What does reading far apart cost?", "P1, P2, P5",
+               coalescing_plan},
+        Effect{"bank-conflicts", "Bank conflicts",
+               "Why does an unused column make shared memory faster?", "P4", bank_conflicts_plan},
+        Effect{"divergence", "Divergent branches", "What do branches cost within a warp?", "P3, P6",
+               divergence_plan},
+        Effect{"launch", "Launching kernels", "When is a kernel too small?", "B8, B18",
+               launch_plan},
+        Effect{"fusion", "Fused kernels", "What does a chain of operations move?", "E1, E2, B22",
+               fusion_plan},
+        Effect{"recomputation", "Recomputation", "When is computing again cheaper than keeping?",
+               "E4, E5, E6", recomputation_plan},
+        Effect{"tiling", "Tiles", "How often is each number of a product fetched?", "M3, M4",
+               tiling_plan},
+        Effect{"wave-quantization", "Waves of blocks",
+               "Why does one block more cost a whole round?", "M4, M5", wave_quantization_plan},
+        Effect{"alignment", "Aligned rows", "Why is 50304 faster than 50257?", "M6",
+               alignment_plan},
+        Effect{"matmul-mystery", "The sawtooth of products",
+               "Why does throughput jump between neighbouring sizes?", "M4 to M7",
+               matmul_mystery_plan},
+        Effect{"online-softmax", "Softmax in one walk",
+               "How can a row be normalised before its end is known?", "A16, B20, B21",
+               online_softmax_plan},
+        Effect{"flash-io", "FlashAttention's traffic",
+               "What does attention save by not storing its scores?", "A4, A7, A8, A10",
+               flash_io_plan},
+        Effect{"attention-vram", "Memory of attention", "How long a sequence fits?",
+               "V1, V3, V4, V15", attention_vram_plan},
+        Effect{"power", "Power and data", "Why are zeros multiplied faster?", "L2, L5", power_plan},
+        Effect{"transfers", "Links", "What does it take to move data between GPUs?", "C1 to C6",
+               transfers_plan},
+        Effect{"scaling", "Chips over the years", "Why is everything bound by memory now?", "R2",
+               scaling_plan},
+        Effect{"mlp", "A multilayer perceptron", "Where does a training step spend its time?",
+               "M1, R6", mlp_plan}};
+    return all;
+}
+
+const Effect& find_effect(std::string_view name) {
+    const auto found = std::ranges::find_if(
+        effects(), [name](const Effect& effect) { return same_word(effect.name, name); });
+    if (found != effects().end()) return *found;
+    std::vector<std::string> names;
+    for (const Effect& effect : effects()) names.emplace_back(effect.name);
+    const std::string near = did_you_mean(name, names);
+    throw InputError("effect: there is no effect '" + std::string(name) + "'", {},
+                     near.empty() ? "`ridge effect list` lists them" : near);
+}
+
+}  // namespace ridge::effects

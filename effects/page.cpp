@@ -1,0 +1,41 @@
+#include "effects/page.h"
+
+#include <fmt/format.h>
+
+#include "effects/chart.h"
+
+namespace ridge::effects {
+
+plot::Sections page_of(std::span<const Study> studies, const Subject& subject) {
+    plot::Sections page;
+    if (studies.size() == 1) {
+        page.title = std::string(studies.front().effect->title);
+    } else {
+        page.title = "GPU performance in " + std::to_string(studies.size()) + " effects";
+        page.lead = fmt::format(
+            "Each on {}: what the model predicts, what was measured, and why. Hollow "
+            "marks and lines are predicted, filled marks measured; a ratio closes each "
+            "part and says how far the two are apart. Equation numbers are those of "
+            "docs/model.md.",
+            subject.machine.title);
+    }
+    for (const Study& study : studies) {
+        plot::Section section{.id = std::string(study.effect->name),
+                              .title = std::string(study.effect->title),
+                              .lead = std::string(study.effect->question)};
+        if (!study.refused.empty()) {
+            section.paragraphs.push_back("This cannot be shown on " + study.gpu + ": " +
+                                         study.refused + ".");
+        } else {
+            section.paragraphs = study.paragraphs;
+            section.charts = charts_of(study, subject);
+            section.facts = {{"Formula", study.formula},
+                             {"Equations", std::string(study.effect->equations)},
+                             {"Predicted and measured", study.verdict}};
+        }
+        page.sections.push_back(std::move(section));
+    }
+    return page;
+}
+
+}  // namespace ridge::effects

@@ -1,0 +1,311 @@
+#include "effects/study.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "effects/text.h"
+#include "hardware/error.h"
+#include "hardware/units.h"
+#include "model/core/fields.h"
+#include "model/predict.h"
+
+namespace ridge::effects {
+namespace {
+
+/// One operation of a point and how often it runs.
+struct Part {
+    measure::Question question;
+    std::int64_t count = 1;
+};
+
+std::string_view trimmed(std::string_view text) {
+    while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
+    while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
+    return text;
+}
+
+Part parse_part(std::string_view text) {
+    std::string words(text);
+    measure::DataPattern pattern = measure::DataPattern::normal;
+    constexpr std::string_view mark = " data=";
+    if (const std::size_t at = words.find(mark); at != std::string::npos) {
+        const std::size_t end = std::min(words.find(' ', at + 1), words.size());
+        const std::size_t from = at + mark.size();
+        pattern = measure::parse_data_pattern(words.substr(from, end - from));
+        words.erase(at, end - at);
+    }
+    const model::StepText step = model::parse_step(words);
+    return {.question = {.operation =
+                             model::make_operation(step.operation.kind, step.operation.parameters),
+                         .execution = model::make_execution(step.operation.parameters),
+                         .pattern = pattern},
+            .count = step.count};
+}
+
+std::vector<Part> parts_of(std::string_view work) {
+    std::vector<Part> parts;
+    while (!work.empty()) {
+        const std::size_t end = std::min(work.find(';'), work.size());
+        if (const auto text = trimmed(work.substr(0, end)); !text.empty()) {
+            parts.push_back(parse_part(text));
+        }
+        work.remove_prefix(std::min(end + 1, work.size()));
+    }
+    return parts;
+}
+
+/// The sums over a point's operations.
+struct Sums {
+    Time time;
+    Time low;
+    Time high;
+    model::Work work;
+    Bytes footprint;
+    bool complete = true;  ///< all operations have a time
+    std::string refused;
+    std::optional<Time> measured = Time{};
+    std::optional<Bytes> dram = Bytes{};
+    std::optional<Bytes> l2 = Bytes{};
+    std::optional<Frequency> clock;
+};
+
+template <class Q>
+void add(std::optional<Q>& sum, const std::optional<Q>& further, double count) {
+    if (sum && further) {
+        *sum += *further * count;
+    } else {
+        sum.reset();
+    }
+}
+
+Sums sums_of(const std::vector<Part>& parts, const model::Machine& machine,
+             const Measured& measured) {
+    Sums sums;
+    for (Part part : parts) {
+        const auto count = static_cast<double>(part.count);
+        const model::Outcome outcome =
+            model::predict(part.question.operation, part.question.execution, machine);
+        if (const auto* p = std::get_if<model::Prediction>(&outcome)) {
+            sums.time += p->time * count;
+            sums.low += p->low * count;
+            sums.high += p->high * count;
+            sums.work += model::repeated(p->work, part.count);
+            sums.footprint = std::max(sums.footprint, p->footprint);
+            part.question.execution.implementation = p->implementation;
+        } else {
+            sums.complete = false;
+            sums.refused = std::get<model::NotModelled>(outcome).reason;
+        }
+        const Seen* seen = measured.find(measure::canonical_text(part.question));
+        add(sums.measured, seen ? std::optional(seen->time) : std::nullopt, count);
+        add(sums.dram, seen ? seen->dram : std::nullopt, count);
+        add(sums.l2, seen ? seen->l2 : std::nullopt, count);
+        if (seen != nullptr) sums.clock = seen->clock;
+    }
+    return sums;
+}
+
+/// What is of use at a point: what it says, else what its operations count.
+double amount_of(const Point& point, Quantity quantity, const model::Work& work) {
+    if (point.amount > 0.0) return point.amount;
+    return quantity == Quantity::rate ? work.flop().base() : work.compulsory().base();
+}
+
+void add_terms(Value& value, const Sums& sums) {
+    value.terms.push_back({"predicted time", format(sums.time), sums.time.base()});
+    if (sums.measured) {
+        value.terms.push_back({"measured time", format(*sums.measured), sums.measured->base()});
+    }
+    if (sums.work.flop() > Flop{}) value.terms.push_back({"work", format(sums.work.flop())});
+    value.terms.push_back({"DRAM traffic", format_traffic(sums.work.dram())});
+}
+
+/// y of a point whose operations all have a time.
+void fill(Value& value, const Point& point, Quantity quantity, const Sums& sums) {
+    const double amount = amount_of(point, quantity, sums.work);
+    switch (quantity) {
+        case Quantity::time:
+            value.predicted = sums.time.base();
+            value.low = sums.low.base();
+            value.high = sums.high.base();
+            if (sums.measured) value.measured = sums.measured->base();
+            return;
+        case Quantity::bandwidth:
+        case Quantity::rate:
+            value.predicted = amount / sums.time.base();
+            value.low = amount / sums.high.base();
+            value.high = amount / sums.low.base();
+            if (sums.measured) value.measured = amount / sums.measured->base();
+            return;
+        case Quantity::traffic:
+            value.predicted = sums.work.dram().base();
+            if (sums.dram) value.measured = sums.dram->base();
+            return;
+        case Quantity::l2_traffic:
+            value.predicted = sums.work.l2.base();
+            if (sums.l2) value.measured = sums.l2->base();
+            return;
+        case Quantity::memory:
+            value.predicted = sums.footprint.base();
+            return;
+        case Quantity::clock:
+            if (sums.clock) value.measured = sums.clock->base();
+            return;
+        case Quantity::number:
+            value.predicted = sums.time.base();
+            return;
+    }
+}
+
+Value value_of(const Point& point, const Figure& figure, Quantity quantity, const Subject& subject,
+               const Measured& measured) {
+    Value value{.x = point.x, .name = point.name, .labelled = point.labelled};
+    if (!point.work.empty()) {
+        const Sums sums = sums_of(parts_of(point.work), subject.machine, measured);
+        if (sums.complete) {
+            fill(value, point, quantity, sums);
+            add_terms(value, sums);
+            if (figure.roofline && sums.work.dram() > Bytes{}) {
+                value.x = (sums.work.flop() / sums.work.compulsory()).base();
+            }
+        } else {
+            value.refused = sums.refused;
+        }
+    }
+    if (point.value) value.predicted = point.value;
+    if (point.measured) value.measured = point.measured;
+    return value;
+}
+
+std::string verdict_of(const Study& study, bool any_measured) {
+    if (!study.predicted_ratio) return {};
+    std::string text =
+        fmt::format("{}: predicted {}", study.ratio.what, format_number(*study.predicted_ratio, 3));
+    if (!study.measured_ratio && !study.ratio.unmeasured.empty()) {
+        return text + "; not measured: " + study.ratio.unmeasured + ".";
+    }
+    if (!study.measured_ratio) {
+        text += any_measured ? "; this ratio was not measured on this GPU."
+                             : fmt::format(
+                                   "; not measured on this GPU so far (on one, `ridge "
+                                   "effect {} --measure` does it where it can).",
+                                   study.effect->name);
+        return text;
+    }
+    const double far = apart(*study.predicted_ratio, *study.measured_ratio);
+    text += fmt::format(", measured {}: {}, {} % apart.", format_number(*study.measured_ratio, 3),
+                        same_direction(*study.predicted_ratio, *study.measured_ratio)
+                            ? "the same direction"
+                            : "not the same direction",
+                        format_number(100.0 * far, 2));
+    if (far > close_enough && !study.ratio.why.empty()) text += " " + study.ratio.why;
+    return text;
+}
+
+}  // namespace
+
+double apart(double one, double other) {
+    return std::max(one, other) / std::min(one, other) - 1.0;
+}
+
+bool same_direction(double one, double other) {
+    const auto direction = [](double ratio) {
+        return ratio > 1.05 ? 1 : ratio < 1.0 / 1.05 ? -1 : 0;
+    };
+    return direction(one) == direction(other) || apart(one, other) < 0.05;
+}
+
+Study evaluate(const Effect& effect, const Subject& subject, const Measured& measured) {
+    Plan plan = effect.plan(subject);
+    Study study;
+    study.effect = &effect;
+    study.gpu = subject.machine.title;
+    study.gpu_name = subject.machine.name;
+    study.formula = plan.formula;
+    study.ratio = plan.ratio;
+    study.refused = plan.refused;
+    bool any_measured = false;
+    std::string reason;
+    for (Figure& figure : plan.figures) {
+        StudiedFigure studied;
+        for (const Series& series : figure.series) {
+            StudiedSeries out{.id = series.id,
+                              .name = series.name,
+                              .detail = series.detail,
+                              .joined = series.joined,
+                              .quantity = series.quantity.value_or(figure.quantity)};
+            for (const Point& point : series.points) {
+                out.values.push_back(value_of(point, figure, out.quantity, subject, measured));
+                any_measured = any_measured || out.values.back().measured;
+                if (reason.empty()) reason = out.values.back().refused;
+            }
+            studied.series.push_back(std::move(out));
+        }
+        figure.series.clear();
+        studied.figure = std::move(figure);
+        study.figures.push_back(std::move(studied));
+    }
+    const Places places(study, subject, plan.facts);
+    study.predicted_ratio = places.ratio(plan.ratio.above, plan.ratio.below, Taken::predicted);
+    study.measured_ratio = places.ratio(plan.ratio.above, plan.ratio.below, Taken::measured);
+    if (study.refused.empty() && !study.predicted_ratio) {
+        study.refused = reason.empty() ? "what it is about is not modelled on this GPU" : reason;
+    }
+    if (study.refused.empty()) {
+        study.paragraphs = places.filled(plan.text, study.unfilled);
+        for (const std::string& why : places.filled(plan.ratio.why, study.unfilled)) {
+            study.ratio.why = why;
+        }
+        study.verdict = verdict_of(study, any_measured);
+    }
+    return study;
+}
+
+std::vector<measure::Question> questions(const Effect& effect, const Subject& subject) {
+    std::vector<measure::Question> out;
+    std::set<std::string> known;
+    const Plan plan = effect.plan(subject);
+    for (const Figure& figure : plan.figures) {
+        for (const Series& series : figure.series) {
+            for (const Point& point : series.points) {
+                for (const Part& part : parts_of(point.work)) {
+                    measure::Question question = part.question;
+                    const model::Outcome outcome =
+                        model::predict(question.operation, question.execution, subject.machine);
+                    const auto* p = std::get_if<model::Prediction>(&outcome);
+                    if (p == nullptr) continue;
+                    question.execution.implementation = p->implementation;
+                    if (!known.insert(measure::canonical_text(question)).second) continue;
+                    out.push_back(std::move(question));
+                }
+            }
+        }
+    }
+    return out;
+}
+
+std::string text_of(Quantity quantity, double value) {
+    switch (quantity) {
+        case Quantity::time:
+            return format(Time::from_base(value));
+        case Quantity::bandwidth:
+            return format(Bandwidth::from_base(value));
+        case Quantity::rate:
+            return format(FlopRate::from_base(value));
+        case Quantity::traffic:
+        case Quantity::l2_traffic:
+            return format_traffic(Bytes::from_base(value));
+        case Quantity::memory:
+            return format_capacity(Bytes::from_base(value), 3);
+        case Quantity::clock:
+            return format(Frequency::from_base(value));
+        case Quantity::number:
+            return format_number(value, 3);
+    }
+    return {};
+}
+
+}  // namespace ridge::effects

@@ -1,0 +1,70 @@
+// The places of an effect's text.
+#include "effects/text.h"
+
+#include "hardware/error.h"
+#include "model/machine/catalogue.h"
+#include "tests/catch.h"
+
+namespace {
+
+using namespace ridge;
+using namespace ridge::effects;
+
+Study small_study() {
+    StudiedSeries times{.id = "time", .name = "time"};
+    times.values = {{.x = 1.0, .predicted = 2e-6, .measured = 1e-6},
+                    {.x = 32.0, .name = "full", .predicted = 8e-6}};
+    StudiedSeries bytes{.id = "bytes", .name = "bytes", .quantity = effects::Quantity::traffic};
+    bytes.values = {{.x = 1.0, .predicted = 3e9}};
+    StudiedFigure figure;
+    figure.series = {times, bytes};
+    Study study;
+    study.figures = {figure};
+    return study;
+}
+
+}  // namespace
+
+TEST_CASE("places take values, ratios, names and facts", "[effects]") {
+    const hardware::Catalogue catalogue = model::catalogue();
+    const hardware::Description& gpu = catalogue.at("a100-sxm-80gb");
+    const model::Machine machine = model::make_machine(gpu);
+    const Subject subject{.machine = machine, .gpu = gpu, .catalogue = catalogue};
+    const Study study = small_study();
+    const Places places(study, subject, {{"mean", "1.15"}});
+    std::vector<std::string> unfilled;
+    const auto filled = [&](const char* text) {
+        const auto paragraphs = places.filled(text, unfilled);
+        return paragraphs.empty() ? std::string() : paragraphs.front();
+    };
+    CHECK(filled("{time@1} and {time@32}, {bytes@1}.") == "2 us and 8 us, 3 GB.");
+    CHECK(filled("{time@full/time@1} or {time@1/time@32:%}") == "4 or 25 %");
+    CHECK(filled("{time@1:measured}, {time@first}, {time@last}") == "1 us, 2 us, 8 us");
+    CHECK(filled("{mean} on {sms} SMs") == "1.15 on 108 SMs");
+    CHECK(unfilled.empty());
+    CHECK(filled("One.\nTwo {time@32:measured}.\nThree {nothing@1}.\nFour.") == "One. Four.");
+    CHECK(unfilled == std::vector<std::string>{"time@32:measured", "nothing@1"});
+    CHECK(places.filled("One.\n\nTwo.", unfilled).size() == 2);
+    CHECK_FALSE(places.ratio("time@32", "time@1", Taken::measured).has_value());
+    CHECK_THROWS_AS(places.filled("{time@1", unfilled), ContractViolation);
+}
+
+TEST_CASE("directions and distances of ratios", "[effects]") {
+    CHECK(apart(2.0, 2.4) == Approx(0.2));
+    CHECK(apart(2.4, 2.0) == Approx(0.2));
+    CHECK(same_direction(2.0, 1.2));
+    CHECK_FALSE(same_direction(2.0, 0.8));
+    CHECK(same_direction(1.01, 0.99));
+}
+
+TEST_CASE("a broken table of measured points names its line", "[effects]") {
+    const std::string head = "question\ttime_s\tclock_hz\tdram_bytes\tl2_bytes\n";
+    const Measured good = Measured::parse(head + "copy x\t1e-06\t1.9e+09\t\t\n", "a.tsv");
+    REQUIRE(good.find("copy x") != nullptr);
+    CHECK(good.find("copy x")->time.in(units::us) == Approx(1.0));
+    CHECK(good.find("copy x")->clock.has_value());
+    CHECK_FALSE(good.find("copy x")->dram.has_value());
+    CHECK(good.find("copy y") == nullptr);
+    CHECK_THROWS_AS(Measured::parse(head + "copy x\tsoon\t\t\t\n", "a.tsv"), InputError);
+    CHECK_THROWS_AS(Measured::parse(head + "copy x\n", "a.tsv"), InputError);
+}

@@ -1,0 +1,217 @@
+// Every effect on every GPU; predicted beside measured; the command and the page.
+#include "effects/study.h"
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
+
+#include "cli/console/table.h"
+#include "effects/chart.h"
+#include "effects/page.h"
+#include "model/access/divergence.h"
+#include "model/attention/online_softmax.h"
+#include "model/machine/catalogue.h"
+#include "tests/catch.h"
+#include "tests/cli/run.h"
+
+namespace {
+
+using namespace ridge;
+using effects::Measured;
+using effects::Study;
+
+struct Gpu {
+    explicit Gpu(const hardware::Catalogue& all, const std::string& name)
+        : description(all.at(name)), machine(model::make_machine(description)), catalogue(all) {}
+
+    [[nodiscard]] effects::Subject subject() const {
+        return {.machine = machine, .gpu = description, .catalogue = catalogue};
+    }
+
+    const hardware::Description& description;
+    model::Machine machine;
+    const hardware::Catalogue& catalogue;
+};
+
+/// Places that only a measurement fills, and what a GPU's description may lack.
+bool is_measured_place(const std::string& place) {
+    return place.find(":measured") != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("every effect is shown on every GPU of the catalogue, or says why not", "[effects]") {
+    const hardware::Catalogue catalogue = model::catalogue();
+    for (const hardware::CatalogueEntry& entry : catalogue.entries()) {
+        const Gpu gpu(catalogue, entry.name);
+        for (const effects::Effect& effect : effects::effects()) {
+            CAPTURE(entry.name, std::string(effect.name));
+            const Study study = evaluate(effect, gpu.subject(), {});
+            if (!study.refused.empty()) {
+                CHECK(study.refused.size() > 10);
+                continue;
+            }
+            CHECK_FALSE(study.paragraphs.empty());
+            CHECK_FALSE(study.formula.empty());
+            const auto charts = charts_of(study, gpu.subject());
+            CHECK_FALSE(charts.empty());
+            for (const std::string& paragraph : study.paragraphs) {
+                CHECK(paragraph.find('{') == std::string::npos);
+            }
+        }
+    }
+}
+
+TEST_CASE("on data-centre GPUs no sentence of the predictions is missing", "[effects]") {
+    const hardware::Catalogue catalogue = model::catalogue();
+    for (const char* name : {"h200-sxm", "h100-sxm", "a100-sxm-80gb"}) {
+        const Gpu gpu(catalogue, name);
+        for (const effects::Effect& effect : effects::effects()) {
+            const Study study = evaluate(effect, gpu.subject(), {});
+            CAPTURE(name, std::string(effect.name), study.refused);
+            CHECK(study.refused.empty());
+            CHECK(study.predicted_ratio.has_value());
+            for (const std::string& place : study.unfilled) {
+                // The A100 has no fp8, and the measured latencies stand in its description.
+                const bool fp8 = place.find("fp8") != std::string::npos;
+                CAPTURE(place);
+                CHECK((is_measured_place(place) || (fp8 && std::string(name) == "a100-sxm-80gb") ||
+                       place.rfind("latency@", 0) == 0));
+            }
+        }
+    }
+}
+
+TEST_CASE("predicted and measured agree in direction, and within a fifth or the text says why",
+          "[effects][accuracy]") {
+    const hardware::Catalogue catalogue = model::catalogue();
+    for (const char* name : {"h200-sxm", "h100-sxm"}) {
+        const Gpu gpu(catalogue, name);
+        const Measured measured = Measured::of(name);
+        CHECK(measured.size() > 200);
+        std::size_t compared = 0;
+        for (const effects::Effect& effect : effects::effects()) {
+            const Study study = evaluate(effect, gpu.subject(), measured);
+            CAPTURE(name, std::string(effect.name), study.verdict);
+            CHECK_FALSE(study.verdict.empty());
+            if (!study.measured_ratio) continue;
+            ++compared;
+            CHECK(effects::same_direction(*study.predicted_ratio, *study.measured_ratio));
+            const double far = effects::apart(*study.predicted_ratio, *study.measured_ratio);
+            CHECK((far <= effects::close_enough || !study.ratio.why.empty()));
+            CHECK(far < 0.35);
+        }
+        CHECK(compared >= 17);
+    }
+}
+
+TEST_CASE("charts of a measured GPU hold hollow and filled marks", "[effects]") {
+    const hardware::Catalogue catalogue = model::catalogue();
+    const Gpu gpu(catalogue, "h200-sxm");
+    const Study study =
+        evaluate(effects::find_effect("coalescing"), gpu.subject(), Measured::of("h200-sxm"));
+    const auto charts = charts_of(study, gpu.subject());
+    REQUIRE_FALSE(charts.empty());
+    std::set<plot::Origin> origins;
+    for (const plot::Mark& mark : charts.front().marks) origins.insert(mark.origin);
+    CHECK(origins.size() == 2);
+}
+
+TEST_CASE("questions of the effects have each text once and are read back", "[effects]") {
+    const hardware::Catalogue catalogue = model::catalogue();
+    const Gpu gpu(catalogue, "h100-sxm");
+    for (const effects::Effect& effect : effects::effects()) {
+        std::set<std::string> texts;
+        for (const measure::Question& question : questions(effect, gpu.subject())) {
+            CHECK(texts.insert(canonical_text(question)).second);
+            CHECK(question.execution.implementation != model::Implementation::automatic);
+        }
+    }
+}
+
+TEST_CASE("branches taken at random", "[effects][model]") {
+    CHECK(model::both_branches(0.0) == Approx(0.0).margin(1e-12));
+    CHECK(model::both_branches(1.0) == Approx(0.0).margin(1e-12));
+    CHECK(model::both_branches(0.5, 1) == Approx(0.0).margin(1e-12));
+    CHECK(model::both_branches(0.5, 2) == Approx(0.5));
+    CHECK(model::both_branches(0.05) == Approx(1.0 - std::pow(0.95, 32)));
+    // A uniform warp takes one branch, a mixed one both in turn.
+    CHECK(model::branch_time(0.0, 100.0, 7.0) == Approx(7.0));
+    CHECK(model::branch_time(1.0, 100.0, 7.0) == Approx(100.0));
+    CHECK(model::branch_time(0.5, 100.0, 7.0) == Approx(107.0).epsilon(1e-6));
+    CHECK(model::branch_time(0.05, 100.0, 100.0) == Approx(180.6).epsilon(1e-3));
+}
+
+TEST_CASE("a softmax in one walk is the softmax", "[effects][model]") {
+    model::OnlineSoftmax all;
+    for (const double x : {2.0, 5.0, 1.0, 7.0}) all = with_value(all, x);
+    CHECK(all.maximum == 7.0);
+    CHECK(all.sum == Approx(std::exp(-5.0) + std::exp(-2.0) + std::exp(-6.0) + 1.0));
+    model::OnlineSoftmax left;
+    model::OnlineSoftmax right;
+    for (const double x : {2.0, 5.0}) left = with_value(left, x);
+    for (const double x : {1.0, 7.0}) right = with_value(right, x);
+    CHECK(merged(left, right).sum == Approx(all.sum));
+    CHECK(merged({}, all).sum == Approx(all.sum));
+}
+
+TEST_CASE("ridge effect: list, one, tables, wrong names", "[effects]") {
+    const auto list = test::run({"effect", "list"});
+    CHECK(list.code == 0);
+    for (const effects::Effect& effect : effects::effects()) {
+        CHECK(list.out.find(std::string(effect.name)) != std::string::npos);
+    }
+    const auto wrong = test::run({"effect", "coalesing", "--gpu", "h100-sxm"});
+    CHECK(wrong.code == 1);
+    CHECK(wrong.err.find("did you mean 'coalescing'") != std::string::npos);
+    CHECK(test::run({"effect"}).err.find("NAME is missing") != std::string::npos);
+    const auto json = test::run({"effect", "all", "--gpu", "a100", "--format", "json"});
+    const auto parsed = nlohmann::json::parse(json.out);
+    CHECK(parsed.size() == effects::effects().size());
+    const auto csv = test::run({"effect", "tiling", "--gpu", "a100", "--format", "csv"});
+    CHECK(csv.out.rfind("effect,series,x,predicted,measured,unit\n", 0) == 0);
+    for (const std::string_view line : {"tiling,edge,1,"}) {
+        CHECK(csv.out.find(line) != std::string::npos);
+    }
+    const auto tpu = test::run({"effect", "coalescing", "--gpu", "tpu-v4"});
+    CHECK(tpu.code == 2);
+    CHECK(tpu.out.find("cannot be shown") != std::string::npos);
+}
+
+TEST_CASE("no line of an effect is wider than the terminal", "[effects]") {
+    for (const effects::Effect& effect : effects::effects()) {
+        const auto shown =
+            test::run({"effect", std::string(effect.name), "--gpu", "h200-sxm", "--height", "8"});
+        CAPTURE(std::string(effect.name));
+        CHECK(shown.code == 0);
+        std::istringstream lines(shown.out);
+        for (std::string line; std::getline(lines, line);) {
+            CAPTURE(line);
+            CHECK(cli::display_width(line) <= 80);
+        }
+    }
+}
+
+TEST_CASE("the page of all effects holds every figure and works offline", "[effects]") {
+    const hardware::Catalogue catalogue = model::catalogue();
+    const Gpu gpu(catalogue, "h100-sxm");
+    std::vector<Study> studies;
+    std::size_t figures = 0;
+    for (const effects::Effect& effect : effects::effects()) {
+        studies.push_back(evaluate(effect, gpu.subject(), Measured::of("h100-sxm")));
+        figures += charts_of(studies.back(), gpu.subject()).size();
+    }
+    const std::string html = plot::render_sections(page_of(studies, gpu.subject()));
+    std::size_t drawn = 0;
+    for (std::size_t at = 0; (at = html.find("<figure>", at)) != std::string::npos; ++at) ++drawn;
+    CHECK(drawn == figures);
+    for (const effects::Effect& effect : effects::effects()) {
+        CHECK(html.find("<a href=\"#" + std::string(effect.name) + "\">") != std::string::npos);
+        CHECK(html.find("<section id=\"" + std::string(effect.name) + "\">") != std::string::npos);
+    }
+    for (const char* outside : {"src=\"http", "href=\"http", "url(http", "@import"}) {
+        CHECK(html.find(outside) == std::string::npos);
+    }
+}
