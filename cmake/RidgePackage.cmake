@@ -56,6 +56,9 @@ add_custom_target(ridge_package_files ${portable_all}
 # A component of its own: `cmake --install` without one installs the ordinary program and libraries.
 set(portable COMPONENT portable EXCLUDE_FROM_ALL)
 install(TARGETS ridge_portable RUNTIME DESTINATION bin ${portable})
+if(TARGET ridge_inject)
+  install(TARGETS ridge_inject LIBRARY DESTINATION lib/ridge ${portable})
+endif()
 install(FILES ${portable_folder}/completions.bash
         DESTINATION share/bash-completion/completions RENAME ridge ${portable})
 install(FILES ${portable_folder}/completions.zsh

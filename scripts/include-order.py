@@ -53,8 +53,11 @@ ROOMS = {
     "measure/cuda": RECORD + ["measure/run"] +
                     [CUDA + room for room in ("kernels", "memory", "libraries", "clocks",
                                               "counters", "plans")],
+    CUDA + "inject": RECORD + ["programs/recording"] +
+                     [CUDA + room for room in ("kernels", "libraries", "counters")],
     "programs/aten": MODEL,
-    "programs/traces": HARDWARE,
+    "programs/recording": [],
+    "programs/traces": HARDWARE + ["programs/recording"],
     "programs/report": MODEL + ["programs/aten", "programs/traces"],
     "programs/configs": HARDWARE,
     "programs/graph": MODEL,
@@ -63,7 +66,7 @@ ROOMS = {
     "plot": HARDWARE,
 }
 PROGRAMS = ["programs", "programs/configs", "programs/graph", "programs/software", "programs/aten",
-            "programs/traces", "programs/report"]
+            "programs/recording", "programs/traces", "programs/report"]
 EFFECTS = RECORD + PROGRAMS + ["plot"]
 ROOMS["effects/core"] = EFFECTS
 ROOMS["effects/lessons"] = EFFECTS + ["effects/core"]

@@ -115,11 +115,11 @@ std::vector<std::string> supported_chips(const Cupti& cupti) {
 }
 
 HostProfiler::HostProfiler(const Cupti& cupti, const std::string& chip,
-                           std::span<const std::uint8_t> availability)
+                           std::span<const std::uint8_t> availability, CUpti_ProfilerType type)
     : cupti_(&cupti) {
     auto parameters = sized<CUpti_Profiler_Host_Initialize_Params>(
         CUpti_Profiler_Host_Initialize_Params_STRUCT_SIZE);
-    parameters.profilerType = CUPTI_PROFILER_TYPE_RANGE_PROFILER;
+    parameters.profilerType = type;
     parameters.pChipName = chip.c_str();
     parameters.pCounterAvailabilityImage = availability.empty() ? nullptr : availability.data();
     const CUptiResult result = cupti.host_initialize(&parameters);

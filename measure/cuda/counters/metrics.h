@@ -94,7 +94,8 @@ struct ProfilePlan {
 class HostProfiler {
   public:
     HostProfiler(const Cupti& cupti, const std::string& chip,
-                 std::span<const std::uint8_t> availability);
+                 std::span<const std::uint8_t> availability,
+                 CUpti_ProfilerType type = CUPTI_PROFILER_TYPE_RANGE_PROFILER);
     HostProfiler(const HostProfiler&) = delete;
     HostProfiler& operator=(const HostProfiler&) = delete;
     ~HostProfiler();

@@ -23,6 +23,13 @@ void read_activity(SymbolReader& reader, Cupti& table) {
     reader.read("cuptiActivityGetNextRecord", table.activity_next);
     reader.read("cuptiActivityGetNumDroppedRecords", table.activity_dropped);
     reader.read("cuptiGetStreamIdEx", table.stream_id);
+    reader.read("cuptiActivityEnableRuntimeApi", table.activity_enable_runtime);
+    reader.read("cuptiActivityEnableDriverApi", table.activity_enable_driver);
+    reader.read("cuptiSetThreadIdType", table.thread_id_type);
+    reader.read("cuptiGetTimestamp", table.timestamp);
+    reader.read("cuptiGetDeviceId", table.device_id);
+    reader.read("cuptiEnableCallback", table.enable_callback);
+    reader.read("cuptiGetCallbackName", table.callback_name);
 }
 
 void read_profiler(SymbolReader& reader, Cupti& table) {
@@ -49,6 +56,20 @@ void read_profiler(SymbolReader& reader, Cupti& table) {
     reader.read("cuptiRangeProfilerGetCounterDataInfo", table.data_info);
 }
 
+void read_sampling(SymbolReader& reader, Cupti& table) {
+    reader.read("cuptiPmSamplingEnable", table.sampling_enable);
+    reader.read("cuptiPmSamplingDisable", table.sampling_disable);
+    reader.read("cuptiPmSamplingSetConfig", table.sampling_config);
+    reader.read("cuptiPmSamplingStart", table.sampling_start);
+    reader.read("cuptiPmSamplingStop", table.sampling_stop);
+    reader.read("cuptiPmSamplingDecodeData", table.sampling_decode);
+    reader.read("cuptiPmSamplingGetCounterAvailability", table.sampling_availability);
+    reader.read("cuptiPmSamplingGetCounterDataSize", table.sampling_data_size);
+    reader.read("cuptiPmSamplingCounterDataImageInitialize", table.sampling_data_initialize);
+    reader.read("cuptiPmSamplingGetCounterDataInfo", table.sampling_data_info);
+    reader.read("cuptiPmSamplingCounterDataGetSampleInfo", table.sampling_sample_info);
+}
+
 Maybe<Cupti> load() {
     const Maybe<SharedLibrary> opened = SharedLibrary::open(
         {.label = "CUPTI",
@@ -63,6 +84,7 @@ Maybe<Cupti> load() {
     SymbolReader reader(library);
     read_activity(reader, table);
     read_profiler(reader, table);
+    read_sampling(reader, table);
     if (!reader.missing().empty()) {
         return Unavailable{.reason = table.path + " lacks " + reader.missing(),
                            .remedy = "install CUPTI of CUDA 13.0 or newer"};

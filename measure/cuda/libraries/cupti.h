@@ -11,6 +11,7 @@
 #pragma once
 
 #include <cupti.h>
+#include <cupti_pmsampling.h>
 #include <cupti_profiler_host.h>
 #include <cupti_profiler_target.h>
 #include <cupti_range_profiler.h>
@@ -43,6 +44,13 @@ struct Cupti {
     Pointer<decltype(cuptiActivityGetNextRecord)> activity_next = nullptr;
     Pointer<decltype(cuptiActivityGetNumDroppedRecords)> activity_dropped = nullptr;
     Pointer<decltype(cuptiGetStreamIdEx)> stream_id = nullptr;
+    Pointer<decltype(cuptiActivityEnableRuntimeApi)> activity_enable_runtime = nullptr;
+    Pointer<decltype(cuptiActivityEnableDriverApi)> activity_enable_driver = nullptr;
+    Pointer<decltype(cuptiSetThreadIdType)> thread_id_type = nullptr;
+    Pointer<decltype(cuptiGetTimestamp)> timestamp = nullptr;
+    Pointer<decltype(cuptiGetDeviceId)> device_id = nullptr;
+    Pointer<decltype(cuptiEnableCallback)> enable_callback = nullptr;
+    Pointer<decltype(cuptiGetCallbackName)> callback_name = nullptr;
 
     Pointer<decltype(cuptiProfilerInitialize)> profiler_initialize = nullptr;
     Pointer<decltype(cuptiProfilerDeviceSupported)> device_supported = nullptr;
@@ -67,6 +75,18 @@ struct Cupti {
     Pointer<decltype(cuptiRangeProfilerGetCounterDataSize)> data_size = nullptr;
     Pointer<decltype(cuptiRangeProfilerCounterDataImageInitialize)> data_initialize = nullptr;
     Pointer<decltype(cuptiRangeProfilerGetCounterDataInfo)> data_info = nullptr;
+
+    Pointer<decltype(cuptiPmSamplingEnable)> sampling_enable = nullptr;
+    Pointer<decltype(cuptiPmSamplingDisable)> sampling_disable = nullptr;
+    Pointer<decltype(cuptiPmSamplingSetConfig)> sampling_config = nullptr;
+    Pointer<decltype(cuptiPmSamplingStart)> sampling_start = nullptr;
+    Pointer<decltype(cuptiPmSamplingStop)> sampling_stop = nullptr;
+    Pointer<decltype(cuptiPmSamplingDecodeData)> sampling_decode = nullptr;
+    Pointer<decltype(cuptiPmSamplingGetCounterAvailability)> sampling_availability = nullptr;
+    Pointer<decltype(cuptiPmSamplingGetCounterDataSize)> sampling_data_size = nullptr;
+    Pointer<decltype(cuptiPmSamplingCounterDataImageInitialize)> sampling_data_initialize = nullptr;
+    Pointer<decltype(cuptiPmSamplingGetCounterDataInfo)> sampling_data_info = nullptr;
+    Pointer<decltype(cuptiPmSamplingCounterDataGetSampleInfo)> sampling_sample_info = nullptr;
 
     /// "13.0.1" for 130001.
     [[nodiscard]] std::string version_text() const;

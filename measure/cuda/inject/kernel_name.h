@@ -1,0 +1,13 @@
+// The readable name of a kernel as a text of the activity file: "void copy<float>(float*)".
+#pragma once
+
+#include <cstdint>
+
+#include "programs/recording/activity_writer.h"
+
+namespace ridge::measure::cuda {
+
+/// Each mangled name is taken apart once. Safe from any thread.
+[[nodiscard]] std::uint32_t kernel_name(programs::ActivityWriter& writer, const char* mangled);
+
+}  // namespace ridge::measure::cuda

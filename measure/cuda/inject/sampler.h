@@ -1,0 +1,48 @@
+// How busy the GPU is over time: hardware counters sampled at a fixed interval while the program runs
+// freely (CUPTI's PM sampling). Nothing is replayed or serialised; graphs and other processes on the
+// GPU are in it.
+//
+// Limits: one pass of counters, those of the activity file's `sample`. The first use of CUDA starts it
+// on device 0 of the process. It needs the permission for counters, as counting does.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "measure/cuda/counters/metrics.h"
+#include "measure/cuda/inject/session.h"
+
+namespace ridge::measure::cuda {
+
+class Sampler {
+  public:
+    explicit Sampler(Session& session) : session_(&session) {}
+
+    /// Decodes what the GPU has sampled since the last call and writes it; the first call starts.
+    void collect();
+    void stop();
+
+  private:
+    void start();
+    void set_up();
+    void configure();
+    void decode();
+    void write_samples();
+    void reset_data();
+    void check(CUptiResult result, const char* call) const;
+
+    Session* session_;
+    std::mutex mutex_;
+    enum class State : std::uint8_t { idle, running, ended } state_ = State::idle;
+    std::string chip_;
+    std::vector<Metric> metrics_;
+    std::vector<std::uint8_t> config_;  ///< CUPTI keeps a pointer to it until the end
+    std::vector<std::uint8_t> data_;
+    std::unique_ptr<HostProfiler> host_;
+    CUpti_PmSampling_Object* object_ = nullptr;
+    bool first_ = true;  ///< the first sample of a run holds what came before it
+};
+
+}  // namespace ridge::measure::cuda

@@ -1,0 +1,311 @@
+// The file in which `ridge profile` keeps what a process did on its GPUs: one file a process, appended
+// to while the process runs.
+//
+// A file is the 16 bytes of `magic` and then records: a head of four bytes (tag in the lowest byte,
+// bytes of the payload above it), then the payload, all in little-endian order. The first record is a
+// text that names every record with its fields, so a file says itself how to be read. A record may
+// later grow at its end: a reader passes over bytes and tags that it does not know and leaves fields
+// that a file does not have at their defaults. Each record is complete in itself, so a file that was
+// cut off in the middle of one is good up to there.
+//
+// Texts and shapes of launches stand once; later records name them by their number in the order of
+// the file, texts from 1 (0 is the empty one), shapes from 0. Times are nanoseconds since 1970.
+//
+//   KernelActivity kernel;
+//   FieldReader reader(payload);
+//   describe(reader, kernel);            // the same function writes it, reads it and prints its fields
+//
+// Limits: a payload ends at 16 MiB.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <type_traits>
+
+namespace ridge::programs {
+
+inline constexpr std::string_view activity_magic{"ridge activity\n\1", 16};
+inline constexpr std::size_t longest_payload = (std::size_t{1} << 24U) - 1;
+
+enum class ActivityTag : std::uint8_t {
+    schema = 1,     ///< a text: the fields of every record
+    process = 2,    ///< once, first after the schema
+    text = 3,       ///< the bytes of a text
+    device = 4,     ///< a GPU
+    shape = 5,      ///< what launches of one kernel with one grid and block have in common
+    kernel = 6,     ///< one execution of a kernel, or of a graph as a whole
+    copy = 7,       ///< one copy
+    fill = 8,       ///< one memset
+    call = 9,       ///< one call of the CUDA runtime or driver that put work on the GPU
+    push = 10,      ///< a range of NVTX opens on a thread
+    pop = 11,       ///< the innermost range of a thread closes
+    start = 12,     ///< a range that need not nest opens
+    stop = 13,      ///< it closes
+    lost = 14,      ///< records that the driver dropped or gave no times
+    note = 15,      ///< what could not be recorded, and why
+    counters = 16,  ///< hardware counters of one launch
+    sample = 17,    ///< rates of the whole GPU over a short interval
+    finish = 18     ///< the process ended in order
+};
+
+/// What a file holds: times of everything, or counters of some launches, whose times count nothing.
+enum class RecordingMode : std::uint32_t { times = 0, counters = 1 };
+
+struct ProcessActivity {
+    std::uint32_t mode = 0;  ///< RecordingMode
+    std::uint32_t pid = 0;
+    std::int32_t rank = -1;   ///< -1: the process did not say
+    std::int32_t world = -1;  ///< processes in all, likewise
+    std::uint64_t run = 0;    ///< the same in all files of one `ridge profile`
+    std::uint64_t time_ns = 0;
+    std::string_view host{};
+};
+
+struct DeviceActivity {
+    std::uint32_t device = 0;
+    std::uint32_t multiprocessors = 0;
+    std::uint64_t memory_bytes = 0;
+    std::uint32_t major = 0;
+    std::uint32_t minor = 0;
+    std::uint64_t uuid_high = 0;
+    std::uint64_t uuid_low = 0;
+    std::string_view name{};
+};
+
+struct ShapeActivity {
+    std::uint32_t name = 0;  ///< text, readable: "void copy<float>(float*)"
+    std::uint32_t grid_x = 0;
+    std::uint32_t grid_y = 0;
+    std::uint32_t grid_z = 0;
+    std::uint32_t block_x = 0;
+    std::uint32_t block_y = 0;
+    std::uint32_t block_z = 0;
+    std::uint32_t registers = 0;
+    std::uint32_t shared_bytes = 0;  ///< static and dynamic
+
+    friend auto operator<=>(const ShapeActivity&, const ShapeActivity&) = default;
+};
+
+struct KernelActivity {
+    std::uint64_t start_ns = 0;
+    std::uint64_t duration_ns = 0;
+    std::uint32_t shape = 0;
+    std::uint32_t correlation = 0;
+    std::uint32_t device = 0;
+    std::uint32_t stream = 0;
+    std::uint64_t graph_node = 0;
+};
+
+struct TransferActivity {
+    std::uint64_t start_ns = 0;
+    std::uint64_t duration_ns = 0;
+    std::uint64_t bytes = 0;
+    std::uint32_t name = 0;  ///< text: "Memcpy DtoH (Device -> Pinned)"
+    std::uint32_t correlation = 0;
+    std::uint32_t device = 0;
+    std::uint32_t stream = 0;
+    std::uint64_t graph_node = 0;
+};
+
+struct CallActivity {
+    std::uint64_t start_ns = 0;
+    std::uint64_t duration_ns = 0;
+    std::uint32_t name = 0;  ///< text
+    std::uint32_t correlation = 0;
+    std::uint32_t thread = 0;
+};
+
+struct PushActivity {
+    std::uint64_t time_ns = 0;
+    std::uint32_t name = 0;  ///< text
+    std::uint32_t thread = 0;
+};
+
+struct PopActivity {
+    std::uint64_t time_ns = 0;
+    std::uint32_t thread = 0;
+};
+
+struct StartActivity {
+    std::uint64_t time_ns = 0;
+    std::uint64_t id = 0;
+    std::uint32_t name = 0;  ///< text
+    std::uint32_t thread = 0;
+};
+
+struct StopActivity {
+    std::uint64_t time_ns = 0;
+    std::uint64_t id = 0;
+};
+
+struct LostActivity {
+    std::uint64_t records = 0;
+};
+
+struct NoteActivity {
+    std::string_view text{};
+};
+
+/// Sums over the GPU; a negative value was not counted.
+struct CounterActivity {
+    std::uint32_t shape = 0;
+    std::uint32_t passes = 0;
+    double duration_ns = -1.0;  ///< while counting, not in the free run
+    double dram_read_bytes = -1.0;
+    double dram_write_bytes = -1.0;
+    double l2_bytes = -1.0;
+    double shared_bytes = -1.0;
+    double tensor_flop = -1.0;
+    double vector_flop = -1.0;
+    double special_results = -1.0;
+    double occupancy = -1.0;      ///< share of the warps an SM can hold
+    double tensor_active = -1.0;  ///< share of the cycles
+};
+
+struct SampleActivity {
+    std::uint64_t start_ns = 0;
+    std::uint64_t duration_ns = 0;
+    std::uint32_t device = 0;
+    std::uint32_t reserved = 0;
+    double dram_read_bytes = -1.0;
+    double dram_write_bytes = -1.0;
+    double sm_active = -1.0;      ///< share of the SMs with a warp
+    double tensor_active = -1.0;  ///< share of the cycles of the tensor pipe
+};
+
+struct FinishActivity {
+    std::uint64_t time_ns = 0;
+};
+
+// The fields of each record, in the order of the file.
+
+template <class Fields>
+void describe(Fields& fields, ProcessActivity& v) {
+    fields("mode", v.mode)("pid", v.pid)("rank", v.rank)("world", v.world)("run", v.run);
+    fields("time_ns", v.time_ns)("host", v.host);
+}
+template <class Fields>
+void describe(Fields& fields, DeviceActivity& v) {
+    fields("device", v.device)("multiprocessors", v.multiprocessors);
+    fields("memory_bytes", v.memory_bytes)("major", v.major)("minor", v.minor);
+    fields("uuid_high", v.uuid_high)("uuid_low", v.uuid_low)("name", v.name);
+}
+template <class Fields>
+void describe(Fields& fields, ShapeActivity& v) {
+    fields("name", v.name)("grid_x", v.grid_x)("grid_y", v.grid_y)("grid_z", v.grid_z);
+    fields("block_x", v.block_x)("block_y", v.block_y)("block_z", v.block_z);
+    fields("registers", v.registers)("shared_bytes", v.shared_bytes);
+}
+template <class Fields>
+void describe(Fields& fields, KernelActivity& v) {
+    fields("start_ns", v.start_ns)("duration_ns", v.duration_ns)("shape", v.shape);
+    fields("correlation", v.correlation)("device", v.device)("stream", v.stream);
+    fields("graph_node", v.graph_node);
+}
+template <class Fields>
+void describe(Fields& fields, TransferActivity& v) {
+    fields("start_ns", v.start_ns)("duration_ns", v.duration_ns)("bytes", v.bytes);
+    fields("name", v.name)("correlation", v.correlation)("device", v.device);
+    fields("stream", v.stream)("graph_node", v.graph_node);
+}
+template <class Fields>
+void describe(Fields& fields, CallActivity& v) {
+    fields("start_ns", v.start_ns)("duration_ns", v.duration_ns)("name", v.name);
+    fields("correlation", v.correlation)("thread", v.thread);
+}
+template <class Fields>
+void describe(Fields& fields, PushActivity& v) {
+    fields("time_ns", v.time_ns)("name", v.name)("thread", v.thread);
+}
+template <class Fields>
+void describe(Fields& fields, PopActivity& v) {
+    fields("time_ns", v.time_ns)("thread", v.thread);
+}
+template <class Fields>
+void describe(Fields& fields, StartActivity& v) {
+    fields("time_ns", v.time_ns)("id", v.id)("name", v.name)("thread", v.thread);
+}
+template <class Fields>
+void describe(Fields& fields, StopActivity& v) {
+    fields("time_ns", v.time_ns)("id", v.id);
+}
+template <class Fields>
+void describe(Fields& fields, LostActivity& v) {
+    fields("records", v.records);
+}
+template <class Fields>
+void describe(Fields& fields, NoteActivity& v) {
+    fields("text", v.text);
+}
+template <class Fields>
+void describe(Fields& fields, CounterActivity& v) {
+    fields("shape", v.shape)("passes", v.passes)("duration_ns", v.duration_ns);
+    fields("dram_read_bytes", v.dram_read_bytes)("dram_write_bytes", v.dram_write_bytes);
+    fields("l2_bytes", v.l2_bytes)("shared_bytes", v.shared_bytes);
+    fields("tensor_flop", v.tensor_flop)("vector_flop", v.vector_flop);
+    fields("special_results", v.special_results)("occupancy", v.occupancy);
+    fields("tensor_active", v.tensor_active);
+}
+template <class Fields>
+void describe(Fields& fields, SampleActivity& v) {
+    fields("start_ns", v.start_ns)("duration_ns", v.duration_ns)("device", v.device);
+    fields("reserved", v.reserved)("dram_read_bytes", v.dram_read_bytes);
+    fields("dram_write_bytes", v.dram_write_bytes)("sm_active", v.sm_active);
+    fields("tensor_active", v.tensor_active);
+}
+template <class Fields>
+void describe(Fields& fields, FinishActivity& v) {
+    fields("time_ns", v.time_ns);
+}
+
+/// Fills fields from a payload; those beyond its end keep their values. A text is all that is left.
+class FieldReader {
+  public:
+    explicit FieldReader(std::string_view payload) : left_(payload) {}
+
+    template <class Value>
+    FieldReader& operator()(const char* /*name*/, Value& value) {
+        if constexpr (std::is_same_v<Value, std::string_view>) {
+            value = left_;
+            left_ = {};
+        } else if (left_.size() >= sizeof value) {
+            std::memcpy(&value, left_.data(), sizeof value);
+            left_.remove_prefix(sizeof value);
+        } else {
+            left_ = {};
+        }
+        return *this;
+    }
+
+  private:
+    std::string_view left_;
+};
+
+/// Appends fields to `bytes`.
+class FieldWriter {
+  public:
+    explicit FieldWriter(std::string& bytes) : bytes_(bytes) {}
+
+    template <class Value>
+    FieldWriter& operator()(const char* /*name*/, const Value& value) {
+        if constexpr (std::is_same_v<Value, std::string_view>) {
+            bytes_.append(value);
+        } else {
+            char raw[sizeof value];
+            std::memcpy(raw, &value, sizeof value);
+            bytes_.append(raw, sizeof value);
+        }
+        return *this;
+    }
+
+  private:
+    std::string& bytes_;
+};
+
+/// The records and their fields in words, a line each.
+[[nodiscard]] std::string activity_schema();
+
+}  // namespace ridge::programs

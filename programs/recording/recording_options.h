@@ -1,0 +1,33 @@
+// What `ridge profile` tells the library that it has a program load: one environment variable, lines
+// of KEY=VALUE.
+//
+//   setenv(recording_variable, to_text({.prefix = "/tmp/run", .run = 7}).c_str(), 1);
+//   const std::optional<RecordingOptions> options = recording_options_of(getenv(recording_variable));
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace ridge::programs {
+
+inline constexpr const char* recording_variable = "RIDGE_RECORDING";
+
+struct RecordingOptions {
+    std::string prefix;            ///< files are PREFIX.PID.ridge or PREFIX.rankN.PID.ridge
+    std::uint64_t run = 0;         ///< the same in all files of one run
+    bool wait_for_start = false;   ///< record only between cudaProfilerStart and -Stop
+    bool whole_graphs = false;     ///< one entry a replayed graph, not one a kernel of it
+    std::int64_t delay_ms = 0;     ///< after the program's first use of CUDA
+    std::int64_t duration_ms = 0;  ///< 0: to the end
+    std::int64_t counted = 0;      ///< launches of each kernel to count; 0: times instead
+    std::int64_t sample_ns = 0;    ///< interval of the samples; 0: none
+};
+
+[[nodiscard]] std::string to_text(const RecordingOptions& options);
+
+/// Nothing where there is no prefix.
+[[nodiscard]] std::optional<RecordingOptions> recording_options_of(std::string_view text);
+
+}  // namespace ridge::programs
