@@ -142,6 +142,9 @@ class RowBuilder {
         OperatorRow row;
         row.name = trace_.text(key.name);
         row.kernel = trace_.text(kernel(longest).name);
+        if (const std::int32_t counted = kernel(longest).counters; counted != none) {
+            row.counters = trace_.counters[static_cast<std::size_t>(counted)];
+        }
         std::optional<Understood> found;
         if (key.inputs != TextId::empty) {
             const Call call = parse_call(row.name, trace_.text(key.inputs));
@@ -197,8 +200,28 @@ class RowBuilder {
         row.lower_bound = limit * count;
         row.bound = name_of(longest->bound);
         row.limiter = name_of(longest->limiter);
+        if (row.basis == Basis::counters && row.counters) add_counted_work(row);
         if (row.measured > *row.predicted) row.slower = row.measured - *row.predicted;
         row.answer = std::move(answer);
+    }
+
+    /// Counted arithmetic at the peaks of the machine, where that takes longer than the bytes. (eq. P4)
+    void add_counted_work(OperatorRow& row) const {
+        const auto time_at = [&row](double flop, const std::optional<FlopRate>& peak) {
+            if (flop <= 0.0 || !peak || *peak <= FlopRate{}) return Time{};
+            return Flop::from_base(flop) / *peak * static_cast<double>(row.count);
+        };
+        const Time vector =
+            time_at(row.counters->vector_flop, machine_.vector_peak(model::DataType::fp32));
+        const Time tensor =
+            time_at(row.counters->tensor_flop, machine_.tensor_peak(model::DataType::bf16));
+        const Time compute = std::max(vector, tensor);
+        row.lower_bound = std::max(row.lower_bound, compute);
+        if (compute <= *row.predicted) return;
+        row.predicted = row.low = compute;
+        row.high = std::max(row.high, compute);
+        row.bound = name_of(model::Bound::compute);
+        row.limiter = vector > tensor ? "fma" : "tensor";
     }
 
     const Trace& trace_;

@@ -128,6 +128,8 @@ TraceReport report_of(const Trace& trace, const model::Machine& machine) {
     report.recorder = trace.recorder;
     report.timeline = timeline_of(trace);
     report.damage = trace.read.damage;
+    report.notes = trace.notes;
+    report.samples = trace.samples;
     const std::vector<Instance> instances = instances_of(trace);
     Rows rows = rows_of(trace, instances, machine);
     report.savings = savings_of(instances, rows, report.timeline, machine);

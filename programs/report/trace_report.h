@@ -52,6 +52,8 @@ struct OperatorRow {
     std::string bound;    ///< "memory" or "compute"; empty: not predicted
     std::string limiter;  ///< what limits the prediction
     std::string reason;   ///< why there is no prediction
+    /// What the hardware counted of one launch, where it did.
+    std::optional<KernelCounters> counters{};
     std::vector<model::Step> steps{};  ///< of one call
     model::WorkloadPrediction
         answer{};  ///< of one call; without parts where there is no prediction
@@ -104,6 +106,8 @@ struct TraceReport {
     std::vector<RangeRow> ranges;        ///< by measured time; empty where nothing is annotated
     std::vector<std::int32_t> row_of;    ///< of each kernel of the trace: its operator's place
     std::string damage;                  ///< where the file broke; empty: nowhere
+    std::vector<std::string> notes;      ///< what could not be recorded, and why
+    std::vector<DeviceSample> samples;   ///< counters of whole GPUs over time
 };
 
 [[nodiscard]] TraceReport report_of(const Trace& trace, const model::Machine& machine);

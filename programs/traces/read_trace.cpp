@@ -3,6 +3,7 @@
 #include <map>
 
 #include "hardware/error.h"
+#include "programs/traces/activity_trace.h"
 #include "programs/traces/byte_source.h"
 #include "programs/traces/chrome_trace.h"
 #include "programs/traces/nsight_compute.h"
@@ -52,6 +53,7 @@ FileKind kind_of(std::string_view start) {
 }  // namespace
 
 Trace read_trace(const std::string& file) {
+    if (is_activity_file(file)) return read_activity_files({file});
     Trace trace;
     trace.file = file;
     ByteSource source(file);

@@ -21,6 +21,7 @@
 #include <string_view>
 #include <vector>
 
+#include "programs/traces/counters.h"
 #include "programs/traces/text_pool.h"
 
 namespace ridge::programs {
@@ -57,6 +58,7 @@ struct Kernel {
     std::int64_t stream = 0;
     std::int64_t bytes = -1;            ///< of copies and fills
     std::int64_t dram_bytes = -1;       ///< counted by the hardware; -1: not counted
+    std::int32_t counters = none;       ///< all that was counted, of `Trace::counters`
     TextId collective = TextId::empty;  ///< kind|elements in|elements out|type|GPUs of a collective
     std::array<std::int64_t, 3> grid{};
     std::array<std::int64_t, 3> block{};
@@ -116,6 +118,9 @@ struct Trace {
         operators;                ///< by thread and start, an enclosing one before what it holds
     std::vector<Kernel> kernels;  ///< by start
     std::vector<Launch> launches;
+    std::vector<KernelCounters> counters;  ///< per launch, one entry a kernel, grid and block
+    std::vector<DeviceSample> samples;     ///< counters of whole GPUs over time
+    std::vector<std::string> notes;        ///< what could not be recorded, and why
 
     [[nodiscard]] const std::string& text(TextId id) const { return texts[id]; }
     /// The GPU that most of the kernels ran on; empty where the trace does not name it.
@@ -124,9 +129,9 @@ struct Trace {
     [[nodiscard]] bool has_timeline() const { return recorder != Recorder::nsight_compute; }
 };
 
-/// Reads what the PyTorch profiler (JSON, packed by gzip or not), Nsight Systems (SQLite) or Nsight
-/// Compute (CSV) wrote, told apart by how the file begins. InputError when the file cannot be opened
-/// or holds nothing.
+/// Reads what the PyTorch profiler (JSON, packed by gzip or not), Nsight Systems (SQLite), Nsight
+/// Compute (CSV) or `ridge profile` (an activity file) wrote, told apart by how the file begins.
+/// InputError when the file cannot be opened or holds nothing.
 [[nodiscard]] Trace read_trace(const std::string& file);
 
 }  // namespace ridge::programs
