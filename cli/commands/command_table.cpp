@@ -12,6 +12,7 @@ std::span<const CommandInfo> command_table() {
         CommandInfo{"model", "Whole models from a config: parameters, memory, time", build_model},
         CommandInfo{"trace", "Where a recorded program spends its time, and what it could save",
                     build_trace},
+        CommandInfo{"profile", "Run a program and report what it did on the GPU", build_profile},
         CommandInfo{"occupancy", "How many blocks of a kernel an SM holds, and what limits it",
                     build_occupancy},
         CommandInfo{"roofline", "Draw operations on a GPU's roofline", build_roofline},

@@ -1,29 +1,21 @@
 // `ridge trace`: what a recorded program spent its time on, and what it could save.
+#include "cli/commands/trace.h"
+
 #include <memory>
 #include <ostream>
 
 #include "cli/charts/program_charts.h"
 #include "cli/commands/commands.h"
 #include "cli/options/command_line.h"
-#include "cli/options/gpu_options.h"
 #include "cli/options/operation_command.h"
 #include "cli/views/trace.h"
 #include "hardware/error.h"
 #include "plot/export.h"
 #include "programs/report/trace_report.h"
+#include "programs/traces/trace_set.h"
 
 namespace ridge::cli {
 namespace {
-
-struct TraceOptions {
-    explicit TraceOptions(CommandLine& line) : gpu(line) {}
-
-    GpuOptions gpu;
-    std::vector<std::string> files;
-    std::int64_t top = 20;
-    std::string format;
-    std::string output;
-};
 
 /// Whether a file is the page (.html) or holds the charts; InputError for another ending.
 bool is_page(const std::string& file) {
@@ -75,29 +67,33 @@ void write_file(const Context& context, const std::string& file, const programs:
     context.err << "wrote " << file << '\n';
 }
 
-int trace(const Context& context, const TraceOptions& options) {
+}  // namespace
+
+int report_traces(const Context& context, const TraceOptions& options) {
     if (options.files.empty()) {
         throw InputError("FILE is missing", {}, "ridge trace trace.json.gz");
     }
-    if (options.files.size() > 2) throw InputError("FILE: one trace, or two to compare");
+    const auto runs = programs::runs_of(options.files);
+    if (runs.size() > 2) throw InputError("FILE: one trace, or two to compare");
     if (options.top < 0) throw InputError("top: a number of rows, or 0 for all");
     const Format format = parse_format(options.format);
     if (!options.output.empty()) {
         static_cast<void>(
             is_page(options.output));  // a wrong ending is told before a long trace is read
-        if (options.files.size() > 1) throw InputError("output: the report of one trace");
+        if (runs.size() > 1) throw InputError("output: the report of one trace");
     }
     Machines machines = options.gpu.machines(context);
     std::vector<programs::TraceReport> reports;
     bool damaged = false;
-    for (const std::string& file : options.files) {
-        const programs::Trace read = programs::read_trace(file);
+    for (const std::vector<std::string>& files : runs) {
+        programs::Trace read = programs::read_run(files);
+        if (!options.range.empty()) programs::keep_range(read, options.range);
         reports.push_back(programs::report_of(read, machine_of(options, machines, read)));
         if (!options.output.empty()) {
             write_file(context, options.output, read, reports.back(), machines);
         }
         if (!read.read.damage.empty()) {
-            context.err << "ridge: " << printable(file) << ": " << printable(read.read.damage)
+            context.err << "ridge: " << printable(read.file) << ": " << printable(read.read.damage)
                         << '\n';
             damaged = true;
         }
@@ -118,16 +114,23 @@ int trace(const Context& context, const TraceOptions& options) {
     return damaged ? bad_data : success;
 }
 
-}  // namespace
+void add_trace_options(CommandLine& line, TraceOptions& options) {
+    line.option("--range", options.range,
+                "only what ran within NVTX ranges or annotations of this name")
+        .value("NAME");
+    line.option("--top", options.top, "operators and savings to show (default 20; 0: all)");
+    add_format_option(line, options.format, "table|json|csv|md");
+}
 
 Action build_trace(CommandLine& line, std::span<const std::string> /*arguments*/) {
     const auto options = std::make_shared<TraceOptions>(line);
-    line.positional("file", options->files,
-                    "trace of the PyTorch profiler (.json, .json.gz), Nsight Systems (.sqlite) or "
-                    "Nsight Compute (.csv); two are compared")
+    line.positional(
+            "file", options->files,
+            "trace of the PyTorch profiler (.json, .json.gz), Nsight Systems (.sqlite), "
+            "Nsight Compute (.csv) or ridge profile (.ridge, those of one run together); two "
+            "are compared")
         .value("FILE");
-    line.option("--top", options->top, "operators and savings to show (default 20; 0: all)");
-    add_format_option(line, options->format, "table|json|csv|md");
+    add_trace_options(line, *options);
     line.option("-o,--output", options->output,
                 "report as a page (.html), or its charts (.svg, .png, .pdf)")
         .value("FILE");
@@ -139,7 +142,7 @@ Action build_trace(CommandLine& line, std::span<const std::string> /*arguments*/
         "  ridge trace trace.json.gz -o report.html     # with timeline and roofline\n"
         "A trace: with torch.profiler.profile(record_shapes=True) as p: ...\n"
         "         p.export_chrome_trace(\"trace.json.gz\")");
-    return [options](const Context& context) { return trace(context, *options); };
+    return [options](const Context& context) { return report_traces(context, *options); };
 }
 
 }  // namespace ridge::cli

@@ -7,6 +7,7 @@
 #include <ostream>
 #include <string>
 
+#include "cli/views/counted.h"
 #include "cli/views/memory.h"
 #include "cli/views/prediction.h"
 #include "hardware/units.h"
@@ -95,6 +96,9 @@ void write_head(const Context& context, const TraceReport& report) {
     if (!report.damage.empty()) {
         write_sentence(context, "The file is damaged: " + printable(report.damage) +
                                     "; this is what was read before.");
+    }
+    for (const std::string& note : report.notes) {
+        write_sentence(context, "Note: " + printable(note) + ".");
     }
 }
 
@@ -193,6 +197,8 @@ std::string saving_text(const Saving& saving) {
 void write_report(const Context& context, const TraceReport& report, std::size_t rows) {
     write_head(context, report);
     write_operators(context, report, rows);
+    write_counted(context, report, rows);
+    write_samples(context, report);
     write_ranges(context, report, rows);
     write_savings(context, report, rows);
 }
@@ -272,6 +278,11 @@ Json to_json(const TraceReport& report) {
               {"achieved_flop_per_s", report.achieved_flop_per_s},
               {"model_flop_utilisation", report.utilisation}};
     if (!report.damage.empty()) json["damage"] = report.damage;
+    if (!report.notes.empty()) {
+        json["notes"] = Json::array();
+        for (const std::string& note : report.notes) json["notes"].push_back(note);
+    }
+    if (!report.samples.empty()) json["samples"] = to_json(report.samples);
     Json operators = Json::array();
     for (const OperatorRow& row : report.operators) {
         Json item{{"name", row.name},
@@ -287,6 +298,7 @@ Json to_json(const TraceReport& report) {
                   {"host_late_us", microseconds(row.host_late)},
                   {"slower_us", microseconds(row.slower)},
                   {"needless_us", microseconds(row.needless)}};
+        if (row.counters) item["counters"] = to_json(*row.counters);
         if (row.predicted) {
             item["predicted_us"] = microseconds(*row.predicted);
             item["low_us"] = microseconds(row.low);

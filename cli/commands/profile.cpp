@@ -1,0 +1,260 @@
+// `ridge profile`: runs a program with a library that records what it does on its GPUs, and reports.
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <ostream>
+
+#include "cli/commands/commands.h"
+#include "cli/commands/trace.h"
+#include "cli/console/child_process.h"
+#include "cli/console/table.h"
+#include "cli/options/command_line.h"
+#include "hardware/error.h"
+#include "programs/recording/recording_options.h"
+#include "programs/traces/activity_trace.h"
+
+namespace ridge::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using programs::RecordingOptions;
+
+struct ProfileOptions {
+    explicit ProfileOptions(CommandLine& line) : trace(line) {}
+
+    TraceOptions trace;
+    std::vector<std::string> command;
+    std::string output = "ridge-profile";
+    bool wait_for_start = false;
+    bool whole_graphs = false;
+    bool counters = false;
+    std::int64_t launches = 1;
+    double delay = 0.0;
+    double duration = 0.0;
+    bool timeline = false;
+    double interval = 100.0;
+};
+
+constexpr const char* library_name = "libridge_inject.so";
+constexpr const char* library_variable = "RIDGE_INJECT_PATH";
+
+/// Where the library may be: beside the program, or where `cmake --install` puts it.
+std::vector<fs::path> library_places() {
+    std::error_code error;
+    const fs::path program = fs::read_symlink("/proc/self/exe", error);
+    if (error) return {};
+    std::vector<fs::path> places{program.parent_path() / library_name};
+    for (const char* folder : {"lib", "lib64", "lib/x86_64-linux-gnu", "lib/aarch64-linux-gnu"}) {
+        places.push_back(program.parent_path().parent_path() / folder / "ridge" / library_name);
+    }
+    return places;
+}
+
+std::string find_library() {
+    const char* const named = std::getenv(library_variable);
+    std::error_code error;
+    if (named != nullptr && *named != '\0') {
+        if (fs::is_regular_file(named, error)) return fs::absolute(named).string();
+        throw DeviceError(std::string(library_variable) + " names " + named + ", which is no file");
+    }
+    const std::vector<fs::path> places = library_places();
+    for (const fs::path& place : places) {
+        if (fs::is_regular_file(place, error)) return place.string();
+    }
+    throw DeviceError(fmt::format(
+        "{} was not found (looked for {} and beside it in lib/ridge); it comes with a build with "
+        "CUDA "
+        "(-DRIDGE_CUDA=ON); or set {} to it",
+        library_name, places.empty() ? "it" : places.front().string(), library_variable));
+}
+
+/// Another tool that has programs load its library would lose against ours, or ours against it.
+void require_no_other_profiler() {
+    for (const char* const variable : {"CUDA_INJECTION64_PATH", "NVTX_INJECTION64_PATH"}) {
+        const char* const value = std::getenv(variable);
+        if (value == nullptr || *value == '\0' || std::string_view(value) == "none") continue;
+        throw DeviceError(
+            fmt::format("another profiler is attached: {} is set to {}; run one profiler at a time",
+                        variable, value));
+    }
+}
+
+void warn_without_driver(const Context& context) {
+    if (dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL) != nullptr) return;
+    context.err << "ridge: no NVIDIA driver here (libcuda.so.1 was not found): only what runs "
+                   "elsewhere is recorded\n";
+}
+
+/// Files of the recordings that a prefix names.
+std::vector<std::string> files_of(const std::string& prefix) {
+    const fs::path path(prefix);
+    const std::string start = path.filename().string() + '.';
+    std::vector<std::string> files;
+    std::error_code error;
+    for (fs::directory_iterator it(path.parent_path(), error), end; !error && it != end;
+         it.increment(error)) {
+        const std::string name = it->path().filename().string();
+        if (name.starts_with(start) && name.ends_with(".ridge") &&
+            programs::is_activity_file(it->path().string())) {
+            files.push_back(it->path().string());
+        }
+    }
+    std::sort(files.begin(), files.end());
+    return files;
+}
+
+/// The prefix as an absolute path in a folder that can be written; files of an earlier run go.
+std::string prepare(const std::string& output) {
+    if (output.empty()) throw InputError("output: a name is missing");
+    const fs::path path = fs::absolute(output);
+    std::error_code error;
+    if (!fs::is_directory(path.parent_path(), error)) {
+        throw InputError("no such folder", {.file = path.parent_path().string()});
+    }
+    if (access(path.parent_path().c_str(), W_OK) != 0) {
+        throw InputError("cannot be written", {.file = path.parent_path().string()});
+    }
+    for (const std::string& file : files_of(path.string())) fs::remove(file, error);
+    return path.string();
+}
+
+std::int64_t milliseconds(double seconds) {
+    constexpr double most = 1e9;
+    return static_cast<std::int64_t>(std::min(seconds, most) * 1e3);
+}
+
+RecordingOptions recording_of(const ProfileOptions& options, const std::string& prefix,
+                              bool counting) {
+    const auto now = std::chrono::system_clock::now().time_since_epoch();
+    static const auto run = static_cast<std::uint64_t>(
+        std::chrono::duration_cast<std::chrono::nanoseconds>(now).count());
+    constexpr double nanoseconds = 1e3;
+    return {.prefix = counting ? prefix + ".counters" : prefix,
+            .run = run,
+            .wait_for_start = options.wait_for_start,
+            .whole_graphs = options.whole_graphs,
+            .delay_ms = milliseconds(options.delay),
+            .duration_ms = milliseconds(options.duration),
+            .counted = counting ? options.launches : 0,
+            .sample_ns = options.timeline && !counting
+                             ? static_cast<std::int64_t>(options.interval * nanoseconds)
+                             : 0};
+}
+
+ChildStatus record(const Context& context, const ProfileOptions& options,
+                   const std::string& library, const std::string& prefix, bool counting) {
+    context.out.flush();
+    context.err.flush();
+    const RecordingOptions recording = recording_of(options, prefix, counting);
+    ChildStatus status =
+        run_child(options.command, {{"CUDA_INJECTION64_PATH", library},
+                                    {"NVTX_INJECTION64_PATH", library},
+                                    {programs::recording_variable, to_text(recording)}});
+    if (!status.failure.empty()) context.err << "ridge: " << printable(status.failure) << '\n';
+    if (status.failure.empty() && status.code != 0) {
+        context.err << "ridge: " << printable(options.command.front())
+                    << (status.code > 128
+                            ? fmt::format(" was ended by signal {}", status.code - 128)
+                            : fmt::format(" ended with exit code {}", status.code))
+                    << "; what it did until then is recorded\n";
+    }
+    return status;
+}
+
+int profile(const Context& context, const ProfileOptions& options) {
+    if (options.command.empty()) {
+        throw InputError("COMMAND is missing", {}, "ridge profile -- python train.py");
+    }
+    if (options.launches < 1) throw InputError("launches: at least 1");
+    if (options.interval < 1.0) throw InputError("interval: at least 1 (microseconds)");
+    require_no_other_profiler();
+    const std::string library = find_library();
+    const std::string prefix = prepare(options.output);
+    warn_without_driver(context);
+    ChildStatus status = record(context, options, library, prefix, false);
+    if (!status.failure.empty()) return status.code;
+    if (options.counters && status.code == 0) {
+        context.err << "ridge: once more, for the counters\n";
+        status = record(context, options, library, prefix, true);
+    }
+    TraceOptions report = options.trace;
+    report.files = files_of(prefix);
+    if (report.files.empty()) {
+        context.err << "ridge: no process of the program used CUDA or NVTX: nothing is recorded\n";
+        return status.code != 0 ? status.code : device_failure;
+    }
+    context.err << "ridge: recorded " << report.files.size()
+                << (report.files.size() == 1 ? " process" : " processes") << " in "
+                << printable(options.output) << ".*.ridge; ridge trace reads them again\n";
+    int code = success;
+    try {
+        code = report_traces(context, report);
+    } catch (const InputError& error) {
+        context.err << "ridge: " << printable(error.what()) << '\n';
+        code = error.location().file.empty() ? usage : bad_data;
+    }
+    return status.code != 0 ? status.code : code;
+}
+
+/// What stands behind "--", word by word as it was given.
+std::vector<std::string> behind_dashes(std::span<const std::string> arguments) {
+    const auto dashes = std::find(arguments.begin(), arguments.end(), "--");
+    return dashes == arguments.end() ? std::vector<std::string>()
+                                     : std::vector<std::string>(dashes + 1, arguments.end());
+}
+
+}  // namespace
+
+Action build_profile(CommandLine& line, std::span<const std::string> arguments) {
+    const auto options = std::make_shared<ProfileOptions>(line);
+    line.positional("command", options->command, "the program and its arguments, after --")
+        .value("COMMAND");
+    line.option("-o,--output", options->output,
+                "record to NAME.PID.ridge, a file a process (default ridge-profile)")
+        .value("NAME");
+    line.flag("--wait-for-start", options->wait_for_start,
+              "record only between cudaProfilerStart and cudaProfilerStop");
+    line.option("--delay", options->delay, "record only after so many seconds of CUDA")
+        .value("SECONDS")
+        .not_negative();
+    line.option("--duration", options->duration, "record so many seconds (default: to the end)")
+        .value("SECONDS")
+        .not_negative();
+    line.flag("--whole-graphs", options->whole_graphs,
+              "one entry a replayed CUDA graph instead of one a kernel of it");
+    line.flag("--counters", options->counters,
+              "run the program a second time and count DRAM, L2 and shared bytes and FLOP of its "
+              "kernels");
+    line.option("--launches", options->launches,
+                "with --counters: launches to count of each kernel, grid and block (default 1)");
+    line.flag("--timeline", options->timeline,
+              "sample DRAM, SMs and tensor cores over time while the program runs");
+    line.option("--interval", options->interval, "between two samples (default 100)")
+        .value("MICROSECONDS");
+    add_trace_options(line, options->trace);
+    line.option("--page", options->trace.output,
+                "report as a page (.html), or its charts (.svg, .png, .pdf)")
+        .value("FILE");
+    line.footer(
+        "Examples:\n"
+        "  ridge profile -- python train.py --steps 10\n"
+        "  ridge profile --range step -- ./simulate         # only NVTX ranges 'step'\n"
+        "  ridge profile --counters -- python infer.py\n"
+        "  ridge profile -o run -- torchrun --nproc-per-node 8 train.py\n"
+        "The exit code is the program's, unless that is 0. Needs an NVIDIA GPU; docs/profile.md.");
+    if (auto command = behind_dashes(arguments); !command.empty()) {
+        return [options, command](const Context& context) {
+            options->command = command;
+            return profile(context, *options);
+        };
+    }
+    return [options](const Context& context) { return profile(context, *options); };
+}
+
+}  // namespace ridge::cli

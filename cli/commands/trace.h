@@ -1,0 +1,32 @@
+// What `ridge trace` says of files, for commands that make such files themselves.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "cli/console/context.h"
+#include "cli/options/gpu_options.h"
+
+namespace ridge::cli {
+
+class CommandLine;
+
+struct TraceOptions {
+    explicit TraceOptions(CommandLine& line) : gpu(line) {}
+
+    GpuOptions gpu;
+    std::vector<std::string> files;
+    std::string range;
+    std::int64_t top = 20;
+    std::string format;
+    std::string output;  ///< a page or charts, instead of text
+};
+
+/// --range, --top, --format.
+void add_trace_options(CommandLine& line, TraceOptions& options);
+
+/// Reads the files and writes the report; the exit code.
+int report_traces(const Context& context, const TraceOptions& options);
+
+}  // namespace ridge::cli

@@ -1,0 +1,178 @@
+// `ridge profile` without a GPU: what it says is missing, signals and exit codes of the program.
+#include <signal.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <thread>
+
+#include "cli/console/child_process.h"
+#include "programs/recording/activity_writer.h"
+#include "programs/recording/recording_options.h"
+#include "tests/catch.h"
+#include "tests/cli/run.h"
+
+using namespace ridge;
+using test::run;
+
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Sets a variable of the environment for one test.
+class Variable {
+  public:
+    Variable(const char* name, const std::string& value) : name_(name) {
+        if (const char* old = std::getenv(name)) old_ = old;
+        setenv(name, value.c_str(), 1);
+    }
+    ~Variable() {
+        if (old_.empty()) {
+            unsetenv(name_);
+        } else {
+            setenv(name_, old_.c_str(), 1);
+        }
+    }
+    Variable(const Variable&) = delete;
+    Variable& operator=(const Variable&) = delete;
+
+  private:
+    const char* name_;
+    std::string old_;
+};
+
+/// A folder with a file that stands for the library: the programs of these tests never load it.
+struct Place {
+    fs::path folder;
+    Place() {
+        std::string name = (fs::temp_directory_path() / "ridge-profile-XXXXXX").string();
+        folder = mkdtemp(name.data());
+        std::ofstream(folder / "library.so") << "library";
+    }
+    ~Place() { fs::remove_all(folder); }
+    Place(const Place&) = delete;
+    Place& operator=(const Place&) = delete;
+    [[nodiscard]] std::string file(const char* name) const { return (folder / name).string(); }
+};
+
+}  // namespace
+
+TEST_CASE("A child's exit code, its signal, and a command that is not there") {
+    CHECK(cli::run_child({"sh", "-c", "exit 7"}, {}).code == 7);
+    CHECK(cli::run_child({"sh", "-c", "kill -9 $$"}, {}).code == 128 + SIGKILL);
+    CHECK(cli::run_child({"sh", "-c", "test \"$RIDGE_A\" = 'b c'"}, {{"RIDGE_A", "b c"}}).code ==
+          0);
+    const cli::ChildStatus missing = cli::run_child({"no-such-command-of-ridge"}, {});
+    CHECK(missing.code == 127);
+    CHECK(missing.failure == "no-such-command-of-ridge: No such file or directory");
+    CHECK(cli::run_child({"/"}, {}).code == 126);
+}
+
+TEST_CASE("A signal to this program goes on to the child, which may end in its own way") {
+    const Place place;
+    const std::string ready = place.file("ready");
+    const auto child_with = [&](const std::string& script) {
+        std::thread sender([&ready] {
+            while (!fs::exists(ready)) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+            kill(getpid(), SIGINT);
+        });
+        const int code = cli::run_child({"sh", "-c", script}, {{"READY", ready}}).code;
+        sender.join();
+        fs::remove(ready);
+        return code;
+    };
+    CHECK(child_with("echo >$READY; exec sleep 20") == 128 + SIGINT);
+    CHECK(child_with("trap 'exit 5' INT; echo >$READY; sleep 20 & wait") == 5);
+}
+
+TEST_CASE("ridge profile names what is missing") {
+    const Place place;
+    const Variable library("RIDGE_INJECT_PATH", place.file("library.so"));
+    CHECK(run({"profile"}).code == cli::usage);
+    CHECK_THAT(run({"profile"}).err, contains_text("COMMAND is missing"));
+    {
+        const Variable nowhere("RIDGE_INJECT_PATH", place.file("nowhere.so"));
+        const auto answer = run({"profile", "--", "true"});
+        CHECK(answer.code == cli::device_failure);
+        CHECK_THAT(answer.err, contains_text("nowhere.so, which is no file"));
+    }
+    {
+        const Variable unset("RIDGE_INJECT_PATH", "");
+        const auto answer = run({"profile", "--", "true"});
+        CHECK(answer.code == cli::device_failure);
+        CHECK_THAT(answer.err, contains_text("libridge_inject.so was not found"));
+        CHECK_THAT(answer.err, contains_text("-DRIDGE_CUDA=ON"));
+    }
+    {
+        const Variable other("CUDA_INJECTION64_PATH", "/opt/other.so");
+        const auto answer = run({"profile", "--", "true"});
+        CHECK(answer.code == cli::device_failure);
+        CHECK_THAT(answer.err, contains_text("another profiler is attached"));
+        CHECK_THAT(answer.err, contains_text("/opt/other.so"));
+    }
+    const auto folder = run({"profile", "-o", place.file("no/run"), "--", "true"});
+    CHECK(folder.code == cli::bad_data);
+    CHECK_THAT(folder.err, contains_text("no such folder"));
+    const auto idle = run({"profile", "-o", place.file("run"), "--", "true"});
+    CHECK(idle.code == cli::device_failure);
+    CHECK_THAT(idle.err, contains_text("no process of the program used CUDA or NVTX"));
+    CHECK(run({"profile", "-o", place.file("run"), "--", "sh", "-c", "exit 9"}).code == 9);
+    CHECK(run({"profile", "-o", place.file("run"), "--", "no-such-command-of-ridge"}).code == 127);
+    CHECK(run({"profile", "--launches", "0", "--", "true"}).code == cli::usage);
+    CHECK(run({"profile", "--interval", "0", "--", "true"}).code == cli::usage);
+}
+
+TEST_CASE("The program gets its arguments as they were given, and the library its options") {
+    const Place place;
+    const Variable library("RIDGE_INJECT_PATH", place.file("library.so"));
+    const std::string out = place.file("out");
+    run({"profile", "-o", place.file("run"), "--wait-for-start", "--delay", "0.5", "--", "sh", "-c",
+         "printf '%s|' \"$@\" >" + out + "; printf '%s' \"$RIDGE_RECORDING\" >" + out +
+             ".options; printf '%s' \"$CUDA_INJECTION64_PATH\" >" + out + ".library",
+         "sh", "--my_option=1_0", "--", "-x"});
+    const auto text_of = [](const std::string& file) {
+        std::stringstream text;
+        text << std::ifstream(file).rdbuf();
+        return text.str();
+    };
+    CHECK(text_of(out) == "--my_option=1_0|--|-x|");
+    CHECK(text_of(out + ".library") == place.file("library.so"));
+    const auto options = programs::recording_options_of(text_of(out + ".options"));
+    REQUIRE(options);
+    CHECK(options->prefix == place.file("run"));
+    CHECK(options->wait_for_start);
+    CHECK(options->delay_ms == 500);
+    CHECK(options->run != 0);
+}
+
+TEST_CASE("A recorded process is reported, its exit code passed on, and an older one gone") {
+    const Place place;
+    const Variable library("RIDGE_INJECT_PATH", place.file("library.so"));
+    const std::string made = place.file("made");
+    {
+        programs::ActivityWriter writer;
+        REQUIRE(writer.open(made));
+        writer.write(programs::ProcessActivity{.pid = 5, .run = 1});
+        const std::uint32_t shape =
+            writer.shape({.name = writer.text("void copy<float>(float*)"), .grid_x = 8});
+        writer.write(programs::DeviceActivity{.uuid_low = 1, .name = "NVIDIA H200"});
+        writer.write(
+            programs::KernelActivity{.start_ns = 1000, .duration_ns = 2000000, .shape = shape});
+        writer.write(programs::NoteActivity{.text = "no counters: no permission"});
+        writer.write(programs::FinishActivity{});
+    }
+    fs::copy(made, place.file("run.4.ridge"));
+    std::ofstream(place.file("run.of.mine.ridge")) << "not ours";
+    const auto answer = run({"profile", "-o", place.file("run"), "--", "sh", "-c",
+                             "cp " + made + " " + place.file("run.5.ridge") + "; exit 3"});
+    CHECK(answer.code == 3);
+    CHECK_THAT(answer.err, contains_text("recorded 1 process"));
+    CHECK_THAT(answer.err, contains_text("exit code 3"));
+    CHECK_THAT(answer.out, contains_text("2 ms of kernels"));
+    CHECK_THAT(answer.out, contains_text("void copy<float>(float*)"));
+    CHECK_THAT(answer.out, contains_text("no counters: no permission"));
+    CHECK(fs::exists(place.file("run.of.mine.ridge")));
+}
