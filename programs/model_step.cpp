@@ -1,6 +1,7 @@
 #include "programs/model_step.h"
 
 #include <algorithm>
+#include <initializer_list>
 #include <string>
 
 #include "hardware/error.h"
@@ -125,6 +126,53 @@ StepTime predict(const ModelStep& step, const model::Machine& machine, const Hos
     return time;
 }
 
+namespace {
+
+/// What an allocation is for: by the phase that made it, else by its name.
+std::string_view part_of(const model::MemoryPlan& plan,
+                         const model::MemoryPlan::Allocation& allocation) {
+    using namespace std::string_view_literals;
+    for (const model::MemoryPlan::Phase& phase : plan.phases()) {
+        const bool before = phase.name == model_phase::weights ||
+                            phase.name == model_phase::cache ||
+                            phase.name == model_phase::optimizer;
+        if (before && allocation.taken >= phase.first && allocation.taken < phase.last) {
+            return phase.name;
+        }
+    }
+    const std::string_view name = allocation.name;
+    const auto is_one_of = [name](std::initializer_list<std::string_view> names) {
+        return std::find(names.begin(), names.end(), name) != names.end();
+    };
+    if (is_one_of({"keys"sv, "values"sv, "cache: keys"sv, "cache: values"sv})) return "cache";
+    if (is_one_of({"lm_head"sv, "softcap"sv, "log-softmax"sv, "loss"sv, "gradient of the loss"sv,
+                   "gradient of the picks"sv}) ||
+        name.find("logits") != std::string_view::npos) {
+        return "logits and loss";
+    }
+    if (name == "gathered weights") return name;
+    if (name == "roots of the second moments") return model_phase::optimizer;
+    return name.starts_with("gradient of") || name == "part of a gradient"
+               ? "gradients"
+               : "activations and workspace";
+}
+
+void add_parts(StepMemory& memory, const model::MemoryPlan& plan) {
+    const auto& allocations = plan.allocations();
+    for (std::size_t i = 0; i < allocations.size(); ++i) {
+        const model::MemoryPlan::Allocation& each = allocations[i];
+        if (each.taken > memory.peak_step || each.given <= memory.peak_step) continue;
+        const std::string_view name = part_of(plan, each);
+        auto part =
+            std::find_if(memory.parts.begin(), memory.parts.end(),
+                         [name](const StepMemory::Part& known) { return known.name == name; });
+        if (part == memory.parts.end()) part = memory.parts.insert(part, {.name = name});
+        part->bytes += memory.timeline.blocks[i];
+    }
+}
+
+}  // namespace
+
 StepMemory memory_of(const ModelStep& step) {
     StepMemory memory;
     memory.timeline = model::replay(step.memory);
@@ -142,6 +190,7 @@ StepMemory memory_of(const ModelStep& step) {
     for (const model::MemoryLevel& level : levels) {
         memory.reserved = std::max(memory.reserved, level.reserved);
     }
+    add_parts(memory, step.memory);
     return memory;
 }
 

@@ -13,6 +13,7 @@
 
 #include <cstdint>
 #include <string_view>
+#include <vector>
 
 #include "model/allocator/memory_plan.h"
 #include "programs/configs/architecture.h"
@@ -56,6 +57,11 @@ struct StepMemory {
     std::int64_t peak = 0;      ///< allocated
     std::int64_t reserved = 0;
     std::size_t peak_step = 0;  ///< of the plan
+    struct Part {
+        std::string_view name;  ///< "weights", "cache", "gradients", "logits and loss", ...
+        std::int64_t bytes = 0;
+    };
+    std::vector<Part> parts{};  ///< what is allocated at the peak, and adds up to it
     model::MemoryTimeline timeline;
 
     [[nodiscard]] std::int64_t extra() const { return peak - resident; }

@@ -108,8 +108,9 @@ class Flame {
              .color = node.color,
              // Neighbours differ, so that one sees where an operation ends.
              .opacity = (drawn_++ % 2 == 0) ? 0.5 : 0.3});
+        const double end = whole_ / unit_.unit;
         plot::Mark mark{.name = node.name,
-                        .x = left + 0.004 * (whole_ / unit_.unit),
+                        .x = std::min(left + 0.004 * end, end),
                         .y = static_cast<double>(depth_ - level),
                         .radius = 0.01};
         const double pixels = frame_width * (node.time / whole_);

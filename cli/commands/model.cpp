@@ -63,7 +63,11 @@ std::vector<plot::Chart> charts_of(const ModelCommand& command, const StepAnswer
     if (timed && wanted("step", true)) charts.push_back(step_chart(answer));
     if (timed && wanted("roofline", false)) charts.push_back(step_roofline(answer, *gpu));
     if (answer.listed) return charts;
-    if (timed && wanted("latency", false)) charts.push_back(latency_chart(answer));
+    const bool fits = answer.largest_batch.value_or(0) > 0;
+    if (!fits && command.chart_name == "latency") {
+        throw InputError("chart: not even one sequence fits");
+    }
+    if (timed && fits && wanted("latency", false)) charts.push_back(latency_chart(answer));
     if (wanted("memory", !timed)) {
         charts.push_back(memory_chart(title_of(answer), answer.step.memory, answer.memory.timeline,
                                       answer.usable));
@@ -105,6 +109,9 @@ int run_model(const Context& context, const ModelCommand& command) {
         architecture = programs::find_model(command.model.config());
     }
     const Format format = parse_format(command.format);
+    if (!command.chart_name.empty() && command.chart.file.empty()) {
+        throw InputError("chart: where to?", {}, "add -o FILE.svg");
+    }
     std::optional<Machines> machines;
     Place place;
     const hardware::Description* gpu = nullptr;
@@ -123,10 +130,11 @@ int run_model(const Context& context, const ModelCommand& command) {
     StepAnswer answer = program ? answer_program(architecture, std::move(*program), place)
                                 : answer_step(architecture, command.model.request(), place);
     add_largest(answer);
+    // What is refused is refused before anything is written.
+    std::vector<plot::Chart> charts;
+    if (!command.chart.file.empty()) charts = charts_of(command, answer, gpu);
     write_step(context, answer, command.operations, format);
-    if (!command.chart.file.empty()) {
-        write_chart_output(context, command.chart, charts_of(command, answer, gpu));
-    }
+    if (!charts.empty()) write_chart_output(context, command.chart, charts);
     return success;
 }
 

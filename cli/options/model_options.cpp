@@ -7,6 +7,7 @@
 #include "hardware/count.h"
 #include "hardware/error.h"
 #include "model/core/data_type.h"
+#include "programs/host.h"
 
 namespace ridge::cli {
 namespace {
@@ -73,8 +74,10 @@ ModelOptions::ModelOptions(CommandLine& line, Lists lists) {
     line.option("--zero", zero_, "train: ZeRO stage 0 to 3 over --gpus")
         .in_range(std::int32_t{0}, std::int32_t{3});
     line.option("--gpus", gpus_, "train: GPUs with data of their own");
-    line.option("--host", host_, "whose dispatch: xeon-h200 or xeon-h100 (default: beside the GPU)")
-        .one_of({"xeon-h200", "xeon-h100"});
+    std::vector<std::string> hosts;
+    for (const programs::Host& host : programs::hosts()) hosts.emplace_back(host.name);
+    line.option("--host", host_, "whose dispatch (default: the host measured beside the GPU)")
+        .one_of(hosts);
     line.option("--tp", tp_, "GPUs that share each product").value("COUNT");
     line.option("--ep", ep_, "GPUs that share the experts");
 }

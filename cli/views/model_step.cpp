@@ -13,6 +13,7 @@
 #include "model/core/fields.h"
 #include "model/footprint/memory_fit.h"
 #include "programs/largest.h"
+#include "programs/software/decoder.h"
 
 namespace ridge::cli {
 namespace {
@@ -76,6 +77,11 @@ void add_model(Json& json, const StepAnswer& answer) {
     json["resident_bytes"] = answer.memory.resident;
     json["peak_extra_bytes"] = answer.memory.extra();
     json["reserved_bytes"] = answer.memory.reserved;
+    Json parts = Json::object();
+    for (const programs::StepMemory::Part& part : answer.memory.parts) {
+        parts[std::string(part.name)] = part.bytes;
+    }
+    json["peak_parts_bytes"] = std::move(parts);
 }
 
 /// Entries of one name and module added up, in the order of their first appearance.
@@ -86,6 +92,7 @@ struct Line {
     Time time{};
     Time longest{};
     std::string bound{};
+    std::string shape{};  ///< of a single kernel
 };
 
 std::vector<Line> lines_of(const StepAnswer& answer, bool all_kernels) {
@@ -102,6 +109,7 @@ std::vector<Line> lines_of(const StepAnswer& answer, bool all_kernels) {
         });
         if (all_kernels || line == lines.end()) {
             lines.push_back({.name = name, .module = module});
+            if (all_kernels) lines.back().shape = operation_text(entry);
             line = lines.end() - 1;
         }
         line->kernels += entry.count * entry.kernels;
@@ -125,6 +133,7 @@ Table operations_table(const StepAnswer& answer, bool all_kernels) {
         table.columns.push_back({"share", Align::right});
         table.columns.push_back({"limit"});
     }
+    if (all_kernels) table.columns.push_back({"shape"});
     std::vector<Line> lines = lines_of(answer, all_kernels);
     if (answer.time) {
         std::stable_sort(lines.begin(), lines.end(),
@@ -138,6 +147,7 @@ Table operations_table(const StepAnswer& answer, bool all_kernels) {
             row.push_back(format_number(100.0 * share, 3) + " %");
             row.push_back(line.bound);
         }
+        if (all_kernels) row.push_back(line.shape);
         table.rows.push_back(std::move(row));
     }
     return table;
@@ -229,6 +239,10 @@ void write_memory(const Context& context, const StepAnswer& answer) {
     add(fmt::format("weights ({} parameters)", step.parameters), step.weights_bytes);
     if (!answer.request.training()) add("cache", step.kv_cache_bytes);
     add("peak over what was there before", answer.memory.extra());
+    for (const programs::StepMemory::Part& part : answer.memory.parts) {
+        if (part.name == programs::model_phase::weights) continue;
+        add(fmt::format("  at the peak: {}", part.name), part.bytes);
+    }
     add("reserved", answer.memory.reserved);
     write_text(context.out, table);
     if (!answer.usable) return;
@@ -352,7 +366,8 @@ void write_step(const Context& context, const StepAnswer& answer, bool all_kerne
     if (answer.listed) {
         context.out << fmt::format("{}: {} operations\n\n", a.name,
                                    answer.step.program.entries.size());
-        write_text(context.out, operations_table(answer, all_kernels));
+        write_text(context.out, fitted(operations_table(answer, all_kernels), {"shape", "limit"},
+                                       static_cast<std::size_t>(std::max(40, context.width))));
         if (answer.time) write_totals(context, answer);
         return;
     }
@@ -361,8 +376,9 @@ void write_step(const Context& context, const StepAnswer& answer, bool all_kerne
                                model::name_of(r.type), name_of(r.software));
     write_memory(context, answer);
     context.out << '\n';
-    write_text(context.out, fitted(operations_table(answer, all_kernels), {"limit", "module"},
-                                   static_cast<std::size_t>(std::max(40, context.width))));
+    write_text(context.out,
+               fitted(operations_table(answer, all_kernels), {"shape", "limit", "module"},
+                      static_cast<std::size_t>(std::max(40, context.width))));
     if (answer.time) write_totals(context, answer);
 }
 

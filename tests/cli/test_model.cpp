@@ -190,6 +190,12 @@ TEST_CASE("what a model's command refuses") {
     refused("compare model --gpu h100-sxm", "CONFIG is missing");
     refused("compare model gpt2 --gpu h100-sxm --batch 1:1000 --seq 8", "at most 200 rows");
     refused("model gpt2 --serve", "gpu is missing");
+    refused("model gpt2 --gpu h100-sxm --seq 64 --chart step", "add -o");
+    refused("model gpt2 --gpu h100-sxm --seq 64 --chart pareto -o x.svg", "add --serve");
+    refused("model gpt2 --gpu h100-sxm --seq 64 -o x.txt", "x.txt");
+    refused("model gpt2 --seq 64 --chart roofline -o x.svg", "needs a GPU");
+    refused("model gpt2 --gpu l40s --kv-dtype fp8 --serve --software serving --seq 64",
+            "attention: kv_dtype");
     refused("model gpt2 --gpu h100-sxm --seq 64 --host abacus", "xeon-h200");
 }
 

@@ -55,6 +55,30 @@ TEST_CASE("a prefill leaves its cache and the logits") {
     CHECK(memory.extra() >= step.kv_cache_bytes + mlp);
     CHECK(memory.extra() <= step.kv_cache_bytes + mlp + tokens * (8192 + 2 * 2048) * 2 + (4 << 20));
     CHECK(memory.resident >= step.weights_bytes);
+    std::int64_t parts = 0;
+    for (const StepMemory::Part& part : memory.parts) parts += part.bytes;
+    CHECK(parts == memory.peak);
+}
+
+TEST_CASE("what a training step holds at its peak") {
+    const Architecture a = shortened("llama-3.2-1b", 4);
+    const StepMemory memory =
+        memory_of(make_step(a, {.phase = Phase::train, .batch = 4, .seq = 512}));
+    std::int64_t sum = 0;
+    const auto bytes = [&](std::string_view name) {
+        for (const StepMemory::Part& part : memory.parts) {
+            if (part.name == name) return part.bytes;
+        }
+        return std::int64_t{0};
+    };
+    for (const StepMemory::Part& part : memory.parts) sum += part.bytes;
+    CHECK(sum == memory.peak);
+    // Logits' softmax, its picks and its gradient, in 32 bits each.
+    const std::int64_t logits = std::int64_t{4} * 512 * 128256;
+    CHECK(bytes("logits and loss") >= 3 * 4 * logits);
+    CHECK(bytes("logits and loss") <= 4 * 4 * logits);
+    CHECK(bytes("optimizer states") >= 2 * bytes("weights") - (std::int64_t{1} << 20));
+    CHECK(bytes("activations and workspace") > 0);
 }
 
 TEST_CASE("layers that run again keep their inputs alone") {
