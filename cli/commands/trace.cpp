@@ -34,6 +34,20 @@ const model::Machine& machine_of(const TraceOptions& options, Machines& machines
     return machines.at(device);
 }
 
+/// Whether the prediction is for the GPU that the trace names; one that ridge does not know is taken
+/// for the one that the user names.
+programs::Target target_of(const programs::Trace& trace, const model::Machine& machine,
+                           Machines& machines) {
+    const std::string device = trace.device_name();
+    if (device.empty()) return programs::Target::recorded;
+    try {
+        return machines.at(device).name == machine.name ? programs::Target::recorded
+                                                        : programs::Target::other;
+    } catch (const InputError&) {
+        return programs::Target::recorded;
+    }
+}
+
 void write_one(const Context& context, const programs::TraceReport& report, Format format,
                std::size_t rows) {
     switch (format) {
@@ -88,7 +102,8 @@ int report_traces(const Context& context, const TraceOptions& options) {
     for (const std::vector<std::string>& files : runs) {
         programs::Trace read = programs::read_run(files);
         if (!options.range.empty()) programs::keep_range(read, options.range);
-        reports.push_back(programs::report_of(read, machine_of(options, machines, read)));
+        const model::Machine& machine = machine_of(options, machines, read);
+        reports.push_back(programs::report_of(read, machine, target_of(read, machine, machines)));
         if (!options.output.empty()) {
             write_file(context, options.output, read, reports.back(), machines);
         }

@@ -57,11 +57,11 @@ std::vector<plot::Term> figures_of(const TraceReport& report) {
             percent(ratio(line.communication_hidden_ns, line.communication_ns)));
     }
     add("predicted kernel time", format(report.predicted));
-    add("mean error by time", percent(report.weighted_error));
+    if (!report.elsewhere) add("mean error by time", percent(report.weighted_error));
     add("memory-bound", percent(report.memory_bound_share));
     if (report.modelled_flop > 0.0 && report.recorder != programs::Recorder::nsight_compute) {
         add("achieved", format(FlopRate::from_base(report.achieved_flop_per_s)));
-        add("of the peak (MFU)", percent(report.utilisation));
+        if (!report.elsewhere) add("of the peak (MFU)", percent(report.utilisation));
     }
     add("tied to an operator", percent(report.attributed_share));
     add("predicted, by time", percent(report.modelled_share));

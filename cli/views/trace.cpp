@@ -77,12 +77,18 @@ void write_head(const Context& context, const TraceReport& report) {
                         share_of(line.busy_ns, line.span_ns), format(time_of(line.idle_ns())),
                         format(time_of(line.host_late_ns))));
     }
-    write_sentence(
-        context, fmt::format("{} of kernel time belongs to an operator, {} is predicted; there the "
-                             "prediction is off by {} on average, weighted by time.",
-                             percent(report.attributed_share), percent(report.modelled_share),
-                             percent(report.weighted_error)));
-    if (report.modelled_share > 0.0) {
+    const std::string known =
+        fmt::format("{} of kernel time belongs to an operator, {} is predicted",
+                    percent(report.attributed_share), percent(report.modelled_share));
+    if (report.elsewhere) {
+        write_sentence(context, fmt::format("{}: on {} that would take {}.", known, report.machine,
+                                            format(report.predicted)));
+    } else {
+        write_sentence(context, fmt::format("{}; there the prediction is off by {} on average, "
+                                            "weighted by time.",
+                                            known, percent(report.weighted_error)));
+    }
+    if (report.modelled_share > 0.0 && !report.elsewhere) {
         write_sentence(context,
                        fmt::format("Memory-bound: {} of that time. {}",
                                    percent(report.memory_bound_share), utilisation_of(report)));
@@ -231,7 +237,9 @@ void write_comparison(const Context& context, const TraceReport& before, const T
                      [&change](const Pair& a, const Pair& b) { return change(a) > change(b); });
     const Time total_before = time_of(before.timeline.kernel_ns);
     const Time total_after = time_of(after.timeline.kernel_ns);
-    context.out << printable(before.file) << " against " << printable(after.file) << '\n';
+    context.out << wrap(printable(before.file) + " against " + printable(after.file),
+                        static_cast<std::size_t>(std::max(40, context.width)), 2)
+                << '\n';
     write_sentence(context,
                    fmt::format("Kernel time {} and {}, from first to last kernel {} and {}.",
                                format(total_before), format(total_after),
@@ -273,10 +281,12 @@ Json to_json(const TraceReport& report) {
               {"attributed_share", report.attributed_share},
               {"modelled_share", report.modelled_share},
               {"predicted_us", microseconds(report.predicted)},
-              {"weighted_error", report.weighted_error},
               {"memory_bound_share", report.memory_bound_share},
-              {"achieved_flop_per_s", report.achieved_flop_per_s},
-              {"model_flop_utilisation", report.utilisation}};
+              {"achieved_flop_per_s", report.achieved_flop_per_s}};
+    if (!report.elsewhere) {
+        json["weighted_error"] = report.weighted_error;
+        json["model_flop_utilisation"] = report.utilisation;
+    }
     if (!report.damage.empty()) json["damage"] = report.damage;
     if (!report.notes.empty()) {
         json["notes"] = Json::array();

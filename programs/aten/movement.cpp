@@ -55,6 +55,17 @@ std::optional<Understood> copy(const Subject& subject) {
                   OperatorFamily::copy, elements, size_of(type));
 }
 
+/// Elements that stay together in every part: parts that are views are not loaded as vectors.
+std::int64_t together(const std::vector<const Tensor*>& parts) {
+    std::int64_t inner = 0;
+    for (const Tensor* part : parts) {
+        const bool last = part->strides.empty() || part->strides.back() == 1;
+        const std::int64_t run = last ? part->dims.back() : 1;
+        inner = inner == 0 ? run : std::min(inner, run);
+    }
+    return std::max<std::int64_t>(1, inner);
+}
+
 std::optional<Understood> concatenation(const Subject& subject) {
     const std::vector<const Tensor*> all = subject.call.tensors();
     std::vector<const Tensor*> parts;
@@ -70,6 +81,15 @@ std::optional<Understood> concatenation(const Subject& subject) {
     std::int64_t rows = 1;
     for (std::int64_t i = 0; i < std::min(dim, rank); ++i) {
         rows *= parts.front()->dims[static_cast<std::size_t>(i)];
+    }
+    const bool views = std::any_of(parts.begin(), parts.end(),
+                                   [](const Tensor* part) { return !part->contiguous(); });
+    const std::int64_t inner = together(parts);
+    if (views && elements % inner == 0) {
+        return result(
+            torch_step(model::Transpose{
+                .rows = 1, .cols = elements / inner, .type = data_type(type), .inner = inner}),
+            OperatorFamily::copy, elements, size_of(type));
     }
     const auto inputs = static_cast<std::int64_t>(parts.size());
     const std::int64_t cols = std::max<std::int64_t>(1, elements / (rows * inputs));

@@ -32,6 +32,11 @@ ElementType type_in(std::string_view kernel) {
     return ElementType::unknown;
 }
 
+/// A copy between the GPU and the host.
+bool crosses(std::string_view name) {
+    return name.find("DtoH") != name.npos || name.find("HtoD") != name.npos;
+}
+
 /// Copies and fills of the driver, by their bytes.
 std::optional<Understood> driver_work(const Kernel& kernel, std::string_view name) {
     if (kernel.kind == KernelKind::kernel || kernel.bytes < 1) return {};
@@ -149,7 +154,9 @@ class RowBuilder {
         if (key.inputs != TextId::empty) {
             const Call call = parse_call(row.name, trace_.text(key.inputs));
             row.shape = shape_text(call);
-            if (kernel(longest).kind == KernelKind::kernel || is_known(row.name)) {
+            // What crosses to the host is the driver's copy, whoever asked for it.
+            row.driver = kernel(longest).kind == KernelKind::copy && crosses(row.kernel);
+            if (!row.driver && (kernel(longest).kind == KernelKind::kernel || is_known(row.name))) {
                 found = operations_of(call, type_in(row.kernel));
             }
         }
@@ -158,7 +165,10 @@ class RowBuilder {
             found = collective_work(trace_.text(key.collective));
             if (found) row.shape = collective_text(trace_.text(key.collective));
         }
-        if (!found) found = driver_work(kernel(longest), row.kernel);
+        if (!found) {
+            found = driver_work(kernel(longest), row.kernel);
+            row.driver = found.has_value();
+        }
         if (!found) found = counted_work(kernel(longest));
         if (found) {
             row.family = found->family;

@@ -21,6 +21,10 @@ std::string short_name(const std::string& name) {
     return name.starts_with("aten::") ? name.substr(6) : name;
 }
 
+std::string with_shape(const OperatorRow& row) {
+    return row.shape.empty() ? short_name(row.name) : short_name(row.name) + " " + row.shape;
+}
+
 /// Neighbouring instances of one stream, by their rows.
 struct Chain {
     std::vector<std::int32_t> rows;
@@ -64,8 +68,9 @@ class FusionFinder {
     void add(const Instance& instance, std::int32_t row) {
         Chain& chain = open_[instance.stream];
         const OperatorRow& what = rows_.rows[static_cast<std::size_t>(row)];
-        if (!streams(what.family) || what.steps.empty() || !fits(chain, row)) close(chain);
-        if (!streams(what.family) || what.steps.empty()) return;
+        const bool part = streams(what.family) && !what.driver && !what.steps.empty();
+        if (!part || !fits(chain, row)) close(chain);
+        if (!part) return;
         chain.rows.push_back(row);
         chain.kernels += static_cast<std::int64_t>(instance.kernels.size());
         chain.measured_ns += instance.measured_ns;
@@ -164,7 +169,7 @@ void add_slower(const Rows& rows, std::vector<Saving>& found) {
     for (const OperatorRow& row : rows.rows) {
         if (!row.predicted || row.measured <= row.high || row.basis != Basis::shapes) continue;
         found.push_back({.kind = SavingKind::slower,
-                         .what = short_name(row.name) + " " + row.shape,
+                         .what = with_shape(row),
                          .count = row.count,
                          .kernels = row.kernels / std::max<std::int64_t>(1, row.count),
                          .now = row.measured,
@@ -175,10 +180,10 @@ void add_slower(const Rows& rows, std::vector<Saving>& found) {
 /// Copies by layout or type: an operand in the right layout and type needs none.
 void add_copies(Rows& rows, std::vector<Saving>& found) {
     for (OperatorRow& row : rows.rows) {
-        if (row.family != OperatorFamily::copy || row.steps.empty()) continue;
+        if (row.family != OperatorFamily::copy || row.driver || row.steps.empty()) continue;
         row.needless = row.measured;
         found.push_back({.kind = SavingKind::copies,
-                         .what = short_name(row.name) + " " + row.shape,
+                         .what = with_shape(row),
                          .count = row.count,
                          .kernels = row.kernels / std::max<std::int64_t>(1, row.count),
                          .now = row.measured,

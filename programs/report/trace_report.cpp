@@ -85,6 +85,14 @@ void order_rows(TraceReport& report, const Trace& trace, const std::vector<Insta
     }
 }
 
+/// What was measured on one GPU says nothing of how well another is used.
+void compare_no_more(TraceReport& report) {
+    for (OperatorRow& row : report.operators) row.slower = row.needless = Time{};
+    report.savings.clear();
+    report.weighted_error = 0.0;
+    report.utilisation = 0.0;
+}
+
 void add_host_late(TraceReport& report) {
     for (std::size_t i = 0; i < report.row_of.size(); ++i) {
         if (report.timeline.late_ns[i] == 0) continue;
@@ -120,12 +128,13 @@ void add_ranges(TraceReport& report, const Trace& trace) {
 
 }  // namespace
 
-TraceReport report_of(const Trace& trace, const model::Machine& machine) {
+TraceReport report_of(const Trace& trace, const model::Machine& machine, Target target) {
     TraceReport report;
     report.file = trace.file;
     report.device = trace.device_name();
     report.machine = machine.name;
     report.recorder = trace.recorder;
+    report.elsewhere = target == Target::other;
     report.timeline = timeline_of(trace);
     report.damage = trace.read.damage;
     report.notes = trace.notes;
@@ -138,6 +147,7 @@ TraceReport report_of(const Trace& trace, const model::Machine& machine) {
     add_ranges(report, trace);
     sum_up(report);
     add_utilisation(report);
+    if (report.elsewhere) compare_no_more(report);
     return report;
 }
 

@@ -38,6 +38,7 @@ struct OperatorRow {
     std::string shape;
     std::string kernel;  ///< the one that took longest
     OperatorFamily family = OperatorFamily::other;
+    bool driver = false;  ///< a copy or fill of the driver: no kernel that could be fused
     Basis basis = Basis::shapes;
     std::int64_t count = 0;    ///< calls
     std::int64_t kernels = 0;  ///< launches of all calls
@@ -90,6 +91,9 @@ struct TraceReport {
     std::string file;
     std::string device;   ///< as the trace names it
     std::string machine;  ///< the GPU of the prediction
+    /// Predicted for another GPU than the trace's: savings, errors and utilisation, which set one
+    /// against the other, are left out.
+    bool elsewhere = false;
     Recorder recorder = Recorder::pytorch;
     Timeline timeline;
     double attributed_share = 0.0;
@@ -110,7 +114,11 @@ struct TraceReport {
     std::vector<DeviceSample> samples;   ///< counters of whole GPUs over time
 };
 
-[[nodiscard]] TraceReport report_of(const Trace& trace, const model::Machine& machine);
+/// The GPU that a prediction is for: the one that the trace was recorded on, or another.
+enum class Target : std::uint8_t { recorded, other };
+
+[[nodiscard]] TraceReport report_of(const Trace& trace, const model::Machine& machine,
+                                    Target target = Target::recorded);
 
 [[nodiscard]] std::string_view name_of(SavingKind kind);
 

@@ -1,6 +1,7 @@
 // Command-line transcripts: each file in golden/ starts with "$ ridge ..." and holds what that
 // prints at 80 columns. RIDGE_UPDATE_GOLDEN=1 rewrites them; the change is then reviewed as a diff.
-// The console blocks of README.md and docs/model.md are transcripts too.
+// The console blocks of README.md and docs/model.md are transcripts too. Commands run in the root of
+// the repository.
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -23,6 +24,7 @@ std::string read_file(const std::filesystem::path& path) {
 
 /// The text with the output below each prompt replaced by what the program prints now.
 std::string replayed(const std::string& transcript) {
+    std::filesystem::current_path(RIDGE_ROOT);
     std::istringstream stream(transcript);
     std::string result;
     std::string command;

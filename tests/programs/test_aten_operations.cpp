@@ -179,6 +179,14 @@ TEST_CASE("copies, cat and gathers", "[aten]") {
     CHECK(joined.rows == 8);
     CHECK(joined.cols == 32);
     CHECK(joined.type == DataType::bf16);
+    // Parts that are views are read piece by piece, as by a copy that exchanges dimensions.
+    const auto views =
+        only<Transpose>(understood("aten::cat",
+                                   {R"(["TensorList","Scalar"])", "[[[2,4,16,32],[2,4,16,32]],[]]",
+                                    "[[[2048,32,128,1],[4096,64,256,1]],[]]", R"(["","-1"])"},
+                                   ElementType::bf16));
+    CHECK(views.inner == 32);
+    CHECK(views.rows * views.cols == 2 * 2 * 4 * 16);
     // Joined with nothing, it is a copy.
     const auto alone = only<Copy>(understood(
         "aten::cat", {R"(["TensorList","Scalar"])", "[[[0],[2,4]],[]]", "", R"(["","-2"])"},

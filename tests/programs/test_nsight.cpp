@@ -136,7 +136,11 @@ TEST_CASE("a report of Nsight Systems: processes, ranges, copies, a graph", "[ns
     CHECK(op.type == model::DataType::bf16);  // by the kernel's name
     CHECK(report.operators[0].predicted->in(units::us) == Approx(90.0).epsilon(0.15));
     for (const OperatorRow& row : report.operators) {
-        if (row.name == "Memcpy HtoD") CHECK(row.predicted);
+        if (row.name == "Memcpy HtoD") {
+            CHECK(row.predicted);
+            CHECK(row.driver);
+            CHECK(row.needless == Time{});
+        }
         if (row.name.find("my_kernel") != std::string::npos) {
             CHECK(row.reason.find("known by its name alone") != std::string::npos);
         }

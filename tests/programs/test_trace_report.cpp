@@ -163,6 +163,15 @@ TEST_CASE("the same program on another GPU", "[report]") {
     for (const OperatorRow& row : here.operators) first += row.predicted.value_or(Time{});
     for (const OperatorRow& row : there.operators) second += row.predicted.value_or(Time{});
     CHECK(second > first);
+    // What was measured on one GPU is not set against what another would take.
+    const TraceReport elsewhere =
+        report_of(read_trace(std::string(RIDGE_TRACES "/trace_llama_prefill.json.gz")),
+                  model::make_machine(model::catalogue().at("a100-sxm-80gb")), Target::other);
+    CHECK(elsewhere.elsewhere);
+    CHECK(elsewhere.utilisation == 0.0);
+    CHECK(elsewhere.savings.empty());
+    CHECK(saving_with(here, SavingKind::slower, "") != nullptr);
+    for (const OperatorRow& row : elsewhere.operators) CHECK(row.slower == Time{});
 }
 
 TEST_CASE("an empty trace has an empty report", "[report]") {
