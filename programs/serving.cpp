@@ -8,22 +8,27 @@
 namespace ridge::programs {
 namespace {
 
-Time wall_of(const Architecture& a, const Request& request, const model::Machine& machine,
-             const Host& host) {
+/// A step's wall time, and what one GPU holds of the weights.
+struct Timed {
+    Time wall;
+    std::int64_t weights = 0;
+};
+
+Timed timed(const Architecture& a, const Request& request, const model::Machine& machine,
+            const Host& host) {
     const ModelStep step = make_step(a, request, false);
     const StepTime time = predict(step, machine, host);
     if (const auto why = first_not_modelled(step.program, time.gpu)) {
         throw InputError(machine.name + ": " + *why);
     }
-    return time.wall;
+    return {.wall = time.wall, .weights = step.weights_bytes};
 }
 
-std::int64_t bytes_on_gpu(const Architecture& a, const Request& request, std::int64_t tokens) {
-    const std::int64_t weights = weights_bytes(
-        a, {.bytes = model::size_of(request.type), .quantisation = request.quantisation});
-    const std::int64_t cache = kv_cache_bytes(
+/// Of one GPU; latent vectors are on each.
+std::int64_t cache_bytes(const Architecture& a, const Request& request, std::int64_t tokens) {
+    const std::int64_t all = kv_cache_bytes(
         a, {.bytes = model::size_of(request.cache_type), .batch = request.batch, .tokens = tokens});
-    return (weights + cache) / request.tensor_parallel;
+    return a.kinds.front().attention.latent() ? all : all / request.tensor_parallel;
 }
 
 void mark_front(std::vector<ServingPoint>& points) {
@@ -47,22 +52,22 @@ std::vector<ServingPoint> serve(const Architecture& architecture, const Load& lo
         request.phase = Phase::prefill;
         request.batch = 1;
         request.seq = load.prompt;
-        const Time prefill = wall_of(architecture, request, machine, load.host);
+        const Time prefill = timed(architecture, request, machine, load.host).wall;
         request.phase = Phase::decode;
         request.seq = load.prompt + load.answer / 2;
         for (const std::int64_t batch : load.batches) {
             request.batch = batch;
-            const Time step = wall_of(architecture, request, machine, load.host);
+            const Timed step = timed(architecture, request, machine, load.host);
             const auto sequences = static_cast<double>(batch);
             // A sequence's prefill stands in the way of all once in its life. (W6)
             const Time between = prefill * (sequences / static_cast<double>(load.answer));
-            ServingPoint point{
-                .batch = batch,
-                .gpus = gpus,
-                .ttft = prefill,
-                .tpot = step + between,
-                .tokens_per_s = sequences / (step + between).in(units::s),
-                .bytes = bytes_on_gpu(architecture, request, load.prompt + load.answer)};
+            ServingPoint point{.batch = batch,
+                               .gpus = gpus * request.expert_parallel,
+                               .ttft = prefill,
+                               .tpot = step.wall + between,
+                               .tokens_per_s = sequences / (step.wall + between).in(units::s),
+                               .bytes = step.weights + cache_bytes(architecture, request,
+                                                                   load.prompt + load.answer)};
             point.fits = usable == 0 || point.bytes <= usable;
             points.push_back(point);
         }

@@ -157,10 +157,10 @@ int write_serving(const Context& context, const ServingOptions& options, const C
                                     .tpot = time_option(options.tpot, "tpot")};
     const std::optional<ServingPoint> best = best_within(points, targets);
     const bool several = served.degrees.size() > 1;
-    const std::string title =
-        fmt::format("{} on {}{}, prompts of {}, answers of {}, {}", architecture.name,
-                    several ? "" : fmt::format("{} x ", request.tensor_parallel), machine.name,
-                    request.seq, options.answer, name_of(request.software));
+    const std::string title = fmt::format(
+        "{} on {}{}, prompts of {}, answers of {}, {}", architecture.name,
+        several ? "" : fmt::format("{} x ", request.tensor_parallel * request.expert_parallel),
+        machine.name, request.seq, options.answer, name_of(request.software));
     switch (format) {
         case Format::json: {
             Json out{

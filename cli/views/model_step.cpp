@@ -52,7 +52,8 @@ void add_rates(Json& json, const StepAnswer& answer) {
     const double flop = passes * static_cast<double>(answer.step.active_parameters) *
                         static_cast<double>(answer.step.tokens);
     if (const auto peak = answer.machine->tensor_peak(answer.request.type)) {
-        const auto gpus = static_cast<double>(answer.request.tensor_parallel);
+        const auto gpus =
+            static_cast<double>(answer.request.tensor_parallel * answer.request.expert_parallel);
         json["mfu"] = flop / wall / peak->base() / gpus;
     }
     json["mbu"] = static_cast<double>(answer.step.weights_bytes + answer.step.kv_cache_bytes) /

@@ -260,6 +260,20 @@ TEST_CASE("host and GPU are two clocks") {
     CHECK_THROWS_WITH(find_host("abacus"), contains_text("xeon-h200, xeon-h100"));
 }
 
+TEST_CASE("GPUs that share experts count, and hold a part of them") {
+    const Architecture a = find_model("mixtral-8x7b");
+    const model::Machine machine = model::make_machine(model::catalogue().at("h200-sxm"));
+    Load load{.request = {.software = Software::serving}, .batches = {8}};
+    const ServingPoint one = serve(a, load, machine, 0).front();
+    load.request.expert_parallel = 8;
+    const ServingPoint eight = serve(a, load, machine, 0).front();
+    CHECK(one.gpus == 1);
+    CHECK(eight.gpus == 8);
+    CHECK(eight.tpot < one.tpot);
+    CHECK(eight.bytes < one.bytes / 4);
+    CHECK(eight.bytes > one.bytes / 8);  // attention and embeddings are on each
+}
+
 TEST_CASE("advice is a prediction that gains") {
     const model::Machine machine = model::make_machine(model::catalogue().at("h100-sxm"));
     const auto found = advise(find_model("gpt2"), {.phase = Phase::decode, .seq = 512}, machine,
