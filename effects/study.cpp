@@ -27,7 +27,46 @@ std::string_view trimmed(std::string_view text) {
     return text;
 }
 
-Part parse_part(std::string_view text) {
+/// The 16-bit type of products on this GPU: fp16 where it has no bf16.
+model::DataType half_type(const model::Machine& machine) {
+    using model::DataType;
+    const auto has = [&machine](DataType type) {
+        return machine.tensor_peak(type).has_value() || machine.vector_peak(type).has_value();
+    };
+    return has(DataType::bf16) || !has(DataType::fp16) ? DataType::bf16 : DataType::fp16;
+}
+
+void replace_all(std::string& text, std::string_view from, std::string_view to) {
+    for (std::size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size()) {
+        text.replace(at, from.size(), to);
+    }
+}
+
+/// The plan as this GPU can carry it out: what is said and asked in bf16 is fp16 on GPUs without.
+Plan planned(const Effect& effect, const Subject& subject) {
+    Plan plan = effect.plan(subject);
+    if (half_type(subject.machine) == model::DataType::bf16) return plan;
+    const auto in_half = [](std::string& text) { replace_all(text, "bf16", "fp16"); };
+    for (Figure& figure : plan.figures) {
+        in_half(figure.title);
+        for (std::string& name : figure.x.names) in_half(name);
+        for (Series& series : figure.series) {
+            for (std::string* text : {&series.id, &series.name, &series.detail}) in_half(*text);
+            for (Point& point : series.points) {
+                in_half(point.name);
+                in_half(point.work);
+            }
+        }
+    }
+    Ratio& ratio = plan.ratio;
+    for (std::string* text :
+         {&ratio.what, &ratio.above, &ratio.below, &ratio.why, &plan.formula, &plan.text}) {
+        in_half(*text);
+    }
+    return plan;
+}
+
+Part parse_part(std::string_view text, model::DataType half) {
     std::string words(text);
     measure::DataPattern pattern = measure::DataPattern::normal;
     constexpr std::string_view mark = " data=";
@@ -37,7 +76,10 @@ Part parse_part(std::string_view text) {
         pattern = measure::parse_data_pattern(words.substr(from, end - from));
         words.erase(at, end - at);
     }
-    const model::StepText step = model::parse_step(words);
+    model::Parameters usual;
+    usual.set(model::Field::dtype, name_of(half));
+    const bool fp32_alone = words.starts_with("access");
+    const model::StepText step = model::parse_step(words, fp32_alone ? model::Parameters{} : usual);
     return {.question = {.operation =
                              model::make_operation(step.operation.kind, step.operation.parameters),
                          .execution = model::make_execution(step.operation.parameters),
@@ -45,12 +87,12 @@ Part parse_part(std::string_view text) {
             .count = step.count};
 }
 
-std::vector<Part> parts_of(std::string_view work) {
+std::vector<Part> parts_of(std::string_view work, model::DataType half) {
     std::vector<Part> parts;
     while (!work.empty()) {
         const std::size_t end = std::min(work.find(';'), work.size());
         if (const auto text = trimmed(work.substr(0, end)); !text.empty()) {
-            parts.push_back(parse_part(text));
+            parts.push_back(parse_part(text, half));
         }
         work.remove_prefix(std::min(end + 1, work.size()));
     }
@@ -164,7 +206,8 @@ Value value_of(const Point& point, const Figure& figure, Quantity quantity, cons
                const Measured& measured) {
     Value value{.x = point.x, .name = point.name, .labelled = point.labelled};
     if (!point.work.empty()) {
-        const Sums sums = sums_of(parts_of(point.work), subject.machine, measured);
+        const Sums sums =
+            sums_of(parts_of(point.work, half_type(subject.machine)), subject.machine, measured);
         if (sums.complete) {
             fill(value, point, quantity, sums);
             add_terms(value, sums);
@@ -219,7 +262,7 @@ bool same_direction(double one, double other) {
 }
 
 Study evaluate(const Effect& effect, const Subject& subject, const Measured& measured) {
-    Plan plan = effect.plan(subject);
+    Plan plan = planned(effect, subject);
     Study study;
     study.effect = &effect;
     study.gpu = subject.machine.title;
@@ -267,11 +310,11 @@ Study evaluate(const Effect& effect, const Subject& subject, const Measured& mea
 std::vector<measure::Question> questions(const Effect& effect, const Subject& subject) {
     std::vector<measure::Question> out;
     std::set<std::string> known;
-    const Plan plan = effect.plan(subject);
+    const Plan plan = planned(effect, subject);
     for (const Figure& figure : plan.figures) {
         for (const Series& series : figure.series) {
             for (const Point& point : series.points) {
-                for (const Part& part : parts_of(point.work)) {
+                for (const Part& part : parts_of(point.work, half_type(subject.machine))) {
                     measure::Question question = part.question;
                     const model::Outcome outcome =
                         model::predict(question.operation, question.execution, subject.machine);

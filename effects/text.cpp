@@ -46,8 +46,8 @@ Places::Places(const Study& study, const Subject& subject, std::map<std::string,
     facts_.emplace("memory", format_capacity(machine.dram_capacity));
     if (machine.sm_count > 0) facts_.emplace("sms", std::to_string(machine.sm_count));
     if (machine.l2.size > Bytes{}) facts_.emplace("l2", format_capacity(machine.l2.size));
-    for (const model::DataType type :
-         {model::DataType::bf16, model::DataType::tf32, model::DataType::fp8}) {
+    for (const model::DataType type : {model::DataType::bf16, model::DataType::fp16,
+                                       model::DataType::tf32, model::DataType::fp8}) {
         if (const auto peak = machine.tensor_peak(type)) {
             facts_.emplace("peak_" + std::string(name_of(type)), format(*peak));
             facts_.emplace("ridge_" + std::string(name_of(type)),

@@ -196,7 +196,7 @@ On an A100 with its 108 multiprocessors that is 98 tiles in one wave against 120
 Libraries know all this: around such an edge they take another tile or split k, so their steps are smaller and lie elsewhere.
 Measured the library's rate is {library@1792:measured} at 1792, {library@1920:measured} at 1920 and {library@2048:measured} at 2048.
 A kernel whose tile is fixed, which is what most people write, shows the full step.
-That the library falls to {library@1793} at 1793 is another effect: rows of an odd length (see alignment).)";
+That the library falls to {library@1793} at 1793, by the model, is another effect: rows of an odd length (see alignment).)";
     return plan;
 }
 

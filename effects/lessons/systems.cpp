@@ -128,8 +128,11 @@ std::string step_of(const Mlp& mlp, std::int64_t steps) {
 
 Plan power_plan(const Subject& subject) {
     Plan plan;
+    const model::DataType half = subject.machine.tensor_peak(model::DataType::bf16)
+                                     ? model::DataType::bf16
+                                     : model::DataType::fp16;
     const model::Outcome outcome = model::predict(
-        model::Matmul{.m = 8192, .n = 8192, .k = 8192},
+        model::Matmul{.m = 8192, .n = 8192, .k = 8192, .type = half, .output = half},
         {.implementation = model::Implementation::library}, unlimited(subject.machine));
     const std::vector<Named> data{{"zeros", square("bf16", " data=zeros")},
                                   {"constant", square("bf16", " data=constant")},
@@ -300,7 +303,7 @@ From the P100 of 2016 to the B200 of 2024 dense compute in 16 bits grew {compute
 So the ridge point, the FLOP that an operation must do for every byte to keep the chip busy, went from {ridge@p100-sxm} to {ridge@b200} FLOP per byte; it was {ridge@v100-sxm} on a V100, {ridge@a100-sxm-80gb} on an A100 and {ridge@h100-sxm} on an H100.
 This is the memory wall (Gholami and others count 60,000 times for compute and 100 times for DRAM over twenty years): what was bound by arithmetic on an old chip is bound by memory on a new one.
 
-Two jumps are not technology but number formats and units: tensor cores (V100) and fp8.
+The largest jump is a new unit and not more of the old ones: the tensor cores of the V100; formats of 8 and 4 bits, not drawn here, double the rate again.
 Memory grew by stacking it, from GDDR5 on a K80 over HBM2 to HBM3e.
 TPUs follow the same law: {ridge@tpu-v4} FLOP per byte for v4, {ridge@tpu-v6e} for v6e.
 

@@ -84,6 +84,24 @@ TEST_CASE("on data-centre GPUs no sentence of the predictions is missing", "[eff
     }
 }
 
+TEST_CASE("a GPU without bf16 is asked and told about fp16", "[effects]") {
+    const hardware::Catalogue catalogue = model::catalogue();
+    const Gpu gpu(catalogue, "v100-sxm");
+    for (const char* name : {"roofline", "alignment", "matmul-mystery", "power", "mlp"}) {
+        CAPTURE(name);
+        const Study study = evaluate(effects::find_effect(name), gpu.subject(), {});
+        CAPTURE(study.refused);
+        CHECK(study.refused.empty());
+        for (const std::string& paragraph : study.paragraphs) {
+            CHECK(paragraph.find("bf16") == std::string::npos);
+        }
+    }
+    for (const measure::Question& question :
+         questions(effects::find_effect("matmul-mystery"), gpu.subject())) {
+        CHECK(type_of(question.operation) == model::DataType::fp16);
+    }
+}
+
 TEST_CASE("predicted and measured agree in direction, and within a fifth or the text says why",
           "[effects][accuracy]") {
     const hardware::Catalogue catalogue = model::catalogue();
