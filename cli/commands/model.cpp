@@ -115,7 +115,7 @@ int run_model(const Context& context, const ModelCommand& command) {
     std::optional<Machines> machines;
     Place place;
     const hardware::Description* gpu = nullptr;
-    if (command.gpu.given()) {
+    if (command.gpu.known()) {
         machines.emplace(command.gpu.machines(context));
         place = place_on(*machines, command.gpu.name());
         gpu = &machines->description(command.gpu.name());

@@ -1,5 +1,5 @@
 // `ridge model` and `ridge compare model`: formats, charts, what fits, what is refused.
-#include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -174,6 +174,15 @@ TEST_CASE("a program written by hand") {
     refused("[[operation]]\nop = \"matmul m=1 n=1\"\n", "k");
     refused("[[operation]]\nop = \"copy elements=8\"\nmodule = \"brain\"\n", "one of embedding");
     refused("[[operation]]\nop = \"copy elements=8\"\ncount = 0\n", "count must be 1 to");
+}
+
+TEST_CASE("the usual GPU is a model's too") {
+    setenv("RIDGE_GPU", "h200", 1);
+    const Transcript run = run_line("model gpt2 --seq 64 --format json");
+    unsetenv("RIDGE_GPU");
+    REQUIRE(run.code == 0);
+    CHECK(json::parse(run.out).at("gpu") == "h200-sxm");
+    CHECK_FALSE(answer_of("model gpt2 --seq 64").contains("gpu"));
 }
 
 TEST_CASE("what a model's command refuses") {
