@@ -125,9 +125,7 @@ void write_counted(const Context& context, const programs::TraceReport& report, 
                               rate_of(counted.flop(), each, true), intensity_of(counted), name});
     }
     if (table.rows.empty()) return;
-    context.out
-        << "\nMeasured rooflines: bytes and FLOP that were counted, over the time of the free "
-           "run\n";
+    context.out << "\nMeasured rooflines: counted bytes and FLOP over the time of the free run\n";
     write_text(context.out, table);
 }
 

@@ -44,6 +44,7 @@ std::optional<Understood> driver_work(const Kernel& kernel, std::string_view nam
     const bool from_host = name.find("HtoD") != std::string_view::npos;
     Understood found{.family = OperatorFamily::copy, .basis = Basis::bytes};
     if (to_host || from_host) {
+        found.family = OperatorFamily::other;  // no kernel could take it in, no layout spare it
         const model::Collective op{.kind = to_host ? model::CollectiveKind::device_to_host
                                                    : model::CollectiveKind::host_to_device,
                                    .gpus = 1,

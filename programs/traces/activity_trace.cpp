@@ -1,6 +1,7 @@
 #include "programs/traces/activity_trace.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <optional>
 #include <tuple>
@@ -9,6 +10,7 @@
 
 #include "hardware/error.h"
 #include "programs/traces/activity_records.h"
+#include "programs/traces/nsight_systems.h"
 #include "programs/traces/trace_builder.h"
 
 namespace ridge::programs {
@@ -237,13 +239,21 @@ class ProcessReader {
         close(found->second, static_cast<std::int64_t>(value.time_ns));
         started_.erase(found);
     }
+    /// A range whose text is that of an operator (PyTorch's emit_nvtx) becomes one.
     void close(const OpenRange& range, std::int64_t end_ns) {
         if (counting()) return;
-        run_.builder.add(Operator{.name = range.name,
-                                  .thread = range.thread,
-                                  .start_ns = range.start_ns,
-                                  .end_ns = end_ns,
-                                  .range = true});
+        Operator op{.name = range.name,
+                    .thread = range.thread,
+                    .start_ns = range.start_ns,
+                    .end_ns = end_ns,
+                    .range = true};
+        const RangeOperator found = operator_in(run_.trace.text(range.name));
+        if (!found.name.empty()) {
+            op.name = run_.builder.text(found.name);
+            if (!found.inputs.empty()) op.inputs = run_.builder.text(found.inputs);
+            op.range = false;
+        }
+        run_.builder.add(op);
     }
     void close_open_ranges() {
         for (const auto& [thread, stack] : stacks_) {
@@ -279,19 +289,21 @@ class ProcessReader {
     void add_counters(const CounterActivity& value) {
         const LaunchShape* const launch = shape(value.shape);
         if (launch == nullptr) return;
+        // A profiler says "no number" of what it could not count.
+        const auto counted = [](double amount) { return std::isfinite(amount) ? amount : -1.0; };
         KernelCounters& sum = run_.counted[{launch->name, launch->grid, launch->block}];
         sum.add({.launches = 1,
                  .passes = value.passes,
-                 .duration_ns = value.duration_ns,
-                 .dram_read_bytes = value.dram_read_bytes,
-                 .dram_write_bytes = value.dram_write_bytes,
-                 .l2_bytes = value.l2_bytes,
-                 .shared_bytes = value.shared_bytes,
-                 .tensor_flop = value.tensor_flop,
-                 .vector_flop = value.vector_flop,
-                 .special_results = value.special_results,
-                 .occupancy = value.occupancy,
-                 .tensor_active = value.tensor_active});
+                 .duration_ns = counted(value.duration_ns),
+                 .dram_read_bytes = counted(value.dram_read_bytes),
+                 .dram_write_bytes = counted(value.dram_write_bytes),
+                 .l2_bytes = counted(value.l2_bytes),
+                 .shared_bytes = counted(value.shared_bytes),
+                 .tensor_flop = counted(value.tensor_flop),
+                 .vector_flop = counted(value.vector_flop),
+                 .special_results = counted(value.special_results),
+                 .occupancy = counted(value.occupancy),
+                 .tensor_active = counted(value.tensor_active)});
     }
     void add_sample(const SampleActivity& value) {
         if (!times(value.start_ns, value.duration_ns)) return;

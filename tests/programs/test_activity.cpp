@@ -2,11 +2,13 @@
 #include <unistd.h>
 
 #include <array>
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <limits>
 #include <string>
 
 #include "hardware/error.h"
@@ -195,7 +197,9 @@ TEST_CASE("Counters of a second run go to every launch of the same kernel, grid 
                                          .dram_write_bytes = 500.0,
                                          .vector_flop = 64.0});
         }
-        writer.write(CounterActivity{.shape = unused, .dram_read_bytes = 9.0});
+        writer.write(CounterActivity{.shape = unused,
+                                     .dram_read_bytes = std::numeric_limits<double>::quiet_NaN(),
+                                     .dram_write_bytes = std::numeric_limits<double>::infinity()});
         writer.write(PushActivity{.time_ns = second, .name = name, .thread = 3});
         writer.write(NoteActivity{.text = "no counters: of the rest"});
         writer.write(FinishActivity{});
@@ -215,6 +219,7 @@ TEST_CASE("Counters of a second run go to every launch of the same kernel, grid 
     CHECK(counted.tensor_flop < 0.0);
     CHECK(counted.flop() < 0.0);
     CHECK(trace.kernels[1].dram_bytes == 2500);
+    for (const KernelCounters& each : trace.counters) CHECK(std::isfinite(each.dram_bytes()));
     // Ranges of the run that counts are not those of the run that is timed.
     CHECK(trace.operators.size() == 1);
     REQUIRE(trace.notes.size() == 1);
@@ -255,6 +260,34 @@ TEST_CASE("A process that was killed leaves its open ranges and what it had writ
     REQUIRE(trace.notes.size() == 2);
     CHECK(trace.notes[0].find("lost 12 records") != std::string::npos);
     CHECK(trace.notes[1].find("process 33: did not end in order") != std::string::npos);
+}
+
+TEST_CASE("Ranges of PyTorch's emit_nvtx are operators with their shapes") {
+    const Folder folder;
+    const std::string file = folder.file("a");
+    {
+        ActivityWriter writer;
+        REQUIRE(writer.open(file));
+        writer.write(ProcessActivity{});
+        writer.write(PushActivity{.time_ns = second, .name = writer.text("step"), .thread = 3});
+        writer.write(
+            PushActivity{.time_ns = second + 1,
+                         .name = writer.text("aten::mm, op_id = 12, sizes = [[64, 32], [32, 16]]"),
+                         .thread = 3});
+        writer.write(CallActivity{.start_ns = second + 5, .correlation = 1, .thread = 3});
+        writer.write(PopActivity{.time_ns = second + 9, .thread = 3});
+        const std::uint32_t shape = writer.shape({.name = writer.text("k")});
+        writer.write(KernelActivity{
+            .start_ns = second + 10, .duration_ns = 5, .shape = shape, .correlation = 1});
+        writer.write(FinishActivity{});
+    }
+    const Trace trace = read_trace(file);
+    REQUIRE(trace.kernels.size() == 1);
+    REQUIRE(trace.kernels[0].op != none);
+    const Operator& op = trace.operators[static_cast<std::size_t>(trace.kernels[0].op)];
+    CHECK(trace.text(op.name) == "aten::mm");
+    CHECK(trace.text(op.inputs).find("[[64, 32], [32, 16]]") != std::string::npos);
+    CHECK(range_of(trace, trace.kernels[0]) == "step");
 }
 
 TEST_CASE("Cut off anywhere, a file gives what stands before, and says where it ends") {
