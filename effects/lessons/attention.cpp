@@ -149,7 +149,7 @@ Plan online_softmax_plan(const Subject&) {
          .series = {sweep("manual", "five kernels", {128, 1024, 4096}, softmaxes("manual"), useful),
                     sweep("fused", "one kernel", cols, softmaxes("fused"), useful)}});
     plan.figures.push_back(
-        {.title = "What they move out of and into DRAM",
+        {.title = "DRAM traffic: 65536 rows, fewer beyond 4096 columns",
          .x = {.title = "Columns", .scale = plot::Scale::log},
          .y = {.title = "Traffic", .unit = "GB", .scale = plot::Scale::log},
          .quantity = Quantity::traffic,
@@ -283,7 +283,7 @@ Plan attention_vram_plan(const Subject& subject) {
          .series = {memory_of("standard", "all heads", Implementation::standard, false),
                     memory_of("one", "the rule for one head", Implementation::standard, true),
                     memory_of("flash", "flash2", Implementation::flash2, false)},
-         .limits = {{subject.machine.title.substr(0, 18), subject.machine.dram_capacity.base()}}});
+         .limits = {{subject.machine.name, subject.machine.dram_capacity.base()}}});
     for (const int gigabytes : {40, 80, 141}) {
         const std::string size = std::to_string(gigabytes);
         plan.facts["standard" + size] = longest(AttentionSoftware::standard, gigabytes);

@@ -235,6 +235,7 @@ Where the rows of a matrix do not begin at multiples of 16 bytes such copies are
 In bf16 that means multiples of 8 elements: {bf16@2048} at 2048, {bf16@2052} at 2052 (rows at 8 bytes), {bf16@2050} at 2050 (4 bytes) and {bf16@2049} at 2049 (2 bytes), {bf16@2048/bf16@2049} times slower than one column less.
 Measured the step from 2048 to 2049 is {bf16@2048/bf16@2049:measured}.
 In tf32 an element is 4 bytes, so every fourth size is aligned: {tf32@2048} at 2048 and {tf32@2049} at 2049.
+Measured these are {tf32@2048:measured} and {tf32@2049:measured}: the model knows no kernels of their own for odd rows of tf32 and is too fast there.
 Only the dimension that lies contiguously in memory matters: an odd number of rows costs nothing.
 
 The well-known case is the vocabulary of GPT-2.
