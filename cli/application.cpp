@@ -19,9 +19,9 @@ constexpr std::string_view program_footer =
     "Examples:\n"
     "  ridge predict matmul --m 4096 --n 4096 --k 4096 --gpu h100-sxm\n"
     "  ridge vram attention --seq 131072 --heads 32 --head-dim 128 --impl standard\n"
-    "  ridge roofline --gpu h200-sxm --op \"matmul m=4096 n=4096 k=4096\" -o roofline.html\n"
-    "Exit codes: 0 fine, 1 usage, 2 bad input, 3 device, 4 bound exceeded, 70 internal,\n"
-    "130 interrupted.";
+    "  ridge roofline --gpu h200 --op \"matmul m=4096 n=4096 k=4096\" -o roofline.html\n"
+    "Exit codes: 0 fine, 1 usage, 2 bad input, 3 device, 4 bound exceeded,\n"
+    "70 internal, 130 interrupted.";
 
 const CommandInfo* find_command(std::string_view name) {
     for (const CommandInfo& command : command_table()) {

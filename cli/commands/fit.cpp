@@ -149,12 +149,13 @@ Action build_fit(CommandLine& line, std::span<const std::string>) {
         .value("DIR");
     add_format_option(line, options->format, "file|table|json|csv|md");
     line.footer(
-        "GPUs named together (--gpu a,b) are fitted together; without --gpu each GPU of the\n"
-        "tables is fitted by itself. The lines printed are fields of a description file, with\n"
-        "the standard error and the strongest correlation of each; one that the rows do not\n"
-        "determine keeps its value and is a comment. --format writes rows instead. MODEL bands\n"
-        "makes the table of 80 % bands, model/roof/band_table.inc, from tables and records;\n"
-        "residual corrects what the analytic model leaves, in an overlay for each GPU.\n"
+        "GPUs named together (--gpu a,b) are fitted together; without --gpu each GPU of\n"
+        "the tables is fitted by itself. The lines printed are fields of a description\n"
+        "file, with the standard error and the strongest correlation of each; one that\n"
+        "the rows do not determine keeps its value and is a comment. --format writes\n"
+        "rows instead. MODEL bands makes the table of 80 % bands,\n"
+        "model/roof/band_table.inc, from tables and records; residual corrects what the\n"
+        "analytic model leaves, in an overlay for each GPU.\n"
         "Example:\n"
         "  ridge fit memory --data measurements --gpu a100-pcie-40gb\n"
         "  ridge fit attention --records measure/records/h200-sxm");

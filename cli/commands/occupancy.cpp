@@ -284,7 +284,7 @@ Action build_occupancy(CommandLine& line, std::span<const std::string>) {
         "`nvcc --ptxas-options=-v` prints registers and static shared memory of a kernel.\n"
         "The table of block sizes keeps registers and shared memory as they are.\n"
         "Example:\n"
-        "  ridge occupancy --threads 256 --registers 64 --shared 48KiB --gpu a100-sxm-80gb");
+        "  ridge occupancy --threads 256 --registers 64 --shared 48KiB --gpu a100");
     return [options](const Context& context) { return show(context, *options); };
 }
 

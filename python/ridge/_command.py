@@ -55,7 +55,7 @@ def vram(operation: str, **options: Any) -> Answer:
 
 def gpus(name: str | None = None) -> Any:
     """All GPUs that ridge describes, as a list, or one of them with every number and its source."""
-    found = _json("gpus", "list") if name is None else _json("gpus", "show", name)
+    found = _json("gpus") if name is None else _json("gpus", "show", name)
     return [Answer(item) for item in found] if isinstance(found, list) else Answer(found)
 
 

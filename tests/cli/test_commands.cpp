@@ -1,7 +1,9 @@
 // What the commands print: formats agree with each other and with the figures worked by hand.
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
+#include "cli/commands/commands.h"
 #include "tests/catch.h"
 #include "tests/cli/run.h"
 
@@ -87,6 +89,19 @@ TEST_CASE("attention memory at 128K tokens, and the rule that forgets the heads"
     const json flash = json_of(line + "--impl flash2 --capacity 80GiB");
     CHECK(flash["fits"] == true);
     CHECK(flash["total_bytes"] < 5e9);
+}
+
+TEST_CASE("the help of every command stays within 80 columns") {
+    std::vector<std::string> lines{"--help"};
+    for (const ridge::cli::CommandInfo& command : ridge::cli::command_table()) {
+        lines.push_back(std::string(command.name) + " --help");
+    }
+    for (const std::string& line : lines) {
+        CAPTURE(line);
+        const Transcript transcript = run_line(line);
+        CHECK(transcript.code == 0);
+        CHECK(longest_line(transcript.out) <= 80);
+    }
 }
 
 TEST_CASE("text output stays within 80 columns") {

@@ -267,6 +267,10 @@ class Package(unittest.TestCase):
             if callable(thing):
                 self.assertTrue(thing.__doc__, name)
 
+    def test_gpus(self):
+        self.assertIn("h100-sxm", [gpu.name for gpu in ridge.gpus()])
+        self.assertEqual(ridge.gpus("h100").name, "h100-sxm")
+
     def test_size(self):
         library = next(Path(ridge.__file__).parent.glob("_core*.so"))
         self.assertLess(library.stat().st_size, 24e6)
