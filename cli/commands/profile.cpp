@@ -247,7 +247,8 @@ Action build_profile(CommandLine& line, std::span<const std::string> arguments) 
         "  ridge profile --range step -- ./simulate         # only NVTX ranges 'step'\n"
         "  ridge profile --counters -- python infer.py\n"
         "  ridge profile -o run -- torchrun --nproc-per-node 8 train.py\n"
-        "The exit code is the program's, unless that is 0. Needs an NVIDIA GPU; docs/profile.md.");
+        "The exit code is the program's, unless that is 0. Needs an NVIDIA GPU; see\n"
+        "docs/profile.md.");
     if (auto command = behind_dashes(arguments); !command.empty()) {
         return [options, command](const Context& context) {
             options->command = command;

@@ -273,6 +273,19 @@ def _step(optimizer: Any) -> None:
     optimizer.step() if bare is None else bare(optimizer)
 
 
+def _fill_states(model: Any, optimizer: Any, recorder: Recorder) -> None:
+    """Takes a step before the one that is recorded, so that the optimizer's states are there, as in all but the first."""
+    for parameter in model.parameters():
+        if parameter.requires_grad:
+            parameter.grad = torch.zeros_like(parameter)
+    _step(optimizer)
+    for parameter in model.parameters():
+        parameter.grad = None
+    for tensor in _tensors([list(state.values()) for state in optimizer.state.values()]):
+        recorder.watch(tensor)
+    recorder.events_before = len(recorder.events)
+
+
 class Estimate(Answer):
     """Times in microseconds, sizes in bytes; `operators` and `modules` are sorted by time."""
 
@@ -308,6 +321,7 @@ def record(model: Any, *args: Any, mode: str = "inference", optimizer: str | Non
             if mode == "train" and optimizer is not None:
                 maker = torch.optim.AdamW if optimizer == "adamw" else torch.optim.SGD
                 step = maker([p for p in model.parameters() if p.requires_grad], lr=1e-3, foreach=True)
+                _fill_states(model, step, recorder)
             with recorder:
                 if mode == "inference":
                     with torch.no_grad():
