@@ -119,6 +119,11 @@ bool measure_live(const Context& context, const EffectOptions& options, measure:
     }
     const measure::SuiteResult result = measure::measure_suite(device, questions, suite);
     if (context.terminal) context.err << "\r\033[K";
+    if (result.skipped > 0) {
+        for (const measure::Record& record : measure::read_all_records({options.save}).records) {
+            if (record.device.name == device.info().name) measured.add(record);
+        }
+    }
     std::size_t failed = 0;
     for (const measure::Record& record : result.records) {
         if (!record.measured()) ++failed;

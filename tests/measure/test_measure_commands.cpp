@@ -239,3 +239,23 @@ TEST_CASE("doctor says what works, what does not, and the remedy") {
     CHECK(none.code == 3);
     CHECK(nlohmann::json::parse(none.out)[0]["ok"] == false);
 }
+
+TEST_CASE("effect --measure measures what its points ask, keeps records, and compares") {
+    const Folder folder;
+    const std::string line = "effect bank-conflicts --measure --format csv --save " + folder.path();
+    const Transcript t = run_fake(line);
+    CAPTURE(t.out, t.err);
+    CHECK(t.code == 0);
+    CHECK(holds(t.err, "6 measured, 0 failed"));
+    CHECK(holds(t.out, "bank-conflicts,ways,32,"));
+    // A second run finds them; --records draws them without a device.
+    const Transcript again = run_fake(line);
+    CHECK(holds(again.err, "0 measured, 0 failed, 6 already there"));
+    CHECK(again.out == t.out);
+    const Transcript drawn =
+        run_fake("effect bank-conflicts --gpu h200-sxm --records " + folder.path());
+    CAPTURE(drawn.out);
+    CHECK(drawn.code == 0);
+    CHECK(holds(drawn.out, "the same direction"));
+    CHECK(run_fake("effect bank-conflicts --measure --device 7").code == 3);
+}
