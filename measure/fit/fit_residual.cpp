@@ -24,6 +24,7 @@ using model::ResidualTerm;
 
 constexpr double largest_residual = 0.25;
 constexpr std::uint64_t held_out_of = 3;
+constexpr double least_gain = 0.06;  ///< of the error, or a correction is not worth its terms
 constexpr std::array<double, 4> strengths{4.0, 32.0, 256.0, 1e9};  ///< towards all GPUs' values
 
 /// FNV-1a: the same number on every machine.
@@ -335,13 +336,16 @@ Samples of_one_implementation(const Samples& samples) {
     return part_of(samples, [&](const Sample& s) { return s.implementation == most->first; });
 }
 
-/// What a correction leaves of the spread of held-out residuals.
-double spread_of(const ErrorSummary& before, const ErrorSummary& after) {
+/// What a correction leaves of the spread of residuals: between that of rows which a fit to the
+/// others leaves and that of the same rows when they take part, as new rows lie close to known ones.
+double spread_of(const ErrorSummary& before, const ErrorSummary& after,
+                 const ErrorSummary& inside) {
     constexpr double least = 0.2;
     const double whole = before.log_high - before.log_low;
     if (!(whole > 0.0)) return 1.0;
     constexpr double digits = 1e2;  // as descriptions write it
-    const double left = std::round((after.log_high - after.log_low) / whole * digits) / digits;
+    const double widths = 0.5 * (after.log_high - after.log_low + inside.log_high - inside.log_low);
+    const double left = std::round(widths / whole * digits) / digits;
     return std::clamp(left, least, 1.0);
 }
 
@@ -376,10 +380,13 @@ std::vector<ResidualReport> fit_class(ResidualClass residual_class, const Sample
             report.after = errors_of(samples, gpu, machine, residual_class, &known.at(gpu));
             report.held_out = static_cast<std::size_t>(report.before.count);
             report.fit = whole.at(gpu);
-            report.fit.spread = spread_of(report.before, report.after);
-            if (report.fit.terms.empty() || report.after.mean >= report.before.mean) {
+            const ErrorSummary inside =
+                errors_of(samples, gpu, machine, residual_class, &whole.at(gpu));
+            report.fit.spread = spread_of(report.before, report.after, inside);
+            if (report.fit.terms.empty() ||
+                report.after.mean > (1.0 - least_gain) * report.before.mean) {
                 report.fit.terms.clear();
-                report.kept_because = "no term lowers the error of rows held out";
+                report.kept_because = "the error of rows held out falls by less than 6 %";
             }
         }
         reports.push_back(std::move(report));

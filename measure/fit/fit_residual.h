@@ -12,7 +12,7 @@
 // figures are of a third of the shapes, by a hash of the operation, that neither choice nor
 // coefficients have seen; what is written is then fitted to all rows.
 //
-// Limits: a class with fewer than `fewest_rows` rows of a GPU, or whose error does not fall, keeps
+// Limits: a class with fewer than `fewest_rows` rows of a GPU, or whose error falls by less than 6 %, keeps
 // what it had. The data themselves are not kept.
 #pragma once
 

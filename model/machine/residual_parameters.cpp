@@ -15,8 +15,8 @@ constexpr std::array<std::string_view, residual_class_count> class_names{
     "product_16",     "product_8",     "product_4",      "prefill",       "decode",
     "prefill_cache8", "decode_cache8", "latent_prefill", "latent_decode", "experts"};
 
-constexpr std::array<std::string_view, 9> product_features{
-    "m", "n", "k", "tiles", "wave", "wide_wave", "small_wave", "compute", "memory"};
+constexpr std::array<std::string_view, 7> product_features{"m",    "n",       "k",     "tiles",
+                                                           "wave", "compute", "memory"};
 constexpr std::array<std::string_view, 9> attention_features{
     "batch", "kv_heads", "group", "tokens", "head_dim", "blocks", "wave", "compute", "memory"};
 constexpr std::array<std::string_view, 9> latent_features{

@@ -74,11 +74,12 @@ struct Finder {
         const double tiles = parts(m, 128.0) * parts(n, 128.0);
         const double element = real(bits_of(op.type)) / 8.0;
         const Shares shares = shares_of(2.0 * m * n * k, element * k * (m + n) + 2.0 * m * n);
+        // Only the fullness of waves of wide tiles: that of small ones would let a larger product be
+        // faster.
         return ResidualFeatures{
             *kind,
             {std::log2(m), std::log2(n), std::log2(k), std::log2(tiles / slots),
-             fullness(tiles, slots), fullness(parts(m, 128.0) * parts(n, 256.0), slots),
-             fullness(parts(m, 64.0) * parts(n, 64.0), slots), shares.compute, shares.memory}};
+             fullness(parts(m, 128.0) * parts(n, 256.0), slots), shares.compute, shares.memory}};
     }
 
     /// Only rows of whole 16 bytes: other kernels run on others.
@@ -100,11 +101,14 @@ struct Finder {
 
     Found operator()(const Attention& asked) const {
         const Attention op = without_idle_masks(asked);
-        if (op.direction != Direction::forward || op.window != 0 || bits_of(op.type) != 16) {
+        // Contiguous calls are not in the data, nor are they what a serving engine runs.
+        if (op.direction != Direction::forward || !op.paged || op.window != 0 ||
+            bits_of(op.type) != 16) {
             return std::nullopt;
         }
         const bool decode = op.seq_q == 1;
-        if (!decode && !(op.causal && op.seq_q == op.seq_kv)) return std::nullopt;
+        // The same without the mask: it then never costs time where it does not in the analytic model.
+        if (!decode && op.seq_q != op.seq_kv) return std::nullopt;
         const bool narrow = bits_of(cache_type_of(op)) == 8;
         const double group = real(op.heads) / real(op.kv_heads);
         const double tokens = real(op.seq_kv);

@@ -22,7 +22,8 @@ const Machine& machine(const std::string& gpu) {
     static std::map<std::string, Machine> machines;
     const auto found = machines.find(gpu);
     if (found != machines.end()) return found->second;
-    return machines.emplace(gpu, make_machine(catalogue.at(gpu))).first->second;
+    return machines.emplace(gpu, make_machine(catalogue.at(gpu, hardware::View::analytic)))
+        .first->second;
 }
 
 Execution with(Implementation implementation, LaunchMode launch = LaunchMode::kernel) {

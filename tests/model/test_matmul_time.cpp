@@ -20,7 +20,8 @@ const Machine& machine(const char* name) {
     static std::map<std::string, Machine> machines;
     const auto found = machines.find(name);
     if (found != machines.end()) return found->second;
-    return machines.emplace(name, make_machine(catalogue.at(name))).first->second;
+    return machines.emplace(name, make_machine(catalogue.at(name, hardware::View::analytic)))
+        .first->second;
 }
 
 Prediction predicted(const Matmul& op, const char* gpu, const Execution& execution = {}) {

@@ -14,8 +14,7 @@ namespace ridge::model {
 namespace {
 
 const char* const product_range =
-    "m 0 10, n 5 15, k 5 15, tiles -7 5, wave 0 1, wide_wave 0 1, small_wave 0 1, compute 0 1, "
-    "memory 0 1";
+    "m 0 10, n 5 15, k 5 15, tiles -7 5, wave 0 1, compute 0 1, memory 0 1";
 
 std::string overlay(const std::string& range, const std::string& terms) {
     return "schema = 1\nkind = \"overlay\"\nname = \"x\"\noverlay = \"h100-sxm\"\ntitle = \"x\"\n"
@@ -28,8 +27,12 @@ std::string overlay(const std::string& range, const std::string& terms) {
 
 Machine machine_with(const std::string& range, const std::string& terms) {
     hardware::Catalogue gpus = catalogue();
+    hardware::Description gpu = gpus.at("h100-sxm", hardware::View::analytic);
     gpus.add_text(overlay(range, terms), "test.toml");
-    return make_machine(gpus.at("h100-sxm"));
+    for (const auto& [path, datum] : gpus.at("h100-sxm").data) {
+        if (path.starts_with("model.residual.product_16.")) gpu.data[path] = datum;
+    }
+    return make_machine(gpu);
 }
 
 Machine analytic_machine(const char* gpu = "h100-sxm") {
@@ -105,7 +108,7 @@ TEST_CASE("a correction never exceeds its factor nor passes the lower bound", "[
 TEST_CASE("a correction fades outside of the box of the data", "[residual]") {
     const Machine machine = machine_with(product_range, "0.1");
     const ResidualFit& fit = *machine.residuals->find(ResidualClass::product_16);
-    ResidualFeatures features{ResidualClass::product_16, {5, 10, 10, 0, 0.5, 0.5, 0.5, 0.5, 0.5}};
+    ResidualFeatures features{ResidualClass::product_16, {5, 10, 10, 0, 0.5, 0.5, 0.5}};
     CHECK(fade_of(features, fit) == 1.0);
     features.values[0] = 10.0;
     CHECK(fade_of(features, fit) == 1.0);
@@ -172,6 +175,39 @@ TEST_CASE("a broken correction is refused, naming its field", "[residual]") {
     CHECK(refusal_of(product_range, "0.1,") == path + "terms: '0.1,' has an empty part");
     CHECK(refusal_of("m 0 1", "0.1") == path + "range: 'range' does not name every feature once");
     CHECK(refusal_of("m 1 0", "0.1") == path + "range: 'm' has a range that falls");
+}
+
+TEST_CASE("a mask never costs time and twice the tokens take longer with corrections",
+          "[residual][property]") {
+    std::mt19937 random(43);  // NOLINT(cert-msc32-c,cert-msc51-cpp): shapes must repeat
+    const hardware::Catalogue gpus = catalogue();
+    for (const char* const name : {"h100-sxm", "h200-sxm", "b200", "a100-sxm-80gb"}) {
+        const Machine machine = make_machine(gpus.at(name));
+        REQUIRE(machine.residuals != nullptr);
+        for (int i = 0; i < 1000; ++i) {
+            const std::int64_t tokens = 2048 + static_cast<std::int64_t>(random() % 16384);
+            const std::int64_t kv_heads = std::int64_t{1} << (random() % 4);
+            Attention op{.batch = std::int64_t{1} << (random() % 6),
+                         .heads = kv_heads << (random() % 4),
+                         .kv_heads = kv_heads,
+                         .seq_q = i % 2 == 0 ? 1 : tokens,
+                         .seq_kv = tokens,
+                         .head_dim = 128,
+                         .causal = true,
+                         .paged = true};
+            CAPTURE(name, op.batch, op.heads, op.kv_heads, op.seq_q, op.seq_kv);
+            const Prediction p = predicted(op, machine);
+            REQUIRE(p.correction <= largest_correction * (1.0 + 1e-12));
+            REQUIRE(p.correction >= 1.0 / largest_correction * (1.0 - 1e-12));
+            Attention full = op;
+            full.causal = false;
+            REQUIRE(p.time <= 1.03 * predicted(full, machine).time);
+            Attention twice = op;
+            twice.seq_kv *= 2;
+            if (op.seq_q > 1) twice.seq_q *= 2;
+            REQUIRE(predicted(twice, machine).time >= 0.8 * p.time);
+        }
+    }
 }
 
 TEST_CASE("the analytic view and the datasheet's have no corrections", "[residual]") {
