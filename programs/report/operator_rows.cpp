@@ -147,6 +147,7 @@ class RowBuilder {
                               });
         OperatorRow row;
         row.name = trace_.text(key.name);
+        row.launched = instance.op != none;
         row.kernel = trace_.text(kernel(longest).name);
         if (const std::int32_t counted = kernel(longest).counters; counted != none) {
             row.counters = trace_.counters[static_cast<std::size_t>(counted)];

@@ -22,8 +22,8 @@ void sum_up(TraceReport& report) {
     Time memory;
     for (const OperatorRow& row : report.operators) {
         total += row.measured;
-        if (row.name.find("::") != std::string::npos || row.family != OperatorFamily::other ||
-            row.predicted) {
+        // What the driver copies and what communicates says itself what it is.
+        if (row.launched || row.driver || row.family == OperatorFamily::communication) {
             attributed += row.measured;
         }
         if (!row.predicted) continue;

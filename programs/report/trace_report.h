@@ -38,7 +38,8 @@ struct OperatorRow {
     std::string shape;
     std::string kernel;  ///< the one that took longest
     OperatorFamily family = OperatorFamily::other;
-    bool driver = false;  ///< a copy or fill of the driver: no kernel that could be fused
+    bool launched = false;  ///< by an operator or a range that stands for one, not a bare kernel
+    bool driver = false;    ///< a copy or fill of the driver: no kernel that could be fused
     Basis basis = Basis::shapes;
     std::int64_t count = 0;    ///< calls
     std::int64_t kernels = 0;  ///< launches of all calls

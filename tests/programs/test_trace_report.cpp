@@ -151,6 +151,8 @@ TEST_CASE("kernels that only counters know are predicted by the bytes they moved
     CHECK_FALSE(report.operators[1].predicted);
     CHECK(report.operators[1].reason.find("dram__bytes") != std::string::npos);
     CHECK(report.timeline.idle_ns() == 0);
+    CHECK(report.attributed_share == 0.0);  // kernels alone
+    CHECK(report.modelled_share == Approx(2.0 / 3.0));
 }
 
 TEST_CASE("the same program on another GPU", "[report]") {
