@@ -163,7 +163,9 @@ def part(ridge, tables):
                     writer = csv.DictWriter(out, rows[0].keys())
                     writer.writeheader()
                     writer.writerows(rows)
-                answer = subprocess.run([ridge, "predict", "--from", str(table), "--gpu", name, "--gpu-file", str(file)],
+                # Corrections of the GPU rest on its own rows.
+                answer = subprocess.run([ridge, "predict", "--analytic", "--from", str(table), "--gpu", name,
+                                         "--gpu-file", str(file)],
                                         capture_output=True, text=True)
                 for row in csv.DictReader(io.StringIO(answer.stdout)):
                     if not row.get("time_us"):
