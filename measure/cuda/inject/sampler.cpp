@@ -169,6 +169,7 @@ void Sampler::collect() {
             start();
         } else if (state_ == State::running) {
             decode();
+            decoded_ = true;
         }
     } catch (const Busy& busy) {
         state_ = State::ended;

@@ -6,6 +6,7 @@
 // on device 0 of the process. It needs the permission for counters, as counting does.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -23,6 +24,8 @@ class Sampler {
     /// Decodes what the GPU has sampled since the last call and writes it; the first call starts.
     void collect();
     void stop();
+    /// Whether samples were read, so that everything CUPTI needs for it exists.
+    [[nodiscard]] bool has_decoded() const { return decoded_; }
 
   private:
     void start();
@@ -42,6 +45,7 @@ class Sampler {
     std::vector<std::uint8_t> data_;
     std::unique_ptr<HostProfiler> host_;
     CUpti_PmSampling_Object* object_ = nullptr;
+    std::atomic<bool> decoded_ = false;
     bool first_ = true;  ///< the first sample of a run holds what came before it
 };
 

@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <utility>
 
 #include "measure/cuda/inject/activity_buffers.h"
 #include "measure/cuda/inject/launch_counters.h"
@@ -269,7 +270,13 @@ void Session::write_out(bool forced) {
         constexpr std::uint32_t everything = CUPTI_ACTIVITY_FLAG_FLUSH_FORCED;
         cupti_->activity_flush_all(forced ? everything : 0U);
     }
-    if (sampler_ != nullptr && has_context_) sampler_->collect();
+    if (sampler_ != nullptr && has_context_) {
+        sampler_->collect();
+        // What CUPTI made for sampling goes at exit before what was registered earlier: end before it.
+        if (sampler_->has_decoded() && !std::exchange(ends_first_, true)) {
+            std::atexit(finish_at_exit);
+        }
+    }
     writer_.flush();
 }
 

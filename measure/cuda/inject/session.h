@@ -79,6 +79,7 @@ class Session {
     std::once_flag opened_;
     std::once_flag started_;
     std::once_flag finished_;
+    bool ends_first_ = false;  ///< at exit, before what CUPTI made for sampling
     std::atomic<bool> recording_ = false;
     std::atomic<bool> enabled_ = false;
     std::atomic<bool> stopping_ = false;
