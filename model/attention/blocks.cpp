@@ -314,11 +314,16 @@ AttentionGrid flash3_forward_grid(const Attention& attention, const AttentionCon
     }
     const std::int64_t query_blocks = ceil_divide(attention.seq_q * grid.pack, grid.blocks.q);
     const std::int64_t tiles = attention.batch * (attention.heads / grid.pack) * query_blocks;
-    const std::int64_t key_blocks = ceil_divide(visible_keys(attention), grid.blocks.kv);
+    // The keys that one block of queries loads (get_num_splits of hopper/flash_api.cpp).
+    const bool windowed = attention.window > 0 && !decodes;
+    const std::int64_t loaded =
+        windowed ? std::min(visible_keys(attention), attention.window + grid.blocks.q)
+                 : visible_keys(attention);
+    const std::int64_t key_blocks = ceil_divide(loaded, grid.blocks.kv);
     if (context.sm_count > 0) {
         split_flash3_keys(grid, attention, context.sm_count, tiles, key_blocks);
     }
-    grid.turns = turns_of(attention, grid, key_blocks);
+    grid.turns = turns_of(attention, grid, ceil_divide(visible_keys(attention), grid.blocks.kv));
     return grid;
 }
 
