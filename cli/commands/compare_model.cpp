@@ -164,12 +164,13 @@ plot::Chart chart_of(const Compared& compared, const std::string& title) {
     return plot::sweep_chart(sweep);
 }
 
-int compare_model(const Context& context, const CompareModel& command) {
+int compare_model(const Context& context, CompareModel& command) {
     if (command.model.config().empty()) {
         throw InputError("CONFIG is missing", {},
                          "ridge compare model llama-3.1-8b --gpu h100-sxm,h200-sxm");
     }
     const programs::Architecture architecture = programs::find_model(command.model.config());
+    command.model.settle_length(architecture);
     Machines machines = command.gpu.machines(context);
     const Compared compared = compare_all(machines, command, architecture);
     const StepAnswer& first = compared.answers.front();

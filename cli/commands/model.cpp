@@ -96,7 +96,7 @@ int run_serving(const Context& context, const ModelCommand& command,
                          format);
 }
 
-int run_model(const Context& context, const ModelCommand& command) {
+int run_model(const Context& context, ModelCommand& command) {
     if (command.list) return list_presets(context);
     if (command.model.config().empty()) {
         throw InputError("CONFIG is missing", {}, "a config.json, a folder, or a preset (--list)");
@@ -107,6 +107,7 @@ int run_model(const Context& context, const ModelCommand& command) {
         architecture.name = program->name;
     } else {
         architecture = programs::find_model(command.model.config());
+        command.model.settle_length(architecture);
     }
     const Format format = parse_format(command.format);
     if (!command.chart_name.empty() && command.chart.file.empty()) {

@@ -1,5 +1,6 @@
 #include "cli/options/model_options.h"
 
+#include <algorithm>
 #include <sstream>
 
 #include "cli/options/command_line.h"
@@ -11,6 +12,8 @@
 
 namespace ridge::cli {
 namespace {
+
+constexpr std::int64_t usual_length = 2048;
 
 std::vector<std::string> words_of(const std::string& text, const char* option) {
     std::vector<std::string> words;
@@ -54,7 +57,9 @@ ModelOptions::ModelOptions(CommandLine& line, Lists lists) {
     line.option("--phase", phase_, "prefill, decode (one token a sequence) or train")
         .one_of({"prefill", "decode", "train"});
     line.option("--batch", batch_, "sequences").value("COUNT");
-    line.option("--seq", seq_, "tokens of a prompt; of the cache in decode");
+    line.option(
+        "--seq", seq_,
+        "tokens of a prompt; of the cache in decode (2048, or the model's positions where fewer)");
     Option software = line.option(
         "--software", software_,
         "transformers (eager PyTorch), compiled, or serving (fused kernels in a graph)");
@@ -136,6 +141,12 @@ std::vector<ModelOptions::Variant> ModelOptions::variants() const {
     return variants;
 }
 
+void ModelOptions::settle_length(const programs::Architecture& architecture) {
+    if (seq_ != unnamed) return;
+    seq_ =
+        architecture.positions > 0 ? std::min(usual_length, architecture.positions) : usual_length;
+}
+
 programs::Request ModelOptions::request_of(const std::string& software, const std::string& dtype,
                                            std::int64_t tp, std::int64_t batch) const {
     using programs::Phase;
@@ -145,7 +156,7 @@ programs::Request ModelOptions::request_of(const std::string& software, const st
                                          : Phase::prefill;
     request.software = software_named(software);
     request.batch = batch;
-    request.seq = seq_;
+    request.seq = seq_ == unnamed ? usual_length : seq_;
     request.type = model::parse_data_type(dtype, "dtype");
     request.cache_type =
         kv_dtype_.empty() ? request.type : model::parse_data_type(kv_dtype_, "kv-dtype");

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,8 @@ class ModelOptions {
     [[nodiscard]] const std::string& config() const { return config_; }
     /// Name of the computer beside the GPU; empty: the one that belongs to it.
     [[nodiscard]] const std::string& host() const { return host_; }
+    /// A length that nobody named is 2048 tokens, or the positions that the model has.
+    void settle_length(const programs::Architecture& architecture);
     /// InputError naming the option.
     [[nodiscard]] programs::Request request() const;
     /// For serving, where several degrees of tensor parallelism may stand side by side.
@@ -64,7 +67,8 @@ class ModelOptions {
     std::string checkpoint_ = "none";
     std::string batch_ = "1";
     std::string tp_ = "1";
-    std::int64_t seq_ = 2048;
+    static constexpr std::int64_t unnamed = std::numeric_limits<std::int64_t>::min();
+    std::int64_t seq_ = unnamed;
     std::int64_t ep_ = 1;
     std::int32_t zero_ = 0;
     std::int64_t gpus_ = 1;

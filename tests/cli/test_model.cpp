@@ -185,6 +185,17 @@ TEST_CASE("the usual GPU is a model's too") {
     CHECK_FALSE(answer_of("model gpt2 --seq 64").contains("gpu"));
 }
 
+TEST_CASE("a length that nobody named fits the model's positions") {
+    for (const auto& [line, tokens] : {std::pair{"model gpt2 --gpu h100-sxm", 1024},
+                                       std::pair{"model llama-3.2-1b --gpu h100-sxm", 2048},
+                                       std::pair{"model gpt2 --gpu h100-sxm --seq 64", 64}}) {
+        const Transcript run = run_line(std::string(line) + " --format json");
+        REQUIRE(run.code == 0);
+        CHECK(json::parse(run.out)["seq"] == tokens);
+    }
+    CHECK(run_line("model gpt2 --gpu h100-sxm --seq 2048").code != 0);
+}
+
 TEST_CASE("what a model's command refuses") {
     const auto refused = [](const std::string& line, const std::string& words) {
         const Transcript run = run_line(line);
