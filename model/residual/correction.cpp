@@ -63,7 +63,8 @@ Correction correction_of(const ResidualFeatures& features, const ResidualFit& fi
 void apply_correction(Prediction& prediction, const Operation& operation,
                       const Execution& execution, const Machine& machine) {
     if (machine.residuals == nullptr || prediction.confidence == Confidence::roofline) return;
-    const auto features = residual_features_of(operation, execution, prediction, machine);
+    const auto features =
+        residual_features_of(operation, execution, prediction, machine, machine.residuals.get());
     if (!features) return;
     const ResidualFit* const fit = machine.residuals->find(features->residual_class);
     if (fit == nullptr || fit->implementation != prediction.implementation) return;

@@ -52,7 +52,8 @@ Waves waves_of(double blocks, double slots) {
 struct Finder {
     const Execution& execution;
     const Prediction& prediction;
-    double slots;  ///< multiprocessors
+    double slots;             ///< multiprocessors
+    const Residuals* wanted;  ///< classes; null: all
 
     using Found = std::optional<ResidualFeatures>;
 
@@ -67,7 +68,7 @@ struct Finder {
             return std::nullopt;
         }
         const std::optional<ResidualClass> kind = class_of(op);
-        if (!kind) return std::nullopt;
+        if (!kind || (wanted != nullptr && wanted->find(*kind) == nullptr)) return std::nullopt;
         const double m = real(op.m);
         const double n = real(op.n);
         const double k = real(op.k);
@@ -176,9 +177,10 @@ struct Finder {
 std::optional<ResidualFeatures> residual_features_of(const Operation& operation,
                                                      const Execution& execution,
                                                      const Prediction& prediction,
-                                                     const Machine& machine) {
+                                                     const Machine& machine,
+                                                     const Residuals* wanted) {
     if (machine.sm_count == 0) return std::nullopt;
-    return std::visit(Finder{execution, prediction, static_cast<double>(machine.sm_count)},
+    return std::visit(Finder{execution, prediction, static_cast<double>(machine.sm_count), wanted},
                       operation);
 }
 

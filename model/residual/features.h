@@ -28,10 +28,10 @@ struct ResidualFeatures {
     std::array<double, most_residual_features> values{};
 };
 
-/// Empty where no correction holds for such operations.
-[[nodiscard]] std::optional<ResidualFeatures> residual_features_of(const Operation& operation,
-                                                                   const Execution& execution,
-                                                                   const Prediction& prediction,
-                                                                   const Machine& machine);
+/// Empty where no correction holds for such operations; products also where `wanted` has none for their
+/// class, which saves the features.
+[[nodiscard]] std::optional<ResidualFeatures> residual_features_of(
+    const Operation& operation, const Execution& execution, const Prediction& prediction,
+    const Machine& machine, const Residuals* wanted = nullptr);
 
 }  // namespace ridge::model
