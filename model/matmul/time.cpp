@@ -83,25 +83,37 @@ double repeat_time(const Candidate& best, const Context& c, double repeats) {
     return std::max(0.0, best.dram + repeats / c.dram_rate - bound);
 }
 
-/// The search does not see what L2 loses between waves. Where that costs time, the choice for the
-/// other state of the L2 may lose less: without it a cold product could be faster than a warm one.
-Candidate with_fewer_repeats(const MatmulSituation& s, const Context& c, const Candidate& best) {
-    if (best.tile.m == 1) return best;
-    const double lost = repeat_time(best, c, search::repeated_bytes(s, c, best.tile));
-    if (lost <= 0.0) return best;
-    MatmulSituation other = s;
-    other.l2 = s.l2 == L2State::warm ? L2State::cold : L2State::warm;
-    const Candidate choice = fastest(other, search::make_context(other));
-    if (choice.tile.m == 1) return best;
-    const Candidate same = search::evaluate(s.parameters, c, choice.tile, choice.split);
-    const double its_loss = repeat_time(same, c, search::repeated_bytes(s, c, same.tile));
-    return same.total + its_loss < best.total + lost ? same : best;
+/// A candidate with what L2 loses between its waves, which the search does not see.
+struct Choice {
+    Candidate candidate;
+    double repeats;  ///< bytes
+    double lost;     ///< their time
+};
+
+Choice with_repeats(const MatmulSituation& s, const Context& c, const Candidate& candidate) {
+    // The kernel for one row reads its matrix once; a tile of one row that was asked for does not.
+    const bool one_row = !s.tile && candidate.tile.m == 1;
+    const double repeats = one_row ? 0.0 : search::repeated_bytes(s, c, candidate.tile);
+    return {candidate, repeats, repeat_time(candidate, c, repeats)};
 }
 
-MatmulTime assemble(const MatmulSituation& s, const Context& c, const Candidate& best) {
-    // The kernel for one row reads its matrix once; a tile of one row that was asked for does not.
-    const bool one_row = !s.tile && best.tile.m == 1;
-    const double repeats = one_row ? 0.0 : search::repeated_bytes(s, c, best.tile);
+/// Where repeats cost time, the choice for the other state of the L2 may lose less: without it a cold
+/// product could be faster than a warm one.
+Choice with_fewer_repeats(const MatmulSituation& s, const Context& c, const Choice& best) {
+    if (best.lost <= 0.0) return best;
+    MatmulSituation other = s;
+    other.l2 = s.l2 == L2State::warm ? L2State::cold : L2State::warm;
+    const Candidate found = fastest(other, search::make_context(other));
+    if (found.tile.m == 1) return best;
+    const Choice choice =
+        with_repeats(s, c, search::evaluate(s.parameters, c, found.tile, found.split));
+    const bool fewer = choice.candidate.total + choice.lost < best.candidate.total + best.lost;
+    return fewer ? choice : best;
+}
+
+MatmulTime assemble(const MatmulSituation& s, const Context& c, const Choice& choice) {
+    const Candidate& best = choice.candidate;
+    const double repeats = choice.repeats;
     MatmulTime t;
     t.tile = best.tile;
     t.split = static_cast<std::int32_t>(best.split);
@@ -121,7 +133,7 @@ MatmulTime assemble(const MatmulSituation& s, const Context& c, const Candidate&
     t.dram_writes = Bytes::from_base(c.write_bytes);
     t.l2_reads = Bytes::from_base(best.l2_bytes);
     t.alignment = c.alignment;
-    t.total = t.launch + seconds(best.total + repeat_time(best, c, repeats));
+    t.total = t.launch + seconds(best.total + choice.lost);
     if (t.split > 1) {
         t.launches = seconds(c.second_kernel);
         t.kernels = 2;
@@ -153,7 +165,9 @@ void add_quantisation(const MatmulSituation& s, const Context& c, MatmulTime& t)
 
 MatmulTime library_matmul_time(const MatmulSituation& s) {
     const Context c = search::make_context(s);
-    Candidate best = s.tile ? search::evaluate(s.parameters, c, *s.tile, 1.0) : fastest(s, c);
+    const Candidate found =
+        s.tile ? search::evaluate(s.parameters, c, *s.tile, 1.0) : fastest(s, c);
+    Choice best = with_repeats(s, c, found);
     if (!s.tile) best = with_fewer_repeats(s, c, best);
     MatmulTime time = assemble(s, c, best);
     add_quantisation(s, c, time);
