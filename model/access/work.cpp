@@ -4,6 +4,7 @@
 
 #include "hardware/checked.h"
 #include "model/bundled/access.h"
+#include "model/core/real.h"
 
 namespace ridge::model {
 namespace {
@@ -11,10 +12,6 @@ namespace {
 constexpr std::int64_t warp = bundled::warp_threads;
 constexpr double most_skipped = 240.0;  ///< bytes: farther words have a DRAM page each (H200)
 constexpr double l2_line = 128.0;       ///< bytes that share a tag
-
-double real(std::int64_t value) {
-    return static_cast<double>(value);
-}
 
 /// Sectors of the 32 words of a warp, whose first starts a sector. (eq. P1)
 std::int64_t strided_sectors(const Access& op, std::int64_t sector) {

@@ -3,16 +3,14 @@
 #include <algorithm>
 #include <cmath>
 
+#include "hardware/checked.h"
 #include "model/attention/blocks.h"
 #include "model/attention/time.h"
+#include "model/core/real.h"
 #include "model/roof/overlap.h"
 
 namespace ridge::model {
 namespace {
-
-double real(std::int64_t count) {
-    return static_cast<double>(count);
-}
 
 /// Elements of one block on either side.
 struct Edges {
@@ -105,14 +103,14 @@ struct Visits {
 
 Visits visits_of(const Attention& op, const Edges& edges) {
     const double heads = real(op.batch) * real(op.heads);
-    const std::int64_t query_blocks = (op.seq_q + edges.queries - 1) / edges.queries;
-    const std::int64_t key_blocks = (op.seq_kv + edges.keys - 1) / edges.keys;
+    const std::int64_t query_blocks = ceil_divide(op.seq_q, edges.queries);
+    const std::int64_t key_blocks = ceil_divide(op.seq_kv, edges.keys);
     double all = real(query_blocks) * real(key_blocks);
     if (op.causal) {
         all = 0.0;
         for (std::int64_t block = 1; block <= query_blocks; ++block) {
             const std::int64_t seen = std::min(op.seq_kv, block * edges.queries);
-            all += real((seen + edges.keys - 1) / edges.keys);
+            all += real(ceil_divide(seen, edges.keys));
         }
     }
     if (op.direction == Direction::forward) {
@@ -190,7 +188,7 @@ Splits splits_of(const Attention& op, Implementation backend, const Machine& mac
     if (backend == Implementation::torch_cudnn) {
         if (!decode) return splits;
         splits.tiles = heads;
-        splits.blocks = (op.seq_kv + splits.keys - 1) / splits.keys;
+        splits.blocks = ceil_divide(op.seq_kv, splits.keys);
         if (op.seq_kv > 512) {
             while (real(splits.count) * heads < real(machine.sm_count)) splits.count *= 2;
         }
@@ -203,9 +201,9 @@ Splits splits_of(const Attention& op, Implementation backend, const Machine& mac
     const std::int64_t rows = op.seq_q * grid.pack;
     splits.count = grid.splits;
     splits.keys = op.head_dim <= 64 ? 256 : op.head_dim <= 128 ? 128 : 64;
-    splits.blocks = (op.seq_kv + splits.keys - 1) / splits.keys;
-    splits.tiles = real(op.batch) * real(op.heads / grid.pack) *
-                   real((rows + rows_of_tile - 1) / rows_of_tile);
+    splits.blocks = ceil_divide(op.seq_kv, splits.keys);
+    splits.tiles =
+        real(op.batch) * real(op.heads / grid.pack) * real(ceil_divide(rows, rows_of_tile));
     return splits;
 }
 

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "hardware/checked.h"
+#include "model/core/real.h"
 #include "model/roof/overlap.h"
 
 #include "model/matmul/search.h"
@@ -13,10 +14,6 @@
 
 namespace ridge::model {
 namespace {
-
-double real(std::int64_t count) {
-    return static_cast<double>(count);
-}
 
 /// The loop and DRAM traffic hide each other but for the ends; so do tags and banks of L1, and the
 /// pipe and the copies that feed it.

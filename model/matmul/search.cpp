@@ -4,14 +4,12 @@
 #include <cmath>
 #include <numeric>
 
+#include "model/core/real.h"
 #include "model/matmul/work.h"
 
 namespace ridge::model::search {
 namespace {
 
-double real(std::int64_t count) {
-    return static_cast<double>(count);
-}
 double square(double x) {
     return x * x;
 }

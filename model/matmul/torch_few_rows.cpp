@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "model/core/real.h"
 #include "model/roof/memory_time.h"
 #include "model/roof/overlap.h"
 
@@ -25,10 +26,6 @@ constexpr double walk_step = 0.264;
 constexpr double walk_result = 6500;
 
 constexpr double resident_blocks = 8.0;
-
-double real(std::int64_t count) {
-    return static_cast<double>(count);
-}
 
 }  // namespace
 

@@ -3,14 +3,12 @@
 #include <algorithm>
 #include <cmath>
 
+#include "hardware/checked.h"
+#include "model/core/real.h"
 #include "model/roof/overlap.h"
 
 namespace ridge::model {
 namespace {
-
-double real(std::int64_t count) {
-    return static_cast<double>(count);
-}
 
 /// Tile, depth of a step, and times in microseconds at 1980 MHz.
 struct Code {
@@ -32,10 +30,6 @@ const Code& code_of(const Matmul& op) {
     return op.n % vector == 0 ? by_columns : by_odd_results;
 }
 
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
-    return (a + b - 1) / b;
-}
-
 Time micro(double value, const Machine& machine) {
     return value * 1e-6 * reference_clock / machine.boost_clock.base() * units::s;
 }
@@ -49,10 +43,10 @@ bool is_integer_product(const Matmul& op) {
 MatmulTime integer_product_time(const MatmulSituation& s) {
     const Matmul& op = s.op;
     const Code& code = code_of(op);
-    const double tiles =
-        real(op.batch) * real(ceil_div(op.m, code.tile.m)) * real(ceil_div(op.n, code.tile.n));
+    const double tiles = real(op.batch) * real(ceil_divide(op.m, code.tile.m)) *
+                         real(ceil_divide(op.n, code.tile.n));
     const double rounds = std::ceil(tiles / real(s.machine.sm_count));
-    const double steps = real(ceil_div(op.k, code.tile.k));
+    const double steps = real(ceil_divide(op.k, code.tile.k));
     const double operands = real(op.batch) * (real(op.m) * real(op.k) + real(op.k) * real(op.n));
     const double results = 4.0 * real(op.batch) * real(op.m) * real(op.n);
     const bool warm = s.l2 == L2State::warm;

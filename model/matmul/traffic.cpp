@@ -5,14 +5,11 @@
 #include <numeric>
 
 #include "hardware/checked.h"
+#include "model/core/real.h"
 #include "model/roof/sector_runs.h"
 
 namespace ridge::model {
 namespace {
-
-double real(std::int64_t count) {
-    return static_cast<double>(count);
-}
 
 /// A matrix in memory, or the part of it that a kernel asks for. Elements of half a byte count in
 /// pairs.

@@ -3,14 +3,11 @@
 #include <algorithm>
 
 #include "hardware/checked.h"
+#include "model/core/real.h"
 #include "model/expression/expression.h"
 
 namespace ridge::model {
 namespace {
-
-double real(std::int64_t count) {
-    return static_cast<double>(count);
-}
 
 /// Vector-pipe FLOP per element of C: bias 1 add; relu 1 max; GeLU as in table E3.
 double epilogue_flop(Epilogue epilogue) {

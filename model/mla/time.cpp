@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "hardware/checked.h"
+#include "model/core/real.h"
 #include "model/mla/work.h"
 #include "model/roof/overlap.h"
 #include "model/roof/roofline.h"
@@ -14,10 +15,6 @@ namespace {
 constexpr std::int64_t key_block = 64;       ///< keys of a step of decoding
 constexpr std::int64_t prefill_block = 128;  ///< queries and keys of a block of prefill
 constexpr Overlap stream_and_tiles{4.0};
-
-double real(std::int64_t count) {
-    return static_cast<double>(count);
-}
 
 /// Share of the bytes of a call that the L2 has lost since the last one. (N4)
 double missing(const Machine& machine, Bytes working_set, L2State state) {

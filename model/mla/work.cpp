@@ -1,11 +1,9 @@
 #include "model/mla/work.h"
 
+#include "model/core/real.h"
+
 namespace ridge::model {
 namespace {
-
-double real(std::int64_t count) {
-    return static_cast<double>(count);
-}
 
 bool decodes(const Mla& op) {
     return op.phase == MlaPhase::decode;

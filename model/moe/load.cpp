@@ -3,12 +3,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "model/core/real.h"
+
 namespace ridge::model {
 namespace {
-
-double real(std::int64_t count) {
-    return static_cast<double>(count);
-}
 
 /// A power law between two bounds.
 struct PowerLaw {

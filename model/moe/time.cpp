@@ -3,16 +3,13 @@
 #include <algorithm>
 #include <cmath>
 
+#include "model/core/real.h"
 #include "model/roof/roofline.h"
 
 namespace ridge::model {
 namespace {
 
 constexpr std::int32_t kernels = 7;  ///< routing, sort, gather, up, gate, down, weighted sum
-
-double real(std::int64_t count) {
-    return static_cast<double>(count);
-}
 
 /// One grouped product, all experts of the GPU.
 struct Grouped {

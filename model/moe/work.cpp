@@ -1,13 +1,11 @@
 #include "model/moe/work.h"
 
+#include "model/core/real.h"
+
 namespace ridge::model {
 namespace {
 
 constexpr double token_bytes = 2.0;  ///< of an element outside the experts
-
-double real(std::int64_t count) {
-    return static_cast<double>(count);
-}
 
 }  // namespace
 

@@ -3,12 +3,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "model/core/real.h"
+
 namespace ridge::model {
 namespace {
-
-double real(std::int64_t value) {
-    return static_cast<double>(value);
-}
 
 double log_of(std::int64_t value) {
     return std::log2(real(value));

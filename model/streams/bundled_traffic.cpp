@@ -6,6 +6,7 @@
 #include "hardware/checked.h"
 #include "model/bundled/rows.h"
 #include "model/bundled/streams.h"
+#include "model/core/real.h"
 #include "model/roof/memory_time.h"
 #include "model/roof/sector_runs.h"
 #include "model/streams/elementwise_work.h"
@@ -24,10 +25,6 @@ constexpr double apart_unrolled = 0.47;  // of four stores of one warp in a row
 // L1: its share that keeps rows of a table, and how sharply it loses what outgrows it.
 constexpr double table_share = 0.6;
 constexpr double l1_sharpness = 3.0;
-
-double real(std::int64_t count) {
-    return static_cast<double>(count);
-}
 
 /// A matrix of a row-wise operation.
 struct Matrix {

@@ -4,12 +4,10 @@
 #include <cmath>
 #include <numeric>
 
+#include "model/core/real.h"
+
 namespace ridge::model {
 namespace {
-
-double real(std::int64_t count) {
-    return static_cast<double>(count);
-}
 
 /// Passes over the matrix and over vectors of one operation, in elements; statistics in bytes.
 struct Passes {

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "model/core/real.h"
 #include "model/streams/row_work.h"
 #include "model/streams/torch_kernel.h"
 #include "model/streams/torch_time.h"
@@ -45,9 +46,6 @@ constexpr double counter_slots = 30.0;
 constexpr double plain_slots = 8.0;
 constexpr double odd_slots = 45.0;  // per tensor where their elements are not in groups of four
 
-double real(std::int64_t count) {
-    return static_cast<double>(count);
-}
 double bytes_of(DataType type) {
     return real(size_of(type));
 }

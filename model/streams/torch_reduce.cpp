@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 
+#include "hardware/checked.h"
 #include "model/streams/row_work.h"
 #include "model/streams/torch_kernel.h"
 
@@ -32,9 +33,6 @@ constexpr Code columns_code{1474, 0.877, 1.56, 157, 12.1, 1.6};
 constexpr Code row_positions_code{3143, 0.82, 16.6, 0, 31.4, 0};
 constexpr Code column_positions_code{9279, 1.69, 5.53, 0, 39.7, 0};
 
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
-    return (a + b - 1) / b;
-}
 /// The power of two at or below.
 std::int64_t floor_power(std::int64_t n) {
     return static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(n)));
@@ -75,16 +73,17 @@ ReduceGrid reduce_grid(const RowWise& op, std::int64_t sm_count) {
 
     std::int64_t step = grid.along_rows ? grid.width : 1;
     std::int64_t results_of_block = grid.along_rows ? 1 : grid.width;
-    const bool split = ceil_div(inputs, step) >= std::min(grid.height * least_values, most_values);
+    const bool split =
+        ceil_divide(inputs, step) >= std::min(grid.height * least_values, most_values);
     (split ? step : results_of_block) *= grid.height;
-    grid.blocks = ceil_div(ceil_div(results, grid.vector), results_of_block);
-    grid.values = ceil_div(inputs, step);
+    grid.blocks = ceil_divide(ceil_divide(results, grid.vector), results_of_block);
+    grid.values = ceil_divide(inputs, step);
     const std::int64_t wanted = sm_count * (threads_of_sm / grid.threads());
     if (split && grid.values >= most_values && grid.blocks <= wanted) {
-        grid.parts =
-            std::max(std::min(ceil_div(wanted, grid.blocks), ceil_div(grid.values, least_values)),
-                     ceil_div(grid.values, most_values));
-        grid.values = ceil_div(inputs, step * grid.parts);
+        grid.parts = std::max(
+            std::min(ceil_divide(wanted, grid.blocks), ceil_divide(grid.values, least_values)),
+            ceil_divide(grid.values, most_values));
+        grid.values = ceil_divide(inputs, step * grid.parts);
     }
     return grid;
 }
@@ -110,7 +109,7 @@ KernelTime torch_reduce_time(const MemoryParameters& memory, const RowWise& op, 
     KernelTime time = torch_kernel_time(memory, kernel, reducing);
     if (grid.parts > 1) {
         const std::int64_t readers = grid.along_rows ? grid.threads() : grid.height;
-        const auto loads = static_cast<double>(ceil_div(grid.parts, readers));
+        const auto loads = static_cast<double>(ceil_divide(grid.parts, readers));
         const Time shared = memory.torch->combine + loads * memory.torch->partial;
         time.latency += shared;
         time.total += shared;

@@ -4,16 +4,13 @@
 #include <bit>
 #include <cmath>
 
+#include "model/core/real.h"
 #include "model/streams/row_work.h"
 #include "model/streams/torch_reduce.h"
 #include "model/streams/torch_rows.h"
 
 namespace ridge::model {
 namespace {
-
-double real(std::int64_t count) {
-    return static_cast<double>(count);
-}
 
 /// Clocks of a row, of each element of a thread, and slots of an element.
 struct Code {

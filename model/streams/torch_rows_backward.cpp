@@ -2,16 +2,14 @@
 #include <algorithm>
 #include <cmath>
 
+#include "hardware/checked.h"
+#include "model/core/real.h"
 #include "model/streams/row_work.h"
 #include "model/streams/torch_reduce.h"
 #include "model/streams/torch_rows.h"
 
 namespace ridge::model {
 namespace {
-
-double real(std::int64_t count) {
-    return static_cast<double>(count);
-}
 
 Bytes matrix_of(const RowWise& op) {
     return real(op.rows) * real(op.cols) * real(size_of(op.type)) * units::B;
@@ -110,7 +108,7 @@ void add_vector_gradients(const MemoryParameters& memory, const RowWise& op, Tor
     if (sums_in_parts(memory, op)) {
         constexpr std::int64_t rows_of_part = 32;
         const RowWise join{.kind = RowKind::sum,
-                           .rows = (op.rows + rows_of_part - 1) / rows_of_part,
+                           .rows = ceil_divide(op.rows, rows_of_part),
                            .cols = op.cols,
                            .type = op.type,
                            .axis = Axis::columns};
