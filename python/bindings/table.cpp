@@ -284,6 +284,9 @@ nb::dict predict_table(
 }  // namespace
 
 void bind_table(nb::module_& module) {
+    nb::list names;
+    for (const char* name : number_names) names.append(name);
+    module.attr("result_numbers") = nb::tuple(names);
     module.attr("NO_VALUE") = no_value;
     module.def("predict_table", &predict_table, nb::arg("rows"), nb::arg("counts"),
                nb::arg("texts"), nb::arg("operation") = nb::none(), nb::arg("gpu") = nb::none(),

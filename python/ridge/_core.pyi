@@ -2,6 +2,7 @@ from typing import Any
 
 __version__: str
 NO_VALUE: int
+result_numbers: tuple[str, ...]
 
 class InputError(ValueError): ...
 

@@ -18,18 +18,7 @@ from ._answer import InputError, checked
 
 _vocabulary = _core.vocabulary()
 _kinds: dict[str, str] = {**_vocabulary["fields"], "op": "word", "gpu": "word"}
-_numbers = (
-    "time_us",
-    "time_low_us",
-    "time_high_us",
-    "lower_bound_us",
-    "flop",
-    "compulsory_bytes",
-    "dram_bytes",
-    "l2_bytes",
-    "algorithmic_intensity_flop_per_byte",
-    "dram_intensity_flop_per_byte",
-)
+_numbers: tuple[str, ...] = _core.result_numbers
 
 
 def predict_table(table: Any, *, operation: str | None = None, gpu: str | None = None, datasheet: bool = False, analytic: bool = False) -> Any:
