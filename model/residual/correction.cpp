@@ -66,15 +66,15 @@ void apply_correction(Prediction& prediction, const Operation& operation,
     const auto features =
         residual_features_of(operation, execution, prediction, machine, machine.residuals.get());
     if (!features) return;
-    const ResidualFit* const fit = machine.residuals->find(features->residual_class);
-    if (fit == nullptr || fit->implementation != prediction.implementation) return;
-    const Correction correction = correction_of(*features, *fit);
+    const ResidualFit& fit = *machine.residuals->find(features->residual_class);
+    if (fit.implementation != prediction.implementation) return;
+    const Correction correction = correction_of(*features, fit);
     Prediction& p = prediction;
     Time least = std::max(p.lower_bound, machine.kernel_floor);
     if (p.bandwidth > Bandwidth{}) least = std::max(least, p.work.dram() / p.bandwidth);
     const Time time = std::max(p.time * std::exp(correction.log_factor), std::min(least, p.time));
     p.correction = time / p.time;
-    const double width = (1.0 - correction.fade * (1.0 - fit->spread)) * p.correction;
+    const double width = (1.0 - correction.fade * (1.0 - fit.spread)) * p.correction;
     p.low = std::min(time, std::max(time - width * (p.time - p.low), p.lower_bound));
     p.high = std::max(time, time + width * (p.high - p.time));
     p.time = time;

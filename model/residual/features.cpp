@@ -55,6 +55,10 @@ struct Finder {
 
     using Found = std::optional<ResidualFeatures>;
 
+    [[nodiscard]] bool is_wanted(ResidualClass kind) const {
+        return wanted == nullptr || wanted->find(kind) != nullptr;
+    }
+
     template <class Op>
     Found operator()(const Op&) const {
         return std::nullopt;
@@ -66,7 +70,7 @@ struct Finder {
             return std::nullopt;
         }
         const std::optional<ResidualClass> kind = class_of(op);
-        if (!kind || (wanted != nullptr && wanted->find(*kind) == nullptr)) return std::nullopt;
+        if (!kind || !is_wanted(*kind)) return std::nullopt;
         const double m = real(op.m);
         const double n = real(op.n);
         const double k = real(op.k);
@@ -109,6 +113,11 @@ struct Finder {
         // The same without the mask: it then never costs time where it does not in the analytic model.
         if (!decode && op.seq_q != op.seq_kv) return std::nullopt;
         const bool narrow = bits_of(cache_type_of(op)) == 8;
+        const ResidualClass wide = decode ? ResidualClass::decode : ResidualClass::prefill;
+        const ResidualClass thin =
+            decode ? ResidualClass::decode_cache8 : ResidualClass::prefill_cache8;
+        const ResidualClass kind = narrow ? thin : wide;
+        if (!is_wanted(kind)) return std::nullopt;
         const double group = real(op.heads) / real(op.kv_heads);
         const double tokens = real(op.seq_kv);
         const double blocks = decode ? real(op.batch * op.kv_heads) * parts(group, 64.0)
@@ -121,17 +130,17 @@ struct Finder {
             shares_of(4.0 * rows * real(op.heads) * scores * depth,
                       rows * depth * (stored + 4.0 * real(op.heads) * real(op.seq_q)));
         const Waves waves = waves_of(blocks, slots);
-        const ResidualClass wide = decode ? ResidualClass::decode : ResidualClass::prefill;
-        const ResidualClass thin =
-            decode ? ResidualClass::decode_cache8 : ResidualClass::prefill_cache8;
         return ResidualFeatures{
-            narrow ? thin : wide,
+            kind,
             {log_of(op.batch), log_of(op.kv_heads), std::log2(group), std::log2(tokens),
              std::log2(depth), waves.blocks, waves.fullness, shares.compute, shares.memory}};
     }
 
     Found operator()(const Mla& op) const {
         const bool decode = op.phase == MlaPhase::decode;
+        const ResidualClass kind =
+            decode ? ResidualClass::latent_decode : ResidualClass::latent_prefill;
+        if (!is_wanted(kind)) return std::nullopt;
         const double batch = real(op.batch);
         const double heads = real(op.heads);
         const double queries = real(op.seq_q);
@@ -149,12 +158,13 @@ struct Finder {
                       batch * (stored + 2.0 * heads * queries * (2.0 * key + rope)));
         const Waves waves = waves_of(blocks, slots);
         return ResidualFeatures{
-            decode ? ResidualClass::latent_decode : ResidualClass::latent_prefill,
+            kind,
             {std::log2(batch), std::log2(heads), std::log2(queries), std::log2(tokens),
              std::log2(cache), waves.blocks, waves.fullness, shares.compute, shares.memory}};
     }
 
     Found operator()(const Moe& op) const {
+        if (!is_wanted(ResidualClass::experts)) return std::nullopt;
         const double here = std::max(1.0, real(op.experts) / real(op.ep));
         const double rows = real(op.tokens * op.topk) / real(op.experts);
         const double inner = real(op.intermediate) / real(op.tp);

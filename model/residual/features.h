@@ -28,8 +28,7 @@ struct ResidualFeatures {
     std::array<double, most_residual_features> values{};
 };
 
-/// Empty where no correction holds for such operations; products also where `wanted` has none for their
-/// class, which saves the features.
+/// Empty where no correction holds for such operations, or `wanted` has none for their class.
 [[nodiscard]] std::optional<ResidualFeatures> residual_features_of(
     const Operation& operation, const Execution& execution, const Prediction& prediction,
     const Machine& machine, const Residuals* wanted = nullptr);
