@@ -290,8 +290,7 @@ BackendTime torch_attention_time(const Attention& op, Implementation backend, co
     }
     const Splits splits = splits_of(op, backend, machine);
     // An unsplit query runs flash's ordinary tiles, in which the heads that share keys stand as queries.
-    const bool ordinary = flash && splits.count == 1;
-    if (ordinary && op.seq_q == 1) {
+    if (flash && op.seq_q == 1 && splits.count == 1) {
         Attention folded = op;
         folded.seq_q = op.heads / op.kv_heads;
         folded.heads = op.kv_heads;
