@@ -32,24 +32,21 @@ ElementType type_in(std::string_view kernel) {
     return ElementType::unknown;
 }
 
-/// A copy between the GPU and the host.
-bool crosses(std::string_view name) {
-    return name.find("DtoH") != name.npos || name.find("HtoD") != name.npos;
+/// Which way a copy goes between the GPU and the host; empty: it stays on one side.
+std::optional<model::CollectiveKind> crossing(std::string_view name) {
+    if (name.find("DtoH") != name.npos) return model::CollectiveKind::device_to_host;
+    if (name.find("HtoD") != name.npos) return model::CollectiveKind::host_to_device;
+    return {};
 }
 
 /// Copies and fills of the driver, by their bytes.
 std::optional<Understood> driver_work(const Kernel& kernel, std::string_view name) {
     if (kernel.kind == KernelKind::kernel || kernel.bytes < 1) return {};
-    const bool to_host = name.find("DtoH") != std::string_view::npos;
-    const bool from_host = name.find("HtoD") != std::string_view::npos;
     Understood found{.family = OperatorFamily::copy, .basis = Basis::bytes};
-    if (to_host || from_host) {
+    if (const auto direction = crossing(name)) {
         found.family = OperatorFamily::other;  // no kernel could take it in, no layout spare it
-        const model::Collective op{.kind = to_host ? model::CollectiveKind::device_to_host
-                                                   : model::CollectiveKind::host_to_device,
-                                   .gpus = 1,
-                                   .bytes = kernel.bytes,
-                                   .type = model::DataType::int8};
+        const model::Collective op{
+            .kind = *direction, .gpus = 1, .bytes = kernel.bytes, .type = model::DataType::int8};
         found.steps = {{.operation = op, .execution = {}}};
     } else {
         const bool fill = kernel.kind == KernelKind::fill;
@@ -157,7 +154,8 @@ class RowBuilder {
             const Call call = parse_call(row.name, trace_.text(key.inputs));
             row.shape = shape_text(call);
             // What crosses to the host is the driver's copy, whoever asked for it.
-            row.driver = kernel(longest).kind == KernelKind::copy && crosses(row.kernel);
+            row.driver =
+                kernel(longest).kind == KernelKind::copy && crossing(row.kernel).has_value();
             if (!row.driver && (kernel(longest).kind == KernelKind::kernel || is_known(row.name))) {
                 found = operations_of(call, type_in(row.kernel));
             }
