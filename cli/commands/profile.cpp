@@ -4,9 +4,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <bit>
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <memory>
 #include <ostream>
 
@@ -35,6 +37,7 @@ struct ProfileOptions {
     bool whole_graphs = false;
     bool counters = false;
     std::int64_t launches = 1;
+    std::int64_t runs = 8;
     double delay = 0.0;
     double duration = 0.0;
     bool timeline = false;
@@ -129,13 +132,19 @@ std::int64_t milliseconds(double seconds) {
     return static_cast<std::int64_t>(std::min(seconds, most) * 1e3);
 }
 
+/// Where the recordings of the runs that count begin.
+std::string counting_prefix(const std::string& prefix) {
+    return prefix + ".counters";
+}
+
 RecordingOptions recording_of(const ProfileOptions& options, const std::string& prefix,
                               bool counting) {
     const auto now = std::chrono::system_clock::now().time_since_epoch();
     static const auto run = static_cast<std::uint64_t>(
         std::chrono::duration_cast<std::chrono::nanoseconds>(now).count());
     constexpr double nanoseconds = 1e3;
-    return {.prefix = counting ? prefix + ".counters" : prefix,
+    std::error_code error;
+    return {.prefix = counting ? counting_prefix(prefix) : prefix,
             .run = run,
             .wait_for_start = options.wait_for_start,
             .whole_graphs = options.whole_graphs,
@@ -144,7 +153,9 @@ RecordingOptions recording_of(const ProfileOptions& options, const std::string& 
             .counted = counting ? options.launches : 0,
             .sample_ns = options.timeline && !counting
                              ? static_cast<std::int64_t>(options.interval * nanoseconds)
-                             : 0};
+                             : 0,
+            .continued =
+                counting && fs::exists(programs::earlier_file(counting_prefix(prefix)), error)};
 }
 
 ChildStatus record(const Context& context, const ProfileOptions& options,
@@ -167,11 +178,44 @@ ChildStatus record(const Context& context, const ProfileOptions& options,
     return status;
 }
 
+/// Runs the program until each of its kernels has every set of counters, or a run adds nothing.
+ChildStatus count(const Context& context, const ProfileOptions& options, const std::string& library,
+                  const std::string& prefix) {
+    ChildStatus status;
+    const std::string earlier = programs::earlier_file(counting_prefix(prefix));
+    std::error_code error;
+    std::int64_t before = 0;
+    for (std::int64_t run = 0; run < options.runs; ++run) {
+        if (run == 0) context.err << "ridge: once more, for the counters\n";
+        status = record(context, options, library, prefix, true);
+        if (!status.failure.empty() || status.code != 0) break;
+        const auto missing = programs::missing_sets(files_of(counting_prefix(prefix)));
+        std::int64_t sets = 0;
+        std::int64_t kernels = 0;
+        for (const auto& [kernel, lacking] : missing) {
+            sets += std::popcount(lacking);
+            kernels += lacking != 0 ? 1 : 0;
+        }
+        if (sets == 0 || sets == before) break;
+        before = sets;
+        if (run + 1 == options.runs) {
+            context.err << fmt::format("ridge: {} kernels lack counters; --runs allows more\n",
+                                       kernels);
+            break;
+        }
+        std::ofstream(earlier) << to_text(missing);
+        context.err << fmt::format("ridge: again, for what {} kernels lack\n", kernels);
+    }
+    fs::remove(earlier, error);
+    return status;
+}
+
 int profile(const Context& context, const ProfileOptions& options) {
     if (options.command.empty()) {
         throw InputError("COMMAND is missing", {}, "ridge profile -- python train.py");
     }
     if (options.launches < 1) throw InputError("launches: at least 1");
+    if (options.runs < 1) throw InputError("runs: at least 1");
     if (options.interval < 1.0) throw InputError("interval: at least 1 (microseconds)");
     require_no_other_profiler();
     const std::string library = find_library();
@@ -180,8 +224,7 @@ int profile(const Context& context, const ProfileOptions& options) {
     ChildStatus status = record(context, options, library, prefix, false);
     if (!status.failure.empty()) return status.code;
     if (options.counters && status.code == 0) {
-        context.err << "ridge: once more, for the counters\n";
-        status = record(context, options, library, prefix, true);
+        status = count(context, options, library, prefix);
     }
     TraceOptions report = options.trace;
     report.files = files_of(prefix);
@@ -229,10 +272,12 @@ Action build_profile(CommandLine& line, std::span<const std::string> arguments) 
     line.flag("--whole-graphs", options->whole_graphs,
               "one entry a replayed CUDA graph instead of one a kernel of it");
     line.flag("--counters", options->counters,
-              "run the program a second time and count DRAM, L2 and shared bytes and FLOP of its "
-              "kernels");
+              "run the program again and count DRAM, L2 and shared bytes and FLOP of its kernels");
     line.option("--launches", options->launches,
                 "with --counters: launches to count of each kernel, grid and block (default 1)");
+    line.option("--runs", options->runs,
+                "with --counters: runs at most; kernels launched three times and more need one "
+                "(default 8)");
     line.flag("--timeline", options->timeline,
               "sample DRAM, SMs and tensor cores over time while the program runs");
     line.option("--interval", options->interval, "between two samples (default 100)")

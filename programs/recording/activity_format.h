@@ -149,7 +149,8 @@ struct NoteActivity {
     std::string_view text{};
 };
 
-/// Sums over the GPU; a negative value was not counted.
+/// Sums over the GPU; a negative value was not counted. One launch has only the counters of one set,
+/// those that fit into one pass.
 struct CounterActivity {
     std::uint32_t shape = 0;
     std::uint32_t passes = 0;
@@ -159,10 +160,15 @@ struct CounterActivity {
     double l2_bytes = -1.0;
     double shared_bytes = -1.0;
     double tensor_flop = -1.0;
-    double vector_flop = -1.0;
+    double vector_flop = -1.0;  ///< with the packed FMA unless these stand below
     double special_results = -1.0;
-    double occupancy = -1.0;      ///< share of the warps an SM can hold
-    double tensor_active = -1.0;  ///< share of the cycles
+    double occupancy = -1.0;              ///< share of the warps an SM can hold
+    double tensor_active = -1.0;          ///< share of the cycles
+    double packed_fma_flop = -1.0;        ///< of two-wide FMA, constants included
+    double packed_on_tensor_pipe = -1.0;  ///< of these on the tensor pipe
+    double tensor_type_flop = -1.0;       ///< by the counter of its type, in place of `tensor_flop`
+    std::uint32_t set = 0;                ///< which set it was
+    std::uint32_t missing = 0;            ///< sets that this launch still lacks, a bit each
 };
 
 struct SampleActivity {
@@ -247,7 +253,9 @@ void describe(Fields& fields, CounterActivity& v) {
     fields("l2_bytes", v.l2_bytes)("shared_bytes", v.shared_bytes);
     fields("tensor_flop", v.tensor_flop)("vector_flop", v.vector_flop);
     fields("special_results", v.special_results)("occupancy", v.occupancy);
-    fields("tensor_active", v.tensor_active);
+    fields("tensor_active", v.tensor_active)("packed_fma_flop", v.packed_fma_flop);
+    fields("packed_on_tensor_pipe", v.packed_on_tensor_pipe);
+    fields("tensor_type_flop", v.tensor_type_flop)("set", v.set)("missing", v.missing);
 }
 template <class Fields>
 void describe(Fields& fields, SampleActivity& v) {

@@ -23,7 +23,11 @@ struct RecordingOptions {
     std::int64_t duration_ms = 0;  ///< 0: to the end
     std::int64_t counted = 0;      ///< launches of each kernel to count; 0: times instead
     std::int64_t sample_ns = 0;    ///< interval of the samples; 0: none
+    bool continued = false;        ///< `earlier_file` says what earlier runs left to count
 };
+
+/// Where the sets of counters stand that earlier runs left to count (counted_launches.h).
+[[nodiscard]] std::string earlier_file(const std::string& prefix);
 
 [[nodiscard]] std::string to_text(const RecordingOptions& options);
 

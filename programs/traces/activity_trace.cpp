@@ -10,6 +10,7 @@
 
 #include "hardware/error.h"
 #include "programs/traces/activity_records.h"
+#include "programs/traces/counter_sums.h"
 #include "programs/traces/nsight_systems.h"
 #include "programs/traces/trace_builder.h"
 
@@ -41,7 +42,7 @@ struct Run {
     std::int64_t processes = 0;
     std::map<std::pair<std::uint64_t, std::uint64_t>, std::int64_t> devices;  ///< by UUID
     std::int64_t next_device = 0;
-    std::map<LaunchKey, KernelCounters> counted;
+    std::map<LaunchKey, CounterSums> counted;
 };
 
 /// Reads one file into the run.
@@ -289,21 +290,7 @@ class ProcessReader {
     void add_counters(const CounterActivity& value) {
         const LaunchShape* const launch = shape(value.shape);
         if (launch == nullptr) return;
-        // A profiler says "no number" of what it could not count.
-        const auto counted = [](double amount) { return std::isfinite(amount) ? amount : -1.0; };
-        KernelCounters& sum = run_.counted[{launch->name, launch->grid, launch->block}];
-        sum.add({.launches = 1,
-                 .passes = value.passes,
-                 .duration_ns = counted(value.duration_ns),
-                 .dram_read_bytes = counted(value.dram_read_bytes),
-                 .dram_write_bytes = counted(value.dram_write_bytes),
-                 .l2_bytes = counted(value.l2_bytes),
-                 .shared_bytes = counted(value.shared_bytes),
-                 .tensor_flop = counted(value.tensor_flop),
-                 .vector_flop = counted(value.vector_flop),
-                 .special_results = counted(value.special_results),
-                 .occupancy = counted(value.occupancy),
-                 .tensor_active = counted(value.tensor_active)});
+        run_.counted[{launch->name, launch->grid, launch->block}].add(process_, value);
     }
     void add_sample(const SampleActivity& value) {
         if (!times(value.start_ns, value.duration_ns)) return;
@@ -392,6 +379,24 @@ std::uint64_t run_of(const std::string& file) {
         if (records.tag() == ActivityTag::process) return records.as<ProcessActivity>().run;
     }
     return 0;
+}
+
+MissingSets missing_sets(const std::vector<std::string>& files) {
+    Trace trace;
+    Run run(trace);
+    for (const std::string& file : files) ProcessReader(file, run).read();
+    MissingSets missing;
+    const auto sizes = [](const std::array<std::int64_t, 3>& of) {
+        std::array<std::uint32_t, 3> all{};
+        std::transform(of.begin(), of.end(), all.begin(),
+                       [](std::int64_t size) { return static_cast<std::uint32_t>(size); });
+        return all;
+    };
+    for (const auto& [key, sums] : run.counted) {
+        const auto& [name, grid, block] = key;
+        missing[{std::string(trace.text(name)), sizes(grid), sizes(block)}] = sums.missing();
+    }
+    return missing;
 }
 
 Trace read_activity_files(const std::vector<std::string>& files) {

@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "programs/recording/counted_launches.h"
 #include "programs/traces/trace.h"
 
 namespace ridge::programs {
@@ -23,6 +24,9 @@ namespace ridge::programs {
 
 /// The run that an activity file belongs to; 0 where it does not say.
 [[nodiscard]] std::uint64_t run_of(const std::string& file);
+
+/// What the files of a run left to count; every kernel that was counted at all is in it.
+[[nodiscard]] MissingSets missing_sets(const std::vector<std::string>& files);
 
 /// InputError where a file cannot be opened or is no activity file.
 [[nodiscard]] Trace read_activity_files(const std::vector<std::string>& files);

@@ -403,7 +403,8 @@ TEST_CASE("Options travel to the library as text") {
                                    .delay_ms = 5,
                                    .duration_ms = 6,
                                    .counted = 2,
-                                   .sample_ns = 100000};
+                                   .sample_ns = 100000,
+                                   .continued = true};
     const auto back = recording_options_of(to_text(options));
     REQUIRE(back);
     CHECK(back->prefix == options.prefix);
@@ -414,6 +415,7 @@ TEST_CASE("Options travel to the library as text") {
     CHECK(back->duration_ms == 6);
     CHECK(back->counted == 2);
     CHECK(back->sample_ns == 100000);
+    CHECK(back->continued);
     CHECK_FALSE(recording_options_of(""));
     CHECK_FALSE(recording_options_of("run=5\n"));
 }

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "hardware/packed_fma.h"
 #include "measure/cuda/counters/counters.h"
 
 namespace ridge::measure::cuda {
@@ -55,14 +56,12 @@ std::optional<Quantity> as(const std::optional<double>& value, double factor = 1
 constexpr double warp = 32.0;
 constexpr double packed_fma = 4.0;  // FLOP of one HFMA2 thread instruction
 
-/// FLOP of packed FP16. The compiler also builds constants with HFMA2, always on the tensor pipe
-/// (T), where it puts every second one of real arithmetic; so of N instructions 2 (N - T) are
-/// arithmetic. Seen on Hopper: T = N in fp32 kernels, T = N / 2 in a loop of HFMA2.
+/// FLOP of packed FP16.
 double packed_flop(const Totals& totals) {
     const double all = totals.or_zero(Meaning::packed_fma) / packed_fma;
     const double on_tensor_pipe = warp * totals.or_zero(Meaning::hfma_on_tensor_pipe);
-    const double arithmetic = std::clamp(2.0 * (all - on_tensor_pipe), 0.0, all);
-    return packed_fma * arithmetic + totals.or_zero(Meaning::packed_other);
+    return packed_fma * packed_arithmetic(all, on_tensor_pipe) +
+           totals.or_zero(Meaning::packed_other);
 }
 
 std::optional<double> vector_flop(const Totals& totals) {

@@ -111,13 +111,17 @@ std::vector<std::uint8_t> RangeProfiler::empty_data(std::span<const Metric> metr
     size.maxNumRangeTreeNodes = static_cast<std::uint32_t>(ranges);
     check(cupti_->data_size(&size), "cuptiRangeProfilerGetCounterDataSize");
     std::vector<std::uint8_t> data(size.counterDataSize);
+    clear(data);
+    return data;
+}
+
+void RangeProfiler::clear(std::vector<std::uint8_t>& data) const {
     auto parameters = sized<CUpti_RangeProfiler_CounterDataImage_Initialize_Params>(
         CUpti_RangeProfiler_CounterDataImage_Initialize_Params_STRUCT_SIZE);
     parameters.pRangeProfilerObject = object_;
     parameters.counterDataSize = data.size();
     parameters.pCounterData = data.data();
     check(cupti_->data_initialize(&parameters), "cuptiRangeProfilerCounterDataImageInitialize");
-    return data;
 }
 
 void RangeProfiler::configure(const ProfilePlan& plan, std::vector<std::uint8_t>& data,

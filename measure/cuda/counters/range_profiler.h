@@ -50,6 +50,8 @@ class RangeProfiler {
     /// An image that takes the counters of `ranges` kernels.
     [[nodiscard]] std::vector<std::uint8_t> empty_data(std::span<const Metric> metrics,
                                                        std::size_t ranges) const;
+    /// Makes an image of `empty_data` empty again.
+    void clear(std::vector<std::uint8_t>& data) const;
     void configure(const ProfilePlan& plan, std::vector<std::uint8_t>& data, std::size_t ranges,
                    CUpti_ProfilerReplayMode replay) const;
     void start() const;

@@ -9,16 +9,13 @@
 #include <unordered_map>
 
 namespace ridge::measure::cuda {
-namespace {
 
-std::string demangle(const std::string& mangled) {
+std::string readable_name(const std::string& mangled) {
     int status = 0;
     const std::unique_ptr<char, decltype(&std::free)> text(
         abi::__cxa_demangle(mangled.c_str(), nullptr, nullptr, &status), &std::free);
     return status == 0 && text != nullptr ? std::string(text.get()) : mangled;
 }
-
-}  // namespace
 
 std::uint32_t kernel_name(programs::ActivityWriter& writer, const char* mangled) {
     static auto& mutex = *new std::mutex;
@@ -27,7 +24,7 @@ std::uint32_t kernel_name(programs::ActivityWriter& writer, const char* mangled)
     const std::string name = mangled;
     const std::lock_guard lock(mutex);
     const auto [place, added] = known.try_emplace(name, 0U);
-    if (added) place->second = writer.text(demangle(name));
+    if (added) place->second = writer.text(readable_name(name));
     return place->second;
 }
 

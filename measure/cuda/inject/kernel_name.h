@@ -2,10 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "programs/recording/activity_writer.h"
 
 namespace ridge::measure::cuda {
+
+[[nodiscard]] std::string readable_name(const std::string& mangled);
 
 /// Each mangled name is taken apart once. Safe from any thread.
 [[nodiscard]] std::uint32_t kernel_name(programs::ActivityWriter& writer, const char* mangled);

@@ -2,17 +2,40 @@
 
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
+#include <fstream>
+#include <iterator>
 #include <string_view>
+#include <utility>
 
 #include "measure/cuda/inject/kernel_name.h"
 
 namespace ridge::measure::cuda {
 namespace {
 
+using programs::MissingSets;
+
 LaunchCounters* counters = nullptr;
 
+constexpr std::array captures{
+    CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCapture,
+    CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCapture_ptsz,
+    CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCapture_v2,
+    CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCapture_v2_ptsz,
+    CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCaptureToGraph,
+    CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCaptureToGraph_ptsz,
+};
+constexpr std::array ends_of_captures{
+    CUPTI_DRIVER_TRACE_CBID_cuStreamEndCapture,
+    CUPTI_DRIVER_TRACE_CBID_cuStreamEndCapture_ptsz,
+};
+constexpr std::array replays{
+    CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch,
+    CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch_ptsz,
+};
 constexpr std::array launch_calls{
     CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel,
     CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel_ptsz,
@@ -87,166 +110,297 @@ double value_of(const std::optional<Quantity>& value) {
     return std::isfinite(number) ? number : -1.0;
 }
 
-double duration_in(std::span<const Metric> metrics, const std::vector<double>& values) {
-    for (std::size_t i = 0; i < values.size(); ++i) {
-        if (metrics[i].meaning == Meaning::duration) return values[i];
+/// The sum of what contributes to `meaning`; negative where nothing does.
+double sum_of(const KernelValues& kernel, Meaning meaning) {
+    double sum = -1.0;
+    for (std::size_t i = 0; i < kernel.values.size(); ++i) {
+        if (kernel.metrics[i].meaning != meaning) continue;
+        sum = std::max(sum, 0.0) + kernel.metrics[i].factor * kernel.values[i];
     }
-    return -1.0;
+    return sum;
+}
+
+/// The counters of one set.
+programs::CounterActivity activity_of(const KernelValues& kernel) {
+    const Counters sums = combine({&kernel, 1});
+    const double packed = sum_of(kernel, Meaning::packed_fma);
+    const double on_pipe = sum_of(kernel, Meaning::hfma_on_tensor_pipe);
+    const double by_type = sum_of(kernel, Meaning::tensor_by_type);
+    constexpr double flop_of_warp = 32.0 * 4.0;  // one packed FMA of each thread
+    return {.passes = 1,
+            .duration_ns = sum_of(kernel, Meaning::duration),
+            .dram_read_bytes = value_of(sums.dram_read),
+            .dram_write_bytes = value_of(sums.dram_write),
+            .l2_bytes = value_of(sums.l2),
+            .shared_bytes = value_of(sums.shared),
+            .tensor_flop = by_type >= 0.0 ? -1.0 : value_of(sums.tensor),
+            // Alone, the set has no instructions of the tensor pipe to take off.
+            .vector_flop = sums.fma ? value_of(sums.fma) - std::max(packed, 0.0) : -1.0,
+            .special_results = value_of(sums.special),
+            .occupancy = value_of(sums.occupancy),
+            .tensor_active = value_of(sums.tensor_active),
+            .packed_fma_flop = packed,
+            .packed_on_tensor_pipe = on_pipe >= 0.0 ? flop_of_warp * on_pipe : -1.0,
+            .tensor_type_flop = by_type};
+}
+
+/// What has no number is not counted.
+bool is_number(const std::vector<double>& values) {
+    return std::all_of(values.begin(), values.end(),
+                       [](double value) { return std::isfinite(value); });
+}
+
+/// The context is this thread's while it lives; the driver's own functions, found at run time.
+class CurrentContext {
+  public:
+    explicit CurrentContext(CUcontext context) {
+        void* const driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+        if (driver == nullptr) return;
+        const auto push =
+            reinterpret_cast<CUresult (*)(CUcontext)>(dlsym(driver, "cuCtxPushCurrent_v2"));
+        pop_ = reinterpret_cast<CUresult (*)(CUcontext*)>(dlsym(driver, "cuCtxPopCurrent_v2"));
+        pushed_ = push != nullptr && pop_ != nullptr && push(context) == CUDA_SUCCESS;
+    }
+    ~CurrentContext() {
+        CUcontext context = nullptr;
+        if (pushed_) pop_(&context);
+    }
+    CurrentContext(const CurrentContext&) = delete;
+    CurrentContext& operator=(const CurrentContext&) = delete;
+    [[nodiscard]] bool is_set() const { return pushed_; }
+
+  private:
+    CUresult (*pop_)(CUcontext*) = nullptr;
+    bool pushed_ = false;
+};
+
+bool is_one_of(std::span<const CUpti_driver_api_trace_cbid> calls, CUpti_CallbackId id) {
+    return std::any_of(calls.begin(), calls.end(),
+                       [id](auto call) { return call == static_cast<int>(id); });
+}
+
+MissingSets earlier_of(const programs::RecordingOptions& options) {
+    if (!options.continued) return {};
+    std::ifstream file(programs::earlier_file(options.prefix));
+    const std::string text(std::istreambuf_iterator<char>(file), {});
+    return programs::missing_sets_of(text);
 }
 
 }  // namespace
 
+LaunchCounters::LaunchCounters(Session& session)
+    : session_(&session), earlier_(earlier_of(session.options())) {}
+
 LaunchCounters& LaunchCounters::open(Session& session, CUpti_SubscriberHandle subscriber) {
     counters = new LaunchCounters(session);
-    for (const auto call : launch_calls) {
-        session.cupti().enable_callback(1, subscriber, CUPTI_CB_DOMAIN_DRIVER_API, call);
-    }
+    const auto listen = [&](std::span<const CUpti_driver_api_trace_cbid> calls) {
+        for (const auto call : calls) {
+            session.cupti().enable_callback(1, subscriber, CUPTI_CB_DOMAIN_DRIVER_API, call);
+        }
+    };
+    listen(launch_calls);
+    listen(captures);
+    listen(ends_of_captures);
+    listen(replays);
+    session.cupti().enable_callback(1, subscriber, CUPTI_CB_DOMAIN_RESOURCE,
+                                    CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING);
     return *counters;
 }
 
-void LaunchCounters::on_launch(CUpti_CallbackId id, const CUpti_CallbackData& call) {
+void LaunchCounters::on_call(CUpti_CallbackId id, const CUpti_CallbackData& call) {
     LaunchCounters& self = *counters;
-    try {
-        if (call.callbackSite == CUPTI_API_ENTER) {
-            self.launching_.lock();
-            if (call.symbolName == nullptr || waits_for_others(call.symbolName)) return;
-            LaunchCall launch = call_of(id, call.functionParams);
-            if (is_captured(launch.stream)) return;
-            launch.shape.name = kernel_name(self.session_->writer(), call.symbolName);
-            self.begin(launch.shape, call.context);
-        } else {
-            self.end();
-            self.launching_.unlock();
+    const bool enters = call.callbackSite == CUPTI_API_ENTER;
+    if (is_one_of(launch_calls, id)) {
+        self.on_launch(id, call);
+    } else if (is_one_of(captures, id)) {
+        // What a profiler does beside it is forbidden while a stream is captured.
+        if (enters) {
+            ++self.capturing_;
+            self.read_safely();
+        } else if (*static_cast<const CUresult*>(call.functionReturnValue) != CUDA_SUCCESS) {
+            --self.capturing_;
         }
-    } catch (...) {
-        self.give_up("an error without a name");
-        if (call.callbackSite == CUPTI_API_EXIT) self.launching_.unlock();
+    } else if (is_one_of(ends_of_captures, id)) {
+        if (!enters && self.capturing_ > 0) --self.capturing_;
+    } else if (enters) {
+        self.read_safely();
     }
 }
 
-LaunchCounters::Counted* LaunchCounters::counted(CUcontext context) {
-    const auto [place, added] = contexts_.try_emplace(context);
-    if (!added) return place->second.get();
-    const Cupti& cupti = session_->cupti();
-    auto found = ProfiledChip::of(cupti, device_of(context, cupti), context);
-    if (const auto* missing = std::get_if<Unavailable>(&found)) throw Busy{*missing};
-    auto made = std::make_unique<Counted>();
-    made->chip = std::get<ProfiledChip>(std::move(found));
-    constexpr std::array groups{CounterGroup::traffic, CounterGroup::arithmetic,
-                                CounterGroup::tensor};
-    const auto plan_of = [&](std::span<const Metric> metrics) {
-        const std::string& name = made->chip.name;
-        const auto& image = made->chip.availability;
-        return plan_profile(cupti, name, accepted_metrics(cupti, name, metrics, image), image);
-    };
-    made->plan = plan_of(metrics_of(groups));
-    made->types = plan_of(tensor_types());
-    made->profiler = std::make_unique<RangeProfiler>(cupti, context);
-    made->host = std::make_unique<HostProfiler>(cupti, made->chip.name, made->chip.availability);
-    place->second = std::move(made);
-    return place->second.get();
+void LaunchCounters::on_launch(CUpti_CallbackId id, const CUpti_CallbackData& call) {
+    if (call.callbackSite != CUPTI_API_ENTER) return launching_.unlock();
+    launching_.lock();
+    // CUPTI's own calls of the driver come here as well.
+    if (depth_ > 0 || !enabled_ || broken_ || call.symbolName == nullptr) return;
+    ++depth_;
+    try {
+        LaunchCall launch = call_of(id, call.functionParams);
+        if (waits_for_others(call.symbolName)) {
+            turns_.stopped();
+            read();
+        } else if (capturing_ == 0 && !is_captured(launch.stream)) {
+            launch.shape.name = kernel_name(session_->writer(), call.symbolName);
+            before(launch.shape, call.symbolName, call.context);
+        }
+    } catch (const Busy& busy) {
+        give_up(busy.reason.reason + "; " + busy.reason.remedy);
+    } catch (const std::exception& error) {
+        give_up(error.what());
+    }
+    --depth_;
 }
 
-void LaunchCounters::start(Counted& counted, const ProfilePlan& plan) {
-    data_ = counted.profiler->empty_data(plan.metrics, 1);
-    counted.profiler->configure(plan, data_, 1, CUPTI_KernelReplay);
-    counted.profiler->start();
-    active_ = &counted;
-    active_plan_ = &plan;
+ContextCounter& LaunchCounters::counter_of(CUcontext context) {
+    std::unique_ptr<ContextCounter>& counter = contexts_[context];
+    if (!counter) {
+        const Cupti& cupti = session_->cupti();
+        counter = std::make_unique<ContextCounter>(cupti, device_of(context, cupti), context);
+    }
+    return *counter;
 }
 
-void LaunchCounters::begin(const programs::ShapeActivity& shape, CUcontext context) {
-    if (!enabled_ || broken_ || active_ != nullptr) return;
+std::uint32_t LaunchCounters::missing_of(Launched& launch, const programs::ShapeActivity& shape,
+                                         const ContextCounter& counter) const {
+    if (!std::exchange(launch.known, true)) {
+        launch.missing = counter.common();
+        if (!earlier_.empty()) {
+            const auto found = earlier_.find({readable_name(launch.name),
+                                              {shape.grid_x, shape.grid_y, shape.grid_z},
+                                              {shape.block_x, shape.block_y, shape.block_z}});
+            if (found != earlier_.end()) launch.missing = found->second;
+        }
+    }
+    const std::uint32_t types = launch.missing & counter.by_type();
+    const std::uint32_t type = types == 0 ? 0 : counter.likeliest_type(launch.name, types);
+    return (launch.missing & counter.common()) | type;
+}
+
+void LaunchCounters::before(const programs::ShapeActivity& shape, const char* name,
+                            CUcontext context) {
+    ContextCounter& counter = counter_of(context);
     const std::uint32_t number = session_->writer().shape(shape);
     Launched& launch = launches_[{context, number}];
-    const bool types = launch.wants_types && !launch.types;
-    if (launch.counted >= session_->options().counted && !types) return;
-    try {
-        Counted* const found = counted(context);
-        if (found == nullptr) return;
-        active_shape_ = number;
-        active_launch_ = &launch;
-        start(*found, types ? found->types : found->plan);
-    } catch (const Busy& busy) {
-        give_up(busy.reason.reason + "; " + busy.reason.remedy);
-    } catch (const std::exception& error) {
-        give_up(error.what());
+    if (launch.name.empty()) {
+        launch.name = name;
+        launch.shape = number;
     }
-}
-
-void LaunchCounters::end() {
+    if (active_ != nullptr && active_context_ != context) {
+        turns_.stopped();
+        read();
+    }
+    const SetTurns::Turn turn = turns_.next(missing_of(launch, shape, counter));
+    if (turn.stop) read();
+    if (turn.start) {
+        counter.start(*turn.start);
+        active_ = &counter;
+        active_context_ = context;
+        active_set_ = *turn.start;
+    }
     if (active_ == nullptr) return;
-    const Counted& counted = *active_;
-    const ProfilePlan& plan = *active_plan_;
-    active_ = nullptr;
-    try {
-        static_cast<void>(counted.profiler->stop());
-        counted.profiler->decode();
-        if (ranges_in(session_->cupti(), data_) == 0) return;
-        keep(counted, plan, counted.host->evaluate(plan.metrics, data_, 0));
-        session_->writer().flush();
-    } catch (const Busy& busy) {
-        give_up(busy.reason.reason + "; " + busy.reason.remedy);
-    } catch (const std::exception& error) {
-        give_up(error.what());
-    }
+    ranges_.push_back(turn.counted ? &launch : nullptr);
+    if (!turn.counted) return;
+    const std::int64_t wanted =
+        (counter.common() >> active_set_ & 1U) != 0 ? session_->options().counted : 1;
+    if (++launch.counts[active_set_] >= wanted) launch.missing &= ~(1U << active_set_);
 }
 
-void LaunchCounters::keep(const Counted& counted, const ProfilePlan& plan,
-                          std::vector<double> values) {
-    Launched& launch = *active_launch_;
-    if (&plan == &counted.types) {
-        launch.types = std::move(values);
-        if (launch.waiting) write(counted, active_shape_, *launch.waiting, launch.types);
-        launch.waiting.reset();
+void LaunchCounters::read() {
+    if (active_ == nullptr) return;
+    ContextCounter& counter = *std::exchange(active_, nullptr);
+    const std::vector<Launched*> ranges = std::exchange(ranges_, {});
+    std::vector<std::vector<double>> rows = counter.stop();
+    if (rows.size() == ranges.size()) {
+        for (std::size_t i = 0; i < rows.size(); ++i) {
+            if (ranges[i] != nullptr) keep(counter, active_set_, *ranges[i], std::move(rows[i]));
+        }
+        session_->writer().flush();
         return;
     }
-    ++launch.counted;
-    const std::array kernels{KernelValues{.metrics = plan.metrics, .values = values}};
-    launch.wants_types = !counted.types.metrics.empty() && needs_tensor_types(kernels);
-    if (launch.wants_types && !launch.types) {
-        launch.waiting = std::move(values);
-    } else {
-        write(counted, active_shape_, values, launch.types);
+    for (Launched* const launch : ranges) {
+        if (launch == nullptr) continue;
+        --launch->counts[active_set_];
+        launch->missing |= 1U << active_set_;
     }
+    constexpr int most = 3;
+    if (++out_of_step_ < most) return;
+    give_up("the profiler saw " + std::to_string(rows.size()) + " kernels of " +
+            std::to_string(ranges.size()) + " launches");
 }
 
-void LaunchCounters::write(const Counted& counted, std::uint32_t shape,
-                           const std::vector<double>& values,
-                           const std::optional<std::vector<double>>& types) {
-    std::vector<KernelValues> kernels{{.metrics = counted.plan.metrics, .values = values}};
-    if (types) kernels.push_back({.metrics = counted.types.metrics, .values = *types});
-    const bool unknown = !types && needs_tensor_types(kernels);
-    const Counters sums = combine(kernels);
-    session_->writer().write(programs::CounterActivity{
-        .shape = shape,
-        .passes =
-            static_cast<std::uint32_t>(counted.plan.passes + (types ? counted.types.passes : 0)),
-        .duration_ns = duration_in(counted.plan.metrics, values),
-        .dram_read_bytes = value_of(sums.dram_read),
-        .dram_write_bytes = value_of(sums.dram_write),
-        .l2_bytes = value_of(sums.l2),
-        .shared_bytes = value_of(sums.shared),
-        .tensor_flop = unknown ? -1.0 : value_of(sums.tensor),
-        .vector_flop = value_of(sums.fma),
-        .special_results = value_of(sums.special),
-        .occupancy = value_of(sums.occupancy),
-        .tensor_active = value_of(sums.tensor_active)});
+void LaunchCounters::read_safely() {
+    const std::lock_guard lock(launching_);
+    if (depth_ > 0) return;
+    ++depth_;
+    turns_.stopped();
+    try {
+        read();
+    } catch (const Busy& busy) {
+        give_up(busy.reason.reason + "; " + busy.reason.remedy);
+    } catch (const std::exception& error) {
+        give_up(error.what());
+    }
+    --depth_;
+}
+
+void LaunchCounters::keep(ContextCounter& counter, unsigned set, Launched& launch,
+                          std::vector<double> values) {
+    if (!is_number(values)) return;
+    KernelValues kernel{.metrics = counter.sets()[set].metrics, .values = std::move(values)};
+    programs::CounterActivity activity = activity_of(kernel);
+    const std::uint32_t types = counter.by_type();
+    if ((types >> set & 1U) != 0) {
+        if (activity.tensor_type_flop > 0.0) launch.missing &= ~types;
+    } else if (!launch.typed) {
+        const auto same = [&kernel](const KernelValues& other) {
+            return other.metrics.data() == kernel.metrics.data();
+        };
+        if (std::none_of(launch.seen.begin(), launch.seen.end(), same)) {
+            launch.seen.push_back(std::move(kernel));
+        }
+        const bool begun = std::any_of(
+            launch.seen.begin(), launch.seen.end(),
+            [](const auto& each) { return sum_of(each, Meaning::hmma_instructions) >= 0.0; });
+        launch.typed = begun && needs_tensor_types(launch.seen);
+        if (launch.typed) {
+            launch.seen.clear();
+            launch.missing |= types;
+        }
+    }
+    if (launch.typed) activity.tensor_flop = -1.0;
+    activity.shape = launch.shape;
+    activity.set = set;
+    activity.missing = launch.missing;
+    session_->writer().write(activity);
+}
+
+void LaunchCounters::enable(bool on) {
+    enabled_ = on;
+    if (!on) read_safely();
+}
+
+void LaunchCounters::context_ends(CUcontext context) {
+    if (active_context_ == context) read_safely();
+    const std::lock_guard lock(launching_);
+    contexts_.erase(context);
+    std::erase_if(launches_, [context](const auto& each) { return each.first.first == context; });
+}
+
+void LaunchCounters::read_now() {
+    const std::unique_lock lock(launching_, std::try_to_lock);
+    if (!lock.owns_lock() || active_ == nullptr) return;
+    const CurrentContext current(active_context_);
+    if (current.is_set()) read_safely();
 }
 
 void LaunchCounters::finish() {
     const std::lock_guard lock(launching_);
     enabled_ = false;
-    for (auto& [key, launch] : launches_) {
-        const auto context = contexts_.find(key.first);
-        if (!launch.waiting || context == contexts_.end() || !context->second) continue;
-        write(*context->second, key.second, *launch.waiting, std::nullopt);
-        launch.waiting.reset();
-    }
+    read_now();
 }
 
 void LaunchCounters::give_up(const std::string& why) {
     broken_ = true;
+    active_ = nullptr;
     session_->note("no counters: " + why);
 }
 

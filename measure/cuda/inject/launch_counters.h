@@ -1,27 +1,29 @@
-// Hardware counters of the program's kernels, by the range profiler and kernel replay.
+// Hardware counters of the program's kernels, by the range profiler, without replaying any.
 //
-// Method: each distinct launch (kernel, grid and block) is counted for its first N times. CUPTI calls us
-// as a launch begins and ends: in between the profiler is on with one automatic range, saves what the
-// kernel may write, runs it once a pass (4 on GH100) and puts it back. Kernels whose counters show
-// mma.sync at work are counted by type on their next launch (6 passes more). All other launches
-// run freely.
+// Method: each distinct launch (kernel, grid and block) needs every set of counters (counter_sets.h) of
+// one pass, N times. CUPTI calls us before each launch: set_turns.h says which set runs, and the launch
+// is counted where it stands, serialised but neither saved, restored nor repeated. So a kernel that is
+// launched as often as there are sets is counted in one run of the program; `ridge profile` runs the
+// program again for those that are not, and says in `earlier` what was counted before. Kernels whose
+// counters show mma.sync at work need the set of their type as well. When nothing is missing the program
+// runs freely.
 //
-// Limits: launches are serialised, one at a time in the whole process. Kernels of NCCL and NVSHMEM wait
-// for each other and are not counted, nor are those of a replayed graph. Times of a counted program
-// say nothing, so no activity is recorded beside.
+// Limits: while a set runs, launches are serialised. Kernels of NCCL and NVSHMEM wait for each other
+// and are not counted, nor are those of a replayed graph or a capture. Times of a counted program say
+// nothing, so no activity is recorded beside.
 #pragma once
 
 #include <atomic>
 #include <map>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <string>
 #include <vector>
 
-#include "measure/cuda/counters/counters.h"
-#include "measure/cuda/counters/range_profiler.h"
+#include "measure/cuda/inject/counter_sets.h"
 #include "measure/cuda/inject/session.h"
+#include "measure/cuda/inject/set_turns.h"
+#include "programs/recording/counted_launches.h"
 
 namespace ridge::measure::cuda {
 
@@ -29,52 +31,56 @@ class LaunchCounters {
   public:
     static LaunchCounters& open(Session& session, CUpti_SubscriberHandle subscriber);
 
-    static void on_launch(CUpti_CallbackId id, const CUpti_CallbackData& call);
+    /// A driver's call that launches, captures or replays.
+    static void on_call(CUpti_CallbackId id, const CUpti_CallbackData& call);
 
-    void enable(bool on) { enabled_ = on; }
-    /// Writes what still waits for its counters by type.
+    void enable(bool on);
+    void context_ends(CUcontext context);
+    /// Reads what was counted; after it nothing is counted any more.
     void finish();
+    /// The same from another thread, where no launch is under way.
+    void read_now();
 
   private:
-    /// One context with its profiler, and the plans that fit its GPU.
-    struct Counted {
-        ProfiledChip chip;
-        ProfilePlan plan;
-        ProfilePlan types;
-        std::unique_ptr<RangeProfiler> profiler;
-        std::unique_ptr<HostProfiler> host;
-    };
+    /// One distinct launch.
     struct Launched {
-        std::int64_t counted = 0;
-        bool wants_types = false;
-        std::optional<std::vector<double>>
-            waiting{};  ///< values whose tensor work is not known yet
-        std::optional<std::vector<double>> types{};
+        std::uint32_t shape = 0;
+        std::uint32_t missing = 0;
+        bool known = false;  ///< whether `missing` is set
+        bool typed = false;  ///< its tensor work is counted by type
+        std::map<unsigned, std::int64_t> counts{};
+        std::vector<KernelValues> seen{};  ///< what says whether it is to be counted by type
+        std::string name{};
     };
 
-    explicit LaunchCounters(Session& session) : session_(&session) {}
+    explicit LaunchCounters(Session& session);
 
-    void begin(const programs::ShapeActivity& shape, CUcontext context);
-    void end();
-    [[nodiscard]] Counted* counted(CUcontext context);
-    void start(Counted& counted, const ProfilePlan& plan);
-    void keep(const Counted& counted, const ProfilePlan& plan, std::vector<double> values);
-    void write(const Counted& counted, std::uint32_t shape, const std::vector<double>& values,
-               const std::optional<std::vector<double>>& types);
-    /// What broke once does not start again.
+    void on_launch(CUpti_CallbackId id, const CUpti_CallbackData& call);
+    void before(const programs::ShapeActivity& shape, const char* name, CUcontext context);
+    [[nodiscard]] ContextCounter& counter_of(CUcontext context);
+    [[nodiscard]] std::uint32_t missing_of(Launched& launch, const programs::ShapeActivity& shape,
+                                           const ContextCounter& counter) const;
+    /// Stops counting and writes what was counted.
+    void read();
+    void read_safely();
+    void keep(ContextCounter& counter, unsigned set, Launched& launch, std::vector<double> values);
     void give_up(const std::string& why);
 
     Session* session_;
     std::atomic<bool> enabled_ = false;
+    std::atomic<int> capturing_ = 0;
     bool broken_ = false;
+    int out_of_step_ = 0;
     std::recursive_mutex launching_;
-    std::map<CUcontext, std::unique_ptr<Counted>> contexts_;
+    int depth_ = 0;  ///< calls of ours to the driver call us back
+    programs::MissingSets earlier_;
+    std::map<CUcontext, std::unique_ptr<ContextCounter>> contexts_;
     std::map<std::pair<CUcontext, std::uint32_t>, Launched> launches_;
-    Counted* active_ = nullptr;
-    const ProfilePlan* active_plan_ = nullptr;
-    Launched* active_launch_ = nullptr;
-    std::uint32_t active_shape_ = 0;
-    std::vector<std::uint8_t> data_;
+    SetTurns turns_;
+    ContextCounter* active_ = nullptr;
+    CUcontext active_context_ = nullptr;
+    unsigned active_set_ = 0;
+    std::vector<Launched*> ranges_;  ///< since the set started; none where it was not wanted
 };
 
 }  // namespace ridge::measure::cuda

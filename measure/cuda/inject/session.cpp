@@ -58,14 +58,18 @@ void finish_at_exit() {
 void CUPTIAPI on_callback(void* /*user*/, CUpti_CallbackDomain domain, CUpti_CallbackId id,
                           const void* data) {
     Session& session = Session::instance();
-    if (domain == CUPTI_CB_DOMAIN_RESOURCE) return session.context_created();
+    if (domain == CUPTI_CB_DOMAIN_RESOURCE) {
+        const auto& resource = *static_cast<const CUpti_ResourceData*>(data);
+        return id == CUPTI_CBID_RESOURCE_CONTEXT_CREATED ? session.context_created()
+                                                         : session.context_ends(resource.context);
+    }
     const auto& call = *static_cast<const CUpti_CallbackData*>(data);
     if (id == CUPTI_DRIVER_TRACE_CBID_cuProfilerStart) {
         if (call.callbackSite == CUPTI_API_EXIT) session.profiler_started();
     } else if (id == CUPTI_DRIVER_TRACE_CBID_cuProfilerStop) {
         if (call.callbackSite == CUPTI_API_ENTER) session.profiler_stopped();
     } else {
-        LaunchCounters::on_launch(id, call);
+        LaunchCounters::on_call(id, call);
     }
 }
 
@@ -185,6 +189,10 @@ void Session::start_cuda() {
     });
 }
 
+void Session::context_ends(CUcontext context) {
+    if (counters_ != nullptr) counters_->context_ends(context);
+}
+
 void Session::profiler_started() {
     if (options_.wait_for_start) enable(true);
 }
@@ -270,6 +278,7 @@ void Session::write_out(bool forced) {
         constexpr std::uint32_t everything = CUPTI_ACTIVITY_FLAG_FLUSH_FORCED;
         cupti_->activity_flush_all(forced ? everything : 0U);
     }
+    if (forced && counters_ != nullptr) counters_->read_now();
     if (sampler_ != nullptr && has_context_) {
         sampler_->collect();
         // What CUPTI made for sampling goes at exit before what was registered earlier: end before it.

@@ -49,6 +49,7 @@ class Session {
     void note(const std::string& text);
 
     void context_created() { has_context_ = true; }
+    void context_ends(CUcontext context);
     /// Between cudaProfilerStart and cudaProfilerStop.
     void profiler_started();
     void profiler_stopped();

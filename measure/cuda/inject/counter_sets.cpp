@@ -1,0 +1,125 @@
+#include "measure/cuda/inject/counter_sets.h"
+
+#include <algorithm>
+#include <bit>
+#include <string_view>
+#include <utility>
+
+#include "measure/cuda/inject/set_turns.h"
+
+namespace ridge::measure::cuda {
+namespace {
+
+/// Sets that one pass of GH100 takes; what a report does not show is left out.
+std::optional<std::size_t> set_of(const Metric& metric) {
+    if (metric.name.starts_with("smsp__sass_")) return 1;
+    switch (metric.meaning) {
+        case Meaning::sm_l2:
+        case Meaning::sm_clock:
+        case Meaning::dram_clock:
+        case Meaning::informative:
+            return std::nullopt;
+        case Meaning::occupancy:
+        case Meaning::tensor_active:
+            return 2;
+        case Meaning::tensor: {
+            // Those that do not fit beside the others.
+            const bool apart = metric.name.find("fp64") != std::string_view::npos;
+            const bool last = metric.name.find("int8") != std::string_view::npos;
+            if (last) return std::nullopt;  // counted by type
+            return apart ? 2 : 0;
+        }
+        default:
+            return 0;
+    }
+}
+
+}  // namespace
+
+ContextCounter::ContextCounter(const Cupti& cupti, int device, CUcontext context) : cupti_(&cupti) {
+    auto found = ProfiledChip::of(cupti, device, context);
+    if (const auto* missing = std::get_if<Unavailable>(&found)) throw Busy{*missing};
+    chip_ = std::get<ProfiledChip>(std::move(found));
+    constexpr std::array groups{CounterGroup::traffic, CounterGroup::arithmetic,
+                                CounterGroup::tensor};
+    std::array<std::vector<Metric>, 3> parts;
+    for (const Metric& metric : metrics_of(groups)) {
+        if (const auto set = set_of(metric)) parts[*set].push_back(metric);
+    }
+    for (const auto& part : parts) {
+        add_sets(accepted_metrics(cupti, chip_.name, part, chip_.availability));
+    }
+    common_ = sets_.size();
+    for (const Metric& type : tensor_types()) {
+        add_sets(accepted_metrics(cupti, chip_.name, {&type, 1}, chip_.availability));
+    }
+    data_.resize(sets_.size());
+    profiler_ = std::make_unique<RangeProfiler>(cupti, context);
+    host_ = std::make_unique<HostProfiler>(cupti, chip_.name, chip_.availability);
+}
+
+void ContextCounter::add_sets(const std::vector<Metric>& metrics) {
+    constexpr std::size_t most_sets = 24;  // they are bits of a number
+    if (metrics.empty() || sets_.size() >= most_sets) return;
+    ProfilePlan plan = plan_profile(*cupti_, chip_.name, metrics, chip_.availability);
+    if (plan.passes <= 1) {
+        sets_.push_back(std::move(plan));
+    } else if (metrics.size() > 1) {
+        const auto middle = metrics.begin() + static_cast<std::ptrdiff_t>(metrics.size() / 2);
+        add_sets({metrics.begin(), middle});
+        add_sets({middle, metrics.end()});
+    }
+}
+
+std::uint32_t ContextCounter::by_type() const {
+    return ((1U << sets_.size()) - 1) & ~common();
+}
+
+std::uint32_t ContextCounter::likeliest_type(std::string_view kernel, std::uint32_t among) const {
+    // In the words of kernels' names, and of the counters that belong to them.
+    constexpr std::array<std::pair<std::string_view, std::string_view>, 8> words{
+        {{"bf16", "bf16"},
+         {"bfloat16", "bf16"},
+         {"tf32", "tf32"},
+         {"f16", "fp16"},
+         {"half", "fp16"},
+         {"fp16", "fp16"},
+         {"i8", "int8"},
+         {"int8", "int8"}}};
+    for (const auto& [word, type] : words) {
+        if (kernel.find(word) == kernel.npos) continue;
+        for (std::size_t set = common_; set < sets_.size(); ++set) {
+            const std::string_view metric = sets_[set].metrics.front().name;
+            const auto bit = std::uint32_t{1} << set;
+            if ((among & bit) != 0 && metric.find(type) != metric.npos) return bit;
+        }
+    }
+    return std::uint32_t{1} << static_cast<unsigned>(std::countr_zero(among));
+}
+
+void ContextCounter::start(unsigned set) {
+    const ProfilePlan& plan = sets_[set];
+    std::vector<std::uint8_t>& data = data_[set];
+    if (data.empty()) {
+        data = profiler_->empty_data(plan.metrics, SetTurns::most_launches);
+    } else {
+        profiler_->clear(data);
+    }
+    profiler_->configure(plan, data, SetTurns::most_launches, CUPTI_UserReplay);
+    profiler_->start();
+    running_ = set;
+}
+
+std::vector<std::vector<double>> ContextCounter::stop() {
+    static_cast<void>(profiler_->stop());
+    profiler_->decode();
+    std::vector<std::vector<double>> rows;
+    const std::vector<std::uint8_t>& data = data_[running_];
+    const std::size_t ranges = ranges_in(*cupti_, data);
+    for (std::size_t i = 0; i < ranges; ++i) {
+        rows.push_back(host_->evaluate(sets_[running_].metrics, data, i));
+    }
+    return rows;
+}
+
+}  // namespace ridge::measure::cuda

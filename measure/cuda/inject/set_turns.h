@@ -1,0 +1,76 @@
+// Which set of counters runs while the launches of a program pass by.
+//
+// Method: counters are switched on for many launches in a row, since switching costs as much as
+// counting dozens of them. A set stays while launches need it; once it has run for a while it makes way
+// for another one that a launch needs, and where nothing is needed for long, the program runs freely.
+//
+//   SetTurns turns;
+//   const SetTurns::Turn turn = turns.next(missing);   // sets that this launch lacks, a bit each
+//   if (turn.stop) read();
+//   if (turn.start) begin(*turn.start);
+//   if (turn.counted) ...                              // this launch gets the running set
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+namespace ridge::measure::cuda {
+
+class SetTurns {
+  public:
+    /// Launches between two readings at most; each takes memory for its counters.
+    static constexpr std::size_t most_launches = 64;
+    /// A set runs at least so long before another one takes its turn.
+    static constexpr std::size_t least_launches = 16;
+    /// Launches without a need in a row before the program runs freely.
+    static constexpr std::size_t patience = 32;
+
+    struct Turn {
+        bool stop = false;                ///< first
+        std::optional<unsigned> start{};  ///< then
+        bool counted = false;             ///< the launch itself
+    };
+
+    [[nodiscard]] Turn next(std::uint32_t missing) {
+        if (!running_) return missing == 0 ? Turn{} : begin(missing, false);
+        const bool wanted = (missing >> *running_ & 1U) != 0;
+        if (wanted && launches_ < most_launches) return go_on(true);
+        if (wanted) return again();
+        ++idle_;
+        if (missing != 0 && launches_ >= least_launches) return begin(missing, true);
+        if (idle_ >= patience || launches_ >= most_launches) {
+            stopped();
+            return {.stop = true};
+        }
+        return go_on(false);
+    }
+    /// The counters were stopped for another reason.
+    void stopped() { running_.reset(); }
+    [[nodiscard]] std::optional<unsigned> running() const { return running_; }
+
+  private:
+    Turn begin(std::uint32_t missing, bool stop) {
+        running_ = static_cast<unsigned>(std::countr_zero(missing));
+        launches_ = 1;
+        idle_ = 0;
+        return {.stop = stop, .start = running_, .counted = true};
+    }
+    Turn again() {
+        launches_ = 1;
+        idle_ = 0;
+        return {.stop = true, .start = running_, .counted = true};
+    }
+    Turn go_on(bool counted) {
+        ++launches_;
+        if (counted) idle_ = 0;
+        return {.counted = counted};
+    }
+
+    std::optional<unsigned> running_;
+    std::size_t launches_ = 0;
+    std::size_t idle_ = 0;
+};
+
+}  // namespace ridge::measure::cuda

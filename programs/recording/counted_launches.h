@@ -1,0 +1,35 @@
+// What earlier runs of a program left to count, as the text of a file: `ridge profile --counters` writes
+// it between two runs, the library that the program loads reads it.
+//
+//   std::ofstream(path) << to_text({{{.name = "copy", .grid = {132, 1, 1}}, 0b100}});
+//   missing_sets_of(text).at(kernel)      // 4: only the third set is missing
+//
+// Limits: kernels whose name holds a line break are left out, so they are counted again.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+
+namespace ridge::programs {
+
+/// Launches are the same where these are.
+struct LaunchedKernel {
+    std::string name;
+    std::array<std::uint32_t, 3> grid{};
+    std::array<std::uint32_t, 3> block{};
+
+    friend auto operator<=>(const LaunchedKernel&, const LaunchedKernel&) = default;
+};
+
+/// The sets of counters that a launch lacks, a bit each.
+using MissingSets = std::map<LaunchedKernel, std::uint32_t>;
+
+[[nodiscard]] std::string to_text(const MissingSets& missing);
+
+/// Lines that are none are passed over.
+[[nodiscard]] MissingSets missing_sets_of(std::string_view text);
+
+}  // namespace ridge::programs

@@ -1,0 +1,74 @@
+#include "programs/traces/counter_sums.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "hardware/packed_fma.h"
+
+namespace ridge::programs {
+
+/// A profiler says "no number" of what it could not count.
+void CounterSums::Mean::add(double value) {
+    if (!std::isfinite(value) || value < 0.0) return;
+    sum += value;
+    ++count;
+}
+
+double CounterSums::Mean::value() const {
+    return count > 0 ? sum / static_cast<double>(count) : -1.0;
+}
+
+void CounterSums::add(std::int64_t process, const CounterActivity& counted) {
+    constexpr std::uint32_t most_sets = 32;  // they are bits of `missing`
+    if (counted.set >= most_sets) return;
+    Set& set = sets_[counted.set];
+    ++set.launches;
+    set.passes = counted.passes;
+    missing_[process] = counted.missing;
+    duration_.add(counted.duration_ns);
+    dram_read_.add(counted.dram_read_bytes);
+    dram_write_.add(counted.dram_write_bytes);
+    l2_.add(counted.l2_bytes);
+    shared_.add(counted.shared_bytes);
+    tensor_.add(counted.tensor_flop);
+    tensor_by_type_.add(counted.tensor_type_flop);
+    vector_.add(counted.vector_flop);
+    packed_.add(counted.packed_fma_flop);
+    packed_on_pipe_.add(counted.packed_on_tensor_pipe);
+    special_.add(counted.special_results);
+    occupancy_.add(counted.occupancy);
+    tensor_active_.add(counted.tensor_active);
+}
+
+KernelCounters CounterSums::mean() const {
+    KernelCounters one{
+        .duration_ns = duration_.value(),
+        .dram_read_bytes = dram_read_.value(),
+        .dram_write_bytes = dram_write_.value(),
+        .l2_bytes = l2_.value(),
+        .shared_bytes = shared_.value(),
+        .tensor_flop = tensor_by_type_.count > 0 ? tensor_by_type_.value() : tensor_.value(),
+        .vector_flop = vector_.value(),
+        .special_results = special_.value(),
+        .occupancy = occupancy_.value(),
+        .tensor_active = tensor_active_.value()};
+    for (const auto& [number, set] : sets_) {
+        one.launches = std::max(one.launches, set.launches);
+        one.passes += set.passes;
+    }
+    if (packed_.count > 0 && packed_on_pipe_.count > 0 && one.vector_flop >= 0.0) {
+        one.vector_flop += packed_arithmetic(packed_.value(), packed_on_pipe_.value());
+    } else if (packed_.value() > 0.0) {
+        one.vector_flop = -1.0;  // constants among them cannot be told
+    }
+    return one;
+}
+
+std::uint32_t CounterSums::missing() const {
+    std::uint32_t common = missing_.empty() ? 0U : ~0U;
+    for (const auto& [process, sets] : missing_) common &= sets;
+    for (const auto& [number, set] : sets_) common &= ~(std::uint32_t{1} << number);
+    return common;
+}
+
+}  // namespace ridge::programs

@@ -1,0 +1,146 @@
+// Counters of a program whose launches have one set each: which set runs when, what is left for the next
+// run, and what comes out of all of them.
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <vector>
+
+#include "hardware/packed_fma.h"
+#include "measure/cuda/inject/set_turns.h"
+#include "programs/recording/activity_writer.h"
+#include "programs/recording/counted_launches.h"
+#include "programs/traces/activity_trace.h"
+#include "programs/traces/counter_sums.h"
+#include "tests/catch.h"
+
+using namespace ridge;
+using namespace ridge::programs;
+using ridge::measure::cuda::SetTurns;
+
+namespace {
+
+/// A program of `kernels` kernels, all launched in turn `rounds` times; what is left of three sets.
+struct Played {
+    std::vector<std::uint32_t> missing;
+    int starts = 0;
+    int counted = 0;
+};
+
+Played play(std::size_t kernels, int rounds) {
+    Played played{.missing = std::vector<std::uint32_t>(kernels, 0b111U)};
+    SetTurns turns;
+    for (int round = 0; round < rounds; ++round) {
+        for (std::uint32_t& missing : played.missing) {
+            const SetTurns::Turn turn = turns.next(missing);
+            if (turn.start) ++played.starts;
+            if (!turn.counted) continue;
+            REQUIRE(turns.running());
+            REQUIRE((missing >> *turns.running() & 1U) != 0);
+            missing &= ~(1U << *turns.running());
+            ++played.counted;
+        }
+    }
+    return played;
+}
+
+}  // namespace
+
+TEST_CASE("Each launch is counted with a set it lacks, and sets change seldom") {
+    const Played once = play(100, 1);
+    CHECK(once.counted == 100);
+    CHECK(once.starts == 2);  // the second because a reading holds no more launches
+    for (const std::uint32_t missing : once.missing) CHECK(missing == 0b110U);
+
+    const Played often = play(100, 10);
+    CHECK(often.counted == 300);
+    CHECK(often.starts < 20);
+    for (const std::uint32_t missing : often.missing) CHECK(missing == 0);
+
+    const Played alone = play(1, 60);
+    CHECK(alone.counted == 3);
+    CHECK(alone.starts == 3);
+}
+
+TEST_CASE("Where nothing is missing the program runs freely") {
+    SetTurns turns;
+    CHECK_FALSE(turns.next(0).start);
+    CHECK(turns.next(0b100U).start == 2U);
+    std::size_t launches = 0;
+    while (!turns.next(0).stop) ++launches;
+    CHECK(launches + 1 == SetTurns::patience);
+    CHECK_FALSE(turns.running());
+    CHECK_FALSE(turns.next(0).stop);
+    CHECK(turns.next(0b1U).counted);
+    turns.stopped();
+    CHECK(turns.next(0b1U).start == 0U);
+}
+
+TEST_CASE("What a run left to count travels as text") {
+    const LaunchedKernel kernel{"void copy<float>(float*, int)", {132, 2, 1}, {256, 1, 1}};
+    const LaunchedKernel other{"scale", {1, 1, 1}, {32, 1, 1}};
+    const MissingSets missing{{kernel, 0b1100U}, {other, 0U}, {{"two\nlines", {}, {}}, 1U}};
+    const MissingSets back = missing_sets_of(to_text(missing));
+    REQUIRE(back.size() == 2);
+    CHECK(back.at(kernel) == 0b1100U);
+    CHECK(back.at(other) == 0U);
+    CHECK(missing_sets_of("").empty());
+    CHECK(missing_sets_of("1 2 3\nx 1 1 1 1 1 1 name\n-1 1 1 1 1 1 1 name\n").empty());
+    CHECK(missing_sets_of("1 2 3 4 5 6 7 no line break").size() == 1);
+}
+
+TEST_CASE("Sets of counters add up to one kernel's") {
+    CounterSums sums;
+    sums.add(0, {.passes = 1,
+                 .dram_read_bytes = 100.0,
+                 .dram_write_bytes = 20.0,
+                 .tensor_flop = 0.0,
+                 .packed_on_tensor_pipe = 40.0,
+                 .set = 0,
+                 .missing = 0b110U});
+    CHECK(sums.missing() == 0b110U);
+    CHECK(sums.mean().dram_bytes() == 120.0);
+    CHECK(sums.mean().flop() < 0.0);
+    // Another process of the same run, or another run.
+    sums.add(
+        1, {.passes = 1, .vector_flop = 8.0, .packed_fma_flop = 80.0, .set = 1, .missing = 0b100U});
+    sums.add(
+        1,
+        {.passes = 1, .vector_flop = 10.0, .packed_fma_flop = 80.0, .set = 1, .missing = 0b100U});
+    CHECK(sums.missing() == 0b100U);
+    const KernelCounters mean = sums.mean();
+    CHECK(mean.launches == 2);
+    CHECK(mean.passes == 2);
+    CHECK(mean.vector_flop == 9.0 + packed_arithmetic(80.0, 40.0));
+    CHECK(mean.vector_flop == 89.0);
+    CHECK(mean.flop() == 89.0);
+    // Counted by type, its tensor work is what that says.
+    sums.add(2, {.passes = 1, .tensor_type_flop = 5000.0, .set = 3});
+    CHECK(sums.mean().flop() == 5089.0);
+    CHECK(sums.missing() == 0);
+}
+
+TEST_CASE("Packed FMA whose constants cannot be told from arithmetic are no count") {
+    CounterSums sums;
+    sums.add(0, {.passes = 1, .tensor_flop = 0.0, .vector_flop = 8.0, .packed_fma_flop = 80.0});
+    CHECK(sums.mean().vector_flop < 0.0);
+    sums.add(0, {.passes = 1, .packed_on_tensor_pipe = 80.0, .set = 1});
+    CHECK(sums.mean().vector_flop == 8.0);
+}
+
+TEST_CASE("The files of a run say what it left to count") {
+    std::string folder = (std::filesystem::temp_directory_path() / "ridge-counted-XXXXXX").string();
+    REQUIRE(mkdtemp(folder.data()) != nullptr);
+    const std::string file = folder + "/run.counters.1.ridge";
+    {
+        ActivityWriter writer;
+        REQUIRE(writer.open(file));
+        writer.write(ProcessActivity{.mode = static_cast<std::uint32_t>(RecordingMode::counters)});
+        const std::uint32_t name = writer.text("copy");
+        const std::uint32_t shape = writer.shape({.name = name, .grid_x = 4, .block_x = 32});
+        writer.write(CounterActivity{.shape = shape, .passes = 1, .set = 0, .missing = 0b10U});
+    }
+    const MissingSets missing = missing_sets({file});
+    CHECK(missing == MissingSets{{{"copy", {4, 0, 0}, {32, 0, 0}}, 0b10U}});
+    std::filesystem::remove_all(folder);
+}
