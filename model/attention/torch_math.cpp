@@ -30,6 +30,7 @@ class Composer {
         rows(RowKind::softmax, DataType::fp32, Direction::forward);
         cast(scores(), DataType::fp32, DataType::int8);  // rows without any score become zeros
         rows(RowKind::max, DataType::int8, Direction::forward);
+        map(scaled(), 1);  // the zero that they become
         map(masked(), scores());
         if (narrow) cast(scores(), DataType::fp32, op_.type);
         product(op_.seq_q, op_.head_dim, op_.seq_kv, Layout::row_major);

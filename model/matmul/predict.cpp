@@ -188,7 +188,8 @@ bool apply_few_rows(Prediction& p, const MatmulSituation& s) {
     constexpr std::int64_t rows_of_block = 8;
     if (!runs_few_rows(s.op) || !s.machine.memory || !s.machine.memory->torch) return false;
     const MatmulTime t = few_rows_time(s);
-    const bool competes = s.op.m > rows_of_block || s.op.b_layout == Layout::row_major;
+    const bool competes =
+        s.op.m > rows_of_block || s.op.b_layout == Layout::row_major || s.op.type != DataType::fp32;
     if (competes && library_matmul_time(s).total < t.total) return false;
     apply_time(p, s, t);
     p.tiling = matmul_tiling(s.op, t.tile, s.machine.sm_count, 1);
@@ -197,7 +198,10 @@ bool apply_few_rows(Prediction& p, const MatmulSituation& s) {
 }
 
 /// The library's product as PyTorch asks for it.
-void apply_torch(Prediction& p, const MatmulSituation& s) {
+void apply_torch(Prediction& p, const MatmulSituation& asked) {
+    const bool dirty = asked.l2 == L2State::dirty;
+    MatmulSituation s = asked;
+    if (dirty) s.l2 = L2State::cold;
     if (is_integer_product(s.op)) {
         apply_integer(p, s);
     } else if (!apply_few_rows(p, s)) {
@@ -207,6 +211,12 @@ void apply_torch(Prediction& p, const MatmulSituation& s) {
     if (wait > Time{}) {
         p.time += wait;
         add_term(p, Resource::latency, wait);
+    }
+    if (dirty) {
+        const WriteBack others = behind_write_back(s, p.work, p.time);
+        p.time += others.time;
+        p.work.dram_write += others.bytes;
+        add_term(p, Resource::dram, others.time);
     }
     const bool own = s.machine.memory && s.machine.memory->torch && s.machine.memory->torch->own;
     apply_band(
@@ -282,12 +292,12 @@ Outcome predict(const Matmul& op, const Execution& execution, const Machine& mac
         return prediction;
     }
     const bool torch = asked == Implementation::torch;
-    const bool unaligned = torch && op.type == DataType::tf32 && row_alignment(op) < 16;
+    const bool measured = torch && machine.memory && machine.memory->torch;
     const MatmulParameters kernels_of_torch =
-        unaligned ? unaligned_tf32(*parameters) : MatmulParameters{};
+        measured ? parameters_of_torch(op, kernels, *parameters) : MatmulParameters{};
     const MatmulSituation situation{.op = op,
                                     .machine = machine,
-                                    .parameters = unaligned ? kernels_of_torch : *parameters,
+                                    .parameters = measured ? kernels_of_torch : *parameters,
                                     .peak = prediction.peak,
                                     .pipe = kernels,
                                     .l2 = execution.l2,

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "model/core/real.h"
+#include "model/matmul/work.h"
 #include "model/roof/memory_time.h"
 #include "model/roof/overlap.h"
 
@@ -18,18 +19,22 @@ struct Kernel {
     double step;     ///< of a load that waits for the one before, in steps of the GPU's
 };
 // Factors on a load that waits, lane slots of a multiply-add, clocks of a block's results.
-constexpr double dot_step = 1.35;
-constexpr double dot_slots = 5.4;  // of a multiply-add, with its share of the loads
-constexpr double dot_result = 2580;
+constexpr double dot_step = 1.08;
+constexpr double dot_slots = 9.6;  // of a multiply-add, with its share of the loads
+constexpr double dot_result = 2520;
 constexpr double walk_slots = 2.0;
 constexpr double walk_step = 0.264;
 constexpr double walk_result = 6500;
+
+constexpr double dot_unpack = 18;  // slots more of an element of B with 16 bits
+constexpr double walk_unpack = 9.5;
 
 constexpr double resident_blocks = 8.0;
 
 }  // namespace
 
 bool runs_few_rows(const Matmul& op) {
+    if (bits_of(op.type) == 16) return op.m <= 8 && row_alignment(op) < 16;
     if (op.type != DataType::fp32) return false;
     if (op.b_layout == Layout::column_major) return op.m <= 16;
     return op.m <= 8 && op.n % 4 == 0;
@@ -40,15 +45,15 @@ MatmulTime few_rows_time(const MatmulSituation& s) {
     const MemoryParameters& memory = *s.machine.memory;
     const TorchCosts& torch = *memory.torch;
     const bool dots = op.b_layout == Layout::column_major;
-    const Kernel kernel =
-        dots ? Kernel{8.0, 8.0, 128.0, dot_step} : Kernel{64.0, 8.0, 16.0, walk_step};
-    const double element = 4.0;
+    const double element = real(size_of(op.type));
+    const Kernel kernel = dots ? Kernel{8.0, 8.0, 128.0, dot_step}
+                               : Kernel{64.0, element < 4.0 ? 4.0 : 8.0, 16.0, walk_step};
     const double batch = real(op.batch);
     const double blocks =
         batch * std::ceil(real(op.n) / kernel.columns) * std::ceil(real(op.m) / kernel.rows);
     const double products = batch * real(op.m) * real(op.n) * real(op.k);
     const double operands = batch * element * real(op.k) * (real(op.m) + real(op.n));
-    const double results = batch * element * real(op.m) * real(op.n);
+    const double results = batch * real(size_of(op.output)) * real(op.m) * real(op.n);
     const bool warm = s.l2 == L2State::warm;
     const double missing =
         warm ? 1.0 - s.machine.l2.found(Bytes::from_base(operands + results)) : 1.0;
@@ -58,7 +63,10 @@ MatmulTime few_rows_time(const MatmulSituation& s) {
     const Time step = warm ? torch.step_l2 : torch.step_dram;
     const double result = dots ? dot_result : walk_result;
     const Time life = first + waits * kernel.step * step + result * units::cycle / memory.clock;
-    const double slots = (dots ? dot_slots : walk_slots) * products;
+    const double unpack = element < 4.0 ? (dots ? dot_unpack : walk_unpack) : 0.0;
+    const double slots =
+        (dots ? dot_slots : walk_slots) * products +
+        unpack * batch * real(op.n) * real(op.k) * std::ceil(real(op.m) / kernel.rows);
     const double rounds =
         std::max(0.0, std::ceil(blocks / (resident_blocks * memory.sm_count)) - 1.0);
 

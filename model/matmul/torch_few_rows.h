@@ -1,4 +1,4 @@
-// Products of a few rows in fp32, as cuBLAS runs them for PyTorch: kernels of their own (gemmSN, gemv)
+// Products of a few rows in fp32, or of misaligned ones in 16 bits, as cuBLAS runs them for PyTorch: kernels of their own (gemmSN, gemv)
 // that read B once and hold every row of A, instead of tiles.
 //
 //   if (runs_few_rows(op)) const MatmulTime t = few_rows_time(situation);
@@ -13,7 +13,8 @@
 
 namespace ridge::model {
 
-/// fp32 and up to 16 rows with B by columns, or up to 8 with B by rows of whole groups of four.
+/// fp32 and up to 16 rows with B by columns, or up to 8 with B by rows of whole groups of four; 16
+/// bits and up to 8 rows that are not multiples of 16 bytes.
 [[nodiscard]] bool runs_few_rows(const Matmul& op);
 
 /// The machine has `model.torch`.

@@ -5,29 +5,88 @@
 
 #include "hardware/checked.h"
 #include "model/core/real.h"
+#include "model/matmul/work.h"
 #include "model/roof/overlap.h"
 
 namespace ridge::model {
 namespace {
 
-/// Tile, depth of a step, and times in microseconds at 1980 MHz.
+/// Times in microseconds at 1980 MHz; those of a tile are one after the other.
 struct Code {
-    Tile tile;
-    double step;
+    double step;   ///< along k
+    double store;  ///< of a tile's results
     double start;
 };
-constexpr Code by_columns{{64, 64, 128}, 0.257, 1.62};      // n and k are multiples of 16
-constexpr Code by_odd_results{{256, 128, 128}, 0.57, 5.4};  // k alone is
-constexpr Code by_odd_rows{{64, 64, 128}, 0.54, 2.0};
-constexpr Code by_rows{{128, 128, 32}, 0.95, 2.8};
+constexpr Code small_tiles{0.26, 1.93, -0.08};  // 64 x 64 x 128; n and k are multiples of 16
+constexpr Code tall_tiles{0.35, 1.12, 1.5};     // 128 x 64 x 128
+constexpr Code small_unaligned{0.63, 0.6, 1.7};
+constexpr Code tall_unaligned{1.05, 0.8, 1.7};
+constexpr Code large_unaligned{2.29, 4.2, 1.7};  // 256 x 128 x 128, k alone is unaligned
+constexpr Code odd_results{0.61, 0.0, 5.1};      // 256 x 128 x 128, k alone is aligned
+constexpr Code by_rows{0.96, 0.25, 2.87};        // 128 x 128 x 32
 constexpr double reference_clock = 1.98e9;
-constexpr double warm_start = 0.4;  // less, where operands are in the L2
+constexpr double warm_start = 0.25;  // less, where operands are in the L2
 
-const Code& code_of(const Matmul& op) {
+/// How PyTorch's kernels differ from those that the parameters of the library were fitted to:
+/// microseconds more at 1980 MHz, and factors on the parameters of the same names.
+struct Difference {
+    double start = 0.0;
+    double k_step = 1.0;
+    double issue = 1.0;
+    double store = 1.0;
+    double second_kernel = 1.0;
+    double l2 = 1.0;
+};
+constexpr Difference wide{.k_step = 1.18, .store = 0.86};
+constexpr Difference narrow{.store = 0.8, .l2 = 0.77};
+constexpr Difference pairs{.start = 2.2};
+constexpr Difference odd_columns{.k_step = 0.78, .issue = 0.81, .store = 0.36};
+constexpr Difference odd_rows{.issue = 1.1, .store = 0.48};
+constexpr Difference single{.second_kernel = 2.0};
+constexpr Difference tf32{.start = 0.54, .k_step = 0.42, .second_kernel = 1.5, .l2 = 0.23};
+constexpr Difference tf32_unaligned{.start = -0.5, .k_step = 2.1, .issue = 0.27};
+constexpr double turn_around = 2.5;  // a line written back, over its time at the bandwidth of DRAM
+
+const Difference& difference_of(const Matmul& op, MatmulPipe pipe) {
+    switch (pipe) {
+        case MatmulPipe::eight_bit:
+            return narrow;
+        case MatmulPipe::vector:
+            return single;
+        case MatmulPipe::tf32:
+            return row_alignment(op) < 16 ? tf32_unaligned : tf32;
+        case MatmulPipe::align_4:
+            return pairs;
+        case MatmulPipe::align_2:
+            return op.b_layout == Layout::column_major ? odd_columns : odd_rows;
+        default:
+            return wide;
+    }
+}
+
+double tiles_of(const Matmul& op, Tile tile) {
+    return real(op.batch) * real(ceil_divide(op.m, tile.m)) * real(ceil_divide(op.n, tile.n));
+}
+
+/// A kernel for int8 operands and its tile.
+struct Choice {
+    Tile tile;
+    const Code& code;
+};
+
+Choice choice_of(const Matmul& op, double sms) {
     constexpr std::int64_t vector = 16;
-    if (op.b_layout == Layout::row_major) return by_rows;
-    if (op.k % vector != 0) return by_odd_rows;
-    return op.n % vector == 0 ? by_columns : by_odd_results;
+    constexpr Tile small{64, 64, 128};
+    constexpr Tile tall{128, 64, 128};
+    constexpr Tile large{256, 128, 128};
+    if (op.b_layout == Layout::row_major) return {{128, 128, 32}, by_rows};
+    const bool k_aligned = op.k % vector == 0;
+    const bool n_aligned = op.n % vector == 0;
+    const bool few = tiles_of(op, small) < 1.5 * sms;
+    if (k_aligned && n_aligned) return few ? Choice{small, small_tiles} : Choice{tall, tall_tiles};
+    if (k_aligned && tiles_of(op, large) <= sms) return {large, odd_results};
+    if (n_aligned && tiles_of(op, large) >= 0.6 * sms) return {large, large_unaligned};
+    return few ? Choice{small, small_unaligned} : Choice{tall, tall_unaligned};
 }
 
 Time micro(double value, const Machine& machine) {
@@ -42,11 +101,14 @@ bool is_integer_product(const Matmul& op) {
 
 MatmulTime integer_product_time(const MatmulSituation& s) {
     const Matmul& op = s.op;
-    const Code& code = code_of(op);
-    const double tiles = real(op.batch) * real(ceil_divide(op.m, code.tile.m)) *
-                         real(ceil_divide(op.n, code.tile.n));
-    const double rounds = std::ceil(tiles / real(s.machine.sm_count));
-    const double steps = real(ceil_divide(op.k, code.tile.k));
+    const double sms = real(s.machine.sm_count);
+    const Choice choice = choice_of(op, sms);
+    const Code& code = choice.code;
+    const double filled = tiles_of(op, choice.tile) / sms;
+    const double rounds = op.b_layout == Layout::row_major
+                              ? std::ceil(filled)
+                              : std::max(1.0, filled + 0.3 * (std::ceil(filled) - filled));
+    const double steps = real(op.k) / choice.tile.k;
     const double operands = real(op.batch) * (real(op.m) * real(op.k) + real(op.k) * real(op.n));
     const double results = 4.0 * real(op.batch) * real(op.m) * real(op.n);
     const bool warm = s.l2 == L2State::warm;
@@ -54,9 +116,9 @@ MatmulTime integer_product_time(const MatmulSituation& s) {
         warm ? 1.0 - s.machine.l2.found(Bytes::from_base(operands + results)) : 1.0;
 
     MatmulTime time;
-    time.tile = code.tile;
+    time.tile = choice.tile;
     time.launch = s.machine.kernel_floor + micro(code.start - (warm ? warm_start : 0.0), s.machine);
-    time.latency = micro(rounds * steps * code.step, s.machine);
+    time.latency = micro(rounds * (std::max(1.0, steps) * code.step + code.store), s.machine);
     time.dram_reads = Bytes::from_base(missing * operands);
     time.dram_writes = s.machine.l2.written_back(Bytes::from_base(results),
                                                  Bytes::from_base(operands + results), s.l2);
@@ -67,13 +129,25 @@ MatmulTime integer_product_time(const MatmulSituation& s) {
     return time;
 }
 
-MatmulParameters unaligned_tf32(const MatmulParameters& aligned) {
-    constexpr double rate_left = 0.45;
-    constexpr double longer_steps = 2.0;
-    MatmulParameters slower = aligned;
-    slower.issue_fraction *= rate_left;
-    slower.k_step *= longer_steps;
-    return slower;
+MatmulParameters parameters_of_torch(const Matmul& op, MatmulPipe pipe,
+                                     const MatmulParameters& library) {
+    const Difference& d = difference_of(op, pipe);
+    MatmulParameters p = library;
+    p.launch += d.start * reference_clock / library.clock.base() * units::us;
+    p.k_step *= d.k_step;
+    p.issue_fraction *= d.issue;
+    if (pipe != MatmulPipe::align_2 || op.n % 2 != 0) p.store_per_sm *= d.store;
+    p.second_kernel *= d.second_kernel;
+    if (op.batch > 1 && pipe == MatmulPipe::vector) p.second_kernel = Time{};  // k stays whole
+    return p;
+}
+
+WriteBack behind_write_back(const MatmulSituation& s, const Work& cold, Time alone) {
+    const Bytes filled = cold.compulsory();
+    const Bytes displaced = s.machine.l2.displaced(filled, L2State::dirty);
+    const Time reading = cold.dram_read / s.machine.dram_bandwidth;
+    const double busy = std::min(1.0, reading.base() / alone.base());
+    return {displaced, turn_around * busy * (displaced / s.machine.dram_bandwidth)};
 }
 
 Time vector_wait(const Matmul& op, L2State l2, const Machine& machine) {

@@ -1,13 +1,15 @@
-// What PyTorch's products have of their own: int8 products with int32 results by kernels of an
-// earlier generation, epilogues that wait for a vector, and tf32 operands whose rows start between
-// 16-byte boundaries.
+// What PyTorch's products have of their own: how their kernels differ from those that the library's
+// parameters were fitted to, int8 products with int32 results by kernels of an earlier generation,
+// epilogues that wait for a vector, and lines of others that reads have to write back.
 //
 //   if (is_integer_product(op)) const MatmulTime t = integer_product_time(situation);
+//   const MatmulParameters mine = parameters_of_torch(op, pipe, library);   // GPUs with model.torch
 //
-// Method (equation M25 of docs/model.md): int8 products with int32 results take tiles of 64 x 64
-// (B by columns) or 128 x 128 (B by rows), whose steps along k come one after the other, one tile of
-// a multiprocessor at a time; there is no split of k.
-// Limits: clocks of an H200 and an H100; other generations follow their clock.
+// Method (equation M25 of docs/model.md): factors on the library's parameters, by the kind of kernel
+// that type and alignment ask for. int8 products take tiles of 64 x 64 to 256 x 128, whose steps
+// along k come one after the other, one tile of a multiprocessor at a time; k is not split.
+// Limits: clocks of an H200 and an H100; other generations follow their clock. cuBLAS's choices for
+// fp32 and batched tf32 have no order that shapes tell; they are most of what is left.
 #pragma once
 
 #include "model/matmul/time.h"
@@ -19,8 +21,17 @@ namespace ridge::model {
 
 [[nodiscard]] MatmulTime integer_product_time(const MatmulSituation& situation);
 
-/// Parameters of the kernels for tf32 operands that are not aligned to 16 bytes.
-[[nodiscard]] MatmulParameters unaligned_tf32(const MatmulParameters& aligned);
+/// Parameters of PyTorch's kernels from those of the library.
+[[nodiscard]] MatmulParameters parameters_of_torch(const Matmul& op, MatmulPipe pipe,
+                                                   const MatmulParameters& library);
+
+/// Lines that a flush left to be written back, displaced by what a product reads and writes.
+struct WriteBack {
+    Bytes bytes;
+    Time time;  ///< that the cold product takes longer
+};
+[[nodiscard]] WriteBack behind_write_back(const MatmulSituation& situation, const Work& cold,
+                                          Time alone);
 
 /// What an epilogue waits for a bias, or 8-bit operands for their scales; zero where there is
 /// neither, or the GPU has no `model.torch`.
