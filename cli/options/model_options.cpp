@@ -66,8 +66,8 @@ ModelOptions::ModelOptions(CommandLine& line, Lists lists) {
     if (lists == Lists::refused) software.one_of({"transformers", "compiled", "serving"});
     line.option("--dtype", dtype_, "type of weights and activations");
     line.option("--kv-dtype", kv_dtype_, "type of the cache (default: dtype)");
-    line.option("--quantise", quantise_, "weights of the layers: none, fp8, int8 or int4")
-        .one_of({"none", "fp8", "int8", "int4"});
+    line.option("--quantise", quantise_, "weights of the layers: none, fp8, int8, int4 or nvfp4")
+        .one_of({"none", "fp8", "int8", "int4", "nvfp4"});
     line.option("--logits", logits_, "rows of the head: last or all (default: last; train: all)")
         .one_of({"last", "all"});
     line.flag("--no-cache", no_cache_, "prefill without a cache");

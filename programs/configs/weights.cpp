@@ -13,6 +13,12 @@ std::int64_t weight_bytes(const Weight& weight, const WeightFormat& format) {
         format.quantisation != Quantisation::none &&
         (weight.role == WeightRole::product || weight.role == WeightRole::expert);
     if (!quantised) return weight.elements() * format.bytes;
+    if (format.quantisation == Quantisation::nvfp4) {
+        constexpr std::int64_t run = 16;
+        constexpr std::int64_t tensor_scale = 4;
+        const std::int64_t row = ceil_divide(weight.columns, 2) + ceil_divide(weight.columns, run);
+        return weight.stacked * (weight.rows * row + tensor_scale);
+    }
     if (format.quantisation != Quantisation::int4) {
         return weight.elements() + weight.rows * weight.stacked * format.bytes;
     }
@@ -54,12 +60,12 @@ std::int64_t kv_cache_bytes(const Architecture& a, const CacheShape& shape) {
 
 Quantisation parse_quantisation(std::string_view text, std::string_view field) {
     if (text.empty()) return Quantisation::none;
-    for (const Quantisation each :
-         {Quantisation::none, Quantisation::fp8, Quantisation::int8, Quantisation::int4}) {
+    for (const Quantisation each : {Quantisation::none, Quantisation::fp8, Quantisation::int8,
+                                    Quantisation::int4, Quantisation::nvfp4}) {
         if (name_of(each) == text) return each;
     }
     throw InputError(std::string(field) + ": '" + std::string(text) +
-                     "' is not none, fp8, int8 or int4");
+                     "' is not none, fp8, int8, int4 or nvfp4");
 }
 
 std::string_view name_of(Quantisation quantisation) {
@@ -72,6 +78,8 @@ std::string_view name_of(Quantisation quantisation) {
             return "int8";
         case Quantisation::int4:
             return "int4";
+        case Quantisation::nvfp4:
+            return "nvfp4";
     }
     return "";
 }

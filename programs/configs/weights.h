@@ -17,12 +17,13 @@
 
 namespace ridge::programs {
 
-enum class Quantisation : std::uint8_t { none, fp8, int8, int4 };
+enum class Quantisation : std::uint8_t { none, fp8, int8, int4, nvfp4 };
 
 struct WeightFormat {
     std::int64_t bytes = 2;  ///< of one element of the model's type
     Quantisation quantisation = Quantisation::none;
-    std::int64_t group = 128;  ///< int4: elements that share a scale; fp8 and int8: one per output
+    std::int64_t group = 128;  ///< int4: elements that share a scale; fp8 and int8: one per output;
+                               ///< nvfp4: a byte per 16, and a number in fp32 for the tensor
 };
 
 [[nodiscard]] std::int64_t weight_bytes(const Weight& weight, const WeightFormat& format);
@@ -41,7 +42,7 @@ struct CacheShape {
 [[nodiscard]] std::int64_t kv_cache_bytes(const Architecture& architecture,
                                           const CacheShape& shape);
 
-/// "none", "fp8", "int8" or "int4"; InputError names `field`.
+/// "none", "fp8", "int8", "int4" or "nvfp4"; InputError names `field`.
 [[nodiscard]] Quantisation parse_quantisation(std::string_view text, std::string_view field);
 [[nodiscard]] std::string_view name_of(Quantisation quantisation);
 

@@ -54,6 +54,7 @@ class Decoder {
         Buffer experts_up, experts_down;
         std::vector<Norm> norms;
         std::int64_t elements = 0;  ///< of all its weights
+        std::int64_t bytes = 0;
     };
     struct Heads {
         Buffer q, k, v;
@@ -65,7 +66,8 @@ class Decoder {
     void allocate_rest();
     [[nodiscard]] Layer make_layer(const LayerSpec& spec);
     [[nodiscard]] Linear make_linear(std::int64_t outputs, std::int64_t inputs, bool bias,
-                                     std::string_view name);
+                                     std::string_view name, WeightRole role = WeightRole::product);
+    [[nodiscard]] Buffer make_weight(const Weight& weight);
     [[nodiscard]] Norm make_norm(std::int64_t size);
     void make_attention(Layer& layer, const AttentionSpec& spec);
     void make_feed_forward(Layer& layer, const FeedForwardSpec& spec);

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "hardware/checked.h"
+#include "programs/configs/weights.h"
 #include "programs/software/decoder.h"
 
 namespace ridge::programs {
@@ -12,13 +13,21 @@ std::int64_t Decoder::shard(std::int64_t count) const {
     return ceil_divide(count, request_.tensor_parallel);
 }
 
+/// A tensor of weights, quantised where those of its role are.
+Buffer Decoder::make_weight(const Weight& weight) {
+    const DataType type = request_.mixed ? DataType::fp32 : request_.type;
+    if (request_.training()) return run_.parameter(weight.elements(), type, weight.name);
+    const WeightFormat format{.bytes = model::size_of(type), .quantisation = request_.quantisation};
+    return run_.parameter(weight.elements(), type, weight.name, weight_bytes(weight, format));
+}
+
 Linear Decoder::make_linear(std::int64_t outputs, std::int64_t inputs, bool bias,
-                            std::string_view name) {
+                            std::string_view name, WeightRole role) {
     const DataType type = request_.mixed ? DataType::fp32 : request_.type;
     Linear linear;
     linear.inputs = inputs;
     linear.outputs = outputs;
-    linear.weight = run_.parameter(outputs * inputs, type, name);
+    linear.weight = make_weight({.name = name, .role = role, .rows = outputs, .columns = inputs});
     if (bias) linear.bias = run_.parameter(outputs, type, name);
     return linear;
 }
@@ -70,18 +79,27 @@ void Decoder::make_feed_forward(Layer& layer, const FeedForwardSpec& s) {
     const std::int64_t hidden = architecture_.hidden;
     const bool conv1d = architecture_.kinds.front().attention.projection == Projection::conv1d;
     if (s.experts > 0) {
-        const DataType type = request_.mixed ? DataType::fp32 : request_.type;
         const std::int64_t experts = ceil_divide(s.experts, request_.expert_parallel);
         const std::int64_t inner = shard(s.intermediate);
-        layer.router = make_linear(s.experts, hidden, false, "router");
-        layer.experts_up =
-            run_.parameter(experts * (s.gated ? 2 : 1) * inner * hidden, type, "experts up");
-        layer.experts_down = run_.parameter(experts * hidden * inner, type, "experts down");
+        layer.router = make_linear(s.experts, hidden, false, "router", WeightRole::router);
+        layer.experts_up = make_weight({.name = "experts up",
+                                        .role = WeightRole::expert,
+                                        .rows = (s.gated ? 2 : 1) * inner,
+                                        .columns = hidden,
+                                        .stacked = experts});
+        layer.experts_down = make_weight({.name = "experts down",
+                                          .role = WeightRole::expert,
+                                          .rows = hidden,
+                                          .columns = inner,
+                                          .stacked = experts});
         if (s.shared == 0) return;
         layer.shared_gate = make_linear(shard(s.shared), hidden, false, "shared gate_proj");
         layer.shared_up = make_linear(shard(s.shared), hidden, false, "shared up_proj");
         layer.shared_down = make_linear(hidden, shard(s.shared), false, "shared down_proj");
-        if (s.shared_gate) layer.shared_scale = make_linear(1, hidden, false, "shared expert gate");
+        if (s.shared_gate) {
+            layer.shared_scale =
+                make_linear(1, hidden, false, "shared expert gate", WeightRole::router);
+        }
         return;
     }
     const std::int64_t inner = shard(s.intermediate);
@@ -99,6 +117,7 @@ void Decoder::make_feed_forward(Layer& layer, const FeedForwardSpec& s) {
 Decoder::Layer Decoder::make_layer(const LayerSpec& spec) {
     Layer layer;
     const std::int64_t before = run_.allocated_elements();
+    const std::int64_t bytes_before = run_.allocated_bytes();
     make_attention(layer, spec.attention);
     make_feed_forward(layer, spec.feed_forward);
     std::size_t norms = 2;
@@ -106,16 +125,19 @@ Decoder::Layer Decoder::make_layer(const LayerSpec& spec) {
     if (architecture_.block == Block::parallel) norms = 1;
     for (std::size_t i = 0; i < norms; ++i) layer.norms.push_back(make_norm(architecture_.hidden));
     layer.elements = run_.allocated_elements() - before;
+    layer.bytes = run_.allocated_bytes() - bytes_before;
     return layer;
 }
 
 /// The weights of the layers that are not run: there, but nobody reads them here.
 void Decoder::allocate_rest() {
     std::int64_t others = 0;
+    std::int64_t bytes = 0;
     for (std::size_t kind = 0; kind < layers_.size(); ++kind) {
         others += (architecture_.layers_of(kind) - 1) * layers_[kind].elements;
+        bytes += (architecture_.layers_of(kind) - 1) * layers_[kind].bytes;
     }
-    rest_ = run_.allocate(others, request_.type, "weights of the other layers");
+    rest_ = run_.parameter(others, request_.type, "weights of the other layers", bytes);
 }
 
 void Decoder::make_weights() {

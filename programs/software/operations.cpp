@@ -293,12 +293,26 @@ model::Execution execution_of(const Kernel& k, Software software) {
     return execution;
 }
 
+/// What a product with such weights multiplies in.
+DataType type_of(Quantisation quantisation) {
+    switch (quantisation) {
+        case Quantisation::nvfp4:
+            return DataType::nvfp4;
+        case Quantisation::int8:
+            return DataType::int8;
+        default:
+            return DataType::fp8;
+    }
+}
+
 /// Products of layers with quantised weights run in that type; with int4 weights, which are
 /// unpacked on their way, few rows wait for a bit more than a quarter of the bytes.
 void quantise(Entry& entry, const Kernel& k, Quantisation quantisation) {
     if (auto* block = std::get_if<model::Moe>(&entry.operation);
         block != nullptr && quantisation != Quantisation::none) {
-        if (quantisation != Quantisation::int4) block->type = DataType::fp8;
+        const bool four = quantisation == Quantisation::nvfp4;
+        if (quantisation != Quantisation::int4)
+            block->type = four ? DataType::nvfp4 : DataType::fp8;
         return;
     }
     auto* product = std::get_if<model::Matmul>(&entry.operation);
@@ -310,7 +324,7 @@ void quantise(Entry& entry, const Kernel& k, Quantisation quantisation) {
         entry.stretch *= product->m <= few_rows ? 0.3 : 1.1;
         return;
     }
-    product->type = quantisation == Quantisation::fp8 ? DataType::fp8 : DataType::int8;
+    product->type = type_of(quantisation);
 }
 
 }  // namespace

@@ -90,15 +90,16 @@ void Recorder::release(std::int32_t id) {
 
 Buffer Recorder::allocate(std::int64_t elements, DataType type, std::string_view name,
                           bool gradient) {
-    return allocate_part(elements, elements, type, name, gradient);
+    return allocate_part(elements, elements, elements * model::size_of(type), type, name, gradient);
 }
 
-Buffer Recorder::allocate_part(std::int64_t elements, std::int64_t stored, DataType type,
-                               std::string_view name, bool gradient) {
+Buffer Recorder::allocate_part(std::int64_t elements, std::int64_t stored, std::int64_t bytes,
+                               DataType type, std::string_view name, bool gradient) {
     Storage storage;
     allocated_elements_ += stored;
+    allocated_bytes_ += bytes;
     if (options_.memory && stored > 0) {
-        storage.block = plan_.allocate(name, stored * model::size_of(type));
+        storage.block = plan_.allocate(name, bytes);
         storage.allocated = true;
     }
     storages_.push_back(storage);

@@ -115,18 +115,21 @@ class Recorder {
     // Tensors.
     [[nodiscard]] Buffer allocate(std::int64_t elements, model::DataType type,
                                   std::string_view name, bool gradient = false);
+    /// `bytes` where it takes others than its elements (quantised weights).
     [[nodiscard]] Buffer parameter(std::int64_t elements, model::DataType type,
-                                   std::string_view name) {
+                                   std::string_view name, std::int64_t bytes = 0) {
         const bool spread = options_.training && options_.zero >= 3;
         const std::int64_t stored =
             spread ? ceil_divide(elements, options_.data_parallel) : elements;
-        Buffer made = allocate_part(elements, stored, type, name, options_.training);
+        if (bytes == 0) bytes = stored * model::size_of(type);
+        Buffer made = allocate_part(elements, stored, bytes, type, name, options_.training);
         values_[static_cast<std::size_t>(made.id_)].leaf = true;
         if (options_.training) parameters_.push_back(made);
         return made;
     }
     /// Of all tensors so far.
     [[nodiscard]] std::int64_t allocated_elements() const { return allocated_elements_; }
+    [[nodiscard]] std::int64_t allocated_bytes() const { return allocated_bytes_; }
     [[nodiscard]] const std::vector<Buffer>& parameters() const { return parameters_; }
     void update_pass() { pass_ = Pass::update; }
     /// A part of a tensor, without a copy; `offset` only tells parts apart.
@@ -305,7 +308,8 @@ class Recorder {
     TapeEntry* note(Step step, const Buffer& output, std::string_view name,
                     std::initializer_list<const Buffer*> inputs);
     [[nodiscard]] Buffer allocate_part(std::int64_t elements, std::int64_t stored,
-                                       model::DataType type, std::string_view name, bool gradient);
+                                       std::int64_t bytes, model::DataType type,
+                                       std::string_view name, bool gradient);
     /// The result of a product that is not run again; empty where it is.
     [[nodiscard]] Buffer kept_result();
     void keep(const Buffer& result);
@@ -337,6 +341,7 @@ class Recorder {
     std::int64_t layer_ = -1;
     std::int64_t times_ = 1;
     std::int64_t allocated_elements_ = 0;
+    std::int64_t allocated_bytes_ = 0;
     std::vector<Value> values_;
     std::vector<std::int32_t> free_values_;
     std::vector<Storage> storages_;

@@ -136,6 +136,9 @@ TEST_CASE("bytes of weights by hand") {
           2 * (124439808 - products) + products + 2 * outputs);
     CHECK(weights_bytes(a, {.bytes = 2, .quantisation = Quantisation::int4, .group = 128}) ==
           2 * (124439808 - products) + products / 2 + 2 * products / 128);
+    // Half a byte, a byte for 16 of them, and a number in fp32 for each of the four tensors of a layer.
+    CHECK(weights_bytes(a, {.bytes = 2, .quantisation = Quantisation::nvfp4}) ==
+          2 * (124439808 - products) + products / 2 + products / 16 + 4 * 4 * 12);
 }
 
 TEST_CASE("bytes of the cache by hand") {
