@@ -17,8 +17,10 @@
 #include "cli/views/prediction.h"
 #include "hardware/error.h"
 #include "model/allocator/caching_allocator.h"
+#include "model/footprint/attention_memory.h"
 #include "model/machine/catalogue.h"
 #include "programs/aten/operations.h"
+#include "programs/host.h"
 #include "python/bindings/conversion.h"
 #include "python/bindings/machines.h"
 #include "python/bindings/table.h"
@@ -74,6 +76,22 @@ nb::dict predict_call(const std::string& name, const std::string& inputs, const 
     out["kernels"] = answer.work.kernels;
     out["flop"] = answer.work.flop().base();
     out["bytes"] = answer.work.compulsory().base();
+    return out;
+}
+
+/// What a program's dispatch needs to know of a GPU: its compute capability (90 for 9.0), how long
+/// the host beside it takes for a kernel, and what cuBLAS keeps for a thread that multiplies.
+nb::dict dispatch_facts(const std::string& gpu) {
+    const model::Machine& machine = machine_of(gpu, view_of(false, false));
+    const programs::Host& host = programs::host_beside(machine.name);
+    nb::dict out;
+    out["compute_capability"] = machine.compute_capability;
+    out["host"] = std::string(host.name);
+    out["us_per_kernel"] = host.per_kernel.in(units::us);
+    const model::AttentionCall product{.software = model::AttentionSoftware::torch_math};
+    out["cublas_workspace_bytes"] =
+        library_workspace(product, false, machine.compute_capability).cublas_per_thread;
+    out["us_per_training_kernel"] = host.per_training_kernel.in(units::us);
     return out;
 }
 
@@ -151,6 +169,7 @@ NB_MODULE(_core, module) {
                nb::arg("fields"), nb::arg("datasheet") = false, nb::arg("analytic") = false);
     module.def("predict_call", &ridge::python::predict_call, nb::arg("name"), nb::arg("inputs"),
                nb::arg("gpu"), nb::arg("datasheet") = false, nb::arg("analytic") = false);
+    module.def("dispatch_facts", &ridge::python::dispatch_facts, nb::arg("gpu"));
     module.def("replay", &ridge::python::replay, nb::arg("events"));
     module.def("vocabulary", &ridge::python::vocabulary);
     module.def("run", &ridge::python::run, nb::arg("arguments"), nb::arg("width") = 80);

@@ -27,16 +27,13 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from . import _core
 from ._answer import Answer, InputError, _time, checked
 from ._command import trace
+from ._dispatch import AsOnGpu
 from ._predict import default_gpu
 
 try:
     from torch.utils._pytree import tree_flatten, tree_map
 except ImportError:  # pragma: no cover - every PyTorch from 1.13 on has it
     raise ImportError("ridge.torch needs PyTorch 1.13 or newer") from None
-
-# What the host of a dispatch-bound program takes for one kernel: measured with PyTorch 2.11 on the hosts of
-# an H200 and an H100 (docs/models.md).
-host_us_per_kernel = 18.0
 
 _no_kernel = {
     "aten::view", "aten::_unsafe_view", "aten::reshape", "aten::t", "aten::transpose", "aten::permute", "aten::expand",
@@ -61,6 +58,7 @@ class Recorder(TorchDispatchMode):
         super().__init__()
         self.calls: dict[tuple[str, str, str, bool], Call] = {}
         self.events: list[tuple[int, int]] = []  # (storage, bytes): above zero comes, below goes
+        self.before: list[tuple[int, int]] = []  # what was there already: a cache in an argument's attributes
         self.backward = False
         self._storages: dict[int, int] = {}
         self._next = 0
@@ -84,9 +82,11 @@ class Recorder(TorchDispatchMode):
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         self.poll()
+        for tensor in _tensors([args, kwargs]):
+            self.watch(tensor, self.before)
         out = func(*args, **(kwargs or {}))
         name = func._schema.name
-        if name not in _no_kernel and not _only_a_view(func, args, out):
+        if name not in _no_kernel and not name.startswith("profiler::") and not _only_a_view(func, args, out):
             inputs = _inputs_text(func, args, kwargs or {}, out)
             module = self._path[-1] if self._path and not self.backward else ""
             key = (name, inputs, module, self.backward)
@@ -98,8 +98,8 @@ class Recorder(TorchDispatchMode):
             self.watch(tensor)
         return out
 
-    def watch(self, tensor: Any) -> None:
-        """Counts a tensor's storage from now until nothing holds it."""
+    def watch(self, tensor: Any, events: list[tuple[int, int]] | None = None) -> None:
+        """Counts a tensor's storage from now, or from the events given, until nothing holds it."""
         storage = _storage(tensor)
         key = storage._cdata
         if key in self._storages:
@@ -109,7 +109,7 @@ class Recorder(TorchDispatchMode):
             return
         self._next += 1
         number = self._storages[key] = self._next
-        self.events.append((number, size))
+        (self.events if events is None else events).append((number, size))
 
         def gone(key: int = key, number: int = number, size: int = size) -> None:
             if self._storages.get(key) == number:
@@ -303,8 +303,10 @@ class Estimate(Answer):
         return "\n".join(lines)
 
 
-def record(model: Any, *args: Any, mode: str = "inference", optimizer: str | None = None, **kwargs: Any) -> Recorder:
-    """Runs one step of the model on fake tensors and returns what was recorded."""
+def record(
+    model: Any, *args: Any, mode: str = "inference", optimizer: str | None = None, gpu: str | None = None, **kwargs: Any
+) -> Recorder:
+    """Runs one step of the model on fake tensors, dispatched as on the GPU, and returns what was recorded."""
     if mode not in ("inference", "train"):
         raise InputError(f"mode: '{mode}' is neither inference nor train")
     if optimizer not in (None, "adamw", "sgd"):
@@ -322,7 +324,7 @@ def record(model: Any, *args: Any, mode: str = "inference", optimizer: str | Non
                 maker = torch.optim.AdamW if optimizer == "adamw" else torch.optim.SGD
                 step = maker([p for p in model.parameters() if p.requires_grad], lr=1e-3, foreach=True)
                 _fill_states(model, step, recorder)
-            with recorder:
+            with recorder, AsOnGpu(gpu):
                 if mode == "inference":
                     with torch.no_grad():
                         out = model(*inputs, **options)
@@ -360,7 +362,7 @@ def estimate(
     after each allocation and release). Raises `InputError` for a wrong mode or an unknown GPU.
     """
     chosen = default_gpu(gpu)
-    recorder = record(model, *args, mode=mode, optimizer=optimizer, **kwargs)
+    recorder = record(model, *args, mode=mode, optimizer=optimizer, gpu=chosen, **kwargs)
     return summary(recorder, model, chosen, mode, datasheet, analytic)
 
 
@@ -400,9 +402,15 @@ def summary(recorder: Recorder, model: Any, gpu: str, mode: str, datasheet: bool
         totals["below"] += (row["time_us"] - row["time_low_us"]) ** 2
         totals["above"] += (row["time_high_us"] - row["time_us"]) ** 2
         totals["kernels"] += row["kernels"]
-    memory = checked(_core.replay, recorder.events)
+    facts = checked(_core.dispatch_facts, gpu)
+    # cuBLAS keeps a workspace for each thread that multiplies: the forward pass's and the backward pass's.
+    multiplies = any(row["family"] == "product" for row in operators.values())
+    threads = (2 if mode == "train" else 1) if multiplies else 0
+    workspaces = [(-1 - thread, facts["cublas_workspace_bytes"]) for thread in range(threads)]
+    memory = checked(_core.replay, workspaces + recorder.before + recorder.events)
     parameters = sum(_nbytes(_storage(p)) for p in {id(p): p for p in [*model.parameters(), *model.buffers()]}.values())
-    host = totals["kernels"] * host_us_per_kernel
+    # The host that was measured beside this GPU, as `ridge model` takes it (docs/models.md, W5).
+    host = totals["kernels"] * facts["us_per_training_kernel" if mode == "train" else "us_per_kernel"]
     by_time = sorted(operators.values(), key=lambda row: -(row["time_us"] or 0.0))
     return Estimate(
         {
@@ -411,6 +419,7 @@ def summary(recorder: Recorder, model: Any, gpu: str, mode: str, datasheet: bool
             "mode": mode,
             "parameters": sum(p.numel() for p in model.parameters()),
             "weights_bytes": parameters,
+            "workspace_bytes": threads * facts["cublas_workspace_bytes"],
             "gpu_time_us": totals["time"],
             "gpu_time_low_us": totals["time"] - totals["below"] ** 0.5,
             "gpu_time_high_us": totals["time"] + totals["above"] ** 0.5,
