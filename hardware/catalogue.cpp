@@ -40,14 +40,6 @@ std::string folded(std::string_view name) {
     return result;
 }
 
-std::string user_folder() {
-    const char* config = std::getenv("XDG_CONFIG_HOME");  // NOLINT(concurrency-mt-unsafe)
-    if (config != nullptr && *config != '\0') return std::string(config) + "/ridge/gpus";
-    const char* home = std::getenv("HOME");  // NOLINT(concurrency-mt-unsafe)
-    if (home == nullptr || *home == '\0') return {};
-    return std::string(home) + "/.config/ridge/gpus";
-}
-
 void drop_corrections(Description& device) {
     const std::string prefix = std::string(correction_section) + '.';
     std::erase_if(device.data,
@@ -70,14 +62,15 @@ Catalogue Catalogue::embedded(const Schema& schema) {
     return catalogue;
 }
 
-Catalogue Catalogue::with_user_files(const Schema& schema) {
+Catalogue Catalogue::with_user_files(const Schema& schema, std::string_view without) {
     Catalogue catalogue = embedded(schema);
     const std::string folder = user_folder();
     std::error_code error;
     if (folder.empty() || !std::filesystem::is_directory(folder, error)) return catalogue;
     std::set<std::string> files;
     for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
-        if (entry.path().extension() == ".toml") files.insert(entry.path().string());
+        const bool counts = entry.path().extension() == ".toml" && entry.path() != without;
+        if (counts) files.insert(entry.path().string());
     }
     if (error) throw InputError("cannot list \"" + folder + "\": " + error.message());
     for (const std::string& file : files) {
@@ -221,6 +214,14 @@ const Description& Catalogue::at(std::string_view name, View view) const {
     auto [device, problems] = inspect(name, view);
     throw_problems(problems);
     return cache_->loaded.emplace(std::move(key), std::move(device)).first->second;
+}
+
+std::string user_folder() {
+    const char* config = std::getenv("XDG_CONFIG_HOME");  // NOLINT(concurrency-mt-unsafe)
+    if (config != nullptr && *config != '\0') return std::string(config) + "/ridge/gpus";
+    const char* home = std::getenv("HOME");  // NOLINT(concurrency-mt-unsafe)
+    if (home == nullptr || *home == '\0') return {};
+    return std::string(home) + "/.config/ridge/gpus";
 }
 
 std::vector<Problem> check_file(const std::string& path, const Schema& schema) {

@@ -58,7 +58,9 @@ class Catalogue {
 
     /// Those and $XDG_CONFIG_HOME/ridge/gpus/*.toml (by default ~/.config/ridge/gpus/*.toml).
     /// Files that cannot be understood are left out, and `left_out` says why.
-    [[nodiscard]] static Catalogue with_user_files(const Schema& schema);
+    /// `without`: one that does not count, such as the overlay that is about to be made anew.
+    [[nodiscard]] static Catalogue with_user_files(const Schema& schema,
+                                                   std::string_view without = {});
     [[nodiscard]] const std::vector<std::string>& left_out() const { return left_out_; }
 
     [[nodiscard]] const Schema& schema() const { return *schema_; }
@@ -115,6 +117,9 @@ class Catalogue {
     };
     std::unique_ptr<Cache> cache_ = std::make_unique<Cache>();
 };
+
+/// $XDG_CONFIG_HOME/ridge/gpus; empty where there is no home either.
+[[nodiscard]] std::string user_folder();
 
 /// All problems of a file: syntax, fields, units, sources, cross-checks with what it inherits.
 /// InputError when it cannot be read.

@@ -6,7 +6,8 @@
 One folder of records per seed (OUT/seed-21/softmax.jsonl ...), to be judged by `ridge validate` and
 fitted by `ridge fit torch --records`. Shapes are drawn log-uniformly, small and odd ones among them;
 a seed gives the same ones everywhere, in an order of its own, so that a run that ends early has
-seen every class.
+seen every class. What the folder holds already is not measured again, so a second run goes on where
+the first stopped. `ridge calibrate --full` runs this script.
 
 Method. The time of an operation is the sum of its kernels' own durations by CUPTI activity records
 (torch.profiler), so neither dispatch nor gaps are in it. Each sample stands between two marker
@@ -673,13 +674,33 @@ def write_records(folder, records):
     folder.mkdir(parents=True, exist_ok=True)
     for record in records:
         name = record["op"].split(" ")[0]
-        with open(folder / f"{name}.jsonl", "a", encoding="utf-8") as file:
-            file.write(json.dumps(record, separators=(",", ":")) + "\n")
+        with open(folder / f"{name}.jsonl", "ab+") as file:
+            if file.seek(0, os.SEEK_END) > 0:
+                file.seek(-1, os.SEEK_END)
+                if file.read(1) != b"\n":  # a line cut short by a kill
+                    file.write(b"\n")
+            file.write((json.dumps(record, separators=(",", ":")) + "\n").encode())
+
+
+def recorded(folder):
+    """(op, implementation, l2) of what the folder holds already."""
+    found = set()
+    for path in sorted(folder.glob("*.jsonl")):
+        for line in path.read_text(encoding="utf-8").splitlines():
+            with contextlib.suppress(ValueError):  # a line cut short by a kill
+                record = json.loads(line)
+                found.add((record["op"], record["implementation"], record["l2"]))
+    return found
 
 
 def measure(folder, seed, options, device):
-    watch, start, done = Watch(), time.monotonic(), 0
-    cases = cases_of(seed, options.classes)
+    start, done, known = time.monotonic(), 0, recorded(folder)
+    cases = [case for case in cases_of(seed, options.classes)
+             if not all((case.op, case.implementation, state) in known for state in case.states)]
+    if not cases:
+        print(f"seed {seed}: nothing left to measure", flush=True)
+        return
+    watch = Watch()
     for first in range(0, len(cases), options.batch):
         if time.monotonic() - start > options.seconds:
             print(f"out of time after {done} of {len(cases)} cases", flush=True)

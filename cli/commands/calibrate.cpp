@@ -1,5 +1,8 @@
+#include "cli/commands/calibrate.h"
+
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <fstream>
 #include <memory>
 #include <ostream>
@@ -9,44 +12,54 @@
 #include "cli/console/rows.h"
 #include "cli/console/version.h"
 #include "cli/options/command_line.h"
-#include "cli/options/device_option.h"
-#include "cli/options/gpu_options.h"
+#include "cli/options/keep_option.h"
 #include "cli/options/operation_command.h"
 #include "hardware/error.h"
-#include "measure/run/calibrate.h"
 
 namespace ridge::cli {
-namespace {
 
-struct CalibrateArguments {
-    explicit CalibrateArguments(CommandLine& line) : device(line), gpu(line) {}
-
-    DeviceOption device;
-    GpuOptions gpu;
-    std::string output;
-    std::string format;
-    std::int32_t samples = 20;
-};
-
-/// The description that the overlay adds to: --gpu, or the one of the driver's name.
-const hardware::Description& base_of(const CalibrateArguments& arguments, const Machines& machines,
+const hardware::Description& base_of(const CalibrateArguments& arguments,
+                                     const hardware::Catalogue& catalogue,
                                      const measure::DeviceInfo& info) {
-    if (arguments.gpu.given()) return machines.description(arguments.gpu.name());
-    const std::string name = machines.catalogue().canonical_name(info.name);
+    const hardware::View view = arguments.gpu.view();
+    if (arguments.gpu.given()) return catalogue.at(arguments.gpu.name(), view);
+    const std::string name = catalogue.canonical_name(info.name);
     if (name.empty()) {
         throw InputError(
             "no GPU description is called '" + info.name + "'", {},
             "name the description to add to with --gpu, or write one and give it with --gpu-file");
     }
-    return machines.description(name);
+    return catalogue.at(name, view);
 }
 
-void write_file(const std::string& path, const std::string& text) {
-    std::ofstream stream(path, std::ios::binary);
+void write_overlay_file(const std::string& path, const std::string& text) {
+    const std::string partial = path + ".new";
+    std::ofstream stream(partial, std::ios::binary);
     stream << text;
     stream.flush();
-    if (!stream) throw InputError(path + ": cannot be written");
+    std::error_code error;
+    if (stream) std::filesystem::rename(partial, path, error);
+    if (!stream || error) {
+        std::filesystem::remove(partial, error);
+        throw InputError(path + ": cannot be written");
+    }
 }
+
+measure::Calibration measure_ceilings(const Context& context, measure::Device& device,
+                                      measure::CalibrateOptions options) {
+    options.tool = std::string("ridge ") + version;
+    if (context.terminal) {
+        options.progress = [&context](std::string_view step, std::int64_t done,
+                                      std::int64_t total) {
+            context.err << fmt::format("\r\033[K{}/{} {}", done + 1, total, step) << std::flush;
+        };
+    }
+    measure::Calibration calibration = measure::calibrate(device, options);
+    if (context.terminal) context.err << "\r\033[K";
+    return calibration;
+}
+
+namespace {
 
 void write_results(const Context& context, const measure::Calibration& calibration, Format format) {
     Rows rows{.columns = {{"field"}, {"value"}, {"note"}}};
@@ -59,22 +72,14 @@ void write_results(const Context& context, const measure::Calibration& calibrati
     }
 }
 
-int calibrate_device(const Context& context, const CalibrateArguments& arguments) {
+int calibrate_ceilings(const Context& context, const CalibrateArguments& arguments) {
     const std::unique_ptr<measure::Device> device = arguments.device.open(context);
-    const Machines machines = arguments.gpu.machines(context);
-    const hardware::Description& base = base_of(arguments, machines, device->info());
+    const hardware::Catalogue catalogue = arguments.gpu.catalogue(context);
+    const hardware::Description& base = base_of(arguments, catalogue, device->info());
     const Interruption interruption;
-    measure::CalibrateOptions options{.samples = arguments.samples,
-                                      .tool = std::string("ridge ") + version};
+    measure::CalibrateOptions options{.samples = arguments.samples};
     options.hooks.interrupted = [&interruption] { return interruption.requested(); };
-    if (context.terminal) {
-        options.progress = [&context](std::string_view step, std::int64_t done,
-                                      std::int64_t total) {
-            context.err << fmt::format("\r\033[K{}/{} {}", done + 1, total, step) << std::flush;
-        };
-    }
-    const measure::Calibration calibration = measure::calibrate(*device, options);
-    if (context.terminal) context.err << "\r\033[K";
+    const measure::Calibration calibration = measure_ceilings(context, *device, std::move(options));
     if (calibration.interrupted) {
         context.err << (interruption.requested()
                             ? "ridge: interrupted; nothing was written\n"
@@ -82,27 +87,62 @@ int calibrate_device(const Context& context, const CalibrateArguments& arguments
         return interruption.requested() ? interrupted : device_failure;
     }
     if (!arguments.output.empty()) {
-        write_file(arguments.output,
-                   measure::to_overlay(calibration, base.name, base.title, base.vendor));
+        write_overlay_file(arguments.output,
+                           measure::to_overlay(calibration, base.name, base.title, base.vendor));
         context.err << "wrote " << arguments.output << '\n';
     }
     write_results(context, calibration, parse_format(arguments.format));
     return success;
 }
 
+int calibrate(const Context& context, const CalibrateArguments& arguments) {
+    if (!arguments.rows.empty()) return calibrate_from_rows(context, arguments);
+    if (!arguments.keep.empty()) throw InputError("keep: --keep goes with --rows");
+    if (arguments.full) return calibrate_fully(context, arguments);
+    if (!arguments.folder.empty()) throw InputError("records: --records goes with --full");
+    return calibrate_ceilings(context, arguments);
+}
+
 }  // namespace
 
 Action build_calibrate(CommandLine& line, std::span<const std::string>) {
     const auto arguments = std::make_shared<CalibrateArguments>(line);
-    line.option("-o,--output", arguments->output, "overlay description to write (TOML)")
+    const Option full =
+        line.flag("--full", arguments->full,
+                  "measure ceilings, shapes and PyTorch's kernels, and fit everything to them");
+    line.option("--rows", arguments->rows,
+                "without a device: fit to a CSV table of measured times, some 100 rows (columns as "
+                "for predict --from, and measured_us), or to folders of records")
+        .value("PATH")
+        .excludes(full);
+    line.option("-o,--output", arguments->output,
+                "overlay to write (TOML); by default --full and --rows write NAME.calibrated.toml "
+                "where --gpu NAME finds it")
         .value("FILE");
+    line.option("--minutes", arguments->minutes, "of --full: time to measure in (default 9)")
+        .value("MINUTES")
+        .in_range(0.05, 1000.0);
+    line.option("--records", arguments->folder,
+                "of --full: folder for what is measured (default ~/.local/share/ridge/NAME); a "
+                "second run goes on where the first stopped")
+        .value("FOLDER");
+    line.option("--shapes", arguments->shapes,
+                "of --full: random shapes to measure, beside the full suite (default 1200)")
+        .value("COUNT")
+        .in_range(1, 100000);
+    line.option("--python", arguments->python, "of --full: Python with PyTorch (default python3)")
+        .value("PROGRAM");
+    line.flag("--no-torch", arguments->no_torch, "of --full: leave PyTorch's kernels out");
+    add_keep_option(line, arguments->keep);
     line.option("--samples", arguments->samples, "samples for each ceiling").in_range(5, 1000);
     add_format_option(line, arguments->format, "table|json|csv|md");
     line.footer(
         "Examples:\n"
-        "  ridge calibrate -o my-gpu.toml\n"
+        "  ridge calibrate --full                        # --gpu NAME then finds it\n"
+        "  ridge calibrate --rows times.csv --gpu b200   # a GPU somewhere else\n"
+        "  ridge calibrate -o my-gpu.toml                # ceilings alone, a minute\n"
         "  ridge predict matmul --m 64 --n 64 --k 64 --gpu-file my-gpu.toml");
-    return [arguments](const Context& context) { return calibrate_device(context, *arguments); };
+    return [arguments](const Context& context) { return calibrate(context, *arguments); };
 }
 
 }  // namespace ridge::cli

@@ -110,6 +110,11 @@ int run_program(const Context& context, const FitOptions& options) {
     for (const measure::FitProgram& program : measure::fit_programs()) {
         if (program.name != options.program) continue;
         const std::vector<measure::FitReport> reports = program.run(request);
+        if (reports.empty()) {
+            throw InputError(
+                "there are no rows of these GPUs that " + program.name + " is fitted to",
+                {options.data.empty() ? options.records.front() : options.data});
+        }
         write_fits(context, reports, format_of(options));
         int code = success;
         for (const measure::FitReport& report : reports) {

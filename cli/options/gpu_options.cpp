@@ -71,14 +71,18 @@ std::string GpuOptions::origin() const {
 }
 
 Machines GpuOptions::machines(const Context& context) const {
-    hardware::Catalogue catalogue = hardware::Catalogue::with_user_files(model::schema());
+    return {catalogue(context), view()};
+}
+
+hardware::Catalogue GpuOptions::catalogue(const Context& context, std::string_view without) const {
+    hardware::Catalogue catalogue = hardware::Catalogue::with_user_files(model::schema(), without);
     for (const std::string& broken : catalogue.left_out()) {
         context.err << "ridge: left out: " << printable(broken) << '\n';
     }
     for (const std::string& file : files_) catalogue.add_file(file);
     require_effect(catalogue);
     require_known_default(catalogue);
-    return {std::move(catalogue), view()};
+    return catalogue;
 }
 
 /// A default that names no GPU is an error where it is written.

@@ -36,6 +36,10 @@ class GpuOptions {
     /// GPU, or together with --datasheet. Broken files of the user's folder are left out with a
     /// line on `context.err`.
     [[nodiscard]] Machines machines(const Context& context) const;
+    /// What `machines` resolves; a file of the user's folder may be left out.
+    [[nodiscard]] hardware::Catalogue catalogue(const Context& context,
+                                                std::string_view without = {}) const;
+    [[nodiscard]] hardware::View view() const;
 
   private:
     void require_effect(const hardware::Catalogue& catalogue) const;
@@ -43,8 +47,6 @@ class GpuOptions {
 
     std::string gpu_;
     std::vector<std::string> files_;
-    [[nodiscard]] hardware::View view() const;
-
     bool datasheet_ = false;
     bool analytic_ = false;
 };

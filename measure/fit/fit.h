@@ -16,6 +16,8 @@
 // Cross-validation draws five folds over whole shapes (rows that differ only in what `fold_key`
 // leaves out stay together) from a fixed seed, starts each fold from displaced values, so that
 // held-out rows do not leak through the start, and predicts the held-out rows.
+// With `Prior::family` the start is what is known before the rows: parameters are drawn to it as
+// strongly as GPUs of one family differ, and folds start from it.
 //
 // Limits: cross-validation refits the parameters, not the form of the model.
 #pragma once
@@ -56,9 +58,18 @@ enum class Sharing { one_for_all, per_gpu };
 /// A value as a description file writes it: "4.07 us" in quotes, 0.8614 without.
 [[nodiscard]] std::string toml_value(const hardware::Field& field, double value);
 
+/// What is known of the parameters before the rows are.
+enum class Prior : std::uint8_t {
+    none,   ///< the start is where the search begins, no more
+    family  ///< the start stems from other GPUs, which differ by some 30 % from this one
+};
+
 struct FitProblem {
     std::vector<MeasuredRow> rows;
     std::map<std::string, model::Machine> machines;  ///< by the rows' GPU names: the start
+    /// The same with what the fit leaves aside (corrections): for the errors before; may be empty.
+    std::map<std::string, model::Machine> described{};
+    Prior prior = Prior::none;
     std::vector<FreeParameter> parameters;
     /// Class under which a row is reported.
     std::function<std::string(const MeasuredRow&, const model::Prediction&)> group;
@@ -70,6 +81,7 @@ struct FittedParameter {
     std::string gpu;  ///< empty when all GPUs share it
     std::string field;
     std::string value;            ///< as a TOML value: 0.8614, "4.07 us"
+    double number = 0.0;          ///< the same in base units
     double standard_error = 0.0;  ///< over the value
     std::string correlated_with;  ///< field of the strongest correlation; empty when alone
     double correlation = 0.0;
@@ -92,6 +104,7 @@ struct FitReport {
     std::vector<FittedParameter> parameters;
     std::vector<HeldParameter> held;
     std::set<std::uint64_t> seeds;  ///< of random shapes among the rows: they cannot judge the fit
+    std::vector<ResidualSummary> described;  ///< errors before the fit
     std::vector<ResidualSummary> fitted;
     std::vector<ResidualSummary> cross_validated;
 
@@ -106,19 +119,32 @@ struct FitReport {
 
 /// What a fitting program is asked for.
 struct FitRequest {
-    std::string data;               ///< folder of tables
+    std::string data;               ///< folder of tables, or one table of any operations
     std::vector<std::string> gpus;  ///< fitted together; empty: each by itself
     std::function<model::Machine(const std::string&)> machine;
     std::vector<std::string> records{};  ///< files or folders of records, in place of `data`
     OtherColumns keep{};                 ///< columns of the tables that mean nothing to the model
+    Prior prior = Prior::none;
+    std::string gpu_of_tables{};                       ///< of tables without a column `gpu`
+    std::function<bool(const MeasuredRow&)> wanted{};  ///< rows that count; empty: all do
 };
 
+/// The rows of `request.records`, or of the tables in `request.data` that begin with one of
+/// `prefixes` (of a single table: the rows of such operations), as far as they are wanted.
+[[nodiscard]] std::vector<MeasuredRow> record_rows(const FitRequest& request);
+[[nodiscard]] std::vector<MeasuredRow> table_rows(const FitRequest& request,
+                                                  const std::vector<std::string>& prefixes);
+
+/// What a fitting program reads.
+enum class RowSource : std::uint8_t { tables, records, either };
+
 /// The fitting programs by name, one per class of operation (`table.cpp`). Each returns one report
-/// per GPU, or one for all GPUs that were named together.
+/// per GPU, or one for all GPUs that were named together; none where there are no rows for it.
 struct FitProgram {
     std::string name;
     std::string help;
-    std::vector<FitReport> (*run)(const FitRequest& request);
+    RowSource source = RowSource::tables;
+    std::vector<FitReport> (*run)(const FitRequest& request) = nullptr;
 };
 [[nodiscard]] const std::vector<FitProgram>& fit_programs();
 

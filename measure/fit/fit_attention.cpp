@@ -10,6 +10,7 @@
 #include "hardware/error.h"
 #include "measure/fit/fit.h"
 #include "model/attention/time.h"
+#include "model/predict.h"
 
 namespace ridge::measure {
 namespace {
@@ -17,6 +18,16 @@ namespace {
 using model::FlashParameters;
 using model::Implementation;
 using model::Machine;
+
+/// A row that leaves the implementation open is of the one that the model takes.
+void name_implementation(MeasuredRow& row, const FitRequest& request) {
+    if (row.execution.implementation != Implementation::automatic) return;
+    const model::Outcome outcome =
+        model::predict(row.operation, row.execution, request.machine(row.gpu));
+    if (const auto* const prediction = std::get_if<model::Prediction>(&outcome)) {
+        row.execution.implementation = prediction->implementation;
+    }
+}
 
 std::string section_of(const MeasuredRow& row) {
     const auto& op = std::get<model::Attention>(row.operation);
@@ -62,8 +73,8 @@ std::vector<FitReport> fit_attention(const FitRequest& request) {
     if (!request.records.empty()) return fit_bundled_attention(request);
     std::map<std::string, std::vector<MeasuredRow>> kernels;
     for (MeasuredRow& row :
-         read_folder(request.data, {"attention_prefill", "attention_decode", "attention_kv8"},
-                     request.keep)) {
+         table_rows(request, {"attention_prefill", "attention_decode", "attention_kv8"})) {
+        name_implementation(row, request);
         kernels[section_of(row)].push_back(std::move(row));
     }
     std::vector<FitReport> reports;
@@ -81,7 +92,6 @@ std::vector<FitReport> fit_attention(const FitRequest& request) {
             if (section.ends_with("_kv8")) reports.back().name += " " + section;
         }
     }
-    if (reports.empty()) throw InputError("no rows of these GPUs", {request.data, 0, 0});
     return reports;
 }
 

@@ -32,8 +32,7 @@ std::string shape_of(const MeasuredRow& row) {
 
 std::vector<FitReport> fit_collective(const FitRequest& request) {
     std::vector<FitReport> reports;
-    for (FitProblem& problem :
-         split_rows(read_folder(request.data, {"collectives"}, request.keep), request)) {
+    for (FitProblem& problem : split_rows(table_rows(request, {"collectives"}), request)) {
         problem.parameters = collective_parameters(problem.machines.begin()->second);
         problem.group = group_of;
         problem.fold_key = shape_of;

@@ -55,16 +55,17 @@ std::string shape_of(const MeasuredRow& row) {
 std::vector<FitReport> fit_matmul(const FitRequest& request) {
     if (!request.records.empty()) return fit_matmul_records(request);
     std::map<MatmulPipe, std::vector<MeasuredRow>> sets;
-    for (MeasuredRow& row : read_folder(request.data, {"matmul"}, request.keep)) {
+    for (MeasuredRow& row : table_rows(request, {"matmul"})) {
         const bool wanted =
             request.gpus.empty() ||
             std::find(request.gpus.begin(), request.gpus.end(), row.gpu) != request.gpus.end();
         if (wanted) sets[pipe_of(row)].push_back(std::move(row));
     }
-    if (sets.empty()) throw InputError("no rows of these GPUs", {request.data, 0, 0});
+    FitRequest alone = request;
+    alone.gpus.clear();
     std::vector<FitReport> reports;
     for (const auto& [pipe, rows] : sets) {
-        for (FitProblem& problem : split_rows(rows, {request.data, {}, request.machine})) {
+        for (FitProblem& problem : split_rows(rows, alone)) {
             problem.parameters = parameters_of(problem.machines.begin()->second, pipe);
             problem.group = group_of;
             problem.fold_key = shape_of;

@@ -1,7 +1,8 @@
 // Fits matrix products to records of one GPU: each bundled kernel by itself, and the library's
 // kernel sets that public tables do not determine (tf32, fp32, and 16-bit operands whose rows are
 // not multiples of 16 bytes). Launch, DRAM rate, L2 residency and power come from the set of
-// aligned 16-bit products, which the tables determine.
+// aligned 16-bit products, which the tables determine. A GPU without tables has its family's: there
+// (`Prior::family`) that set and the 8-bit one are fitted as well.
 #include "measure/fit/fit.h"
 #include "model/matmul/tiles.h"
 #include "model/matmul/work.h"
@@ -11,14 +12,19 @@ namespace {
 
 using model::Implementation;
 
-/// The library's kernel set of a row; empty for those that public tables determine.
+/// The library's kernel set of a row; empty where there is none.
 std::string library_set(const model::Matmul& op) {
     if (op.type == model::DataType::tf32) return "tf32";
     if (op.type == model::DataType::fp32) return "fma";
-    if (size_of(op.type) != 2 || op.n == 1) return {};
+    if (op.type == model::DataType::fp8) return "fp8";
+    if (model::bits_of(op.type) != 16 || op.n == 1) return {};
     const std::int64_t bytes = model::matmul_alignment(op);
-    if (bytes >= 16) return {};
+    if (bytes >= 16) return "tensor";
     return bytes >= 4 ? "align_4" : "align_2";
+}
+
+bool tables_determine(std::string_view section) {
+    return section == "tensor" || section == "fp8";
 }
 
 /// The section whose parameters a row helps to fit; empty for none.
@@ -32,14 +38,20 @@ std::string section_of(const MeasuredRow& row) {
 }
 
 std::vector<FreeParameter> parameters_of(const FitProblem& problem, const std::string& section) {
-    return free_parameters("matmul." + section, model::Origin::records,
-                           problem.machines.begin()->second, Sharing::per_gpu);
+    const auto origin = tables_determine(section) ? model::Origin::tables : model::Origin::records;
+    return free_parameters("matmul." + section, origin, problem.machines.begin()->second,
+                           Sharing::per_gpu);
 }
 
 }  // namespace
 
 std::vector<FitReport> fit_matmul_records(const FitRequest& request) {
-    return fit_kernels(request, section_of, parameters_of);
+    const bool tables = request.prior == Prior::none;
+    const auto kernel_of = [tables](const MeasuredRow& row) {
+        const std::string section = section_of(row);
+        return tables && tables_determine(section) ? std::string() : section;
+    };
+    return fit_kernels(request, kernel_of, parameters_of);
 }
 
 }  // namespace ridge::measure

@@ -65,11 +65,8 @@ bool streams(const MeasuredRow& row) {
 
 /// Bundled kernels by operation and implementation; rows of one shape are held out together.
 std::vector<FitReport> fit_bundled(const FitRequest& request) {
-    std::vector<MeasuredRow> rows = read_record_rows(
-        request.records, [&](const std::string& driver) { return request.machine(driver).name; });
+    std::vector<MeasuredRow> rows = record_rows(request);
     std::erase_if(rows, [](const MeasuredRow& row) { return !streams(row); });
-    if (rows.empty())
-        throw InputError("no records of streaming kernels", {request.records.front(), 0, 0});
     std::vector<FitReport> reports;
     for (FitProblem& problem : split_rows(rows, request)) {
         problem.parameters = record_parameters(problem.machines.begin()->second);
@@ -87,8 +84,7 @@ std::vector<FitReport> fit_bundled(const FitRequest& request) {
 
 std::vector<FitReport> fit_memory(const FitRequest& request) {
     if (!request.records.empty()) return fit_bundled(request);
-    const auto rows =
-        read_folder(request.data, {"elementwise", "softmax", "layernorm"}, request.keep);
+    const auto rows = table_rows(request, {"elementwise", "softmax", "layernorm"});
     std::vector<FitReport> reports;
     for (FitProblem& problem : split_rows(rows, request)) {
         problem.parameters = table_parameters(problem.machines.begin()->second);

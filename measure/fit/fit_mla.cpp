@@ -24,7 +24,7 @@ std::string heads_of(const MeasuredRow& row) {
 
 std::vector<FitReport> fit_mla(const FitRequest& request) {
     std::map<std::string, std::vector<MeasuredRow>> kernels;
-    for (MeasuredRow& row : read_folder(request.data, {"mla_"}, request.keep)) {
+    for (MeasuredRow& row : table_rows(request, {"mla_"})) {
         kernels[section_of(row)].push_back(std::move(row));
     }
     std::vector<FitReport> reports;

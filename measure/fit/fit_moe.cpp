@@ -22,8 +22,7 @@ std::string expert_of(const MeasuredRow& row) {
 
 std::vector<FitReport> fit_moe(const FitRequest& request) {
     std::vector<FitReport> reports;
-    for (FitProblem& problem :
-         split_rows(read_folder(request.data, {"moe_"}, request.keep), request)) {
+    for (FitProblem& problem : split_rows(table_rows(request, {"moe_"}), request)) {
         problem.parameters =
             free_parameters("moe", model::Origin::tables, problem.machines.begin()->second);
         problem.group = group_of;

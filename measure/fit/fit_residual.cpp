@@ -85,12 +85,10 @@ class AnalyticMachines {
 std::vector<MeasuredRow> rows_of(const FitRequest& request) {
     std::vector<MeasuredRow> rows;
     if (!request.data.empty()) {
-        rows = read_folder(request.data, {"matmul_", "attention_", "mla_", "moe_"}, request.keep);
+        rows = table_rows(request, {"matmul_", "attention_", "mla_", "moe_"});
     }
     if (!request.records.empty()) {
-        std::vector<MeasuredRow> more = read_record_rows(
-            request.records,
-            [&](const std::string& driver) { return request.machine(driver).name; });
+        std::vector<MeasuredRow> more = record_rows(request);
         rows.insert(rows.end(), more.begin(), more.end());
     }
     std::erase_if(rows, [&](const MeasuredRow& row) {
@@ -418,11 +416,18 @@ std::vector<ResidualReport> fit_residuals(const FitRequest& request) {
 
 std::string residual_overlay(const std::vector<ResidualReport>& reports, const std::string& gpu,
                              const std::string& source) {
-    std::string text = fmt::format(
-        "# Residual corrections; written by ridge fit residual.\nschema = 1\nkind = \"overlay\"\n"
-        "name = \"{0}.residual\"\noverlay = \"{0}\"\ntitle = \"{0}, residual corrections\"\n\n"
-        "[sources]\nFIT = {{ kind = \"derived\", text = \"{1}\" }}\n",
-        gpu, source);
+    return fmt::format(
+               "# Residual corrections; written by ridge fit residual.\nschema = 1\nkind = "
+               "\"overlay\"\n"
+               "name = \"{0}.residual\"\noverlay = \"{0}\"\ntitle = \"{0}, residual "
+               "corrections\"\n\n"
+               "[sources]\nFIT = {{ kind = \"derived\", text = \"{1}\" }}\n",
+               gpu, source) +
+           residual_sections(reports, gpu);
+}
+
+std::string residual_sections(const std::vector<ResidualReport>& reports, const std::string& gpu) {
+    std::string text;
     for (const ResidualReport& report : reports) {
         if (report.gpu != gpu || report.fit.terms.empty()) continue;
         const ResidualClass each = report.residual_class;

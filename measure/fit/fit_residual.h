@@ -42,7 +42,11 @@ struct ResidualReport {
 /// One report for each class and GPU, classes first. InputError when there is nothing to fit to.
 [[nodiscard]] std::vector<ResidualReport> fit_residuals(const FitRequest& request);
 
-/// The corrections of one GPU as an overlay description; `source` says what they rest on.
+/// The corrections of one GPU as sections of a description, fields with source = "FIT".
+[[nodiscard]] std::string residual_sections(const std::vector<ResidualReport>& reports,
+                                            const std::string& gpu);
+
+/// The same as an overlay description; `source` says what they rest on.
 [[nodiscard]] std::string residual_overlay(const std::vector<ResidualReport>& reports,
                                            const std::string& gpu, const std::string& source);
 

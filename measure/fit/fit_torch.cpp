@@ -31,12 +31,8 @@ std::vector<FitReport> fit_torch(const FitRequest& request) {
     if (request.records.empty()) {
         throw InputError("PyTorch's kernels are fitted to records", {}, "name them by --records");
     }
-    std::vector<MeasuredRow> rows = read_record_rows(
-        request.records, [&](const std::string& driver) { return request.machine(driver).name; });
+    std::vector<MeasuredRow> rows = record_rows(request);
     std::erase_if(rows, [](const MeasuredRow& row) { return !is_pytorch(row); });
-    if (rows.empty()) {
-        throw InputError("no records of PyTorch's kernels", {request.records.front(), 0, 0});
-    }
     std::vector<FitReport> reports;
     for (FitProblem& problem : split_rows(rows, request)) {
         problem.parameters = parameters_of(problem.machines.begin()->second);

@@ -48,17 +48,19 @@ MeasuredRow read_row(const ShapeColumns& columns, const CsvReader& reader) {
 
 }  // namespace
 
-std::vector<MeasuredRow> read_rows(const std::string& path, const OtherColumns& keep) {
+std::vector<MeasuredRow> read_rows(const std::string& path, const OtherColumns& keep,
+                                   const std::string& gpu) {
     const auto stream = open_input(path);
     CsvReader reader(*stream, path);
     const ShapeColumns columns(reader, keep);
-    columns.require(ColumnRole::gpu, "gpu", {});
+    if (gpu.empty()) columns.require(ColumnRole::gpu, "gpu", {});
     columns.require(ColumnRole::operation, "op", {});
     columns.require(ColumnRole::measured, "measured_us", {});
     std::vector<MeasuredRow> rows;
     while (reader.next()) {
         try {
             rows.push_back(read_row(columns, reader));
+            if (rows.back().gpu.empty()) rows.back().gpu = gpu;
         } catch (const InputError& broken) {
             throw InputError(broken.message(), {path, static_cast<int>(reader.line()), 1},
                              broken.hint());
@@ -86,6 +88,22 @@ std::vector<MeasuredRow> read_record_rows(const std::vector<std::string>& paths,
         rows.push_back(std::move(row));
     }
     if (rows.empty()) throw InputError("no measured records", {paths.front(), 0, 0});
+    return rows;
+}
+
+std::vector<MeasuredRow> read_tables(const std::string& path,
+                                     const std::vector<std::string>& prefixes,
+                                     const OtherColumns& keep, const std::string& gpu) {
+    if (std::filesystem::is_directory(path)) return read_folder(path, prefixes, keep);
+    std::vector<MeasuredRow> rows = read_rows(path, keep, gpu);
+    if (prefixes.empty()) return rows;
+    std::erase_if(rows, [&prefixes](const MeasuredRow& row) {
+        const std::string_view name = std::holds_alternative<model::Collective>(row.operation)
+                                          ? "collectives"
+                                          : model::name_of(row.operation);
+        return std::none_of(prefixes.begin(), prefixes.end(),
+                            [name](const std::string& prefix) { return prefix.starts_with(name); });
+    });
     return rows;
 }
 

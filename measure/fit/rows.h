@@ -44,9 +44,18 @@ using GpuNames = std::function<std::string(const std::string& driver_name)>;
                                                         const GpuNames& gpu_name);
 
 /// InputError with file and line: cannot be read, a column is missing or neither known nor in
-/// `keep`, a cell cannot be understood.
+/// `keep`, a cell cannot be understood. Rows without a GPU are of `gpu`, where that is given.
 [[nodiscard]] std::vector<MeasuredRow> read_rows(const std::string& path,
-                                                 const OtherColumns& keep = {});
+                                                 const OtherColumns& keep = {},
+                                                 const std::string& gpu = {});
+
+/// `path` is a folder of tables (`read_folder`) or one table, of which the rows of those operations
+/// count that the prefixes begin with ("attention_prefill": attention; "collectives": all of them);
+/// without prefixes all rows of a table do.
+[[nodiscard]] std::vector<MeasuredRow> read_tables(const std::string& path,
+                                                   const std::vector<std::string>& prefixes,
+                                                   const OtherColumns& keep = {},
+                                                   const std::string& gpu = {});
 
 /// The rows of all tables NAME*.csv of a folder whose name begins with one of `prefixes`, in the
 /// order of their names. InputError when there is none.

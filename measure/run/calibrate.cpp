@@ -9,6 +9,7 @@
 
 #include "hardware/error.h"
 #include "hardware/units.h"
+#include "measure/record/overlay_text.h"
 #include "measure/record/record.h"
 #include "model/machine/features.h"
 
@@ -138,23 +139,30 @@ class Bench {
         }
         const auto total = static_cast<std::int64_t>(steps.size()) + 1 + gemm_count;
         std::int64_t done = 0;
-        const auto begin = [&](std::string_view name) {
-            if (options_.hooks.interrupted() || !device_.usable()) return false;
-            if (options_.progress) options_.progress(name, done, total);
-            ++done;
-            return true;
+        bool going_on = true;
+        const auto step_named = [&](const std::string& name, const auto& work) {
+            const std::int64_t number = done++;
+            if (!going_on || add_known(name)) return;
+            going_on = !options_.hooks.interrupted() && device_.usable();
+            if (!going_on) return;
+            if (options_.progress) options_.progress(name, number, total);
+            finish(name, work);
         };
         for (const Step& step : steps) {
-            if (!begin(step.path)) return stopped();
-            measure(step);
+            step_named(step.path, [&] {
+                measure(step);
+                return true;
+            });
         }
-        if (!begin("measured.dram.latency")) return stopped();
-        fit();
+        step_named("measured.dram.latency", [&] { return fit(); });
         for (const DataType type : gemm_types) {
             const std::string path = fmt::format("measured.gemm.{}", name_of(type));
-            if (!begin(path)) return stopped();
-            measure_gemm(path, type);
+            step_named(path, [&] {
+                measure_gemm(path, type);
+                return true;
+            });
         }
+        result_.interrupted = !going_on;
         return std::move(result_);
     }
 
@@ -163,9 +171,27 @@ class Bench {
                                            DataType::fp8};
     static constexpr std::int64_t gemm_count = gemm_types.size();
 
-    Calibration stopped() {
-        result_.interrupted = true;
-        return std::move(result_);
+    /// Takes over what an earlier run found; false where it did not come to this step.
+    bool add_known(const std::string& name) {
+        const auto known =
+            std::find_if(options_.known.begin(), options_.known.end(),
+                         [&name](const CalibrationStep& each) { return each.name == name; });
+        if (known == options_.known.end()) return false;
+        result_.fields.insert(result_.fields.end(), known->fields.begin(), known->fields.end());
+        result_.skipped.insert(result_.skipped.end(), known->skipped.begin(), known->skipped.end());
+        return true;
+    }
+
+    /// Does the work of a step and hands over what it found, unless `work` was cut short.
+    template <class Work>
+    void finish(const std::string& name, const Work& work) {
+        const auto fields = static_cast<std::ptrdiff_t>(result_.fields.size());
+        const auto skipped = static_cast<std::ptrdiff_t>(result_.skipped.size());
+        const bool whole = work();
+        if (!whole || !options_.finished || !device_.usable()) return;
+        options_.finished({.name = name,
+                           .fields = {result_.fields.begin() + fields, result_.fields.end()},
+                           .skipped = {result_.skipped.begin() + skipped, result_.skipped.end()}});
     }
 
     void skip(const std::string& path, std::string reason) {
@@ -248,18 +274,18 @@ class Bench {
             note_of(timing));
     }
 
-    /// DRAM reads from 256 KiB to 1 GiB, doubling.
-    void fit() {
+    /// DRAM reads from 256 KiB to 1 GiB, doubling; false when cut short.
+    bool fit() {
         const std::string path = "measured.dram.latency";
         std::vector<RampPoint> points;
         for (Bytes size = 256.0 * units::KiB; size <= large_array; size *= 2.0) {
-            if (options_.hooks.interrupted() || !device_.usable()) return;
+            if (options_.hooks.interrupted() || !device_.usable()) return false;
             double amount = 0.0;
             const std::optional<Timing> timing = samples_of(
                 path,
                 {.benchmark = Microbenchmark::dram_read, .size = size, .count = options_.samples},
                 amount);
-            if (!timing) return;
+            if (!timing) return true;
             points.push_back({.bytes = Bytes::from_base(amount),
                               .time = Time::from_base(timing->statistics->median)});
         }
@@ -267,7 +293,7 @@ class Bench {
         if (!ramp.determined()) {
             result_.skipped.push_back(
                 {.path = path, .reason = "the size ramp of reads does not determine it"});
-            return;
+            return true;
         }
         const std::string note = fmt::format(
             "t = (latency^p + (bytes / {})^p)^(1/p) over {} read sizes, root mean "
@@ -277,6 +303,7 @@ class Bench {
         add("measured.dram.in_flight", format_traffic(ramp.bytes_in_flight(), 4), note);
         add_number("measured.dram.ramp_exponent", ramp.exponent, note);
         result_.ramp = ramp;
+        return true;
     }
 
     /// The library's matrix product at a size that fills any GPU.
@@ -324,35 +351,24 @@ class Bench {
     Calibration result_;
 };
 
-/// A TOML basic string.
-std::string quoted(std::string_view text) {
-    std::string result = "\"";
-    for (const char character : text) {
-        if (character == '"' || character == '\\') result += '\\';
-        const bool control = static_cast<unsigned char>(character) < 0x20 || character == 0x7f;
-        result += control ? ' ' : character;
-    }
-    return result + '"';
-}
-
 }  // namespace
 
 Calibration calibrate(Device& device, const CalibrateOptions& options) {
     return Bench(device, options).run();
 }
 
-std::string to_overlay(const Calibration& calibration, const std::string& name,
-                       const std::string& title, const std::string& vendor) {
+std::string source_of(const Calibration& calibration) {
     const DeviceInfo& device = calibration.device;
-    std::string toml = fmt::format(
-        "# Measured ceilings; written by ridge calibrate.\n"
-        "schema = 1\nkind = \"overlay\"\nname = {}\noverlay = {}\ntitle = {}\nvendor = {}\n\n"
-        "[sources]\nRUN = {{ kind = \"measured\", text = {} }}\n",
-        quoted(name + ".measured"), quoted(name), quoted(title + ", measured"), quoted(vendor),
-        quoted(fmt::format("{} on one {} ({} SMs), {}, driver {}, CUDA {}; microbenchmarks, "
-                           "median of the samples that were not throttled",
-                           calibration.tool, device.name, device.sm_count, calibration.date,
-                           device.driver, device.cuda_runtime)));
+    return fmt::format(
+        "{} on one {} ({} SMs), {}, driver {}, CUDA {}; microbenchmarks, median of the samples "
+        "that "
+        "were not throttled",
+        calibration.tool, device.name, device.sm_count, calibration.date, device.driver,
+        device.cuda_runtime);
+}
+
+std::string measured_sections(const Calibration& calibration) {
+    std::string toml;
     std::map<std::string, std::vector<const CalibratedField*>> sections;
     for (const CalibratedField& field : calibration.fields) {
         sections[field.path.substr(0, field.path.rfind('.'))].push_back(&field);
@@ -363,15 +379,27 @@ std::string to_overlay(const Calibration& calibration, const std::string& name,
             toml += fmt::format(
                 "{} = {{ value = {}, source = \"RUN\"{} }}\n",
                 field->path.substr(field->path.rfind('.') + 1),
-                field->quoted ? quoted(field->value) : field->value,
-                field->note.empty() ? std::string() : ", note = " + quoted(field->note));
+                field->quoted ? quoted_toml(field->value) : field->value,
+                field->note.empty() ? std::string() : ", note = " + quoted_toml(field->note));
         }
     }
     for (const Skipped& skipped : calibration.skipped) {
-        toml += fmt::format("\n# {} was not measured: {}", skipped.path, quoted(skipped.reason));
+        toml +=
+            fmt::format("\n# {} was not measured: {}", skipped.path, quoted_toml(skipped.reason));
     }
     if (!calibration.skipped.empty()) toml += '\n';
     return toml;
+}
+
+std::string to_overlay(const Calibration& calibration, const std::string& name,
+                       const std::string& title, const std::string& vendor) {
+    return overlay_text({.name = name + ".measured",
+                         .over = name,
+                         .title = title + ", measured",
+                         .vendor = vendor,
+                         .comment = "Measured ceilings; written by ridge calibrate.",
+                         .sources = {{"RUN", source_of(calibration)}}},
+                        measured_sections(calibration));
 }
 
 }  // namespace ridge::measure

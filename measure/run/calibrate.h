@@ -48,15 +48,29 @@ struct Calibration {
     bool interrupted = false;
 };
 
+/// What one step found: kept, it need not be measured again.
+struct CalibrationStep {
+    std::string name;
+    std::vector<CalibratedField> fields{};
+    std::vector<Skipped> skipped{};
+};
+
 struct CalibrateOptions {
     std::int32_t samples = 20;
     std::string tool = "ridge";
     Hooks hooks = real_hooks();
+    std::vector<CalibrationStep> known{};  ///< steps that an earlier run finished
+    /// Called after each step that was measured.
+    std::function<void(const CalibrationStep&)> finished{};
     /// Called before each step with its name, its number from 0 and the number of steps.
     std::function<void(std::string_view, std::int64_t, std::int64_t)> progress{};
 };
 
 [[nodiscard]] Calibration calibrate(Device& device, const CalibrateOptions& options);
+
+/// The sections of the overlay, fields with source = "RUN", and what that source is.
+[[nodiscard]] std::string measured_sections(const Calibration& calibration);
+[[nodiscard]] std::string source_of(const Calibration& calibration);
 
 /// The overlay as TOML: `ridge gpus check` finds no problem in it. `name` is the catalogue's name
 /// of the device that it adds to.

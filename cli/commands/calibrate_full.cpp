@@ -1,0 +1,334 @@
+// `ridge calibrate --full` and `--rows`: what is measured, what is fitted to it, and the overlay.
+//
+// A composition of what `measure`, `ridge measure --random` and `ridge fit` do: ceilings, then random
+// shapes and the full suite, then PyTorch's kernels by scripts/torch-kernels.py in a process of its
+// own, then `fit_all`. Everything measured lies in the folder of records as soon as it is known, so
+// a second run goes on where the first stopped.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <optional>
+#include <ostream>
+
+#include "cli/commands/calibrate.h"
+#include "cli/console/child_process.h"
+#include "cli/console/interruption.h"
+#include "cli/console/table.h"
+#include "cli/console/version.h"
+#include "cli/input/framework_harness.h"
+#include "cli/options/operation_command.h"
+#include "cli/views/fitted.h"
+#include "hardware/error.h"
+#include "measure/record/overlay_text.h"
+#include "measure/run/calibration_file.h"
+#include "measure/run/measure.h"
+#include "measure/run/suite.h"
+
+namespace ridge::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Of the shapes that calibrations draw; none that judges predictions elsewhere.
+constexpr std::uint64_t calibration_seed = 101;
+
+constexpr std::string_view framework_classes =
+    "pointwise,casts,masks,copies,transposes,cats,gathers,scans,reductions,row_operations,"
+    "optimizers,products,attentions";
+
+/// Where things of this GPU lie.
+struct Places {
+    fs::path overlay;
+    fs::path folder;
+
+    [[nodiscard]] std::string ceilings() const { return (folder / "ceilings.jsonl").string(); }
+    [[nodiscard]] std::string records() const { return (folder / "records").string(); }
+    [[nodiscard]] fs::path framework() const { return folder / "torch"; }
+    [[nodiscard]] std::string framework_records() const {
+        return (framework() / fmt::format("seed-{}", calibration_seed)).string();
+    }
+};
+
+std::string overlay_path(const CalibrateArguments& arguments, const std::string& gpu) {
+    if (!arguments.output.empty()) return arguments.output;
+    const std::string folder = hardware::user_folder();
+    if (folder.empty()) {
+        throw InputError("output is missing", {}, "there is no home folder; name a file by -o");
+    }
+    return folder + "/" + gpu + ".calibrated.toml";
+}
+
+fs::path data_folder() {
+    const char* const data = std::getenv("XDG_DATA_HOME");  // NOLINT(concurrency-mt-unsafe)
+    if (data != nullptr && *data != '\0') return fs::path(data) / "ridge";
+    const char* const home = std::getenv("HOME");  // NOLINT(concurrency-mt-unsafe)
+    if (home != nullptr && *home != '\0') return fs::path(home) / ".local/share/ridge";
+    throw InputError("records is missing", {}, "there is no home folder; name one by --records");
+}
+
+void make_folder(const fs::path& folder) {
+    std::error_code error;
+    fs::create_directories(folder, error);
+    if (error) throw InputError(folder.string() + ": cannot be made: " + error.message());
+}
+
+/// Whether a phase went through, or what ends the command.
+using Ended = std::optional<int>;
+
+class FullCalibration {
+  public:
+    FullCalibration(const Context& context, const CalibrateArguments& arguments)
+        : context_(context),
+          arguments_(arguments),
+          clock_(measure::real_hooks().seconds),
+          start_(clock_()),
+          device_(arguments.device.open(context)),
+          info_(device_->info()),
+          catalogue_(catalogue_without_own()) {
+        base_ = base_of(arguments_, catalogue_, info_).name;
+        places_.folder =
+            arguments_.folder.empty() ? data_folder() / base_ : fs::path(arguments_.folder);
+        make_folder(places_.folder);
+    }
+
+    int run() {
+        if (const Ended ended = measure_all_ceilings()) return *ended;
+        if (const Ended ended = measure_shapes()) return *ended;
+        device_.reset();  // PyTorch runs in a process of its own
+        if (const Ended ended = measure_framework()) return *ended;
+        fit();
+        return success;
+    }
+
+  private:
+    /// The overlay of an earlier calibration is no start for this one.
+    hardware::Catalogue catalogue_without_own() {
+        const hardware::Catalogue all = arguments_.gpu.catalogue(context_);
+        places_.overlay = overlay_path(arguments_, base_of(arguments_, all, device_->info()).name);
+        return arguments_.gpu.catalogue(context_, places_.overlay.string());
+    }
+
+    [[nodiscard]] double elapsed() const { return clock_() - start_; }
+    [[nodiscard]] double budget() const { return 60.0 * arguments_.minutes; }
+    /// Seconds that PyTorch's kernels may take.
+    [[nodiscard]] double framework_share() const {
+        constexpr double most = 110.0;
+        return arguments_.no_torch ? 0.0 : std::min(most, 0.25 * budget());
+    }
+
+    int stopped(bool by_user) {
+        context_.err << (by_user
+                             ? "ridge: interrupted; run the same command again to continue\n"
+                             : "ridge: the device stopped working; what was measured is kept\n");
+        return by_user ? interrupted : device_failure;
+    }
+
+    Ended measure_all_ceilings() {
+        const Interruption interruption;
+        measure::CalibrateOptions options{.samples = arguments_.samples};
+        options.hooks.interrupted = [&interruption] { return interruption.requested(); };
+        options.known = measure::read_calibration(places_.ceilings(), info_.name);
+        const std::size_t known = options.known.size();
+        std::size_t measured = 0;
+        options.finished = [&](const measure::CalibrationStep& step) {
+            measure::append_calibration(places_.ceilings(), info_.name, step);
+            ++measured;
+        };
+        ceilings_ = measure_ceilings(context_, *device_, std::move(options));
+        context_.err << fmt::format("ceilings: {} measured, {} already there, {:.0f} s\n", measured,
+                                    known, elapsed());
+        if (ceilings_.interrupted) return stopped(interruption.requested());
+        return std::nullopt;
+    }
+
+    /// Random shapes first, so that a short time sees every class.
+    [[nodiscard]] std::vector<measure::Question> questions() const {
+        std::vector<measure::Question> all = measure::random_questions(
+            calibration_seed, arguments_.shapes, info_.compute_capability);
+        std::vector<measure::Question> suite =
+            measure::suite(measure::Suite::full, info_.compute_capability);
+        const auto half = static_cast<std::ptrdiff_t>(all.size() / 2);
+        all.insert(all.begin() + half, suite.begin(), suite.end());
+        return all;
+    }
+
+    Ended measure_shapes() {
+        const Interruption interruption;
+        const double deadline =
+            std::max(budget() - framework_share(), elapsed() + 0.4 * (budget() - elapsed()));
+        measure::SuiteOptions options;
+        options.folder = places_.records();
+        options.seconds = std::max(0.01, deadline - elapsed());
+        options.measuring.tool = std::string("ridge ") + version;
+        options.measuring.counters.clear();
+        options.measuring.hooks.interrupted = [&] {
+            return interruption.requested() || elapsed() > deadline;
+        };
+        if (context_.terminal) {
+            options.progress = [this](const measure::SuiteProgress& progress) {
+                context_.err << fmt::format("\r\033[K{}/{} shapes", progress.done, progress.total)
+                             << std::flush;
+            };
+        }
+        const measure::SuiteResult result = measure::measure_suite(*device_, questions(), options);
+        if (context_.terminal) context_.err << "\r\033[K";
+        context_.err << fmt::format(
+            "shapes: {} measured, {} already there, {} not reached, {:.0f} s\n",
+            result.records.size(), result.skipped, result.remaining, elapsed());
+        for (const measure::Damage& damage : result.damaged) {
+            context_.err << "ridge: " << printable(to_string(damage.location))
+                         << ": damaged record: " << printable(damage.message) << '\n';
+        }
+        if (result.stopped || interruption.requested()) return stopped(!result.stopped);
+        return std::nullopt;
+    }
+
+    void skip_framework(const std::string& why) {
+        context_.err << "PyTorch's kernels: skipped: " << why << '\n';
+    }
+
+    Ended measure_framework() {
+        if (arguments_.no_torch) {
+            skip_framework("--no-torch");
+            return std::nullopt;
+        }
+        const std::string has_torch =
+            "import importlib.util, sys; sys.exit(importlib.util.find_spec('torch') is None)";
+        const ChildStatus found = run_child({arguments_.python, "-c", has_torch}, {});
+        if (found.code != 0) {
+            skip_framework(found.failure.empty() ? arguments_.python + " has no PyTorch"
+                                                 : found.failure);
+            return std::nullopt;
+        }
+        make_folder(places_.framework());
+        const std::string script = (places_.framework() / "torch-kernels.py").string();
+        write_overlay_file(script, std::string(framework_harness().front().text));
+        const std::string log = (places_.framework() / "log.txt").string();
+        // What the script prints goes into a file: this program's output is the result.
+        const ChildStatus status = run_child(
+            {"sh", "-c", "log=$1; shift; exec \"$@\" >>\"$log\" 2>&1", "sh", log, arguments_.python,
+             script, places_.framework().string(), "--seeds", std::to_string(calibration_seed),
+             "--seconds", fmt::format("{:.1f}", std::max(1.0, budget() - elapsed())), "--classes",
+             std::string(framework_classes)},
+            {});
+        constexpr int by_interrupt = 130;
+        constexpr int by_termination = 143;
+        if (status.code == by_interrupt || status.code == by_termination) return stopped(true);
+        context_.err << fmt::format("PyTorch's kernels: {}, {:.0f} s\n",
+                                    status.code == 0 ? "measured" : "failed, see " + log,
+                                    elapsed());
+        return std::nullopt;
+    }
+
+    void fit();
+
+    const Context& context_;
+    const CalibrateArguments& arguments_;
+    std::function<double()> clock_;
+    double start_;
+    std::unique_ptr<measure::Device> device_;
+    measure::DeviceInfo info_;
+    Places places_;
+    hardware::Catalogue catalogue_;
+    std::string base_;
+    measure::Calibration ceilings_;
+};
+
+std::string fit_source(const measure::AllFits& fits, const std::string& what) {
+    std::string text = fmt::format("ridge {} calibrate, {}, fitted to {} {}", version,
+                                   measure::utc_now(), fits.rows, what);
+    if (!fits.seeds.empty()) text += fmt::format(", seeds {}", fmt::join(fits.seeds, ", "));
+    return text;
+}
+
+/// Writes the overlay, which must be a description without problems, and says how to use it.
+void conclude(const Context& context, hardware::Catalogue& catalogue, const fs::path& path,
+              const std::string& gpu, const std::string& overlay) {
+    catalogue.add_text(overlay, path.string());
+    static_cast<void>(model::make_machine(catalogue.at(gpu)));
+    if (path.has_parent_path()) make_folder(path.parent_path());
+    write_overlay_file(path.string(), overlay);
+    const bool found = path.parent_path() == fs::path(hardware::user_folder());
+    context.err << "wrote " << path.string() << "; "
+                << (found ? "--gpu " + gpu + " uses it from now on"
+                          : "use it by --gpu-file " + path.string())
+                << '\n';
+}
+
+measure::OverlayHeader header_of(const hardware::Description& base) {
+    return {.name = base.name + ".calibrated",
+            .over = base.name,
+            .title = base.title + ", calibrated",
+            .vendor = base.vendor,
+            .comment = {}};
+}
+
+void FullCalibration::fit() {
+    const hardware::Description& base = catalogue_.at(base_, arguments_.gpu.view());
+    measure::OverlayHeader header = header_of(base);
+    header.comment = "Ceilings and fitted parameters; written by ridge calibrate --full.";
+    header.sources = {{"RUN", source_of(ceilings_)}};
+    const std::string ceilings = measured_sections(ceilings_);
+    catalogue_.add_text(overlay_text(header, ceilings), "ceilings");
+    Machines machines(arguments_.gpu.catalogue(context_, places_.overlay.string()),
+                      arguments_.gpu.view());
+    const model::Machine calibrated =
+        model::make_machine(catalogue_.at(base_, arguments_.gpu.view()));
+    measure::FitRequest request{.data = {},
+                                .gpus = {},
+                                .machine =
+                                    [&](const std::string& name) {
+                                        const auto& found = machines.at(name);
+                                        return found.name == base_ ? calibrated : found;
+                                    },
+                                .records = {places_.records()}};
+    if (fs::exists(places_.framework_records())) {
+        request.records.push_back(places_.framework_records());
+    }
+    const measure::AllFits fits = measure::fit_all(request, base_);
+    header.sources.emplace_back("FIT", fit_source(fits, "records of this GPU"));
+    conclude(context_, catalogue_, places_.overlay, base_,
+             overlay_text(header, ceilings + fitted_sections(fits)));
+    write_fitted(context_, fits, parse_format(arguments_.format));
+}
+
+}  // namespace
+
+int calibrate_fully(const Context& context, const CalibrateArguments& arguments) {
+    return FullCalibration(context, arguments).run();
+}
+
+int calibrate_from_rows(const Context& context, const CalibrateArguments& arguments) {
+    hardware::Catalogue all = arguments.gpu.catalogue(context);
+    const std::string gpu = all.at(arguments.gpu.name(), arguments.gpu.view()).name;
+    const fs::path path = overlay_path(arguments, gpu);
+    hardware::Catalogue catalogue = arguments.gpu.catalogue(context, path.string());
+    Machines machines(arguments.gpu.catalogue(context, path.string()), arguments.gpu.view());
+    const bool records = fs::is_directory(arguments.rows.front());
+    if (!records && arguments.rows.size() > 1) {
+        throw InputError("rows: one table, or folders of records");
+    }
+    const measure::FitRequest request{
+        .data = records ? std::string() : arguments.rows.front(),
+        .gpus = {},
+        .machine = [&](const std::string& name) { return machines.at(name); },
+        .records = records ? arguments.rows : std::vector<std::string>{},
+        .keep = measure::parse_kept_columns(arguments.keep),
+        .gpu_of_tables = gpu};
+    const measure::AllFits fits = measure::fit_all(request, gpu);
+    measure::OverlayHeader header = header_of(machines.description(gpu));
+    header.comment = "Fitted parameters; written by ridge calibrate --rows.";
+    const std::string what =
+        records ? "records" : "rows of " + fs::path(arguments.rows.front()).filename().string();
+    header.sources = {{"FIT", fit_source(fits, what)}};
+    conclude(context, catalogue, path, gpu, overlay_text(header, fitted_sections(fits)));
+    write_fitted(context, fits, parse_format(arguments.format));
+    return success;
+}
+
+}  // namespace ridge::cli

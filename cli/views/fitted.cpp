@@ -1,0 +1,92 @@
+#include "cli/views/fitted.h"
+
+#include <fmt/format.h>
+
+#include <ostream>
+
+#include "cli/console/rows.h"
+
+namespace ridge::cli {
+namespace {
+
+using measure::ErrorSummary;
+using measure::FitStep;
+using measure::ResidualReport;
+
+Cell percent(const ErrorSummary& errors, double share) {
+    if (errors.count == 0) return {};
+    return {fmt::format("{:.1f}", 100.0 * share), share};
+}
+
+Cell count(std::size_t value) {
+    return {std::to_string(value), static_cast<double>(value)};
+}
+
+std::vector<Cell> row_of(const std::string& fit, const std::string& what, std::size_t parameters,
+                         std::size_t rows, const ErrorSummary& before, const ErrorSummary& after,
+                         const std::string& kept) {
+    return {{fit},
+            {what},
+            count(rows),
+            count(parameters),
+            percent(before, before.mean),
+            percent(after, after.mean),
+            percent(before, before.p90),
+            percent(after, after.p90),
+            {kept.empty() ? "taken" : "kept"},
+            {kept}};
+}
+
+/// What a report is of, without the name of the GPU.
+std::string kernel_of(const FitStep& step, const std::string& gpu) {
+    std::string name = step.report.name;
+    if (name.starts_with(gpu)) name.erase(0, gpu.size());
+    if (name.starts_with(' ')) name.erase(0, 1);
+    return name;
+}
+
+}  // namespace
+
+void write_fitted(const Context& context, const measure::AllFits& fits, Format format) {
+    Rows rows{.columns = {{"fit"},
+                          {"kernels"},
+                          {"rows"},
+                          {"parameters", "free"},
+                          {"mean_error_before", "mean %"},
+                          {"mean_error", "after"},
+                          {"p90_error_before", "p90 %"},
+                          {"p90_error", "after"},
+                          {"values"},
+                          {"kept_because", "why", Shown::where_room}}};
+    for (const FitStep& step : fits.steps) {
+        rows.rows.push_back(row_of(step.program, kernel_of(step, fits.gpu),
+                                   step.report.parameters.size(),
+                                   static_cast<std::size_t>(step.before.count), step.before,
+                                   step.after, step.kept_because));
+    }
+    for (const ResidualReport& each : fits.corrections) {
+        rows.rows.push_back(row_of("residual", std::string(name_of(each.residual_class)),
+                                   each.fit.terms.size(), each.rows, each.before, each.after,
+                                   each.kept_because));
+    }
+    write_rows(context, rows, format);
+    if (format != Format::table) return;
+    context.out
+        << "\nMean and 90 % point of |predicted / measured - 1|: by the description as it\n"
+           "was, and of rows that the fit did not see. \"kept\": the values stay, because\n";
+    for (const auto& row : rows.rows) {
+        if (row.back().text.empty()) continue;
+        context.out << fmt::format("  {} {}: {}\n", row[0].text, row[1].text, row.back().text);
+    }
+    for (const model::ResidualClass each : fits.dropped) {
+        context.out << fmt::format("The correction of {} no longer helps and is dropped.\n",
+                                   name_of(each));
+    }
+    for (const auto& [operation, number] : fits.not_modelled) {
+        context.out << fmt::format(
+            "{} rows of {} are of kernels that the model has no parameters of.\n", number,
+            operation);
+    }
+}
+
+}  // namespace ridge::cli

@@ -1,0 +1,256 @@
+// `ridge calibrate --full` and `--rows` on the fake device: everything measured, interrupted, gone on
+// with, fitted, and found by --gpu.
+#include <fmt/format.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "cli/application.h"
+#include "hardware/error.h"
+#include "measure/record/record.h"
+#include "model/predict.h"
+#include "tests/catch.h"
+#include "tests/cli/run.h"
+#include "tests/measure/fakes.h"
+
+using namespace ridge;
+using measure::FakeDevice;
+using measure::FakePlan;
+using test::Folder;
+using test::h200_plan;
+using test::Transcript;
+
+namespace {
+
+Transcript run_on(const FakePlan& plan, const std::string& line) {
+    std::istringstream in;
+    std::ostringstream out;
+    std::ostringstream err;
+    cli::Context context{.in = in, .out = out, .err = err};
+    context.open_device =
+        [&plan](std::int32_t) -> measure::Maybe<std::unique_ptr<measure::Device>> {
+        return std::make_unique<FakeDevice>(plan);
+    };
+    const int code = cli::run(test::words_of(line), context);
+    return {code, out.str(), err.str()};
+}
+
+bool holds(const std::string& text, const std::string& part) {
+    return text.find(part) != std::string::npos;
+}
+
+/// Configuration and data of a user of its own while it lives.
+class Home {
+  public:
+    Home() {
+        ::setenv("XDG_CONFIG_HOME", folder.file("config").c_str(), 1);
+        ::setenv("XDG_DATA_HOME", folder.file("data").c_str(), 1);
+    }
+    ~Home() {
+        ::unsetenv("XDG_CONFIG_HOME");
+        ::unsetenv("XDG_DATA_HOME");
+    }
+    Home(const Home&) = delete;
+    Home& operator=(const Home&) = delete;
+
+    [[nodiscard]] std::string overlay() const {
+        return folder.file("config/ridge/gpus/h200-sxm.calibrated.toml");
+    }
+
+    Folder folder;
+};
+
+/// An H200 whose memory writes more slowly and whose wgmma kernel issues less often.
+FakePlan other_h200() {
+    FakePlan plan = h200_plan();
+    plan.noise = 0.002;
+    plan.machine.residuals = nullptr;
+    plan.machine.memory->write_efficiency *= 0.85;
+    plan.machine.matmul.bundled.wgmma->issue_fraction *= 0.8;
+    plan.machine.matmul.bundled.wgmma->launch *= 1.5;
+    return plan;
+}
+
+double time_of(const std::string& gpu_options, const std::string& operation) {
+    const Transcript t =
+        run_on(h200_plan(), "predict " + operation + gpu_options + " --format json");
+    CAPTURE(t.err);
+    REQUIRE(t.code == 0);
+    return nlohmann::json::parse(t.out)["time_us"].get<double>();
+}
+
+const std::string full = "calibrate --full --no-torch --shapes 300 --minutes 1";
+const std::string wgmma = "matmul --m 4096 --n 4096 --k 4096 --dtype bf16 --impl wgmma";
+
+}  // namespace
+
+TEST_CASE("calibrate --full goes on where it was interrupted, and --gpu finds what it wrote") {
+    const Home home;
+    FakePlan plan = other_h200();
+    const double before = time_of(" --gpu h200-sxm", wgmma);
+    int samples = 0;
+    plan.on_sample = [&samples] {
+        if (++samples == 100) std::raise(SIGINT);
+    };
+    const Transcript cut = run_on(plan, full);
+    CAPTURE(cut.err);
+    CHECK(cut.code == 130);
+    CHECK(holds(cut.err, "run the same command again to continue"));
+    CHECK_FALSE(std::filesystem::exists(home.overlay()));
+    const measure::RecordFile kept =
+        measure::read_all_records({home.folder.file("data/ridge/h200-sxm/records")});
+    REQUIRE(!kept.records.empty());
+
+    plan.on_sample = {};
+    const Transcript rest = run_on(plan, full);
+    CAPTURE(rest.err, rest.out);
+    REQUIRE(rest.code == 0);
+    CHECK(holds(rest.err, "ceilings: 0 measured"));
+    CHECK(holds(rest.err, std::to_string(kept.records.size()) + " already there, 0 not reached"));
+    CHECK(holds(rest.err, "PyTorch's kernels: skipped: --no-torch"));
+    CHECK(holds(rest.err, "--gpu h200-sxm uses it from now on"));
+    CHECK(holds(rest.out, "wgmma"));
+    CHECK(holds(rest.out, "taken"));
+
+    const Transcript check = run_on(plan, "gpus check " + home.overlay());
+    CAPTURE(check.out, check.err);
+    CHECK(check.code == 0);
+    const std::string overlay = test::text_of(home.overlay());
+    CHECK(holds(overlay, "seeds 101"));
+    CHECK(holds(overlay, "% cross-validated"));
+    CHECK_FALSE(holds(overlay, "nan"));
+    const model::Outcome truth =
+        model::predict(test::question("matmul m=4096 n=4096 k=4096 dtype=bf16").operation,
+                       {.implementation = model::Implementation::wgmma}, plan.machine);
+    const double slower = std::get<model::Prediction>(truth).time.in(units::us);
+    CHECK(slower > 1.1 * before);
+    CHECK(time_of(" --gpu h200-sxm", wgmma) == Approx(slower).epsilon(0.03));
+    CHECK(time_of(" --gpu h200-sxm --datasheet", wgmma) == Approx(before).epsilon(0.01));
+}
+
+TEST_CASE("a second calibration starts from the description, not from the first one's overlay") {
+    const Home home;
+    const FakePlan plan = other_h200();
+    const Transcript first = run_on(plan, full + " --format json");
+    CAPTURE(first.err);
+    REQUIRE(first.code == 0);
+    const Transcript second = run_on(plan, full + " --format json");
+    CHECK(holds(second.err, "shapes: 0 measured"));
+    CHECK(second.out == first.out);
+    // The records alone, without a device.
+    const std::string records = home.folder.file("data/ridge/h200-sxm/records");
+    const Transcript again =
+        run_on(plan, "calibrate --gpu h200-sxm --format json --rows " + records);
+    CAPTURE(again.err);
+    CHECK(again.code == 0);
+    CHECK(holds(again.out, "wgmma"));
+    const auto rows = nlohmann::json::parse(first.out);
+    bool found = false;
+    for (const auto& row : rows) {
+        if (row["fit"] != "matmul" || row["kernels"] != "wgmma") continue;
+        found = true;
+        CHECK(row["values"] == "taken");
+        CHECK(row["mean_error_before"].get<double>() > 0.1);
+        CHECK(row["mean_error"].get<double>() < 0.03);
+    }
+    CHECK(found);
+}
+
+TEST_CASE("calibrate --full runs the harness of PyTorch's kernels where there is PyTorch") {
+    const Home home;
+    const std::string python = home.folder.file("python");
+    // Answers the question for PyTorch, then copies the records that it is given in place of a run.
+    const std::string kept = home.folder.file("kept");
+    std::filesystem::create_directories(kept);
+    FakePlan plan = h200_plan();
+    plan.machine.memory->torch->first_dram *= 1.3;
+    FakeDevice device(plan);
+    std::vector<measure::Question> questions;
+    for (const std::string& text :
+         measure::expand("softmax dtype=bf16 rows={64,512,4096} cols={256,1024,2000,4096} "
+                         "impl=torch l2={cold,warm}")) {
+        questions.push_back(test::question(text));
+    }
+    for (const measure::Question& question : questions) {
+        measure::Record record;
+        record.question = question;
+        record.tool = "test";
+        record.date = measure::utc_now();
+        record.device = measure::describe(device.info());
+        const auto prediction = std::get<model::Prediction>(
+            model::predict(question.operation, question.execution, plan.machine));
+        record.timing = measure::Timing{};
+        for (int i = 0; i < 12; ++i) record.timing->samples.push_back({.time = prediction.time});
+        measure::settle(*record.timing, {});
+        measure::append_record(kept + "/softmax.jsonl", record);
+    }
+    test::write_text(python,
+                     "#!/bin/sh\n[ \"$1\" = -c ] && exit 0\nmkdir -p \"$2/seed-101\"\n"
+                     "cp " +
+                         kept + "/softmax.jsonl \"$2/seed-101/\"\n");
+    std::filesystem::permissions(python, std::filesystem::perms::owner_all);
+    const Transcript t = run_on(
+        plan, "calibrate --full --shapes 20 --minutes 1 --python " + python + " --format json");
+    CAPTURE(t.err, t.out);
+    REQUIRE(t.code == 0);
+    CHECK(holds(t.err, "PyTorch's kernels: measured"));
+    bool found = false;
+    for (const auto& row : nlohmann::json::parse(t.out)) {
+        if (row["fit"] != "torch") continue;
+        found = true;
+        CHECK(row["rows"].get<int>() == static_cast<int>(questions.size()));
+    }
+    CHECK(found);
+    CHECK(holds(test::text_of(home.folder.file("data/ridge/h200-sxm/torch/torch-kernels.py")),
+                "Measures PyTorch's own kernels"));
+    const Transcript none =
+        run_on(plan, "calibrate --full --shapes 20 --minutes 1 --python /nonexistent/python");
+    CHECK(none.code == 0);
+    CHECK(holds(none.err, "PyTorch's kernels: skipped: /nonexistent/python"));
+}
+
+TEST_CASE("calibrate --rows fits a table of a GPU that is somewhere else") {
+    const Home home;
+    FakePlan plan = h200_plan();
+    plan.machine.residuals = nullptr;
+    model::MatmulParameters& kernels = *plan.machine.matmul.pipes[0];
+    kernels.issue_fraction *= 0.75;
+    kernels.launch *= 1.4;
+    std::string table = "op,dtype,m,n,k,l2,launch,measured_us\n";
+    for (const std::int64_t m : {1, 16, 128, 1024, 4096, 16384}) {
+        for (const std::int64_t n : {1024, 4096, 14336}) {
+            for (const std::int64_t k : {512, 4096, 8192}) {
+                const model::Matmul op{.m = m, .n = n, .k = k, .type = model::DataType::bf16};
+                const model::Execution execution{.launch = model::LaunchMode::graph};
+                const auto prediction =
+                    std::get<model::Prediction>(model::predict(op, execution, plan.machine));
+                table += fmt::format("matmul,bf16,{},{},{},warm,graph,{}\n", m, n, k,
+                                     prediction.time.in(units::us));
+            }
+        }
+    }
+    const std::string path = home.folder.file("rows.csv");
+    test::write_text(path, table);
+    const std::string question = "matmul --m 8192 --n 8192 --k 8192 --dtype bf16 --launch graph";
+    const double before = time_of(" --gpu h200-sxm --analytic", question);
+    const Transcript t = run_on(plan, "calibrate --rows " + path + " --gpu h200-sxm --format json");
+    CAPTURE(t.err, t.out);
+    REQUIRE(t.code == 0);
+    const auto row = nlohmann::json::parse(t.out)[0];
+    CHECK(row["fit"] == "matmul");
+    CHECK(row["values"] == "taken");
+    CHECK(row["mean_error"].get<double>() < 0.5 * row["mean_error_before"].get<double>());
+    CHECK(time_of(" --gpu h200-sxm --analytic", question) > 1.1 * before);
+
+    // Few rows determine nothing: the description keeps its values, and says so.
+    test::write_text(path, table.substr(0, table.find('\n', 200) + 1));
+    const Transcript few = run_on(plan, "calibrate --rows " + path + " --gpu h200-sxm");
+    CHECK(few.code == 0);
+    CHECK(holds(few.out, "at least 12 are needed"));
+    CHECK_FALSE(holds(test::text_of(home.overlay()), "value ="));
+    CHECK(run_on(plan, "calibrate --rows " + path + " --full").code == 1);
+    CHECK(run_on(plan, "calibrate --rows " + path + " --gpu h100-sxm --minutes 0").code == 1);
+    CHECK(run_on(plan, "calibrate --rows /nonexistent.csv --gpu h200-sxm").code != 0);
+}
