@@ -241,6 +241,13 @@ std::string bundled_refusal(const Attention& op, Implementation implementation,
     return {};
 }
 
+bool is_backend_of_sdpa(Implementation implementation) {
+    return implementation == Implementation::torch_flash ||
+           implementation == Implementation::torch_efficient ||
+           implementation == Implementation::torch_cudnn ||
+           implementation == Implementation::torch_math;
+}
+
 /// Why the implementation cannot run on the machine; empty when it can.
 std::string refusal(const Attention& op, Implementation asked_for, Implementation implementation,
                     const Machine& machine) {
@@ -264,6 +271,13 @@ std::string refusal(const Attention& op, Implementation asked_for, Implementatio
                (machine.compute_capability == 90 ? "" : ", which " + machine.name + " lacks");
     }
     if (is_bundled_attention(implementation)) return bundled_refusal(op, implementation, machine);
+    if (asked_for == Implementation::torch_cudnn && machine.compute_capability == 0) {
+        return "cuDNN runs on NVIDIA's GPUs, which " + machine.name + " is not";
+    }
+    if (is_backend_of_sdpa(asked_for) && (op.window != 0 || op.paged || op.kv_write)) {
+        return "scaled_dot_product_attention has no sliding window, reads no page tables and does "
+               "not write the cache";
+    }
     if (!machine.tensor_peak(op.type) && !machine.vector_peak(op.type)) {
         return "dtype " + std::string(name_of(op.type)) +
                " has neither a tensor-core nor a vector rate on " + machine.name;
@@ -296,6 +310,8 @@ std::optional<BackendTime> backend_time(const Attention& op, Implementation aske
         case Implementation::torch_flash:
         case Implementation::torch_efficient:
         case Implementation::torch_cudnn:
+            // Other vendors' builds of PyTorch have other kernels than the ones that were timed.
+            if (machine.compute_capability == 0) return std::nullopt;
             return torch_attention_time(op, asked_for, work, execution, machine);
         case Implementation::torch_math:
             return torch_math_time(op, execution, machine, operation);

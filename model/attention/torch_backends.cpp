@@ -108,8 +108,9 @@ Visits visits_of(const Attention& op, const Edges& edges) {
     double all = real(query_blocks) * real(key_blocks);
     if (op.causal) {
         all = 0.0;
+        const std::int64_t before = op.seq_kv - op.seq_q;  // keys that every query sees
         for (std::int64_t block = 1; block <= query_blocks; ++block) {
-            const std::int64_t seen = std::min(op.seq_kv, block * edges.queries);
+            const std::int64_t seen = std::min(op.seq_kv, before + block * edges.queries);
             all += real(ceil_divide(seen, edges.keys));
         }
     }
