@@ -132,6 +132,8 @@ Attention random_attention(Random& random, Heads heads) {
     const std::int64_t seq_kv = random.size(16384);
     const bool causal = random.coin();
     const std::int64_t seq_q = random.coin() ? seq_kv : random.coin() ? 1 : random.size(4096);
+    const Direction direction = random.pick(directions);
+    const bool serving = direction == Direction::forward && random.coin();
     return {.batch = random.size(16),
             .heads = kv_heads * group,
             .kv_heads = kv_heads,
@@ -140,9 +142,11 @@ Attention random_attention(Random& random, Heads heads) {
             .head_dim = random.pick(head_dims),
             .window = random.whole(0, 3) == 0 ? random.size(4096) : 0,
             .type = random.pick(attention_types),
-            .direction = random.pick(directions),
+            .cache_type = serving && random.coin() ? std::optional(DataType::fp8) : std::nullopt,
+            .direction = direction,
             .causal = causal,
-            .kv_write = false};
+            .kv_write = serving && random.coin(),
+            .paged = serving && random.coin()};
 }
 
 std::string random_expression(Random& random, int depth) {
@@ -171,16 +175,21 @@ Expression random_tensor_expression(Random& random) {
 }
 
 Elementwise random_elementwise(Random& random) {
-    return {.expression = random_tensor_expression(random),
-            .elements = random.size(std::int64_t{1} << 32),
-            .type = random.pick(plain_types),
-            .direction = random.pick(directions)};
+    return {
+        .expression = random_tensor_expression(random),
+        .elements = random.size(std::int64_t{1} << 32),
+        .type = random.pick(plain_types),
+        .direction = random.pick(directions),
+        .output = random.whole(0, 3) == 0 ? std::optional(random.pick(plain_types)) : std::nullopt};
 }
 
 Collective random_collective(Random& random, OperationKind kind) {
+    const bool pair = kind == OperationKind::send || kind == OperationKind::host_to_device ||
+                      kind == OperationKind::device_to_host;
     return {.kind = collective_kind(kind),
-            .gpus = random.whole(2, 16),
-            .bytes = random.size(std::int64_t{1} << 34)};
+            .gpus = pair ? 2 : random.whole(2, 16),
+            .bytes = random.size(std::int64_t{1} << 34),
+            .type = random.pick(plain_types)};
 }
 
 Mla random_mla(Random& random) {
@@ -275,8 +284,9 @@ Operation random_operation(Random& random, OperationKind kind) {
                        .type = random.pick(plain_types),
                        .axis = random.coin() ? Axis::rows : Axis::columns};
         case OperationKind::adamw:
-            return AdamW{.elements = random.size(std::int64_t{1} << 32),
-                         .type = random.coin() ? DataType::fp32 : DataType::bf16};
+            return AdamW{.elements = 300 + random.size(std::int64_t{1} << 32),
+                         .type = random.coin() ? DataType::fp32 : DataType::bf16,
+                         .tensors = random.whole(1, 300)};
         case OperationKind::gather:
             return Gather{.rows = random.size(1 << 20),
                           .cols = random.size(1 << 14),
