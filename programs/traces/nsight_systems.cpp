@@ -112,9 +112,10 @@ class NsightReader {
                  constexpr std::int64_t start_end = 60;
                  const std::int64_t type = row.whole(5);
                  if ((type != push_pop && type != start_end) || row.null(1)) return;
-                 const TextId name = row.text(2).empty() || row.text(2) == "0"
+                 const std::string_view own = row.text(2);
+                 const TextId name = own.empty() || own == "0"
                                          ? named(row.whole(3))
-                                         : builder_.text(row.text(2).substr(0, longest_text));
+                                         : builder_.text(own.substr(0, longest_text));
                  const std::int64_t start = time(row.whole(0));
                  Operator op{.name = name,
                              .thread = row.whole(4),

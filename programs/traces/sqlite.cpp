@@ -2,7 +2,10 @@
 
 #include <dlfcn.h>
 
-#include <array>
+#include <algorithm>
+#include <filesystem>
+#include <limits>
+#include <system_error>
 #include <utility>
 
 #include "hardware/error.h"
@@ -16,6 +19,12 @@ constexpr int row = 100;
 constexpr int done = 101;
 constexpr int null_type = 5;
 constexpr int open_read_only = 1;
+constexpr int longest_value = 0;  // of sqlite3_limit
+constexpr int authorize_read = 20;
+constexpr int authorize_select = 21;
+constexpr int deny = 1;
+
+using Authorizer = int (*)(void*, int, const char*, const char*, const char*, const char*);
 
 struct Library {
     int (*open_v2)(const char*, void**, int, const char*) = nullptr;
@@ -29,6 +38,8 @@ struct Library {
     int (*column_type)(void*, int) = nullptr;
     const char* (*errmsg)(void*) = nullptr;
     void* (*db_handle)(void*) = nullptr;
+    int (*limit)(void*, int, int) = nullptr;
+    int (*set_authorizer)(void*, Authorizer, void*) = nullptr;
     bool complete = false;
 };
 
@@ -55,7 +66,9 @@ Library load() {
                      find(library, "sqlite3_column_bytes", found.column_bytes) &&
                      find(library, "sqlite3_column_type", found.column_type) &&
                      find(library, "sqlite3_errmsg", found.errmsg) &&
-                     find(library, "sqlite3_db_handle", found.db_handle);
+                     find(library, "sqlite3_db_handle", found.db_handle) &&
+                     find(library, "sqlite3_limit", found.limit) &&
+                     find(library, "sqlite3_set_authorizer", found.set_authorizer);
     return found;
 }
 
@@ -64,10 +77,20 @@ const Library& sqlite() {
     return library;
 }
 
+/// Columns of tables may be read; nothing in a view, no function, no recursion.
+int plain_reads_alone(void*, int action, const char*, const char*, const char*, const char* view) {
+    const bool plain = action == authorize_read || action == authorize_select;
+    return plain && view == nullptr ? ok : deny;
+}
+
+/// A row takes 4 bytes and a pointer of 2 to them; a letter of UTF-16 that takes 2 bytes may become 3.
+constexpr std::int64_t least_row = 6;
+constexpr std::int64_t most_per_byte = 2;
+
 }  // namespace
 
 SqliteRows::SqliteRows(SqliteRows&& other) noexcept
-    : statement_(std::exchange(other.statement_, nullptr)), failure_(other.failure_) {}
+    : statement_(std::exchange(other.statement_, nullptr)), reading_(other.reading_) {}
 
 SqliteRows::~SqliteRows() {
     if (statement_ != nullptr) sqlite().finalize(statement_);
@@ -75,9 +98,11 @@ SqliteRows::~SqliteRows() {
 
 bool SqliteRows::next() {
     const int code = sqlite().step(statement_);
-    if (code == row) return true;
-    if (code != done && failure_->empty()) {
-        *failure_ = sqlite().errmsg(sqlite().db_handle(statement_));
+    reading_->bytes_left -= least_row;
+    if (code == row && reading_->bytes_left >= 0) return true;
+    if (code != done && reading_->failure.empty()) {
+        reading_->failure = code == row ? "holds more rows than its bytes can be"
+                                        : sqlite().errmsg(sqlite().db_handle(statement_));
     }
     return false;
 }
@@ -89,9 +114,10 @@ std::int64_t SqliteRows::whole(int column) const {
 std::string_view SqliteRows::text(int column) const {
     const unsigned char* const text = sqlite().column_text(statement_, column);
     if (text == nullptr) return {};
+    const int size = sqlite().column_bytes(statement_, column);
+    reading_->bytes_left -= size;
     // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): SQLite's letters are bytes
-    return {reinterpret_cast<const char*>(text),
-            static_cast<std::size_t>(sqlite().column_bytes(statement_, column))};
+    return {reinterpret_cast<const char*>(text), static_cast<std::size_t>(size)};
 }
 
 bool SqliteRows::null(int column) const {
@@ -99,16 +125,24 @@ bool SqliteRows::null(int column) const {
 }
 
 SqliteDatabase::SqliteDatabase(const std::string& file)
-    : failure_(std::make_unique<std::string>()) {
+    : reading_(std::make_unique<SqliteRows::Reading>()) {
     if (!sqlite().complete) {
         throw InputError("is a SQLite file, and the library that reads those is not installed",
                          {.file = file},
                          "Debian and Ubuntu: libsqlite3-0, Fedora: sqlite-libs, macOS: built in");
     }
-    if (sqlite().open_v2(file.c_str(), &handle_, open_read_only, nullptr) == ok) return;
-    const std::string reason = handle_ != nullptr ? sqlite().errmsg(handle_) : "out of memory";
-    sqlite().close(handle_);
-    throw InputError("cannot be opened as a SQLite file: " + reason, {.file = file});
+    if (sqlite().open_v2(file.c_str(), &handle_, open_read_only, nullptr) != ok) {
+        const std::string reason = handle_ != nullptr ? sqlite().errmsg(handle_) : "out of memory";
+        sqlite().close(handle_);
+        throw InputError("cannot be opened as a SQLite file: " + reason, {.file = file});
+    }
+    std::error_code unknown;
+    const std::uintmax_t size = std::filesystem::file_size(file, unknown);
+    constexpr std::uintmax_t largest = std::numeric_limits<int>::max();
+    reading_->bytes_left =
+        unknown ? 0 : static_cast<std::int64_t>(std::min(size, largest * largest)) * most_per_byte;
+    sqlite().limit(handle_, longest_value, unknown ? 0 : static_cast<int>(std::min(size, largest)));
+    sqlite().set_authorizer(handle_, plain_reads_alone, nullptr);
 }
 
 SqliteDatabase::~SqliteDatabase() {
@@ -119,8 +153,12 @@ std::optional<SqliteRows> SqliteDatabase::query(const std::string& sql) {
     void* statement = nullptr;
     const int code = sqlite().prepare_v2(handle_, sql.c_str(), -1, &statement, nullptr);
     constexpr int no_such_thing = 1;  // SQLITE_ERROR
-    if (code == ok && statement != nullptr) return SqliteRows(statement, *failure_);
-    if (code != no_such_thing && failure_->empty()) *failure_ = sqlite().errmsg(handle_);
+    constexpr int denied = 23;        // SQLITE_AUTH
+    if (code == ok && statement != nullptr) return SqliteRows(statement, *reading_);
+    if (code != no_such_thing && reading_->failure.empty()) {
+        reading_->failure = code == denied ? "holds a view or a computed value, which is not read"
+                                           : sqlite().errmsg(handle_);
+    }
     return {};
 }
 

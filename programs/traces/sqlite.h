@@ -9,6 +9,10 @@
 // The library (libsqlite3) is looked for when it is first needed, so that nothing depends on it
 // otherwise; where it is missing that is an InputError that says so. Files are opened read-only.
 // A query that the database does not understand (no such table) is no value, not an error.
+//
+// A file of a few bytes can be made to yield rows without end (a page that is listed a thousand times,
+// a view that counts, a column that is computed). So views and functions are refused, and the rows and
+// texts of a whole database end with a failure where they need more bytes than the file has.
 #pragma once
 
 #include <cstdint>
@@ -31,16 +35,21 @@ class SqliteRows {
     bool next();
     /// 0 where there is no number.
     [[nodiscard]] std::int64_t whole(int column) const;
-    /// Valid until the next row; empty where there is no text.
+    /// Valid until the next row; empty where there is no text. To be asked once a row.
     [[nodiscard]] std::string_view text(int column) const;
     [[nodiscard]] bool null(int column) const;
 
   private:
     friend class SqliteDatabase;
-    SqliteRows(void* statement, std::string& failure) : statement_(statement), failure_(&failure) {}
+    /// What the rows of all queries share.
+    struct Reading {
+        std::string failure{};
+        std::int64_t bytes_left = 0;  ///< that rows and texts may still need
+    };
+    SqliteRows(void* statement, Reading& reading) : statement_(statement), reading_(&reading) {}
 
     void* statement_;
-    std::string* failure_;
+    Reading* reading_;
 };
 
 class SqliteDatabase {
@@ -52,11 +61,11 @@ class SqliteDatabase {
 
     [[nodiscard]] std::optional<SqliteRows> query(const std::string& sql);
     [[nodiscard]] bool has(const std::string& table, const std::string& column);
-    [[nodiscard]] const std::string& failure() const { return *failure_; }
+    [[nodiscard]] const std::string& failure() const { return reading_->failure; }
 
   private:
     void* handle_ = nullptr;
-    std::unique_ptr<std::string> failure_;  ///< rows point to it
+    std::unique_ptr<SqliteRows::Reading> reading_;  ///< rows point to it
 };
 
 }  // namespace ridge::programs

@@ -175,6 +175,21 @@ TEST_CASE("a damaged SQLite file is said to be damaged, or an error, never more"
     CHECK_THROWS_AS(read_trace(bare.path()), InputError);
 }
 
+TEST_CASE("a SQLite file whose rows or texts have no end is said to be damaged", "[nsight]") {
+    const std::string report = RIDGE_NSYS;
+    const std::string folder = report.substr(0, report.rfind('/'));
+    // A view that counts without end, with rows and without.
+    for (const char* name : {"/endless_view.sqlite", "/silent_view.sqlite"}) {
+        const Trace trace = read_trace(folder + name);
+        INFO(name);
+        CHECK(trace.kernels.size() == 5);
+        CHECK(trace.read.damage == "holds a view or a computed value, which is not read");
+    }
+    // A column of 6 kB a row from nothing.
+    CHECK_THROWS_WITH(read_trace(folder + "/computed_texts.sqlite"),
+                      contains_text("holds more rows than its bytes can be"));
+}
+
 TEST_CASE("ranges that name an operator", "[nsight]") {
     const RangeOperator mm = operator_in("aten::mm, op_id = 7, sizes = [[8, 4], [], [4, 2]]");
     CHECK(mm.name == "aten::mm");

@@ -1,6 +1,9 @@
 #!/usr/bin/env python3
 """Writes nsys_report.sqlite beside itself: a small export in the schema of Nsight Systems 2024, made up by hand.
 
+And three that a reader must not follow: texts that are a view over a count without end, with and without rows, and a column
+that computes long texts.
+
 Two processes of one H200 with equal correlation ids: one calls an operator within ranges (as PyTorch's emit_nvtx writes
 them) and replays a graph that was recorded as a whole, the other copies to the GPU and fills.
 """
@@ -43,3 +46,21 @@ base.execute("INSERT INTO CUPTI_ACTIVITY_KIND_GRAPH_TRACE VALUES (96000, 99000, 
 base.commit()
 base.execute("VACUUM")
 base.close()
+
+COUNT = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT x AS id, 'name' AS value FROM c"
+HOSTILE = {
+    "endless_view": f"CREATE VIEW StringIds AS {COUNT};",
+    "silent_view": f"CREATE VIEW StringIds AS {COUNT} WHERE x < 0;",
+    "computed_texts": """CREATE TABLE StringIds (id INTEGER, value AS (hex(zeroblob(3000))));
+        WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c WHERE x < 100) INSERT INTO StringIds(id) SELECT x FROM c;""",
+}
+for name, script in HOSTILE.items():
+    other = path.with_name(name + ".sqlite")
+    other.unlink(missing_ok=True)
+    report, base = sqlite3.connect(path), sqlite3.connect(other)
+    report.backup(base)
+    base.execute("DROP TABLE StringIds")
+    base.executescript(script)
+    base.commit()
+    base.execute("VACUUM")
+    base.close()
