@@ -132,6 +132,7 @@ namespace {
 std::string_view part_of(const model::MemoryPlan& plan,
                          const model::MemoryPlan::Allocation& allocation) {
     using namespace std::string_view_literals;
+    if (allocation.name == "gradient buckets") return "gradients";
     for (const model::MemoryPlan::Phase& phase : plan.phases()) {
         const bool before = phase.name == model_phase::weights ||
                             phase.name == model_phase::cache ||

@@ -2,15 +2,18 @@
 """Measures steps of transformers models with random weights: kernels, their time, wall time, memory.
 
     scripts/torch-models.py --csv out.csv --seconds 200 [--models llama-3.2-1b,gpt2] [--operators o.jsonl]
+    scripts/torch-models.py --csv out.csv --drawn measure/records/torch-models/drawn
 
 Each model is built from its preset in programs/presets (no download), in bf16, with transformers' eager code and SDPA:
 prefill of a prompt (use_cache, logits of the last token), one decode step with a DynamicCache of
 `seq` tokens, and a training step (model(ids, labels=ids).loss, backward, AdamW as torch.optim makes
 it, gradients dropped before). A row holds what `ridge model` predicts: kernels (CUDA kernels, not
 memsets or copies), the sum of their times, wall time of the step without the profiler, and bytes:
-weights, cache, allocated before the step, its peak, reserved.
+weights, cache, allocated before the step, its peak, reserved. --drawn measures the steps that scripts/draw-models.py drew.
 
-Method: three warm steps; wall is the median of up to 10 steps between synchronisations; a decode
+Method: three warm steps; wall is the median of up to 10 steps between synchronisations, dispatch what
+of it passed before the step returned, and probe what the host took for one small kernel just before
+and after (hosts that are virtual machines change from one minute to the next); a decode
 step is repeated from the same cache, new_length_wall_us is one whose length is new; memory is
 torch.cuda.memory_stats of one step, with the peak reset before; kernels and their time come from
 the profiler (CUPTI activities) of one more step. --operators also keeps every distinct kernel of a
@@ -59,7 +62,12 @@ STEPS = {
 JUDGE = {"gpt2-medium", "llama-3.2-3b", "mistral-7b-v0.3", "phi-3-mini-4k"}
 FIELDS = ["model", "layers", "window", "phase", "batch", "seq", "dtype", "optimizer", "judge", "parameters",
           "weights_bytes", "kv_cache_bytes", "allocated_before", "peak_extra_bytes",
-          "reserved_bytes", "kernels", "time_us", "wall_us", "new_length_wall_us", "memsets", "copies", "reason"]
+          "reserved_bytes", "kernels", "time_us", "wall_us", "least_wall_us", "dispatch_us", "probe_us",
+          "new_length_wall_us", "memsets", "copies", "reason"]
+# Short steps that wait for their host: how long that takes is what they are measured for.
+HOST = [("prefill", 1, 64), ("decode", 1, 256), ("train", 1, 64)]
+HOST_MODELS = ["gpt2", "llama-3.2-1b", "qwen3-0.6b", "gemma-3-270m", "pythia-160m", "phi-1.5"]
+PRESETS = pathlib.Path(__file__).resolve().parent.parent / "programs" / "presets"
 
 
 class Stepper:
@@ -67,8 +75,8 @@ class Stepper:
 
     def __init__(self, model, phase, batch, seq, optimizer):
         self.model, self.phase, self.batch, self.seq = model, phase, batch, seq
-        vocabulary = model.config.vocab_size
-        self.ids = torch.randint(0, vocabulary, (batch, 1 if phase == "decode" else seq),
+        self.vocabulary = getattr(model, "module", model).config.vocab_size
+        self.ids = torch.randint(0, self.vocabulary, (batch, 1 if phase == "decode" else seq),
                                  device="cuda")
         self.optimizer = optimizer
         self.cache = None
@@ -78,8 +86,7 @@ class Stepper:
         """A cache of `seq` random tokens, as prefill leaves it."""
         cache = DynamicCache(config=self.model.config)
         with torch.no_grad():
-            prompt = torch.randint(0, self.model.config.vocab_size, (self.batch, self.seq),
-                                   device="cuda")
+            prompt = torch.randint(0, self.vocabulary, (self.batch, self.seq), device="cuda")
             self.model(prompt, past_key_values=cache, use_cache=True, logits_to_keep=1)
         return cache
 
@@ -118,6 +125,28 @@ class Stepper:
             layer.keys, layer.values = keys, values
             if length is not None:
                 layer.cumulative_length = length
+
+
+def probe():
+    """Microseconds that the host takes now for one small kernel: median of ten times a hundred."""
+    x = torch.zeros(1, device="cuda")
+    times = []
+    for _ in range(10):
+        torch.cuda.synchronize()
+        start = time.perf_counter()
+        for _ in range(100):
+            x.add_(1.0)
+        times.append((time.perf_counter() - start) * 1e4)
+    torch.cuda.synchronize()
+    return statistics.median(times)
+
+
+def layers_of(model):
+    """The list of a decoder's layers."""
+    for body, layers in (("model", "layers"), ("transformer", "h"), ("gpt_neox", "layers")):
+        if hasattr(model, body):
+            return getattr(getattr(model, body), layers)
+    raise ValueError(f"{type(model).__name__} has no layers that are known")
 
 
 def cache_bytes(cache):
@@ -196,17 +225,22 @@ def measure(stepper, operators_file, label, repeats):
         for _ in range(2):
             stepper.step()
             stepper.after()
-    walls = []
+    walls, sent = [], []
+    probed = probe()
     start_all = time.perf_counter()
     while len(walls) < repeats and (len(walls) < 3 or time.perf_counter() - start_all < 0.5):
         torch.cuda.synchronize()
         start = time.perf_counter()
         out = stepper.step()
+        sent.append((time.perf_counter() - start) * 1e6)
         torch.cuda.synchronize()
         walls.append((time.perf_counter() - start) * 1e6)
         del out
         stepper.after()
+    row["probe_us"] = round((probed + probe()) / 2, 3)
     row["wall_us"] = round(statistics.median(walls), 1)
+    row["least_wall_us"] = round(min(walls), 1)
+    row["dispatch_us"] = round(statistics.median(sent), 1)
     stepper.held = []
     row["kernels"], total, row["memsets"], row["copies"] = profile(stepper, operators_file, label)
     row["time_us"] = round(total, 1)
@@ -218,10 +252,9 @@ def measure(stepper, operators_file, label, repeats):
 CHANGES = {"deepseek-v2-lite": {"num_hidden_layers": 12}, "phi-3-mini-4k": {"sliding_window": None}}
 
 
-def build(name, train):
+def build(name, train, folder=PRESETS):
     """The model of a preset, in bf16."""
-    path = pathlib.Path(__file__).resolve().parent.parent / "programs" / "presets" / f"{name}.json"
-    fields = json.loads(path.read_text(encoding="utf-8"))
+    fields = json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
     fields = {key: value for key, value in fields.items() if not key.startswith("ridge_")}
     fields.update(CHANGES.get(name, {}))
     config = AutoConfig.for_model(fields.pop("model_type"), **fields)
@@ -249,15 +282,29 @@ def cpu_name():
     return platform.processor()
 
 
+def drawn_steps(folder):
+    """Steps of each model that was drawn."""
+    steps = {}
+    with open(folder / "steps.csv", encoding="utf-8") as file:
+        for row in csv.DictReader(file):
+            steps.setdefault(row["model"], []).append((row["phase"], int(row["batch"]), int(row["seq"])))
+    return steps
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--csv", required=True)
-    parser.add_argument("--models", default=",".join(STEPS))
+    parser.add_argument("--models", help="names, separated by commas")
+    parser.add_argument("--drawn", type=pathlib.Path, help="folder of scripts/draw-models.py")
+    parser.add_argument("--host", action="store_true", help="short steps, for the time of the host")
     parser.add_argument("--seconds", type=float, default=1e9)
     parser.add_argument("--operators")
     parser.add_argument("--repeats", type=int, default=10)
     parser.add_argument("--phases", default="prefill,decode,train")
     args = parser.parse_args()
+    planned = drawn_steps(args.drawn) if args.drawn else STEPS
+    if args.host:
+        planned = {name: HOST for name in HOST_MODELS}
     # Random weights: the values do not matter, so they are not drawn.
     torch.nn.init.normal_ = lambda tensor, *a, **k: tensor
     began = time.perf_counter()
@@ -267,13 +314,13 @@ def main():
                    f"{transformers.__version__}, CPU {cpu_name()}\n")
         out = csv.DictWriter(file, FIELDS)
         out.writeheader()
-        for name in args.models.split(","):
-            steps = [s for s in STEPS[name] if s[0] in args.phases.split(",")]
+        for name in args.models.split(",") if args.models else planned:
+            steps = [s for s in planned[name] if s[0] in args.phases.split(",")]
             for train in (False, True):
                 chosen = [s for s in steps if (s[0] == "train") == train]
                 if not chosen or time.perf_counter() - began > args.seconds:
                     continue
-                model = build(name, train)
+                model = build(name, train, args.drawn or PRESETS)
                 for parameter in model.parameters():
                     with torch.no_grad():
                         parameter.normal_(0.0, 0.02)
@@ -283,7 +330,7 @@ def main():
                         break
                     label = {"model": name, "phase": phase, "batch": batch, "seq": seq}
                     row = dict(label, dtype="bf16", **recorded_changes(name), optimizer="adamw" if train else "",
-                               judge=int(name in JUDGE),
+                               judge=int(name in JUDGE or args.drawn is not None),
                                parameters=sum(p.numel() for p in model.parameters()),
                                weights_bytes=sum(p.numel() * p.element_size()
                                                  for p in model.parameters()))

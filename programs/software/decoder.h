@@ -74,6 +74,7 @@ class Decoder {
 
     // The step.
     void make_cache();
+    void make_buckets();
     void make_states();
     [[nodiscard]] Buffer embed();
     void positions();
@@ -141,6 +142,7 @@ class Decoder {
     Buffer rest_;                ///< weights of layers that are not run, in one piece
     std::vector<Cache> cache_;
     std::vector<Buffer> states_;
+    Buffer buckets_;  ///< of gradients, with several GPUs
     std::int64_t weight_elements_ = 0;
     Buffer embedded_, embedded_positions_;
     Buffer cosine_, sine_, mask_;

@@ -166,8 +166,18 @@ std::int64_t Decoder::own_part(std::int64_t elements) const {
     return request_.zero > 0 ? ceil_divide(elements, request_.data_parallel) : elements;
 }
 
+/// DistributedDataParallel adds gradients up in buckets of its own, made with the model.
+void Decoder::make_buckets() {
+    constexpr std::int32_t states_spread = 1;  // gradients are whole up to there
+    if (!request_.training() || request_.data_parallel < 2 || request_.zero > states_spread) return;
+    std::int64_t elements = 0;
+    for (const Buffer& parameter : run_.parameters()) elements += parameter.elements();
+    buckets_ = run_.allocate(elements, run_.parameters().front().type(), "gradient buckets");
+}
+
 /// Both moments of AdamW, there since the first step.
 void Decoder::make_states() {
+    make_buckets();
     if (!request_.training() || request_.optimizer == Optimizer::none) return;
     run_.begin(model_phase::optimizer);
     const DataType type = request_.mixed ? DataType::fp32 : request_.type;

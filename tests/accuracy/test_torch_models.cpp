@@ -1,57 +1,23 @@
 // Whole models against transformers 5.17 on an H200 and an H100: measure/records/torch-models,
 // written by scripts/torch-models.py. Models marked `judge` chose no constant.
 #include <cmath>
-#include <cstdlib>
-#include <fstream>
 #include <map>
-#include <sstream>
 #include <string>
 #include <vector>
 
 #include "programs/configs/presets.h"
 #include "programs/model_step.h"
+#include "tests/accuracy/model_records.h"
 #include "tests/accuracy/reference.h"
 #include "tests/catch.h"
 
 namespace ridge::programs {
 namespace {
 
-struct Row {
-    std::map<std::string, std::string> cells;
-
-    [[nodiscard]] std::int64_t count(const std::string& name) const {
-        return std::strtoll(cells.at(name).c_str(), nullptr, 10);
-    }
-    [[nodiscard]] double number(const std::string& name) const {
-        return std::strtod(cells.at(name).c_str(), nullptr);
-    }
-};
-
-std::vector<Row> rows_of(const std::string& gpu) {
-    std::ifstream in(std::string(RIDGE_RECORDS) + "/torch-models/" + gpu + ".csv");
-    REQUIRE(in.good());
-    std::string line;
-    std::vector<std::string> names;
-    std::vector<Row> rows;
-    while (std::getline(in, line)) {
-        if (line.starts_with("#")) continue;
-        std::vector<std::string> cells;
-        std::istringstream text(line + ",");
-        for (std::string cell; std::getline(text, cell, ',');) cells.push_back(cell);
-        if (names.empty()) {
-            names = cells;
-            continue;
-        }
-        Row row;
-        for (std::size_t i = 0; i < names.size(); ++i) row.cells[names[i]] = cells.at(i);
-        rows.push_back(row);
-    }
-    return rows;
-}
-
-Phase phase_of(const std::string& word) {
-    return word == "train" ? Phase::train : word == "decode" ? Phase::decode : Phase::prefill;
-}
+using test::mean_percent;
+using test::model_rows;
+using test::ModelRow;
+using test::phase_of;
 
 struct Errors {
     std::vector<double> kernels, time, peak;
@@ -59,16 +25,10 @@ struct Errors {
     std::vector<double> judged_wall;  ///< of these, models that chose no constant
 };
 
-double mean(const std::vector<double>& errors) {
-    double sum = 0.0;
-    for (const double error : errors) sum += std::abs(error);
-    return 100.0 * sum / static_cast<double>(errors.size());
-}
-
 std::map<std::string, Errors> errors_on(const std::string& gpu) {
     const model::Machine& machine = test::machine_of(gpu + "-sxm");
     std::map<std::string, Errors> errors;
-    for (const Row& row : rows_of(gpu)) {
+    for (const ModelRow& row : model_rows(gpu)) {
         Architecture a = find_model(row.cells.at("model"));
         if (row.count("layers") > 0) {
             a.layer_kinds.resize(static_cast<std::size_t>(row.count("layers")));
@@ -107,9 +67,9 @@ TEST_CASE("steps of models that were measured") {
         for (const auto& [phase, errors] : errors_on(gpu)) {
             const std::string name = "models." + phase + "." + gpu;
             CAPTURE(name);
-            CHECK(mean(errors.kernels) <= test::bound(name + ".kernels"));
-            CHECK(mean(errors.peak) <= test::bound(name + ".peak"));
-            CHECK(mean(errors.time) <= test::bound(name + ".time"));
+            CHECK(mean_percent(errors.kernels) <= test::bound(name + ".kernels"));
+            CHECK(mean_percent(errors.peak) <= test::bound(name + ".peak"));
+            CHECK(mean_percent(errors.time) <= test::bound(name + ".time"));
         }
     }
 }
@@ -123,12 +83,12 @@ TEST_CASE("steps that wait for their host") {
             all.insert(all.end(), errors.wall.begin(), errors.wall.end());
             judged.insert(judged.end(), errors.judged_wall.begin(), errors.judged_wall.end());
         }
-        CAPTURE(gpu, mean(all));
-        CHECK(mean(all) <= test::bound(std::string("models.host.") + gpu + ".mean"));
+        CAPTURE(gpu, mean_percent(all));
+        CHECK(mean_percent(all) <= test::bound(std::string("models.host.") + gpu + ".mean"));
     }
     REQUIRE(judged.size() >= 4);
-    CAPTURE(mean(judged));
-    CHECK(mean(judged) <= test::bound("models.host.judged.mean"));
+    CAPTURE(mean_percent(judged));
+    CHECK(mean_percent(judged) <= test::bound("models.host.judged.mean"));
     for (const double error : judged) CHECK(std::abs(error) <= 0.25);
 }
 

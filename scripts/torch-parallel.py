@@ -1,0 +1,209 @@
+#!/usr/bin/env python3
+"""Measures steps of transformers models on several GPUs of one node: wall, kernels, NCCL, memory.
+
+    torchrun --standalone --nproc-per-node 2 scripts/torch-parallel.py --csv out.csv --seconds 60
+
+Training in data parallel (each GPU its own batch) with DistributedDataParallel, with its states
+spread by ZeroRedundancyOptimizer (ZeRO-1), and with FSDP2's fully_shard over each layer, which
+gathers weights once a step (`reshard_after_forward=False`, ZeRO-2) or in either pass (ZeRO-3);
+prefill and decode steps with heads and inner widths shared out by DTensor (tensor parallel).
+Models as in torch-models.py: presets with random weights, bf16, eager, SDPA. A row holds rank 0's
+wall time (median of up to 8 steps, between barriers), the sum of its kernels without NCCL's, NCCL's,
+and bytes: allocated before the step, the step's peak.
+
+Limits: one process a GPU, NCCL as installed; embedding and head are not shared out in tensor
+parallel steps, as they are in `ridge model --tp`.
+"""
+
+import argparse
+import csv
+import gc
+import importlib.machinery
+import importlib.util
+import os
+import pathlib
+import statistics
+import time
+
+import torch
+import torch.distributed as dist
+from torch.distributed.device_mesh import init_device_mesh
+from torch.distributed.fsdp import fully_shard
+from torch.distributed.optim import ZeroRedundancyOptimizer
+from torch.distributed.tensor.parallel import ColwiseParallel, RowwiseParallel, parallelize_module
+from torch.nn.parallel import DistributedDataParallel
+
+
+def sibling(name):
+    """Another script of this folder as a module."""
+    path = str(pathlib.Path(__file__).resolve().parent / name)
+    loader = importlib.machinery.SourceFileLoader(name.replace("-", "_").removesuffix(".py"), path)
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader(loader.name, loader))
+    loader.exec_module(module)
+    return module
+
+
+MODELS = sibling("torch-models.py")
+# (model, how, phase, batch of a GPU, seq)
+STEPS = [
+    ("llama-3.2-1b", "single", "train", 2, 1024),
+    ("llama-3.2-1b", "ddp", "train", 2, 1024),
+    ("llama-3.2-1b", "zero1", "train", 2, 1024),
+    ("llama-3.2-1b", "zero2", "train", 2, 1024),
+    ("llama-3.2-1b", "zero3", "train", 2, 1024),
+    ("llama-3.2-1b", "ddp", "train", 4, 2048),
+    ("llama-3.2-1b", "zero3", "train", 4, 2048),
+    ("llama-3.1-8b", "tp", "prefill", 1, 2048),
+    ("llama-3.1-8b", "tp", "prefill", 4, 2048),
+    ("llama-3.1-8b", "tp", "decode", 8, 1024),
+    ("pythia-410m", "ddp", "train", 4, 1024),
+]
+FIELDS = ["model", "how", "gpus", "phase", "batch", "seq", "parameters", "allocated_before",
+          "peak_extra_bytes", "kernels", "time_us", "nccl_kernels", "nccl_us", "dispatch_us",
+          "wall_us", "reason"]
+
+
+def shared_out(model, mesh):
+    """Llama's heads and inner widths over the GPUs of the mesh."""
+    plan = {}
+    for name in ("q_proj", "k_proj", "v_proj"):
+        plan[f"self_attn.{name}"] = ColwiseParallel()
+    plan["self_attn.o_proj"] = RowwiseParallel()
+    plan["mlp.gate_proj"] = ColwiseParallel()
+    plan["mlp.up_proj"] = ColwiseParallel()
+    plan["mlp.down_proj"] = RowwiseParallel()
+    for layer in model.model.layers:
+        parallelize_module(layer, mesh, plan)
+    return model
+
+
+def spread(model, how, mesh):
+    """The model as it runs on all GPUs, and its optimizer."""
+    if how == "tp":
+        return shared_out(model, mesh), None
+    if how in ("zero2", "zero3"):
+        for layer in MODELS.layers_of(model):
+            fully_shard(layer, mesh=mesh, reshard_after_forward=how == "zero3")
+        fully_shard(model, mesh=mesh, reshard_after_forward=how == "zero3")
+        return model, torch.optim.AdamW(model.parameters(), lr=1e-5)
+    if how == "single":
+        return model, torch.optim.AdamW(model.parameters(), lr=1e-5)
+    wrapped = DistributedDataParallel(model, device_ids=[torch.cuda.current_device()],
+                                      gradient_as_bucket_view=True)
+    if how == "zero1":
+        return wrapped, ZeroRedundancyOptimizer(model.parameters(), torch.optim.AdamW, lr=1e-5)
+    return wrapped, torch.optim.AdamW(model.parameters(), lr=1e-5)
+
+
+def times_of(stepper):
+    """Kernels and their time, NCCL's apart."""
+    activities = [torch.profiler.ProfilerActivity.CUDA, torch.profiler.ProfilerActivity.CPU]
+    with torch.profiler.profile(activities=activities) as run:
+        stepper.step()
+        torch.cuda.synchronize()
+    stepper.after()
+    found = {"kernels": 0, "time_us": 0.0, "nccl_kernels": 0, "nccl_us": 0.0}
+    for event in run.profiler.kineto_results.events():
+        name = event.name()
+        if event.device_type() != torch.autograd.DeviceType.CUDA or event.duration_ns() <= 0:
+            continue
+        if name.startswith(("Memset", "Memcpy", "Optimizer.", "nccl:", "record_param", "FSDP::")):
+            continue
+        if "::" in name and "(" not in name and "<" not in name:
+            continue  # an annotation
+        if name.startswith("ncclDevKernel"):
+            found["nccl_kernels"] += 1
+            found["nccl_us"] += event.duration_ns() / 1000.0
+        else:
+            found["kernels"] += 1
+            found["time_us"] += event.duration_ns() / 1000.0
+    return {key: round(value, 1) for key, value in found.items()}
+
+
+def measure(stepper):
+    stepper.prepare()
+    for _ in range(2):
+        stepper.step()
+        stepper.after()
+    torch.cuda.synchronize()
+    dist.barrier()
+    before = torch.cuda.memory_allocated()
+    torch.cuda.reset_peak_memory_stats()
+    out = stepper.step()
+    torch.cuda.synchronize()
+    row = {"allocated_before": before,
+           "peak_extra_bytes": torch.cuda.max_memory_allocated() - before}
+    del out
+    stepper.after()
+    if stepper.phase == "decode":
+        stepper.step()
+        stepper.hold()
+        stepper.step()
+        stepper.after()
+    walls, sent = [], []
+    for _ in range(8):
+        torch.cuda.synchronize()
+        dist.barrier()
+        torch.cuda.synchronize()
+        start = time.perf_counter()
+        out = stepper.step()
+        sent.append((time.perf_counter() - start) * 1e6)
+        torch.cuda.synchronize()
+        walls.append((time.perf_counter() - start) * 1e6)
+        del out
+        stepper.after()
+    row["wall_us"] = round(statistics.median(walls), 1)
+    row["dispatch_us"] = round(statistics.median(sent), 1)
+    stepper.held = []
+    row.update(times_of(stepper))
+    return row
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--csv", required=True)
+    parser.add_argument("--seconds", type=float, default=1e9)
+    args = parser.parse_args()
+    torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
+    began = time.perf_counter()
+    dist.init_process_group("nccl", device_id=torch.device("cuda", torch.cuda.current_device()))
+    rank, gpus = dist.get_rank(), dist.get_world_size()
+    mesh = init_device_mesh("cuda", (gpus,))
+    torch.nn.init.normal_ = lambda tensor, *a, **k: tensor
+    with open(args.csv if rank == 0 else os.devnull, "w", newline="", encoding="utf-8") as file:
+        file.write(f"# {gpus} x {torch.cuda.get_device_name()}, torch {torch.__version__}, NCCL "
+                   f"{'.'.join(map(str, torch.cuda.nccl.version()))}, NVLS "
+                   f"{os.environ.get('NCCL_NVLS_ENABLE', 'as is')}\n")
+        out = csv.DictWriter(file, FIELDS)
+        out.writeheader()
+        for name, how, phase, batch, seq in STEPS:
+            late = torch.tensor([time.perf_counter() - began > args.seconds], device="cuda").int()
+            dist.all_reduce(late)
+            if late.item():
+                break
+            model = MODELS.build(name, phase == "train")
+            with torch.no_grad():
+                for parameter in model.parameters():
+                    parameter.normal_(0.0, 0.02)
+            row = {"model": name, "how": how, "gpus": gpus, "phase": phase, "batch": batch, "seq": seq,
+                   "parameters": sum(p.numel() for p in model.parameters())}
+            stepper = None
+            try:
+                model, optimizer = spread(model, how, mesh)
+                stepper = MODELS.Stepper(model, phase, batch, seq, optimizer)
+                row.update(measure(stepper))
+            except Exception as error:  # pylint: disable=broad-except
+                row["reason"] = repr(error)[:300]
+            if rank == 0:
+                out.writerow(row)
+                file.flush()
+                print(round(time.perf_counter() - began, 1), row, flush=True)
+            del stepper, model
+            optimizer = None
+            gc.collect()
+            torch.cuda.empty_cache()
+    dist.destroy_process_group()
+
+
+if __name__ == "__main__":
+    main()
