@@ -118,6 +118,7 @@ class Problem {
 /// Standard errors and correlations from the normal equations `n` = J^T W J.
 void add_covariance(const MatrixXd& n, double variance, LeastSquaresSummary& summary) {
     const Index count = n.rows();
+    if (count == 0) return;
     summary.standard_errors.assign(static_cast<std::size_t>(count),
                                    std::numeric_limits<double>::infinity());
     summary.correlations.assign(static_cast<std::size_t>(count),
@@ -178,6 +179,10 @@ LeastSquaresSummary least_squares(const Residuals& residuals, std::span<const do
     summary.cost = summary.cost_at_start;
     if (!std::isfinite(summary.cost)) {
         add_covariance(MatrixXd::Zero(x.size(), x.size()), 0.0, summary);
+        return summary;
+    }
+    if (start.empty()) {
+        summary.status = FitStatus::converged;
         return summary;
     }
     constexpr double fine = 1e-4;

@@ -57,7 +57,8 @@ struct LeastSquaresSummary {
     std::vector<std::vector<double>> correlations;  ///< 1 on the diagonal
 };
 
-/// Parameters at which the cost is least, starting from positive `start`.
+/// Parameters at which the cost is least, starting from positive `start`; without any it is the
+/// cost of the residuals.
 [[nodiscard]] LeastSquaresSummary least_squares(const Residuals& residuals,
                                                 std::span<const double> start,
                                                 const LeastSquaresOptions& options);
