@@ -68,6 +68,12 @@ TEST_CASE("GH100 takes every metric in four passes") {
     const auto types = accepted_metrics(*table, "GH100", tensor_types());
     CHECK(types.size() == tensor_types().size());
     CHECK(plan_profile(*table, "GH100", types).passes <= 7);
+    for (const Metric& type : single_tensor_types()) {
+        INFO(type.name);
+        const auto known = accepted_metrics(*table, "GH100", {&type, 1});
+        REQUIRE(known.size() == 1);
+        CHECK(plan_profile(*table, "GH100", known).passes == 1);
+    }
 }
 
 TEST_CASE("Every supported chip from Ampere on gives traffic and arithmetic") {

@@ -71,6 +71,15 @@ constexpr std::array by_type{
     Metric{"sm__ops_path_tensor_src_int8.sum", tensor, Meaning::tensor_by_type},
 };
 
+// One pass each on GH100, where a total over all instructions may take two.
+constexpr std::array of_one_pass{
+    Metric{"sm__ops_path_tensor_op_hmma_src_bf16_dst_fp32.sum", tensor, Meaning::tensor_by_type},
+    Metric{"sm__ops_path_tensor_op_hmma_src_fp16_dst_fp32.sum", tensor, Meaning::tensor_by_type},
+    Metric{"sm__ops_path_tensor_op_hmma_src_fp16_dst_fp16.sum", tensor, Meaning::tensor_by_type},
+    Metric{"sm__ops_path_tensor_op_hmma_src_tf32_dst_fp32.sum", tensor, Meaning::tensor_by_type},
+    Metric{"sm__ops_path_tensor_op_igmma_src_int8.sum", tensor, Meaning::tensor_by_type},
+};
+
 }  // namespace
 
 bool is_sum(Meaning meaning) {
@@ -99,6 +108,10 @@ std::vector<Metric> metrics_of(std::span<const CounterGroup> groups) {
 
 std::span<const Metric> tensor_types() {
     return by_type;
+}
+
+std::span<const Metric> single_tensor_types() {
+    return of_one_pass;
 }
 
 std::vector<const char*> names_of(std::span<const Metric> metrics) {

@@ -68,6 +68,9 @@ struct Metric {
 /// so they are read only for kernels whose default metrics show mma.sync at work.
 [[nodiscard]] std::span<const Metric> tensor_types();
 
+/// The same by instruction and type, for counting one of them at a time in a single pass.
+[[nodiscard]] std::span<const Metric> single_tensor_types();
+
 [[nodiscard]] std::vector<const char*> names_of(std::span<const Metric> metrics);
 
 /// Chips that this CUPTI knows: "GH100", "GA100", ... No GPU needed. Throws DeviceError, for

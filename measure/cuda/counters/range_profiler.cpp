@@ -68,7 +68,7 @@ std::optional<Unavailable> refusal_of(CUptiResult result) {
     }
 }
 
-Maybe<ProfiledChip> ProfiledChip::of(const Cupti& cupti, int ordinal, CUcontext context) {
+Maybe<std::string> chip_of(const Cupti& cupti, int ordinal) {
     auto start =
         sized<CUpti_Profiler_Initialize_Params>(CUpti_Profiler_Initialize_Params_STRUCT_SIZE);
     const CUptiResult started = cupti.profiler_initialize(&start);
@@ -78,9 +78,15 @@ Maybe<ProfiledChip> ProfiledChip::of(const Cupti& cupti, int ordinal, CUcontext 
     auto chip = sized<CUpti_Device_GetChipName_Params>(CUpti_Device_GetChipName_Params_STRUCT_SIZE);
     chip.deviceIndex = static_cast<std::size_t>(ordinal);
     cupti.require(cupti.chip_name(&chip), "cuptiDeviceGetChipName");
+    return std::string(chip.pChipName);
+}
+
+Maybe<ProfiledChip> ProfiledChip::of(const Cupti& cupti, int ordinal, CUcontext context) {
+    auto chip = chip_of(cupti, ordinal);
+    if (auto* missing = std::get_if<Unavailable>(&chip)) return *std::move(missing);
     auto image = availability_image(cupti, context);
     if (auto* missing = std::get_if<Unavailable>(&image)) return *std::move(missing);
-    return ProfiledChip{.name = chip.pChipName,
+    return ProfiledChip{.name = std::get<std::string>(std::move(chip)),
                         .availability = std::get<std::vector<std::uint8_t>>(std::move(image))};
 }
 

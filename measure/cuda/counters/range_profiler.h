@@ -27,6 +27,9 @@ namespace ridge::measure::cuda {
 /// The fair refusals among the results of the profiler: no permission, or another one at work.
 [[nodiscard]] std::optional<Unavailable> refusal_of(CUptiResult result);
 
+/// What the profiler calls a device's chip: "GH100". It takes no context, so not the permission either.
+[[nodiscard]] Maybe<std::string> chip_of(const Cupti& cupti, int ordinal);
+
 /// A device whose counters can be read.
 struct ProfiledChip {
     std::string name;                        ///< as the profiler calls it: "GH100"

@@ -36,46 +36,51 @@ std::optional<std::size_t> set_of(const Metric& metric) {
 
 }  // namespace
 
-ContextCounter::ContextCounter(const Cupti& cupti, int device, CUcontext context) : cupti_(&cupti) {
-    auto found = ProfiledChip::of(cupti, device, context);
-    if (const auto* missing = std::get_if<Unavailable>(&found)) throw Busy{*missing};
-    chip_ = std::get<ProfiledChip>(std::move(found));
+CounterSets::CounterSets(const Cupti& cupti, std::string chip)
+    : cupti_(&cupti),
+      chip_(std::move(chip)),
+      host_(std::make_unique<HostProfiler>(cupti, chip_, std::span<const std::uint8_t>())) {
     constexpr std::array groups{CounterGroup::traffic, CounterGroup::arithmetic,
                                 CounterGroup::tensor};
     std::array<std::vector<Metric>, 3> parts;
     for (const Metric& metric : metrics_of(groups)) {
         if (const auto set = set_of(metric)) parts[*set].push_back(metric);
     }
-    for (const auto& part : parts) {
-        add_sets(accepted_metrics(cupti, chip_.name, part, chip_.availability));
-    }
+    for (const auto& part : parts) add(known_metrics(part));
     common_ = sets_.size();
-    for (const Metric& type : tensor_types()) {
-        add_sets(accepted_metrics(cupti, chip_.name, {&type, 1}, chip_.availability));
-    }
-    data_.resize(sets_.size());
-    profiler_ = std::make_unique<RangeProfiler>(cupti, context);
-    host_ = std::make_unique<HostProfiler>(cupti, chip_.name, chip_.availability);
+    const auto known_types = [&](std::span<const Metric> types) {
+        return accepted_metrics(cupti, chip_, types);
+    };
+    std::vector<Metric> types = known_types(single_tensor_types());
+    if (types.empty()) types = known_types(tensor_types());
+    for (const Metric& type : types) add({type});
 }
 
-void ContextCounter::add_sets(const std::vector<Metric>& metrics) {
+std::vector<Metric> CounterSets::known_metrics(const std::vector<Metric>& metrics) const {
+    // Mostly all are known, and one question is quicker than one each.
+    const HostProfiler host(*cupti_, chip_, {});
+    if (host.add(metrics) == CUPTI_SUCCESS) return metrics;
+    return accepted_metrics(*cupti_, chip_, metrics);
+}
+
+void CounterSets::add(const std::vector<Metric>& metrics) {
     constexpr std::size_t most_sets = 24;  // they are bits of a number
     if (metrics.empty() || sets_.size() >= most_sets) return;
-    ProfilePlan plan = plan_profile(*cupti_, chip_.name, metrics, chip_.availability);
+    ProfilePlan plan = plan_profile(*cupti_, chip_, metrics, {});
     if (plan.passes <= 1) {
         sets_.push_back(std::move(plan));
     } else if (metrics.size() > 1) {
         const auto middle = metrics.begin() + static_cast<std::ptrdiff_t>(metrics.size() / 2);
-        add_sets({metrics.begin(), middle});
-        add_sets({middle, metrics.end()});
+        add({metrics.begin(), middle});
+        add({middle, metrics.end()});
     }
 }
 
-std::uint32_t ContextCounter::by_type() const {
+std::uint32_t CounterSets::by_type() const {
     return ((1U << sets_.size()) - 1) & ~common();
 }
 
-std::uint32_t ContextCounter::likeliest_type(std::string_view kernel, std::uint32_t among) const {
+std::uint32_t CounterSets::likeliest_type(std::string_view kernel, std::uint32_t among) const {
     // In the words of kernels' names, and of the counters that belong to them.
     constexpr std::array<std::pair<std::string_view, std::string_view>, 8> words{
         {{"bf16", "bf16"},
@@ -98,7 +103,13 @@ std::uint32_t ContextCounter::likeliest_type(std::string_view kernel, std::uint3
 }
 
 void ContextCounter::start(unsigned set) {
-    const ProfilePlan& plan = sets_[set];
+    const ProfilePlan& plan = (*sets_)[set];
+    // An object keeps the configuration that it was started with first.
+    if (!profiler_ || configured_ != set) {
+        profiler_.reset();
+        profiler_ = std::make_unique<RangeProfiler>(*cupti_, context_);
+        configured_ = set;
+    }
     std::vector<std::uint8_t>& data = data_[set];
     if (data.empty()) {
         data = profiler_->empty_data(plan.metrics, SetTurns::most_launches);
@@ -117,7 +128,7 @@ std::vector<std::vector<double>> ContextCounter::stop() {
     const std::vector<std::uint8_t>& data = data_[running_];
     const std::size_t ranges = ranges_in(*cupti_, data);
     for (std::size_t i = 0; i < ranges; ++i) {
-        rows.push_back(host_->evaluate(sets_[running_].metrics, data, i));
+        rows.push_back(sets_->host().evaluate((*sets_)[running_].metrics, data, i));
     }
     return rows;
 }

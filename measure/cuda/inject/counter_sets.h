@@ -7,7 +7,7 @@
 // (DRAM, L2 and tensor instructions | work of the SMs' lanes and shared memory | occupancy and the tensor
 // pipe), and one more each type of mma.sync.
 //
-//   ContextCounter counter(cupti, device, context);
+//   ContextCounter counter(cupti, context, std::make_shared<CounterSets>(cupti, "GH100"));
 //   counter.start(0);
 //   launch(); launch();
 //   const std::vector<std::vector<double>> values = counter.stop();   // of set 0, a row a launch
@@ -15,11 +15,11 @@
 
 #include <cuda.h>
 
-#include <array>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "measure/cuda/counters/counters.h"
@@ -27,12 +27,16 @@
 
 namespace ridge::measure::cuda {
 
-class ContextCounter {
+/// What is counted on a chip; made without a context.
+class CounterSets {
   public:
-    /// Busy where the counters cannot be had.
-    ContextCounter(const Cupti& cupti, int device, CUcontext context);
+    CounterSets(const Cupti& cupti, std::string chip);
 
-    [[nodiscard]] const std::vector<ProfilePlan>& sets() const { return sets_; }
+    [[nodiscard]] const std::string& chip() const { return chip_; }
+    [[nodiscard]] const ProfilePlan& operator[](unsigned set) const { return sets_[set]; }
+    [[nodiscard]] std::size_t size() const { return sets_.size(); }
+    [[nodiscard]] const HostProfiler& host() const { return *host_; }
+
     /// The sets that every kernel needs, a bit each.
     [[nodiscard]] std::uint32_t common() const { return (1U << common_) - 1; }
     /// Those that count tensor work by type, a bit each.
@@ -40,21 +44,36 @@ class ContextCounter {
     /// The set of the type that a kernel's name speaks of, or the first.
     [[nodiscard]] std::uint32_t likeliest_type(std::string_view kernel, std::uint32_t among) const;
 
+  private:
+    [[nodiscard]] std::vector<Metric> known_metrics(const std::vector<Metric>& metrics) const;
+    /// Adds the metrics as one set, or as several where one pass does not take them.
+    void add(const std::vector<Metric>& metrics);
+
+    const Cupti* cupti_;
+    std::string chip_;
+    std::vector<ProfilePlan> sets_;
+    std::size_t common_ = 0;
+    std::unique_ptr<HostProfiler> host_;
+};
+
+class ContextCounter {
+  public:
+    ContextCounter(const Cupti& cupti, CUcontext context, std::shared_ptr<const CounterSets> sets)
+        : cupti_(&cupti), context_(context), sets_(std::move(sets)), data_(sets_->size()) {}
+
+    [[nodiscard]] const CounterSets& sets() const { return *sets_; }
+    /// Busy where the counters cannot be had.
     void start(unsigned set);
     /// Values of the set's metrics, a row a launch since `start`.
     [[nodiscard]] std::vector<std::vector<double>> stop();
 
   private:
-    /// Adds the metrics as one set, or as several where one pass does not take them.
-    void add_sets(const std::vector<Metric>& metrics);
-
     const Cupti* cupti_;
-    ProfiledChip chip_;
-    std::vector<ProfilePlan> sets_;
-    std::size_t common_ = 0;
+    CUcontext context_;
+    std::shared_ptr<const CounterSets> sets_;
     std::unique_ptr<RangeProfiler> profiler_;
-    std::unique_ptr<HostProfiler> host_;
     std::vector<std::vector<std::uint8_t>> data_;  ///< an image a set, made when first used
+    unsigned configured_ = 0;                      ///< the set of `profiler_`
     unsigned running_ = 0;
 };
 

@@ -1,11 +1,13 @@
 #include "measure/cuda/inject/launch_counters.h"
 
 #include <dlfcn.h>
+#include <pthread.h>
 
 #include <algorithm>
 #include <array>
 #include <bit>
 #include <cmath>
+#include <csignal>
 #include <fstream>
 #include <iterator>
 #include <string_view>
@@ -179,6 +181,12 @@ bool is_one_of(std::span<const CUpti_driver_api_trace_cbid> calls, CUpti_Callbac
                        [id](auto call) { return call == static_cast<int>(id); });
 }
 
+std::shared_ptr<const CounterSets> sets_of(const Cupti& cupti, int device) {
+    const auto chip = chip_of(cupti, device);
+    if (const auto* missing = std::get_if<Unavailable>(&chip)) throw Busy{*missing};
+    return std::make_shared<const CounterSets>(cupti, std::get<std::string>(chip));
+}
+
 MissingSets earlier_of(const programs::RecordingOptions& options) {
     if (!options.continued) return {};
     std::ifstream file(programs::earlier_file(options.prefix));
@@ -189,7 +197,26 @@ MissingSets earlier_of(const programs::RecordingOptions& options) {
 }  // namespace
 
 LaunchCounters::LaunchCounters(Session& session)
-    : session_(&session), earlier_(earlier_of(session.options())) {}
+    : session_(&session), earlier_(earlier_of(session.options())) {
+    // Beside what the program does until its first launch.
+    const Cupti& cupti = session.cupti();
+    prepared_ = std::async(std::launch::async, [&cupti] {
+        sigset_t all;
+        sigfillset(&all);
+        pthread_sigmask(SIG_SETMASK, &all, nullptr);
+        return sets_of(cupti, 0);
+    });
+}
+
+std::shared_ptr<const CounterSets> LaunchCounters::sets_on(int device) {
+    if (prepared_.valid()) sets_ = prepared_.get();
+    const auto chip = chip_of(session_->cupti(), device);
+    if (sets_ && std::holds_alternative<std::string>(chip) &&
+        std::get<std::string>(chip) == sets_->chip()) {
+        return sets_;
+    }
+    return sets_of(session_->cupti(), device);
+}
 
 LaunchCounters& LaunchCounters::open(Session& session, CUpti_SubscriberHandle subscriber) {
     counters = new LaunchCounters(session);
@@ -254,15 +281,16 @@ ContextCounter& LaunchCounters::counter_of(CUcontext context) {
     std::unique_ptr<ContextCounter>& counter = contexts_[context];
     if (!counter) {
         const Cupti& cupti = session_->cupti();
-        counter = std::make_unique<ContextCounter>(cupti, device_of(context, cupti), context);
+        counter =
+            std::make_unique<ContextCounter>(cupti, context, sets_on(device_of(context, cupti)));
     }
     return *counter;
 }
 
 std::uint32_t LaunchCounters::missing_of(Launched& launch, const programs::ShapeActivity& shape,
-                                         const ContextCounter& counter) const {
+                                         const CounterSets& sets) const {
     if (!std::exchange(launch.known, true)) {
-        launch.missing = counter.common();
+        launch.missing = sets.common();
         if (!earlier_.empty()) {
             const auto found = earlier_.find({readable_name(launch.name),
                                               {shape.grid_x, shape.grid_y, shape.grid_z},
@@ -270,9 +298,9 @@ std::uint32_t LaunchCounters::missing_of(Launched& launch, const programs::Shape
             if (found != earlier_.end()) launch.missing = found->second;
         }
     }
-    const std::uint32_t types = launch.missing & counter.by_type();
-    const std::uint32_t type = types == 0 ? 0 : counter.likeliest_type(launch.name, types);
-    return (launch.missing & counter.common()) | type;
+    const std::uint32_t types = launch.missing & sets.by_type();
+    const std::uint32_t type = types == 0 ? 0 : sets.likeliest_type(launch.name, types);
+    return (launch.missing & sets.common()) | type;
 }
 
 void LaunchCounters::before(const programs::ShapeActivity& shape, const char* name,
@@ -288,7 +316,7 @@ void LaunchCounters::before(const programs::ShapeActivity& shape, const char* na
         turns_.stopped();
         read();
     }
-    const SetTurns::Turn turn = turns_.next(missing_of(launch, shape, counter));
+    const SetTurns::Turn turn = turns_.next(missing_of(launch, shape, counter.sets()));
     if (turn.stop) read();
     if (turn.start) {
         counter.start(*turn.start);
@@ -300,7 +328,7 @@ void LaunchCounters::before(const programs::ShapeActivity& shape, const char* na
     ranges_.push_back(turn.counted ? &launch : nullptr);
     if (!turn.counted) return;
     const std::int64_t wanted =
-        (counter.common() >> active_set_ & 1U) != 0 ? session_->options().counted : 1;
+        (counter.sets().common() >> active_set_ & 1U) != 0 ? session_->options().counted : 1;
     if (++launch.counts[active_set_] >= wanted) launch.missing &= ~(1U << active_set_);
 }
 
@@ -311,7 +339,8 @@ void LaunchCounters::read() {
     std::vector<std::vector<double>> rows = counter.stop();
     if (rows.size() == ranges.size()) {
         for (std::size_t i = 0; i < rows.size(); ++i) {
-            if (ranges[i] != nullptr) keep(counter, active_set_, *ranges[i], std::move(rows[i]));
+            if (ranges[i] != nullptr)
+                keep(counter.sets(), active_set_, *ranges[i], std::move(rows[i]));
         }
         session_->writer().flush();
         return;
@@ -342,12 +371,12 @@ void LaunchCounters::read_safely() {
     --depth_;
 }
 
-void LaunchCounters::keep(ContextCounter& counter, unsigned set, Launched& launch,
+void LaunchCounters::keep(const CounterSets& sets, unsigned set, Launched& launch,
                           std::vector<double> values) {
     if (!is_number(values)) return;
-    KernelValues kernel{.metrics = counter.sets()[set].metrics, .values = std::move(values)};
+    KernelValues kernel{.metrics = sets[set].metrics, .values = std::move(values)};
     programs::CounterActivity activity = activity_of(kernel);
-    const std::uint32_t types = counter.by_type();
+    const std::uint32_t types = sets.by_type();
     if ((types >> set & 1U) != 0) {
         if (activity.tensor_type_flop > 0.0) launch.missing &= ~types;
     } else if (!launch.typed) {
@@ -395,6 +424,7 @@ void LaunchCounters::read_now() {
 void LaunchCounters::finish() {
     const std::lock_guard lock(launching_);
     enabled_ = false;
+    if (prepared_.valid()) prepared_.wait();
     read_now();
 }
 

@@ -14,6 +14,7 @@
 #pragma once
 
 #include <atomic>
+#include <future>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -57,13 +58,14 @@ class LaunchCounters {
 
     void on_launch(CUpti_CallbackId id, const CUpti_CallbackData& call);
     void before(const programs::ShapeActivity& shape, const char* name, CUcontext context);
+    [[nodiscard]] std::shared_ptr<const CounterSets> sets_on(int device);
     [[nodiscard]] ContextCounter& counter_of(CUcontext context);
     [[nodiscard]] std::uint32_t missing_of(Launched& launch, const programs::ShapeActivity& shape,
-                                           const ContextCounter& counter) const;
+                                           const CounterSets& sets) const;
     /// Stops counting and writes what was counted.
     void read();
     void read_safely();
-    void keep(ContextCounter& counter, unsigned set, Launched& launch, std::vector<double> values);
+    void keep(const CounterSets& sets, unsigned set, Launched& launch, std::vector<double> values);
     void give_up(const std::string& why);
 
     Session* session_;
@@ -73,6 +75,8 @@ class LaunchCounters {
     int out_of_step_ = 0;
     std::recursive_mutex launching_;
     int depth_ = 0;  ///< calls of ours to the driver call us back
+    std::future<std::shared_ptr<const CounterSets>> prepared_;
+    std::shared_ptr<const CounterSets> sets_;  ///< once prepared
     programs::MissingSets earlier_;
     std::map<CUcontext, std::unique_ptr<ContextCounter>> contexts_;
     std::map<std::pair<CUcontext, std::uint32_t>, Launched> launches_;

@@ -185,6 +185,7 @@ void Sampler::stop() {
     collect();
     const std::lock_guard lock(mutex_);
     if (state_ != State::running) return;
+    if (first_) session_->note("no samples: the program ended before the first was taken");
     auto parameters = sized<CUpti_PmSampling_Stop_Params>(CUpti_PmSampling_Stop_Params_STRUCT_SIZE);
     parameters.pPmSamplingObject = object_;
     session_->cupti().sampling_stop(&parameters);

@@ -21,7 +21,7 @@ namespace ridge::measure::cuda {
 class SetTurns {
   public:
     /// Launches between two readings at most; each takes memory for its counters.
-    static constexpr std::size_t most_launches = 64;
+    static constexpr std::size_t most_launches = 128;
     /// A set runs at least so long before another one takes its turn.
     static constexpr std::size_t least_launches = 16;
     /// Launches without a need in a row before the program runs freely.
