@@ -1,7 +1,10 @@
 #include "programs/traces/trace_set.h"
 
+#include <algorithm>
+#include <iterator>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "hardware/error.h"
 #include "programs/traces/activity_trace.h"
@@ -17,6 +20,49 @@ bool is_within(const Trace& trace, std::int32_t range, TextId name) {
     }
     return false;
 }
+
+/// When ranges of a name were open, on whatever thread of each process.
+class OpenTimes {
+  public:
+    OpenTimes(const Trace& trace, TextId name) {
+        for (const Operator& op : trace.operators) {
+            if (!op.range || op.name != name) continue;
+            times_[process_of(op.thread)].emplace_back(op.start_ns, op.end_ns);
+        }
+        for (auto& [process, times] : times_) merge(times);
+    }
+
+    [[nodiscard]] bool hold(const Launch& launch) const {
+        const auto times = times_.find(process_of(launch.thread));
+        if (times == times_.end()) return false;
+        const auto after = std::upper_bound(
+            times->second.begin(), times->second.end(), launch.start_ns,
+            [](std::int64_t time, const auto& range) { return time < range.first; });
+        return after != times->second.begin() && launch.start_ns < std::prev(after)->second;
+    }
+
+  private:
+    using Times = std::vector<std::pair<std::int64_t, std::int64_t>>;
+
+    /// Activity files have the process in the upper half of a thread's number.
+    static std::int64_t process_of(std::int64_t thread) { return thread >> 32; }
+
+    /// One entry where several overlap, in their order.
+    static void merge(Times& times) {
+        std::sort(times.begin(), times.end());
+        std::size_t last = 0;
+        for (std::size_t i = 1; i < times.size(); ++i) {
+            if (times[i].first <= times[last].second) {
+                times[last].second = std::max(times[last].second, times[i].second);
+            } else {
+                times[++last] = times[i];
+            }
+        }
+        times.resize(std::min(times.size(), last + 1));
+    }
+
+    std::map<std::int64_t, Times> times_;
+};
 
 [[noreturn]] void no_such_range(const Trace& trace, std::string_view name) {
     std::set<std::string> names;
@@ -59,8 +105,11 @@ Trace read_run(const std::vector<std::string>& files) {
 
 void keep_range(Trace& trace, std::string_view name) {
     const TextId wanted = trace.texts.add(name);
-    std::erase_if(trace.kernels, [&trace, wanted](const Kernel& kernel) {
-        return !is_within(trace, kernel.range, wanted);
+    const OpenTimes open(trace, wanted);
+    std::erase_if(trace.kernels, [&](const Kernel& kernel) {
+        if (is_within(trace, kernel.range, wanted)) return false;
+        return kernel.launch == none ||
+               !open.hold(trace.launches[static_cast<std::size_t>(kernel.launch)]);
     });
     if (trace.kernels.empty()) no_such_range(trace, name);
 }

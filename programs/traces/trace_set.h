@@ -21,8 +21,9 @@ namespace ridge::programs {
 
 [[nodiscard]] Trace read_run(const std::vector<std::string>& files);
 
-/// Leaves the kernels, copies and fills that were launched within a range of this name. InputError
-/// where there is none, with the names that there are.
+/// Leaves the kernels, copies and fills that were launched within a range of this name, or while one was
+/// open on another thread of the process, since PyTorch's backward pass has threads of its own.
+/// InputError where there is none, with the names that there are.
 void keep_range(Trace& trace, std::string_view name);
 
 }  // namespace ridge::programs

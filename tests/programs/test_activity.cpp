@@ -237,6 +237,34 @@ TEST_CASE("A part of a trace by the name of a range") {
     CHECK(trace.kernels[0].duration_ns == 50);
 }
 
+TEST_CASE("A range holds what other threads of its process launch meanwhile") {
+    const Folder folder;
+    for (const std::uint32_t pid : {10U, 20U}) {
+        ActivityWriter writer;
+        REQUIRE(writer.open(folder.file(std::to_string(pid))));
+        writer.write(ProcessActivity{.pid = pid, .run = 7});
+        const std::uint32_t shape = writer.shape({.name = writer.text("backward")});
+        const std::uint32_t call = writer.text("cudaLaunchKernel");
+        const std::uint32_t name = writer.text(pid == 10 ? "step" : "other");
+        for (const std::uint64_t start : {100U, 1000U, 2000U}) {
+            writer.write(PushActivity{.time_ns = start, .name = name, .thread = 1});
+            writer.write(PopActivity{.time_ns = start + 500, .thread = 1});
+        }
+        std::uint32_t correlation = 0;
+        for (const std::uint64_t start : {50U, 100U, 599U, 600U, 1200U, 2499U, 2500U}) {
+            writer.write(CallActivity{
+                .start_ns = start, .name = call, .correlation = ++correlation, .thread = 2});
+            writer.write(KernelActivity{
+                .start_ns = start, .duration_ns = 1, .shape = shape, .correlation = correlation});
+        }
+    }
+    Trace trace = read_run({folder.file("10"), folder.file("20")});
+    keep_range(trace, "step");
+    std::vector<std::int64_t> starts;
+    for (const Kernel& kernel : trace.kernels) starts.push_back(kernel.start_ns);
+    CHECK(starts == std::vector<std::int64_t>{100, 599, 1200, 2499});
+}
+
 TEST_CASE("A process that was killed leaves its open ranges and what it had written") {
     const Folder folder;
     const std::string file = folder.file("a");
