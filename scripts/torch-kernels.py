@@ -492,6 +492,16 @@ def attentions(draw, count):
         yield Case(text, name, make, draw.states(dirty=0.1, warm=0.5))
 
 
+def gradients(draw, count):
+    """More backward passes of the efficient and the flash backend; only where asked for by name."""
+    names = ("torch-efficient", "torch-flash")
+    found = [case for case in attentions(draw, 40 * count)
+             if "backward" in case.op and case.implementation in names]
+    flash = [case for case in found if case.implementation == "torch-flash"]
+    others = [case for case in found if case.implementation != "torch-flash"]
+    return others[:count] + flash[:count // 3]
+
+
 def tanh_gelu(x):
     return 0.5 * x * (1 + torch.tanh(0.7978845608 * (x + 0.044715 * x**3)))
 
@@ -533,6 +543,8 @@ def cases_of(seed, names):
     for number, (draws, count) in enumerate(CLASSES.items()):
         if not names or draws.__name__ in names:
             cases += draws(Draw(1000 * seed + number), count)
+    if gradients.__name__ in names:
+        cases += gradients(Draw(1000 * seed + 999), 150)
     if lessons.__name__ in names:
         cases += lessons(None, 0)
     random.Random(seed).shuffle(cases)
@@ -746,7 +758,7 @@ def main():
                         default=[21])
     parser.add_argument("--seconds", type=float, default=120.0, help="of each seed")
     parser.add_argument("--classes", type=lambda text: text.split(","), default=[],
-                        help="only these: " + ", ".join(each.__name__ for each in [*CLASSES, lessons]))
+                        help="only these: " + ", ".join(each.__name__ for each in [*CLASSES, gradients, lessons]))
     parser.add_argument("--batch", type=int, default=40, help="cases under one profile")
     parser.add_argument("--repeats", type=int, default=4)
     parser.add_argument("--workers", type=int, default=12, help="processes that compile")

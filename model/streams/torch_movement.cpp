@@ -40,11 +40,13 @@ constexpr double chunk = 65536.0;      // elements of a tensor that a block of a
 constexpr double most_chunks = 320.0;  // of a launch
 constexpr double chunk_threads = 512.0;
 constexpr double chunk_step = 0.322;    // of a step, four elements of each tensor
-constexpr double tensor_step = 0.719;   // of a step from L2, for each tensor
+constexpr double tensor_step = 0.76;    // of a step from L2, for each tensor
 constexpr double counter_chain = 4187;  // of the kernel that counts steps
 constexpr double counter_slots = 30.0;
-constexpr double plain_slots = 8.0;
-constexpr double odd_slots = 45.0;  // per tensor where their elements are not in groups of four
+constexpr double plain_slots = 34.0;
+// Per tensor where their elements are not in groups of four: of the fused kernel and of others.
+constexpr double odd_fused_slots = 35.0;
+constexpr double odd_slots = 29.0;
 
 double bytes_of(DataType type) {
     return real(size_of(type));
@@ -90,9 +92,15 @@ Chunks chunks_of(const AdamW& op) {
             .elements = std::min(chunk, tensor)};
 }
 
+/// Lane slots of an element, and of each of its tensors where vectors are lost.
+struct Issue {
+    double plain;
+    double odd;
+};
+
 /// One kernel over chunks of all parameters, `reads` and `writes` tensors of them.
 KernelTime chunked_time(const MemoryParameters& memory, const AdamW& op, double reads,
-                        double writes, double missing, double slots, L2State l2) {
+                        double writes, double missing, Issue slots, L2State l2) {
     const Chunks chunks = chunks_of(op);
     const Bytes tensor = real(op.elements) * bytes_of(op.type) * units::B;
     TorchKernel kernel = moving(memory, reads * tensor, writes * tensor, l2);
@@ -103,7 +111,7 @@ KernelTime chunked_time(const MemoryParameters& memory, const AdamW& op, double 
     const Time life = memory.torch->first_l2 + steps * step;
     KernelTime time = torch_kernel_time(memory, kernel, free_running);
     const bool groups = op.elements / op.tensors % 4 == 0;
-    const double issued = groups ? slots : odd_slots * (reads + writes);
+    const double issued = groups ? slots.plain : slots.odd * (reads + writes);
     time.fma = issued * real(op.elements) * units::cycle /
                (memory.fp32_lanes * memory.sm_count * memory.clock);
     time.latency = life;
@@ -201,7 +209,7 @@ TorchTime torch_time(const MemoryParameters& memory, const AdamW& op, Implementa
     const double first = l2 == L2State::warm ? lost : 1.0;
     if (implementation == Implementation::fused) {
         sum.add(torch_kernel_time(memory, {.chain = counter_chain, .missing = 0.0}, free_running));
-        sum.add(chunked_time(memory, op, 4.0, 3.0, first, counter_slots, l2));
+        sum.add(chunked_time(memory, op, 4.0, 3.0, first, {counter_slots, odd_fused_slots}, l2));
         return sum;
     }
     struct Part {
@@ -215,7 +223,7 @@ TorchTime torch_time(const MemoryParameters& memory, const AdamW& op, Implementa
                                Part{1, 1, false}, Part{3, 1, false}};
     for (const Part& part : parts) {
         sum.add(chunked_time(memory, op, part.reads, part.writes, part.first ? first : lost,
-                             plain_slots, l2));
+                             {plain_slots, odd_slots}, l2));
     }
     return sum;
 }

@@ -21,8 +21,8 @@ struct Code {
 constexpr Code warp_code_16bit{119, 133, 45.7};
 constexpr Code warp_code{411, 43.4, 55.8};
 constexpr Code register_code{43, 8.6, 117.4};  // the row in registers of a block
-constexpr Code shared_code{398, 8.0, 61.5};    // in shared memory
-constexpr Code loop_code{4300, 2.8, 48.4};     // read three times
+constexpr Code shared_code{1860, 0, 57.8};     // in shared memory
+constexpr Code loop_code{3730, 0, 46};         // read three times
 
 constexpr double block_threads = 1024.0;
 
@@ -53,6 +53,7 @@ KernelTime softmax_time(const MemoryParameters& memory, const RowWise& op, L2Sta
     const double passes = &code == &loop_code ? 3.0 : 1.0;
     kernel.busy = busy_share(memory, real(op.rows));
     kernel.l2_read = passes * matrix;
+    kernel.dram_read += (passes - 1.0) * lost_of_rows(memory, op, block_threads) * matrix;
     kernel.chain = code.chain + code.element * real(op.cols) / block_threads;
     kernel.slots = code.slots * real(op.rows) * std::max(real(op.cols), block_threads);
     kernel.rounds = further_rounds(memory, real(op.rows), memory.threads_per_sm / block_threads);
@@ -164,7 +165,7 @@ void add_scan(const MemoryParameters& memory, const RowWise& op, L2State l2, Tor
 
 void add_loss(const MemoryParameters& memory, const RowWise& op, L2State l2, TorchTime& sum) {
     sum.add(softmax_time(memory, op, l2));
-    sum.add(row_losses_time(memory, op));
+    sum.add(row_losses_time(memory, op, l2));
 }
 
 /// A reduction of single elements: a copy, or zeros for positions.
@@ -225,13 +226,24 @@ WarpRows warp_rows_of(const RowWise& op) {
             .blocks = std::ceil(real(op.rows) / (threads / lanes * rows_of_warp))};
 }
 
-KernelTime row_losses_time(const MemoryParameters& memory, const RowWise& op, double share) {
+double lost_of_rows(const MemoryParameters& memory, const RowWise& op, double threads) {
+    const double resident =
+        std::min(real(op.rows), memory.sm_count * std::floor(memory.threads_per_sm / threads));
+    return 1.0 - memory.l2.found(resident * real(op.cols) * real(size_of(op.type)) * units::B);
+}
+
+KernelTime row_losses_time(const MemoryParameters& memory, const RowWise& op, L2State l2,
+                           double share) {
     const double wanted = std::exp2(std::round(std::log2(std::max(1.0, real(op.rows) / 16.0))));
     const double threads = std::clamp(wanted, 32.0, 1024.0);
     const double turns = std::ceil(real(op.rows) / threads);
+    // The target comes from DRAM unless it is warm, the logarithm from the L2.
+    const Time both = memory.torch->step_l2 + memory.torch->step_dram;
+    const double quicker = l2 == L2State::warm ? 2.0 * memory.torch->step_l2 / both : 1.0;
+    const Time looking = turns * share * quicker * memory.torch->look_up;
     KernelTime time = torch_kernel_time(memory, {.missing = 0.0}, free_running);
-    time.latency += turns * share * memory.torch->look_up;
-    time.total += turns * share * memory.torch->look_up;
+    time.latency += looking;
+    time.total += looking;
     return time;
 }
 

@@ -17,9 +17,14 @@ struct WarpRows {
 };
 [[nodiscard]] WarpRows warp_rows_of(const RowWise& op);
 
+/// Share of a row that the L2 has lost when its block comes back to it: blocks of `threads` hold a row
+/// each, as many as are resident at once. (eq. B35, H2)
+[[nodiscard]] double lost_of_rows(const MemoryParameters& memory, const RowWise& op,
+                                  double threads);
+
 /// One block looks up the losses of all rows, or writes their gradients, each `share` of a look-up.
 [[nodiscard]] KernelTime row_losses_time(const MemoryParameters& memory, const RowWise& op,
-                                         double share = 1.0);
+                                         L2State l2, double share = 1.0);
 
 /// The gradient of softmax, a norm, cross entropy or a reduction. (eq. B37)
 [[nodiscard]] TorchTime torch_backward_rows_time(const MemoryParameters& memory, const RowWise& op,

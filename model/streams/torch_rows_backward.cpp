@@ -37,6 +37,7 @@ KernelTime softmax_gradient_time(const MemoryParameters& memory, const RowWise& 
     }
     kernel.busy = busy_share(memory, real(op.rows));
     kernel.l2_read = 2.0 * kernel.l2_read;
+    kernel.dram_read += lost_of_rows(memory, op, most_threads) * matrix_of(op);
     kernel.chain = block_element * real(op.cols) / most_threads;
     kernel.slots = block_slots * real(op.rows) * real(op.cols);
     kernel.rounds = further_rounds(memory, real(op.rows), memory.threads_per_sm / most_threads);
@@ -60,7 +61,7 @@ TorchTime loss_backward(const MemoryParameters& memory, const RowWise& op, L2Sta
     const Bytes matrix = matrix_of(op);
     TorchTime sum;
     sum.add(torch_kernel_time(memory, moving(memory, Bytes{}, matrix, l2), free_running));
-    sum.add(row_losses_time(memory, op, gradient_look_up));
+    sum.add(row_losses_time(memory, op, l2, gradient_look_up));
     TorchKernel kernel = moving(memory, 2.0 * matrix, matrix, L2State::warm);
     if (l2 != L2State::warm) {
         kernel.dram_read = matrix + 0.5 * kernel.dram_read;  // the zeros were just written

@@ -23,7 +23,7 @@ Understood product(Matmul op) {
     op.accumulate = model::default_accumulator(op.type);
     op.output = model::default_output(op.type);
     const std::int64_t elements = op.batch * op.m * op.n;
-    return {.steps = {step_of(op, model::Implementation::library, model::L2State::cold)},
+    return {.steps = {step_of(op, model::Implementation::torch, model::L2State::cold)},
             .family = OperatorFamily::product,
             .result_bytes = elements * size_of(op.output),
             .result_elements = elements};

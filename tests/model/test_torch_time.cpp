@@ -110,6 +110,15 @@ TEST_CASE("a bias and unaligned tf32 rows cost products something", "[torch]") {
           1.5 * predicted("matmul dtype=tf32 m=2048 n=2048 k=2048").time);
 }
 
+TEST_CASE("rows that the L2 has lost are read from DRAM again", "[torch]") {
+    const auto read = [](const char* text) { return predicted(text).work.dram_read; };
+    // 264 blocks hold a row each: 53 MB of rows of 201 KB, 13 MB of rows of 50 KB.
+    const Bytes matrix = 2048.0 * 50257.0 * 4.0 * units::B;
+    CHECK(read("softmax rows=2048 cols=50257 dtype=fp32") > 2.5 * matrix);
+    CHECK(read("softmax rows=8192 cols=12563 dtype=fp32") < 1.1 * matrix);
+    CHECK(read("softmax rows=2048 cols=50257 dtype=fp32 direction=backward") > 2.5 * matrix);
+}
+
 TEST_CASE("int8 results take their time to be stored", "[torch]") {
     // 1188 tiles of 128 x 64 on 132 multiprocessors, nine of them one after the other.
     const Time wide =

@@ -206,6 +206,20 @@ TEST_CASE("copies, cat and gathers", "[aten]") {
     CHECK(exchanged.rows * exchanged.cols == 2 * 16 * 4);
 }
 
+TEST_CASE("the gradient of a log-softmax is one kernel, which reads long rows again", "[aten]") {
+    const auto inputs = [](const char* shapes) {
+        const Understood found = understood(
+            "aten::_log_softmax_backward_data",
+            {R"(["float","float","Scalar","Scalar"])", shapes, "", R"(["","","1","6"])"});
+        CHECK(found.steps.size() == 1);
+        CHECK(found.family == OperatorFamily::softmax);
+        CHECK(found.steps.front().execution.implementation == model::Implementation::compiled);
+        return only<Elementwise>(found).expression.fused().reads;
+    };
+    CHECK(inputs("[[2048,1000],[2048,1000],[],[]]") == 2);
+    CHECK(inputs("[[2048,50257],[2048,50257],[],[]]") == 3);
+}
+
 TEST_CASE("what the table lacks is taken by its bytes, and says so", "[aten]") {
     const Understood found =
         understood("mylib::rotate", {R"(["float","float"])", "[[1024],[1024]]", "[[1],[1]]", ""});
@@ -222,6 +236,16 @@ TEST_CASE("what the table lacks is taken by its bytes, and says so", "[aten]") {
     CHECK(triton.family == OperatorFamily::generated);
     CHECK(triton.result_elements == 128);
     CHECK(only<Elementwise>(triton).elements == (8 * 8 + 128 * 2 + 128 * 2) / 4);
+
+    // Sines and cosines are those of the kernel that gets the angles, which are fp32.
+    const auto rotary = [](const char* types) {
+        const Understood one =
+            understood("triton_poi_fused_add_cos_mul_sin_slice_4",
+                       {types, "[[64,64],[32,16],[64,64],[]]", "", R"(["","","","4096"])"});
+        return only<Elementwise>(one).expression.nodes().size();
+    };
+    CHECK(rotary(R"(["c10::BFloat16","float","c10::BFloat16","Scalar"])") >
+          rotary(R"(["c10::BFloat16","c10::BFloat16","c10::BFloat16","Scalar"])"));
 
     CHECK_FALSE(operations_of(parse_call("aten::empty", "[]|[]|[]|[]")));
     CHECK_FALSE(operations_of(parse_call("aten::mm", bf16_pair + "|[[0,4],[4,0]]||")));
