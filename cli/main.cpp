@@ -6,11 +6,13 @@
 #include <cstdlib>
 #include <cstring>
 #include <iostream>
+#include <ostream>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "cli/application.h"
+#include "cli/console/screen.h"
 
 namespace {
 
@@ -50,8 +52,10 @@ bool utf8_wanted() {
 int main(int argc, char** argv) {
     std::ios::sync_with_stdio(false);
     const std::vector<std::string> arguments(argv + 1, argv + argc);
+    ridge::cli::Screen screen(*std::cout.rdbuf());
+    std::ostream shown(&screen);
     const ridge::cli::Context context{.in = std::cin,
-                                      .out = std::cout,
+                                      .out = isatty(STDOUT_FILENO) != 0 ? shown : std::cout,
                                       .err = std::cerr,
                                       .colour = colour_wanted(),
                                       .terminal = isatty(STDERR_FILENO) != 0,

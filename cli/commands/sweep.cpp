@@ -205,7 +205,8 @@ void overlay_records(const Context& context, const SweepOptions& options, SweepC
     left_out.write(context, records.size());
 }
 
-void draw_sweep(const Context& context, const SweepOptions& options, const SweepPlan& plan,
+/// False where no point could be predicted, which is said instead of drawn.
+bool draw_sweep(const Context& context, const SweepOptions& options, const SweepPlan& plan,
                 const Gpus& gpus, const Machines& machines) {
     constexpr std::int64_t most_drawn = 20'000;
     const std::int64_t points =
@@ -216,14 +217,23 @@ void draw_sweep(const Context& context, const SweepOptions& options, const Sweep
             "use --format csv");
     }
     SweepChart chart(plan, ordinate_of(options.y, model::info_of(plan.kind).name), gpus.size());
-    visit_points(context, plan, gpus,
-                 [&chart](const Answer& answer) { chart.add_predicted(answer); });
+    std::string reason;
+    const std::int64_t failed = visit_points(context, plan, gpus, [&](const Answer& answer) {
+        chart.add_predicted(answer);
+        const auto* const unmodelled = std::get_if<model::NotModelled>(&answer.outcome);
+        if (reason.empty() && unmodelled != nullptr) reason = unmodelled->reason;
+    });
+    if (failed == points && options.records.empty()) {
+        context.err << "ridge: no point of the sweep can be predicted: " << reason << '\n';
+        return false;
+    }
     if (!options.records.empty()) overlay_records(context, options, chart, gpus, machines);
     plot::Sweep sweep = chart.finish();
     sweep.title = text_of(plan.kind, plan.fixed);
     if (gpus.size() == 1) sweep.title += " on " + gpus.front()->title;
-    sweep.subtitle = fmt::format("{} predicted shapes", points);
+    sweep.subtitle = fmt::format("{} predicted shapes", points - failed);
     write_chart_output(context, options.output, plot::sweep_chart(sweep));
+    return true;
 }
 
 std::int64_t write_points(const Context& context, const SweepPlan& plan, const Gpus& gpus,
@@ -240,8 +250,9 @@ int sweep(const Context& context, const SweepOptions& options) {
     Gpus gpus;
     for (const std::string& name : options.gpu.names()) gpus.push_back(&machines.at(name));
     const bool chart = options.format.empty() || options.format == "chart";
-    if (chart || !options.output.file.empty()) draw_sweep(context, options, plan, gpus, machines);
-    if (chart) return success;
+    const bool drawn = (!chart && options.output.file.empty()) ||
+                       draw_sweep(context, options, plan, gpus, machines);
+    if (chart || !drawn) return drawn ? success : bad_data;
     const std::int64_t failed = write_points(context, plan, gpus, parse_format(options.format));
     if (failed == 0) return success;
     context.err << "ridge: " << failed << " of "

@@ -1,11 +1,15 @@
 // Nonsense in: a message that names the field, exit code 1 or 2, and nothing printed as a result.
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <ostream>
+#include <sstream>
 #include <string>
 
+#include "cli/console/screen.h"
 #include "tests/catch.h"
 #include "tests/cli/run.h"
 
@@ -158,6 +162,33 @@ TEST_CASE("control characters of files and arguments do not reach the terminal")
                          "op,elements,name\ncopy,4," + bad + "\ncopy," + bad + ",\n");
     CHECK_THAT(table.out, contains_text("x "));
     CHECK(is_plain(table.out));
+}
+
+TEST_CASE("a terminal shows bold letters and no other escapes, whatever is printed") {
+    std::stringbuf terminal;
+    {
+        ridge::cli::Screen screen(terminal);
+        std::ostream out(&screen);
+        out << "\033[1mbold\033[0m \033]0;title\007 a\033[2Jb \033[31\n";
+        out << "op,\xe2\x80\xae"
+            << "name\xff" << std::flush;
+        CHECK(terminal.str().find("\033[1mbold\033[0m") == 0);
+        out << '\n' << "cut \033";
+    }
+    const std::string shown = terminal.str();
+    CHECK(std::count(shown.begin(), shown.end(), '\033') == 2);
+    CHECK(shown.find('\007') == std::string::npos);
+    CHECK(shown.find("\xe2\x80\xae") == std::string::npos);
+    CHECK(shown.find("cut") != std::string::npos);
+    CHECK(std::count(shown.begin(), shown.end(), '\n') == 2);
+}
+
+TEST_CASE("a sweep of which nothing can be predicted is an error, not an empty chart") {
+    const Transcript sweep =
+        run_line("sweep matmul --m 64:256:*2 --n 64 --k 64 --impl wgmma --gpu a100-sxm-80gb");
+    CHECK(sweep.code == 2);
+    CHECK(sweep.out.empty());
+    CHECK(sweep.err.find("needs compute capability 9.0") != std::string::npos);
 }
 
 TEST_CASE("an overlay without effect is refused, a broken file of the user's folder is left out") {
