@@ -6,10 +6,10 @@
 //   write_chart_output(context, output, charts.finish(type));
 //
 // Like stands beside like: a prediction at its predicted bytes, a measurement at its counted ones,
-// or at the predicted where there are no counters that can be compared. What a warm L2 serves has
-// next to no DRAM traffic; both stand at the algorithmic intensity then, in the colour of L2, and
-// "(from L2)" in their name; with all levels, at the bytes of L2. With more points than one picture holds there is a chart for each
-// operation, and for the types of an operation with very many.
+// or at the predicted ones where there are no counters to compare. What a warm L2 serves has next to
+// no DRAM traffic; both then stand at the algorithmic intensity, in the colour of L2 and marked
+// "(from L2)"; with all levels, at the bytes of L2. With more points than one picture holds there is
+// a chart for each operation, and for each type of an operation with very many.
 #pragma once
 
 #include <map>

@@ -5,10 +5,9 @@
 //   gpu = "h100"
 //   format = "json"                               # table, json, csv or md
 //
-// The variable goes before the file, which lies in $XDG_CONFIG_HOME/ridge or ~/.config/ridge; an
-// option goes before both. The format is that of answers which are tables otherwise: charts stay
-// charts. A file that cannot be understood is an error: it says nothing else than what its user
-// wants.
+// The variable takes precedence over the file, which lies in $XDG_CONFIG_HOME/ridge or
+// ~/.config/ridge, and an option over both. The format is for answers that would be tables: charts
+// stay charts. A file that cannot be understood is an error.
 #pragma once
 
 #include <optional>

@@ -1,4 +1,4 @@
-// Forward pass of fused attention kernels; conventions in attention_time.h, eq. T1 to T8 of
+// Forward pass of fused attention kernels; conventions in time.h, eq. T1 to T8 of
 // docs/model.md.
 #include "model/attention/time.h"
 

@@ -1,5 +1,5 @@
 // Time of the bundled attention kernels, eq. T13 to T15 of docs/model.md; how they cut their work
-// is in attention_bundled.h.
+// is in bundled.h.
 #include <algorithm>
 #include <cmath>
 

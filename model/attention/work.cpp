@@ -1,4 +1,4 @@
-// Work and traffic of attention by implementation; conventions in attention_work.h and eq. A1-A12
+// Work and traffic of attention by implementation; conventions in work.h and eq. A1-A12
 // of docs/model.md.
 #include "model/attention/work.h"
 

@@ -1,5 +1,5 @@
 // The inner search of the matrix-product model, in base units (second, byte, FLOP) as plain doubles
-// because it runs for every tile of every prediction. `matmul_model.h` is the typed front.
+// because it runs for every tile of every prediction. `time.h` is the typed front.
 #pragma once
 
 #include "model/matmul/time.h"

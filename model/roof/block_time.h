@@ -13,7 +13,7 @@
 //                        .life = first_load(memory, moved.missing)}).total
 //
 // Limits: one kernel at a time; launches are `launch.h`. Instruction counts of the kernels are
-// constants of the code that describes them (`native_streams.cpp`, `native_rows.cpp`).
+// constants of the code that describes them (`bundled_streams.cpp`, `bundled_rows.cpp`).
 #pragma once
 
 #include "model/core/implementation.h"

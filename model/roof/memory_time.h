@@ -1,5 +1,5 @@
 // Time of one memory-bound kernel of an eager framework: streams (elementwise, copy, gather) and
-// row kernels (softmax, normalisation, sums); native_model.h has the bundled ones.
+// row kernels (softmax, normalisation, sums); block_time.h has the bundled ones.
 //
 // Method (equations B1 to B8 of docs/model.md). A kernel is what it moves and what it keeps in
 // flight; a GPU is its memory levels (`MemoryParameters`):

@@ -1,4 +1,4 @@
-// The gate, the stamps and the timer's tick; see stamps.h.
+// The gate, the stamps and the timer's tick; see clock_kernels.h.
 #include <algorithm>
 #include <vector>
 

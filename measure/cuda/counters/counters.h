@@ -1,6 +1,6 @@
 // Hardware counters of one run of an operation, through CUPTI's range profiler.
 //
-// Method: automatic ranges (one per kernel) with user replay: the operation is run once per pass (3
+// Method: automatic ranges (one per kernel) with user replay: the operation is run once per pass (4
 // for all default groups on GH100). Each pass begins with `settle`, whose ranges are dropped: it brings
 // the L2 into the state of the question, and the 6 to 7 MB of dirty lines that the start of a pass leaves
 // are written back in it. Kernel replay would save and restore what a kernel writes, and leave up to 24 MB

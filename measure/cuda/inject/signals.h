@@ -1,4 +1,5 @@
-// Signals that would end the program: what was recorded is written first, then the signal takes its way.
+// Signals that would end the program: what was recorded is written before the
+// signal takes effect.
 #pragma once
 
 namespace ridge::measure::cuda {

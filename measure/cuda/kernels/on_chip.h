@@ -2,17 +2,18 @@
 //
 // Method: every block rereads one buffer in tiles of threads x 8 vectors of 16 bytes and sums the
 // words modulo 2^32.
-//   L2      all blocks share one buffer of 8 to 40 MB; ld.global.cg; each block starts at its own
-//   place L1      each block has its own small buffer; ld.global.ca shared  each block fills
-//   `buffer_bytes` of shared memory with hash_word(i) and rereads it, conflict-free 16-byte LDS;
-//           the loads are volatile at addresses that change with the iteration, so that they cannot
-//           be merged
+//   L2      all blocks share one buffer of 8 to 40 MB; ld.global.cg; each block starts elsewhere
+//   L1      each block has its own small buffer; ld.global.ca
+//   shared  each block fills `buffer_bytes` of shared memory with hash_word(i) and rereads it by
+//           conflict-free 16-byte LDS; the loads are volatile, at addresses that change with the
+//           iteration, so that they cannot be merged
+//
 // `spans` (one per block, may be null) gives the SM clock of the run.
 //
-// Example: L2 near partition: {.bytes = 12 << 20, .iterations = 64}; bytes moved:
-// work_of(read).l2_bytes_read Units: bytes; buffers are whole tiles (tile_bytes);
-// std::invalid_argument otherwise. Limits: the first pass over a buffer comes from DRAM or the
-// level above; make `iterations` large.
+// Example: {.bytes = 12 << 20, .iterations = 64} reads the near partition of L2; the bytes moved are
+// work_of(read).l2_bytes_read.
+// Units: bytes; buffers are whole tiles (tile_bytes), std::invalid_argument otherwise.
+// Limits: the first pass over a buffer comes from DRAM or the level above; make `iterations` large.
 #pragma once
 
 #include <cstdint>

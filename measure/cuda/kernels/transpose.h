@@ -1,16 +1,16 @@
 // Matrix transpose, destination[c][r] = source[r][c], for 2- and 4-byte elements: how much a tile
 // in shared memory is worth.
 //
-// Method: naive     reads along rows and writes down columns, each element alone
-//         padded    64x64 tile in shared memory whose rows are one word longer than the banks; any
-//         shape swizzled  a tile of 256 x 256 bytes' worth (64x64 or 128x128 elements), 16-byte
-//         vectors to and from memory; 16-byte group g of row r is kept at
-//                   g ^ (r / V mod 8), V elements per vector, so that neither the row-wise stores
-//                   nor the column-wise loads conflict
+// Method:
+//   naive     reads along rows and writes down columns, each element alone
+//   padded    64x64 tile in shared memory whose rows are one word longer than the banks; any shape
+//   swizzled  tile of 64x64 or 128x128 elements, 16-byte vectors to and from memory; 16-byte group
+//             g of row r is kept at g ^ (r / V mod 8), V elements per vector, so that neither the
+//             row-wise stores nor the column-wise loads conflict
 //
-// Example: launch_of(Transpose{.source = a, .destination = b, .rows = 8192, .columns = 8192,
-// .element_bytes = 2,
-//                              .method = TransposeMethod::swizzled})(stream);
+// Example:
+//   launch_of(Transpose{.source = a, .destination = b, .rows = 8192, .columns = 8192,
+//                       .element_bytes = 2, .method = TransposeMethod::swizzled})(stream);
 // Limits: swizzled needs rows and columns that are multiples of 16 / element_bytes
 // (std::invalid_argument).
 #pragma once

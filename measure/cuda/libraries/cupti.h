@@ -1,6 +1,6 @@
 // The functions of CUPTI that ridge calls, found at run time.
 //
-// Method: `libcupti.so.13` is opened by `library.h`; a table holds its functions with the types of
+// Method: `libcupti.so.13` is opened by `shared_library.h`; a table holds its functions with the types of
 // the headers this program was compiled against. The activity records and parameter structures
 // belong to one major version, so another one is refused.
 //

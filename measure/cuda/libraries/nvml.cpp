@@ -1,4 +1,4 @@
-// NVML; see management.h.
+// NVML; see nvml.h.
 #include "measure/cuda/libraries/nvml.h"
 
 #include <unistd.h>

@@ -1,4 +1,4 @@
-// Finding and opening shared libraries; see library.h.
+// Finding and opening shared libraries; see shared_library.h.
 #include "measure/cuda/libraries/shared_library.h"
 
 #include <dlfcn.h>

@@ -1,4 +1,4 @@
-// Reading, poisoning and index filling on the device; see inspect.h.
+// Reading, poisoning and index filling on the device; see read_back.h.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <cuda_fp8.h>
