@@ -77,6 +77,7 @@ void write_overlays(const Context& context, const FitOptions& options,
 int fit_corrections(const Context& context, const FitOptions& options,
                     const measure::FitRequest& request) {
     const std::vector<measure::ResidualReport> reports = measure::fit_residuals(request);
+    if (reports.empty()) throw InputError("no rows of these GPUs to fit a correction to");
     write_overlays(context, options, reports);
     write_corrections(context, reports, format_of(options));
     return success;

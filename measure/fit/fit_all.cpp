@@ -21,7 +21,8 @@ std::string reason_to_keep(const FitReport& report, const ErrorSummary& before,
                            const ErrorSummary& after) {
     if (!report.usable()) return "the fit is " + std::string(name_of(report.status));
     if (before.count < fewest_fit_rows) {
-        return fmt::format("{} rows, at least {} are needed", before.count, fewest_fit_rows);
+        return fmt::format("{} row{}, at least {} are needed", before.count,
+                           before.count == 1 ? "" : "s", fewest_fit_rows);
     }
     if (report.parameters.empty()) return "the rows determine no parameter";
     if (after.count < before.count) return "the rows are too few shapes to be held out";

@@ -39,7 +39,7 @@ struct ResidualReport {
     std::string kept_because;  ///< why; empty where there is a correction
 };
 
-/// One report for each class and GPU, classes first. InputError when there is nothing to fit to.
+/// One report for each class and GPU, classes first; none where there are no rows of a class.
 [[nodiscard]] std::vector<ResidualReport> fit_residuals(const FitRequest& request);
 
 /// The corrections of one GPU as sections of a description, fields with source = "FIT".

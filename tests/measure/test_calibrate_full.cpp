@@ -250,6 +250,19 @@ TEST_CASE("calibrate --rows fits a table of a GPU that is somewhere else") {
     CHECK(few.code == 0);
     CHECK(holds(few.out, "at least 12 are needed"));
     CHECK_FALSE(holds(test::text_of(home.overlay()), "value ="));
+    // A table of one class, for which there are no corrections.
+    std::string norms = "gpu,op,dtype,rows,cols,l2,launch,measured_us\n";
+    for (const int rows : {1024, 4096, 16384, 65536}) {
+        for (const int cols : {256, 1024, 4096, 8192}) {
+            norms += fmt::format("v100-pcie,softmax,fp32,{},{},cold,stream,{}\n", rows, cols,
+                                 20.0 + 1.2e-5 * rows * cols);
+        }
+    }
+    test::write_text(path, norms);
+    const Transcript softmax = run_on(plan, "calibrate --rows " + path + " --gpu v100-pcie");
+    CAPTURE(softmax.err);
+    CHECK(softmax.code == 0);
+    CHECK(holds(softmax.out, "memory"));
     CHECK(run_on(plan, "calibrate --rows " + path + " --full").code == 1);
     CHECK(run_on(plan, "calibrate --rows " + path + " --gpu h100-sxm --minutes 0").code == 1);
     CHECK(run_on(plan, "calibrate --rows /nonexistent.csv --gpu h200-sxm").code != 0);

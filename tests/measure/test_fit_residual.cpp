@@ -102,7 +102,7 @@ TEST_CASE("a correction that the rows do not bear out is not written", "[fit][re
     reports = fit_residuals(request_of(folder, {}));
     REQUIRE(reports.size() == 1);
     CHECK(reports[0].kept_because == "the error of rows held out falls by less than 6 %");
-    CHECK_THROWS_AS(fit_residuals(request_of(folder, {"b200"})), InputError);
+    CHECK(fit_residuals(request_of(folder, {"b200"})).empty());
 }
 
 }  // namespace ridge::measure
