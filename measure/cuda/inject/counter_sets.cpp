@@ -104,17 +104,16 @@ std::uint32_t CounterSets::likeliest_type(std::string_view kernel, std::uint32_t
 
 void ContextCounter::start(unsigned set) {
     const ProfilePlan& plan = (*sets_)[set];
-    // An object keeps the configuration that it was started with first.
-    if (!profiler_ || configured_ != set) {
+    std::vector<std::uint8_t>& data = data_[set];
+    if (profiler_ && configured_ == set) {
+        profiler_->clear(data);
+    } else {
+        // An object keeps the configuration that it was started with first, and knows only images that
+        // it has made itself.
         profiler_.reset();
         profiler_ = std::make_unique<RangeProfiler>(*cupti_, context_);
-        configured_ = set;
-    }
-    std::vector<std::uint8_t>& data = data_[set];
-    if (data.empty()) {
         data = profiler_->empty_data(plan.metrics, SetTurns::most_launches);
-    } else {
-        profiler_->clear(data);
+        configured_ = set;
     }
     profiler_->configure(plan, data, SetTurns::most_launches, CUPTI_UserReplay);
     profiler_->start();
