@@ -19,9 +19,9 @@ enum class BandClass : std::uint8_t {
     eager_stream,     // eager elementwise, layer norms of long rows
     eager_softmax,    // eager softmax in one pass
     eager_rows,       // eager kernels that read rows again; norms of short rows
-    torch_stream,     // PyTorch's pointwise kernels, copies, look-ups
+    torch_stream,     // PyTorch's pointwise kernels, copies, look-ups, optimizer steps
     torch_rows,       // PyTorch's softmax, norms, running sums, losses
-    torch_reduce,     // PyTorch's reductions, optimizer steps
+    torch_reduce,     // PyTorch's reductions
     torch_generated,  // kernels of torch.compile
     torch_product,    // products as PyTorch calls them
     torch_attention,  // backends of scaled_dot_product_attention

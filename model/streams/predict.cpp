@@ -144,11 +144,6 @@ void settle_torch(Prediction& prediction, const Op& op, BandClass band_class,
                measured ? Validity::validated : Validity::extrapolated);
 }
 
-/// Steps of an optimizer spread as reductions do.
-template <class Op>
-constexpr BandClass torch_class =
-    std::is_same_v<Op, AdamW> ? BandClass::torch_reduce : BandClass::torch_stream;
-
 template <class Op>
 Prediction framework_stream(const Op& op, const Work& work, Direction direction,
                             const Execution& execution, const Machine& machine,
@@ -162,8 +157,9 @@ Prediction framework_stream(const Op& op, const Work& work, Direction direction,
     const MemoryParameters& memory = *machine.memory;
     if (memory.torch) {
         const bool generated = implementation == Implementation::compiled;
-        settle_torch(prediction, op, generated ? BandClass::torch_generated : torch_class<Op>,
-                     execution, memory);
+        settle_torch(prediction, op,
+                     generated ? BandClass::torch_generated : BandClass::torch_stream, execution,
+                     memory);
         return prediction;
     }
     const StreamKernel kernel = eager_stream_kernel(memory, type, arrays_of(work));

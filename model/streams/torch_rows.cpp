@@ -177,34 +177,94 @@ void add_alone(const MemoryParameters& memory, const RowWise& op, L2State l2, To
     sum.add(torch_kernel_time(memory, kernel, free_running));
 }
 
-// Generated kernels: a row in registers of a few warps, or in a loop of 512 threads and more.
-constexpr double generated_chain = 1200;
-constexpr double generated_slots = 20;
-constexpr double generated_exponential_slots = 70;
-constexpr double generated_trip = 4096.0;  // elements that a block takes at once
-constexpr double generated_blocks = 8.0;
+// Generated kernels: rows of up to 1024 elements in registers, as many to a block as make 1024; longer
+// ones in a loop of 512 threads, again where a result needs the whole row; columns in pieces.
+struct Generated {
+    double chain;  ///< clocks
+    double slots;  ///< of an element
+};
+constexpr Generated held{300, 17.3};
+constexpr Generated looped{1370, 7.9};
+constexpr Generated down{860, 31};
+constexpr double generated_exponential_slots = 30;  // more
+constexpr double generated_mean_slots = 53;         // more of a layer norm's looped mean
+constexpr double generated_mean_chain = 740;        // and of any
+constexpr double generated_trip = 5500.0;           // elements that a block takes at once
+constexpr double loss_share = 1.2;       // of a look-up, for each turn of the one block of losses
+constexpr double most_losses = 16384.0;  // that one block adds up
+constexpr double held_elements = 1024.0;
+constexpr double loop_threads = 512.0;
 
-TorchTime generated(const MemoryParameters& memory, const RowWise& op, L2State l2) {
-    const Work work = row_work(op, Implementation::compiled);
+/// Rows and columns as a generated kernel sees them.
+struct GeneratedRows {
+    double rows;
+    double cols;
+    bool down;    ///< along the first dimension
+    bool held;    ///< in registers
+    bool shared;  ///< few long rows, each of several blocks
+};
+
+GeneratedRows generated_rows(const MemoryParameters& memory, const RowWise& op) {
     const bool columns = op.axis == Axis::columns;
-    const bool loss = op.kind == RowKind::cross_entropy;
     const double rows = columns ? real(op.cols) : real(op.rows);
     const double cols = columns ? real(op.rows) : real(op.cols);
-    const double again = is_reduction(op.kind) ? 0.0 : 1.0;
-    const double trips = std::ceil(cols / generated_trip);
+    return {.rows = rows,
+            .cols = cols,
+            .down = columns,
+            .held = !columns && cols <= held_elements,
+            .shared = !columns && rows < 2.0 * memory.sm_count && cols > 8.0 * held_elements};
+}
+
+/// The kernel that reads the rows.
+KernelTime generated_time(const MemoryParameters& memory, const RowWise& op,
+                          const GeneratedRows& form, L2State l2) {
+    const Work work = row_work(op, Implementation::compiled);
+    const Generated& code = form.down ? down : form.held ? held : looped;
+    const double padded = form.held ? std::exp2(std::ceil(std::log2(form.cols))) : form.cols;
+    const bool mean = op.kind == RowKind::layernorm;
+    const bool exponential = op.kind == RowKind::cross_entropy || op.kind == RowKind::softmax;
     TorchKernel kernel = moving(memory, work.dram_read, work.dram_write, l2);
-    kernel.chain = generated_chain;
-    kernel.steps = (trips - 1.0) * (1.0 + again);
-    const bool exponential = loss || op.kind == RowKind::softmax;
-    kernel.slots = (exponential ? generated_exponential_slots : generated_slots) * rows * cols;
-    kernel.rounds = further_rounds(memory, rows, generated_blocks) / 8.0;
-    TorchTime sum;
-    sum.add(torch_kernel_time(memory, kernel, reducing));
-    const bool split = is_reduction(op.kind) && (columns || rows < memory.sm_count) && cols > 1024;
-    if (loss || split) {
-        sum.add(
-            torch_kernel_time(memory, {.chain = generated_chain, .missing = 0.0}, free_running));
+    kernel.chain = code.chain + (mean ? generated_mean_chain : 0.0);
+    kernel.slots = (code.slots + (mean && !form.held ? generated_mean_slots : 0.0) +
+                    (exponential ? generated_exponential_slots : 0.0)) *
+                   form.rows * padded;
+    if (form.held) {
+        constexpr double resident = 32.0;
+        const double blocks = std::ceil(form.rows / std::max(1.0, held_elements / padded));
+        kernel.busy = busy_share(memory, blocks);
+        kernel.rounds = further_rounds(memory, blocks, resident);
+    } else if (!form.down) {
+        constexpr double blocks_of_row = 4.0;
+        const double passes = is_reduction(op.kind) ? 1.0 : 2.0;
+        const double part = form.cols / (form.shared ? blocks_of_row : 1.0);
+        kernel.steps = passes * (std::ceil(part / generated_trip) - 1.0);
+        kernel.l2_read = passes * kernel.l2_read;
+        kernel.dram_read +=
+            (passes - 1.0) * lost_of_rows(memory, op, loop_threads) * work.dram_read;
     }
+    return torch_kernel_time(memory, kernel, reducing);
+}
+
+/// Small kernels that join what the blocks of a row found, and map the result.
+std::int32_t joining_kernels(const RowWise& op, const GeneratedRows& form) {
+    if (op.kind == RowKind::cross_entropy) return form.rows <= most_losses ? 1 : 2;
+    if (form.down ? form.cols <= held_elements : !form.shared) return 0;
+    if (is_reduction(op.kind)) return 1;
+    return op.kind == RowKind::softmax ? 4 : 2;
+}
+
+TorchTime generated(const MemoryParameters& memory, const RowWise& op, L2State l2) {
+    const GeneratedRows form = generated_rows(memory, op);
+    TorchTime sum;
+    sum.add(generated_time(memory, op, form, l2));
+    KernelTime join =
+        torch_kernel_time(memory, {.chain = held.chain, .missing = 0.0}, free_running);
+    if (op.kind == RowKind::cross_entropy && form.rows <= most_losses) {
+        const double turns = std::ceil(form.rows / loop_threads);
+        join.latency += loss_share * turns * memory.torch->look_up;
+        join.total += loss_share * turns * memory.torch->look_up;
+    }
+    sum.add(join, joining_kernels(op, form));
     return sum;
 }
 

@@ -119,6 +119,25 @@ TEST_CASE("rows that the L2 has lost are read from DRAM again", "[torch]") {
     CHECK(read("softmax rows=2048 cols=50257 dtype=fp32 direction=backward") > 2.5 * matrix);
 }
 
+TEST_CASE("generated kernels hold short rows, loop over long ones and share few", "[torch]") {
+    const auto compiled = [](const char* text) {
+        const OperationText parsed = parse_operation(text);
+        return std::get<Prediction>(
+            predict(make_operation(parsed.kind, parsed.parameters),
+                    {.implementation = Implementation::compiled, .l2 = L2State::cold}, h200()));
+    };
+    // Grids of an H200: 2048 x 210 and 1872 x 22000 are one kernel, 256 x 13468 two, 16 x 18414 five.
+    CHECK(compiled("mean rows=2048 cols=210").work.kernels == 1);
+    CHECK(compiled("mean rows=1872 cols=22000").work.kernels == 1);
+    CHECK(compiled("sum rows=256 cols=13468").work.kernels == 2);
+    CHECK(compiled("softmax rows=16 cols=18414").work.kernels == 5);
+    CHECK(compiled("layernorm rows=4096 cols=8192 dtype=bf16").time >
+          1.2 * compiled("rmsnorm rows=4096 cols=8192 dtype=bf16").time);
+    // One block adds up the losses, 512 at a turn.
+    CHECK((compiled("cross_entropy rows=8192 cols=64").time -
+           compiled("cross_entropy rows=512 cols=64").time) > 15.0 * 0.6 * units::us);
+}
+
 TEST_CASE("int8 results take their time to be stored", "[torch]") {
     // 1188 tiles of 128 x 64 on 132 multiprocessors, nine of them one after the other.
     const Time wide =
