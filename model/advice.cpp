@@ -14,8 +14,7 @@ namespace {
 
 /// Whether nobody measured the kernels: the roofline alone is no reason to change to them.
 bool is_roofline(const Prediction& prediction) {
-    return std::any_of(prediction.notes.begin(), prediction.notes.end(),
-                       [](const Note& note) { return note.code == NoteCode::roofline_only; });
+    return noted<note::RooflineOnly>(prediction) != nullptr;
 }
 
 /// Predicts alternatives of one question and keeps those that help.

@@ -125,8 +125,7 @@ std::string correction_sentence(const Prediction& p) {
 std::string band_sentence(const Prediction& p) {
     switch (p.confidence) {
         case Confidence::calibrated:
-            for (const Note& note : p.notes) {
-                if (note.code != NoteCode::extrapolated) continue;
+            if (noted<note::Extrapolated>(p)) {
                 return "The band is that of validated residuals, widened: this lies outside their "
                        "range.";
             }
@@ -140,78 +139,117 @@ std::string band_sentence(const Prediction& p) {
            "validated.";
 }
 
+std::string words(const note::RooflineOnly& /*unused*/) {
+    return "time is the roofline plus launch latency; no calibrated model was used";
+}
+
+std::string words(const note::Uncalibrated& /*unused*/) {
+    return "this GPU was not measured; efficiencies come from its architecture family";
+}
+
+std::string words(const note::Extrapolated& /*unused*/) {
+    return "outside the range in which the model was validated";
+}
+
+std::string words(const note::L2Resident& resident) {
+    return fmt::format("the {} of data stay in the {} L2 cache when it is warm",
+                       format_traffic(resident.data), format_capacity(resident.capacity));
+}
+
+std::string words(const note::AlignmentCliff& cliff) {
+    return fmt::format("a leading dimension is a multiple of only {} bytes; fast kernels need 16{}",
+                       cliff.bytes,
+                       cliff.issue_share > 0.0 && cliff.issue_share < 1.0
+                           ? ", others are taken to issue " + percent(cliff.issue_share) +
+                                 " of their rate (estimate)"
+                           : std::string());
+}
+
+std::string words(const note::VectorPipe& /*unused*/) {
+    return "no tensor core for this type; runs on the vector pipe";
+}
+
+std::string words(const note::CausalBlocks& blocks) {
+    return fmt::format("whole blocks on the diagonal: {} more scores than the exact mask",
+                       percent(blocks.executed - 1.0));
+}
+
+std::string words(const note::Atomics& /*unused*/) {
+    return "traffic includes atomic accumulation of dQ in L2";
+}
+
+std::string words(const note::SplitKeys& split) {
+    return fmt::format("keys are split into {} parts", split.parts);
+}
+
+std::string words(const note::SparseGather& gather) {
+    return fmt::format("rows are not whole sectors: {} of the bytes read are useful",
+                       percent(gather.useful));
+}
+
+std::string words(const note::HostLink& /*unused*/) {
+    return "limited by PCIe, from and to pinned host memory";
+}
+
+std::string words(const note::NoLinks& /*unused*/) {
+    return "no links join all the GPUs: they exchange data over PCIe";
+}
+
+std::string words(const note::SplitK& split) {
+    return fmt::format("k is split into {} parts; a second kernel adds them", split.parts);
+}
+
+std::string words(const note::PowerLimited& power) {
+    return fmt::format("the power limit holds the clock to {} of the peak rate",
+                       percent(power.share));
+}
+
+std::string words(const note::QuantisedInput& input) {
+    return fmt::format("the 16-bit input is first quantised to 8 bits by a kernel of its own, {}",
+                       format(input.time));
+}
+
+std::string words(const note::RotatedWeights& rotation) {
+    return fmt::format("graph replay: A and C are reused, B is one of {} weights taken in turn",
+                       rotation.weights);
+}
+
+std::string words(const note::WholeSectors& whole) {
+    return fmt::format(
+        "a warp request touches {} sectors: {} of the bytes between L2 and multiprocessors "
+        "were asked for",
+        whole.sectors, percent(whole.useful));
+}
+
+std::string words(const note::WholeBursts& whole) {
+    return fmt::format("DRAM moves more than the sectors: {} of its bytes were asked for",
+                       percent(whole.useful));
+}
+
+std::string words(const note::Serialised& serialised) {
+    return fmt::format("a warp instruction takes {} passes", serialised.passes);
+}
+
+std::string words(const note::DoesNotFit& memory) {
+    return fmt::format("needs {} but the device holds {}", format_capacity(memory.needed),
+                       format_capacity(memory.capacity));
+}
+
+std::string words(const note::UnsplitKeys& unsplit) {
+    return fmt::format(
+        "flash2 folds no grouped queries under a window and splits no keys behind a page "
+        "table: {} thread blocks on {} multiprocessors",
+        unsplit.blocks, unsplit.sm_count);
+}
+
+std::string words(const note::EstimatedKernel& /*unused*/) {
+    return "the efficiency of this kernel is an estimate; it was not measured";
+}
+
 }  // namespace
 
 std::string describe(const Note& note) {
-    switch (note.code) {
-        case NoteCode::roofline_only:
-            return "time is the roofline plus launch latency; no calibrated model was used";
-        case NoteCode::uncalibrated:
-            return "this GPU was not measured; efficiencies come from its architecture family";
-        case NoteCode::extrapolated:
-            return "outside the range in which the model was validated";
-        case NoteCode::l2_resident:
-            return fmt::format("the {} of data stay in the {} L2 cache when it is warm",
-                               bytes_of(note.a), format_capacity(Bytes::from_base(note.b)));
-        case NoteCode::alignment_cliff:
-            return fmt::format(
-                "a leading dimension is a multiple of only {} bytes; fast kernels need 16{}",
-                note.a,
-                note.b > 0.0 && note.b < 1.0
-                    ? ", others are taken to issue " + percent(note.b) + " of their rate (estimate)"
-                    : std::string());
-        case NoteCode::vector_pipe:
-            return "no tensor core for this type; runs on the vector pipe";
-        case NoteCode::causal_blocks:
-            return fmt::format("whole blocks on the diagonal: {} more scores than the exact mask",
-                               percent(note.a - 1.0));
-        case NoteCode::atomics:
-            return "traffic includes atomic accumulation of dQ in L2";
-        case NoteCode::split_kv:
-            return fmt::format("keys are split into {} parts", note.a);
-        case NoteCode::sparse_gather:
-            return fmt::format("rows are not whole sectors: {} of the bytes read are useful",
-                               percent(note.a));
-        case NoteCode::host_link:
-            if (note.a > 0.0) return "no links join all the GPUs: they exchange data over PCIe";
-            return "limited by PCIe, from and to pinned host memory";
-        case NoteCode::split_k:
-            return fmt::format("k is split into {} parts; a second kernel adds them", note.a);
-        case NoteCode::power_limited:
-            return fmt::format("the power limit holds the clock to {} of the peak rate",
-                               percent(note.a));
-        case NoteCode::quantised_input:
-            return fmt::format(
-                "the 16-bit input is first quantised to 8 bits by a kernel of its own, {}",
-                format(Time::from_base(note.a)));
-        case NoteCode::rotated_weights:
-            return fmt::format(
-                "graph replay: A and C are reused, B is one of {} weights taken in turn", note.a);
-        case NoteCode::whole_sectors:
-            if (note.a <= 0.0) {
-                return fmt::format(
-                    "DRAM moves more than the sectors: {} of its bytes were asked for",
-                    percent(note.b));
-            }
-            return fmt::format(
-                "a warp request touches {} sectors: {} of the bytes between L2 and multiprocessors "
-                "were asked for",
-                note.a, percent(note.b));
-        case NoteCode::serialised:
-            return fmt::format("a warp instruction takes {} passes", note.a);
-        case NoteCode::does_not_fit:
-            return fmt::format("needs {} but the device holds {}",
-                               format_capacity(Bytes::from_base(note.a)),
-                               format_capacity(Bytes::from_base(note.b)));
-        case NoteCode::unsplit_keys:
-            return fmt::format(
-                "flash2 folds no grouped queries under a window and splits no keys behind a page "
-                "table: {} thread blocks on {} multiprocessors",
-                note.a, note.b);
-        case NoteCode::estimated_kernel:
-            return "the efficiency of this kernel is an estimate; it was not measured";
-    }
-    return {};
+    return std::visit([](const auto& each) { return words(each); }, note);
 }
 
 std::string describe(const Term& term) {

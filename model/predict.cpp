@@ -43,10 +43,10 @@ struct Predictor {
     Outcome operator()(const Access& op) const { return with_footprint(op, Pass::inference); }
 
     template <class Op>
-    Outcome with_footprint(const Op& op, Pass pass) const {
+    [[nodiscard]] Outcome with_footprint(const Op& op, Pass pass) const {
         return with_memory(pass, predict(op, execution, machine));
     }
-    Outcome with_memory(Pass pass, Outcome outcome) const {
+    [[nodiscard]] Outcome with_memory(Pass pass, Outcome outcome) const {
         if (auto* prediction = std::get_if<Prediction>(&outcome)) {
             // Of the operation as it was asked: an alternative would be copied into another one.
             prediction->footprint = footprint(operation, prediction->implementation, pass).total();

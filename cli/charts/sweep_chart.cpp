@@ -57,9 +57,8 @@ bool SweepChart::one_line() const {
 std::string SweepChart::class_of(const model::Machine& machine, const model::Parameters& parameters,
                                  const model::Prediction& prediction) const {
     if (one_line()) {
-        for (const model::Note& note : prediction.notes) {
-            if (note.code != model::NoteCode::alignment_cliff) continue;
-            return fmt::format("rows aligned to {:.0f} B", note.a);
+        if (const auto* const cliff = model::noted<model::note::AlignmentCliff>(prediction)) {
+            return fmt::format("rows aligned to {} B", cliff->bytes);
         }
         return "rows aligned to 16 B";
     }

@@ -130,7 +130,7 @@ void write_prediction(const Context& context, const Answer& answer, const Predic
     write_line(context, "lower bound", format(p.lower_bound) + " (roofline at datasheet rates)");
     write_line(context, "footprint", format_capacity(p.footprint));
     if (p.tiling.tiles > 0) write_line(context, "tile", tiling_text(p.tiling));
-    for (const model::Note& note : p.notes) write_line(context, "note", describe(note));
+    for (const model::Note& note : p.notes) write_line(context, "note", model::describe(note));
     if (detail == Detail::summary) return;
     write_terms(context, p);
     context.out << '\n';
@@ -201,7 +201,7 @@ void add_prediction(Json& json, const Prediction& p) {
     }
     json["terms"] = terms_json(p);
     Json notes = Json::array();
-    for (const model::Note& note : p.notes) notes.push_back(describe(note));
+    for (const model::Note& note : p.notes) notes.push_back(model::describe(note));
     json["notes"] = std::move(notes);
 }
 

@@ -28,9 +28,7 @@ bool too_short(const MeasuredRow& row) {
 }
 
 bool extrapolated(const model::Prediction& prediction) {
-    return std::any_of(
-        prediction.notes.begin(), prediction.notes.end(),
-        [](const model::Note& note) { return note.code == model::NoteCode::extrapolated; });
+    return model::noted<model::note::Extrapolated>(prediction) != nullptr;
 }
 
 void add_rows(const std::vector<MeasuredRow>& rows, const FitRequest& request,

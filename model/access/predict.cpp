@@ -185,16 +185,16 @@ std::string missing_for(const Access& op, const Machine& machine) {
 void add_notes(Prediction& prediction, const AccessWork& access, const Machine& machine) {
     const Bytes moved = access.work.dram();
     if (access.useful < 1.0) {
-        prediction.note(NoteCode::whole_sectors, access.sectors, access.useful);
+        prediction.note(note::WholeSectors{.sectors = access.sectors, .useful = access.useful});
     }
     // DRAM is read in bursts of more than a sector: its share is a smaller one.
     const double useful_in_dram = moved > Bytes{} ? access.work.compulsory() / moved : 1.0;
     if (useful_in_dram < 0.99 * access.useful) {
-        prediction.note(NoteCode::whole_sectors, 0.0, useful_in_dram);
+        prediction.note(note::WholeBursts{.useful = useful_in_dram});
     }
-    if (access.passes > 1.0) prediction.note(NoteCode::serialised, access.passes);
+    if (access.passes > 1.0) prediction.note(note::Serialised{.passes = access.passes});
     if (moved > Bytes{} && machine.l2.holds(moved)) {
-        prediction.note(NoteCode::l2_resident, moved.base(), machine.l2.size.base());
+        prediction.note(note::L2Resident{.data = moved, .capacity = machine.l2.size});
     }
 }
 

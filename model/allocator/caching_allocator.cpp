@@ -175,7 +175,7 @@ CachingAllocator::Block CachingAllocator::expand(std::int64_t bytes, bool small)
     };
     std::ptrdiff_t found = -1;
     for (const auto& [address, block] : pool.unmapped) {
-        std::ptrdiff_t start = static_cast<std::ptrdiff_t>(block);
+        auto start = static_cast<std::ptrdiff_t>(block);
         if (usable(extents_[block].previous)) start = extents_[block].previous;
         std::int64_t room = 0;
         for (std::ptrdiff_t at = start; room < bytes && usable(at);

@@ -225,7 +225,7 @@ void set_time(Prediction& prediction, const Modelled& modelled, Implementation i
                modelled.own ? Confidence::calibrated : Confidence::family,
                validity_of(op, prediction.implementation, modelled.known));
     if (execution.l2 == L2State::warm && time.dram_bytes <= 0.1 * time.working_set) {
-        prediction.note(NoteCode::l2_resident, time.working_set.base(), machine.l2.size.base());
+        prediction.note(note::L2Resident{.data = time.working_set, .capacity = machine.l2.size});
     }
 }
 
@@ -377,17 +377,17 @@ Outcome predict(const Attention& asked, const Execution& execution, const Machin
         apply_roofline_band(prediction);
     }
     if (op.causal && !is_unfused(implementation) && counted.executed_ratio() > 1.005) {
-        prediction.note(NoteCode::causal_blocks, counted.executed_ratio());
+        prediction.note(note::CausalBlocks{.executed = counted.executed_ratio()});
     }
     if (counted.grid.splits > 1) {
-        prediction.note(NoteCode::split_kv, static_cast<double>(counted.grid.splits));
+        prediction.note(note::SplitKeys{.parts = counted.grid.splits});
     }
     if (op.direction == Direction::backward && !is_unfused(implementation)) {
-        prediction.note(NoteCode::atomics);
+        prediction.note(note::Atomics{});
     }
     if (leaves_idle(op, implementation, counted.grid, machine)) {
-        prediction.note(NoteCode::unsplit_keys, static_cast<double>(counted.grid.tiles),
-                        static_cast<double>(machine.sm_count));
+        prediction.note(
+            note::UnsplitKeys{.blocks = counted.grid.tiles, .sm_count = machine.sm_count});
     }
     return prediction;
 }

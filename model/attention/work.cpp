@@ -216,7 +216,7 @@ double kv_passes(const Attention& attention, const AttentionContext& context,
                        static_cast<double>(attention.head_dim) * element;
     const double density = scores.visits / (static_cast<double>(scores.query_blocks) *
                                             static_cast<double>(scores.key_blocks));
-    const double waves = static_cast<double>(ceil_divide(blocks, context.sm_count));
+    const auto waves = static_cast<double>(ceil_divide(blocks, context.sm_count));
     const double again = std::max(1.0, density * waves) - 1.0;
     if (again <= 0.0) return 1.0;
     return 1.0 + again * (1.0 - context.l2.found(bytes(set), Readers::all));

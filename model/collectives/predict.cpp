@@ -84,9 +84,10 @@ Outcome predict(const Collective& op, const Execution& execution, const Machine&
     prediction.time += gaps;
     prediction.low += gaps;
     prediction.high += gaps;
-    const bool over_pcie = host || !linked;
-    if (over_pcie) {
-        prediction.note(NoteCode::host_link, host ? 0.0 : static_cast<double>(op.gpus));
+    if (host) {
+        prediction.note(note::HostLink{});
+    } else if (!linked) {
+        prediction.note(note::NoLinks{});
     }
     return prediction;
 }

@@ -120,6 +120,7 @@ std::vector<std::string> split_names(std::string_view text) {
 template <class Enumerator, std::size_t size>
 std::vector<std::string_view> names_of(const std::array<Enumerator, size>& all) {
     std::vector<std::string_view> names;
+    names.reserve(size);
     for (const Enumerator each : all) names.push_back(name_of(each));
     return names;
 }

@@ -324,6 +324,7 @@ std::optional<OperationKind> find_operation_kind(std::string_view name) {
 OperationKind parse_operation_kind(std::string_view name) {
     if (const auto kind = find_operation_kind(name)) return *kind;
     std::vector<std::string> names;
+    names.reserve(operations.size() + aliases.size());
     for (const OperationInfo& info : operations) names.emplace_back(info.name);
     for (const OperationAlias& alias : aliases) names.emplace_back(alias.name);
     const std::string near = did_you_mean(name, names);

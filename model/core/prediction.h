@@ -14,6 +14,7 @@
 #include "hardware/quantity.h"
 #include "model/core/band_class.h"
 #include "model/core/implementation.h"
+#include "model/core/note.h"
 #include "model/core/static_vector.h"
 
 namespace ridge::model {
@@ -89,35 +90,6 @@ struct Tiling {
     double wave_efficiency = 1.0;  ///< tiles / (waves x slots)
 };
 
-/// Remarks that a reader should know, with up to two numbers; `explain.h` words them.
-enum class NoteCode : std::uint8_t {
-    roofline_only,    ///< time is roofline plus launch latency; not calibrated
-    uncalibrated,     ///< efficiencies come from the architecture family
-    extrapolated,     ///< outside the validated range
-    l2_resident,      ///< working set stays in L2; a = bytes, b = L2 bytes
-    alignment_cliff,  ///< a leading dimension is not a multiple of 16 bytes
-    vector_pipe,      ///< no tensor core for the type; runs on the vector pipe
-    causal_blocks,    ///< whole blocks are computed; a = executed / exact work
-    atomics,          ///< traffic includes atomic accumulation in L2
-    split_kv,         ///< keys are split; a = splits
-    sparse_gather,    ///< rows are read in whole sectors; a = efficiency
-    host_link,        ///< limited by PCIe; a = GPUs that are not all linked, 0: the host
-    split_k,          ///< k is split; a = parts
-    power_limited,    ///< the clock falls under the power limit; a = share of the peak left
-    quantised_input,  ///< A is quantised first; a = its time in seconds
-    rotated_weights,  ///< replayed over several weights; a = how many
-    whole_sectors,    ///< of a warp request; a = sectors, b = share of their bytes asked for
-    serialised,       ///< a warp instruction takes a passes
-    does_not_fit,     ///< footprint exceeds the device memory; a = need, b = capacity
-    unsplit_keys,     ///< flash2 neither folds nor splits; a = its thread blocks, b = SMs
-    estimated_kernel  ///< the kernel's efficiency is an estimate, not a measurement
-};
-struct Note {
-    NoteCode code = NoteCode::roofline_only;
-    double a = 0.0;
-    double b = 0.0;
-};
-
 /// What the band rests on.
 enum class Confidence : std::uint8_t { roofline, family, calibrated };
 
@@ -148,10 +120,19 @@ struct Prediction {
     StaticVector<Term, 10> terms;
     StaticVector<Note, 8> notes;
 
-    void note(NoteCode code, double a = 0.0, double b = 0.0) {
-        if (!notes.full()) notes.push_back({.code = code, .a = a, .b = b});
+    void note(const Note& remark) {
+        if (!notes.full()) notes.push_back(remark);
     }
 };
+
+/// The remark of that kind; nullptr where there is none.
+template <class Remark>
+[[nodiscard]] const Remark* noted(const Prediction& prediction) {
+    for (const Note& each : prediction.notes) {
+        if (const auto* const found = std::get_if<Remark>(&each)) return found;
+    }
+    return nullptr;
+}
 
 /// Adds a term of the time, where it takes any.
 void add_term(Prediction& prediction, Resource resource, Time time, double amount = 0.0);

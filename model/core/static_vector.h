@@ -4,8 +4,9 @@
 // theirs.
 #pragma once
 
-#include <algorithm>
+#include <array>
 #include <cstddef>
+#include <memory>
 #include <type_traits>
 
 #include "hardware/error.h"
@@ -27,7 +28,7 @@ class StaticVector {
 
     void push_back(const T& value) {
         RIDGE_CONTRACT(size_ < capacity);
-        room_.values[size_++] = value;
+        std::construct_at(room_.values.data() + size_++, value);
     }
     void clear() { size_ = 0; }
     [[nodiscard]] bool full() const { return size_ == capacity; }
@@ -35,20 +36,20 @@ class StaticVector {
     [[nodiscard]] bool empty() const { return size_ == 0; }
     [[nodiscard]] const T& operator[](std::size_t index) const { return room_.values[index]; }
     [[nodiscard]] T& operator[](std::size_t index) { return room_.values[index]; }
-    [[nodiscard]] const T* begin() const { return room_.values; }
-    [[nodiscard]] const T* end() const { return room_.values + size_; }
-    [[nodiscard]] T* begin() { return room_.values; }
-    [[nodiscard]] T* end() { return room_.values + size_; }
+    [[nodiscard]] const T* begin() const { return room_.values.data(); }
+    [[nodiscard]] const T* end() const { return begin() + size_; }
+    [[nodiscard]] T* begin() { return room_.values.data(); }
+    [[nodiscard]] T* end() { return begin() + size_; }
 
   private:
     /// Room for the values, which are made when they are added.
     union Room {
-        Room() {}
-        T values[capacity];
+        Room() {}  // NOLINT(modernize-use-equals-default): nothing is to be initialised
+        std::array<T, capacity> values;
     };
 
     void take(const StaticVector& other) {
-        std::copy(other.begin(), other.end(), room_.values);
+        std::uninitialized_copy(other.begin(), other.end(), begin());
         size_ = other.size_;
     }
 

@@ -71,7 +71,7 @@ Reason efficient_reason(const AttentionCall& call) {
 
 Reason cudnn_reason(const AttentionCall& call) {
     const Attention& op = call.attention;
-    if (const Reason type = wrong_type(op)) return type;
+    if (Reason type = wrong_type(op)) return type;
     if (op.head_dim % 8 != 0) return "head_dim should be a multiple of 8";
     if (op.head_dim > 256) return "head_dim should be no more than 256";
     if (op.seq_q == 1 && call.dropout > 0.0) {

@@ -135,8 +135,6 @@ Footprint of_operation(const Attention& op, Implementation implementation, Pass 
     switch (implementation) {
         case Implementation::standard:
         case Implementation::torch:
-            add_standard(parts, sizes, pass);
-            break;
         case Implementation::torch_math:
             add_standard(parts, sizes, pass);
             break;

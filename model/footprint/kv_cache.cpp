@@ -50,7 +50,8 @@ double KvCache::mean_waste(std::int64_t longest) const {
     // Mean of ceil(L / b) b over L = 1 .. longest: whole groups of b lengths, then the rest.
     const std::int64_t whole = longest / block;
     const std::int64_t rest = longest % block;
-    const auto pages = static_cast<double>(block * whole * (whole + 1) / 2 + rest * (whole + 1));
+    const std::int64_t pages_of_groups = block * (whole * (whole + 1) / 2);
+    const auto pages = static_cast<double>(pages_of_groups + rest * (whole + 1));
     return 1.0 - held / (pages * static_cast<double>(block) / tokens);
 }
 

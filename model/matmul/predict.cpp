@@ -90,22 +90,23 @@ void set_terms(Prediction& p, const MatmulTime& t, Resource pipe,
 }
 
 void set_notes(Prediction& p, const Matmul& op, const MatmulSituation& s, const MatmulTime& t) {
-    const double once = p.work.compulsory().base();
+    const Bytes once = p.work.compulsory();
     const bool library =
         p.implementation == Implementation::library || p.implementation == Implementation::torch;
     if (library && row_alignment(op) < 16 && s.pipe != MatmulPipe::vector) {
-        p.note(NoteCode::alignment_cliff, static_cast<double>(row_alignment(op)), t.alignment);
+        p.note(note::AlignmentCliff{.bytes = row_alignment(op), .issue_share = t.alignment});
     }
-    if (t.split > 1) p.note(NoteCode::split_k, t.split);
+    if (t.split > 1) p.note(note::SplitK{.parts = t.split});
     if (t.power >= std::max(t.loop + t.store, t.dram)) {
-        p.note(NoteCode::power_limited, p.work.flop() / (s.peak * t.power));
+        p.note(note::PowerLimited{.share = p.work.flop() / (s.peak * t.power)});
     }
-    if (t.quantise > Time{}) p.note(NoteCode::quantised_input, t.quantise.base());
+    if (t.quantise > Time{}) p.note(note::QuantisedInput{.time = t.quantise});
     const bool warm = s.l2 == L2State::warm;
-    if (warm && s.launch == LaunchMode::graph)
-        p.note(NoteCode::rotated_weights, weights_in_rotation);
-    if (warm && p.work.dram().base() < 0.1 * once) {
-        p.note(NoteCode::l2_resident, once, s.machine.l2.size.base());
+    if (warm && s.launch == LaunchMode::graph) {
+        p.note(note::RotatedWeights{.weights = weights_in_rotation});
+    }
+    if (warm && p.work.dram() < 0.1 * once) {
+        p.note(note::L2Resident{.data = once, .capacity = s.machine.l2.size});
     }
 }
 
@@ -172,7 +173,7 @@ void apply_bundled(Prediction& p, const MatmulSituation& s, Implementation imple
     const bool own = parameters.evidence == Evidence::own;
     apply_band(p, bundled_band(implementation), confidence_of(parameters.evidence),
                own ? Validity::validated : Validity::extrapolated);
-    if (!own) p.note(NoteCode::estimated_kernel);
+    if (!own) p.note(note::EstimatedKernel{});
 }
 
 void apply_integer(Prediction& p, const MatmulSituation& s) {
@@ -234,7 +235,7 @@ void keep_roofline(Prediction& p, const Matmul& op, const Execution& execution,
     }
     apply_roofline_band(p);
     if (matmul_alignment(op) < 16) {
-        p.note(NoteCode::alignment_cliff, static_cast<double>(matmul_alignment(op)));
+        p.note(note::AlignmentCliff{.bytes = matmul_alignment(op)});
     }
 }
 
@@ -281,7 +282,7 @@ Outcome predict(const Matmul& op, const Execution& execution, const Machine& mac
     Prediction prediction = counted(work, roofs);
     prediction.implementation = asked;
     prediction.lower_bound = roofline_bound(work, prediction.peak, machine, execution.l2);
-    if (pipe == Pipe::vector && bits_of(op.type) < 32) prediction.note(NoteCode::vector_pipe);
+    if (pipe == Pipe::vector && bits_of(op.type) < 32) prediction.note(note::VectorPipe{});
 
     const MatmulPipe kernels = kernels_of(op, pipe, bundled.has_value(), machine);
     const MatmulParameters* parameters = machine.matmul.find(kernels);

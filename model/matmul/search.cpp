@@ -113,35 +113,44 @@ Context make_context(const MatmulSituation& s) {
     return c;
 }
 
-Candidate evaluate(const MatmulParameters& p, const Context& c, Tile tile, double split) {
+Cover cover(const MatmulParameters& p, const Context& c, Tile tile) {
     const double tile_m = tile.m;
     const double tile_n = tile.n;
-    const double rows = std::min(tile_m, c.m);
-    const double columns = std::min(tile_n, c.n);
-    const double tiles = c.batch * round_up(c.m / tile_m) * round_up(c.n / tile_n);
-    const double waves = tiles * split / c.sms;
-    const double blocks = waves <= 1.0 ? 1.0 : waves + c.quantisation * (round_up(waves) - waves);
-    const double steps = round_up(c.steps / split);
     const double area = tile_m * tile_n;
-    const double block_flop = 2.0 * area * c.step_elements * steps;
-
-    Candidate t{};
-    t.tile = tile;
-    t.split = split;
-    t.edges = tiles * (tile_m + tile_n);
-    t.cold_fill = p.cold_fill.base() * c.cold_share;
     const double fed = 1.0 + p.feed_elements * (tile_m + tile_n) / area;
-    t.pipe = blocks * block_flop * std::max(fed / c.issue_rate, 1.0 / c.peak_rate);
-    t.latency = blocks * steps * c.k_step;
-    const double multicast = area >= smallest_cluster_tile && tiles > 1.0 ? p.multicast : 1.0;
-    t.l2_bytes =
-        std::max(c.a_bytes * c.a_lines + c.b_bytes * c.b_lines,
-                 tiles * (rows * c.a_lines + columns * c.b_lines) * c.k * c.element / multicast);
+    Cover t{};
+    t.tile = tile;
+    t.tiles = c.batch * round_up(c.m / tile_m) * round_up(c.n / tile_n);
+    t.rows = std::min(tile_m, c.m);
+    t.columns = std::min(tile_n, c.n);
+    t.area = area;
+    t.step_flop = 2.0 * area * c.step_elements;
+    t.flop_time = std::max(fed / c.issue_rate, 1.0 / c.peak_rate);
+    const double multicast = area >= smallest_cluster_tile && t.tiles > 1.0 ? p.multicast : 1.0;
+    t.l2_bytes = std::max(
+        c.a_bytes * c.a_lines + c.b_bytes * c.b_lines,
+        t.tiles * (t.rows * c.a_lines + t.columns * c.b_lines) * c.k * c.element / multicast);
+    t.power = t.tiles * 2.0 * area * c.k / c.power_rate;
+    return t;
+}
+
+Candidate complete(const MatmulParameters& p, const Context& c, const Cover& cover,
+                   const Issue& issue) {
+    const double split = issue.split;
+    Candidate t{};
+    t.tile = cover.tile;
+    t.split = split;
+    t.edges = cover.tiles * (static_cast<double>(cover.tile.m) + cover.tile.n);
+    t.cold_fill = p.cold_fill.base() * c.cold_share;
+    t.pipe = issue.pipe;
+    t.latency = issue.latency;
+    t.l2_bytes = cover.l2_bytes;
     t.l2 = t.l2_bytes / c.l2_rate;
     t.dram_read = c.read_bytes / c.dram_rate;
     t.dram = (c.read_bytes + c.write_bytes) / c.dram_rate;
-    t.store = blocks * rows * columns * (split > 1.0 ? 4.0 : c.result) / c.store_rate;
-    t.power = tiles * 2.0 * area * c.k / c.power_rate;
+    t.store =
+        issue.blocks * cover.rows * cover.columns * (split > 1.0 ? 4.0 : c.result) / c.store_rate;
+    t.power = cover.power;
     if (split > 1.0) t.reduction = c.second_kernel + split * c.batch * c.m * c.n * 8.0 / c.l2_rate;
 
     const double throughput =
@@ -149,6 +158,11 @@ Candidate evaluate(const MatmulParameters& p, const Context& c, Tile tile, doubl
     t.loop = std::sqrt(square(t.latency) + throughput) + t.cold_fill;
     t.total = std::max({t.loop + t.store, t.dram, t.power}) + t.reduction;
     return t;
+}
+
+Candidate evaluate(const MatmulParameters& p, const Context& c, Tile tile, double split) {
+    const Cover covered = cover(p, c, tile);
+    return complete(p, c, covered, issue(c, covered, split));
 }
 
 Candidate evaluate_vector(const MatmulParameters& p, const Context& c) {

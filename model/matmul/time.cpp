@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <limits>
+#include <span>
 
+#include "hardware/error.h"
+#include "model/core/static_vector.h"
 #include "model/matmul/search.h"
 
 namespace ridge::model {
@@ -11,7 +14,6 @@ namespace {
 using search::Candidate;
 using search::Context;
 using search::round_down;
-using search::round_up;
 
 Time seconds(double value) {
     return Time::from_base(value);
@@ -43,33 +45,51 @@ Time launch_time(const MatmulSituation& s) {
     return called > Time{} ? called : plain;
 }
 
-/// Of candidates within `limit` of time, the one that reads less.
-bool is_better(const Candidate& candidate, const Candidate& best, double limit) {
-    if (best.total > limit) return candidate.total <= limit;
-    return candidate.total <= limit && candidate.edges < best.edges;
-}
+/// Candidates whose time may be within a tie of the shortest.
+struct Shortlist {
+    double shortest = std::numeric_limits<double>::infinity();
+    StaticVector<Candidate, 80> candidates;  // tiles times splits
+};
 
-Candidate fastest(const MatmulSituation& s, const Context& c) {
-    Candidate best{};
-    best.total = std::numeric_limits<double>::infinity();
-    double shortest = best.total;
+/// Adds the splits of a tile that fill up to `split_waves` waves.
+void add_splits(const MatmulSituation& s, const Context& c, const search::Cover& cover,
+                Shortlist& list) {
     const bool splits = s.parameters.second_kernel > Time{};
     const double longest = splits ? std::min(longest_split, c.steps) : 1.0;
-    for (const Tile tile :
-         library_tiles(s.pipe, bits_of(s.op.type), s.machine.compute_capability)) {
-        const double tiles = c.batch * round_up(c.m / tile.m) * round_up(c.n / tile.n);
-        double previous = 0.0;
-        for (int waves = 0; waves <= split_waves; ++waves) {
-            const double filling = round_down(waves * c.sms / tiles);
-            const double split = std::max(1.0, std::min(filling, longest));
-            if (split == previous) continue;
-            previous = split;
-            const Candidate candidate = search::evaluate(s.parameters, c, tile, split);
-            shortest = std::min(shortest, candidate.total);
-            if (is_better(candidate, best, tie * shortest)) best = candidate;
+    double previous = 0.0;
+    for (int waves = split_waves; waves >= 0; --waves) {
+        const double filling = round_down(waves * c.sms / cover.tiles);
+        const double split = std::max(1.0, std::min(filling, longest));
+        if (split == previous) continue;
+        previous = split;
+        const search::Issue issue = search::issue(c, cover, split);
+        if (search::least_total(cover, issue) <= tie * list.shortest) {
+            const Candidate candidate = search::complete(s.parameters, c, cover, issue);
+            list.shortest = std::min(list.shortest, candidate.total);
+            if (candidate.total <= tie * list.shortest) list.candidates.push_back(candidate);
         }
+        if (split == 1.0) return;  // so are the splits of fewer waves
     }
-    best.total = shortest;  // a faster GPU must not be slower for the sake of a tie
+}
+
+/// The candidate that takes the shortest time; of those that tie with it, the one that reads least, and of
+/// those the first.
+Candidate fastest(const MatmulSituation& s, const Context& c) {
+    Shortlist list;
+    // From the last, which is the largest: its time tells most of the others apart from the fastest.
+    const std::span<const Tile> tiles =
+        library_tiles(s.pipe, bits_of(s.op.type), s.machine.compute_capability);
+    for (std::size_t i = tiles.size(); i-- > 0;) {
+        add_splits(s, c, search::cover(s.parameters, c, tiles[i]), list);
+    }
+    const Candidate* least = nullptr;
+    for (const Candidate& each : list.candidates) {
+        if (each.total > tie * list.shortest) continue;
+        if (least == nullptr || each.edges <= least->edges) least = &each;
+    }
+    RIDGE_CONTRACT(least != nullptr);
+    Candidate best = *least;
+    best.total = list.shortest;  // a faster GPU must not be slower for the sake of a tie
     if (s.op.m == 1 && s.op.batch == 1 && s.parameters.gemv_per_sm > Bandwidth{}) {
         const Candidate vector = search::evaluate_vector(s.parameters, c);
         if (vector.total < best.total) best = vector;

@@ -27,7 +27,7 @@ namespace ridge::model {
 
 /// A product that is replayed in a graph meets as many different weights B in turn: what the
 /// collectors of public measurements do, and near what the layers of a network do (M18).
-inline constexpr double weights_in_rotation = 5.0;
+inline constexpr std::int64_t weights_in_rotation = 5;
 
 /// Who calls the library: code that launches a kernel, or an eager framework, whose dispatch shows
 /// in a stream.

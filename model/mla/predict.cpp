@@ -70,7 +70,7 @@ void set_time(Prediction& prediction, const Modelled& modelled, const Mla& op,
     add_term(prediction, Resource::launch, time.launch);
     prediction.time = std::max(time.total, prediction.lower_bound);
     prediction.tiling = tiling_of(time, machine);
-    if (time.split > 1) prediction.note(NoteCode::split_kv, time.split);
+    if (time.split > 1) prediction.note(note::SplitKeys{.parts = time.split});
     const bool decodes = op.phase == MlaPhase::decode;
     apply_band(prediction, decodes ? BandClass::latent_decode : BandClass::latent_prefill,
                modelled.own ? Confidence::calibrated : Confidence::family, validity_of(op));
@@ -95,7 +95,7 @@ Outcome predict(const Mla& op, const Execution& execution, const Machine& machin
     prediction.time += launch_gaps(machine, execution.launch, work.kernels);
     prediction.low = prediction.lower_bound;
     prediction.high = 2.0 * prediction.time;
-    prediction.note(NoteCode::roofline_only);
+    prediction.note(note::RooflineOnly{});
     return prediction;
 }
 

@@ -144,7 +144,7 @@ void settle_account(Prediction& p, const Machine& machine) {
     }
     p.high = std::max(p.high, p.time);
     if (p.footprint > machine.dram_capacity) {
-        p.note(NoteCode::does_not_fit, p.footprint.base(), machine.dram_capacity.base());
+        p.note(note::DoesNotFit{.needed = p.footprint, .capacity = machine.dram_capacity});
     }
 }
 

@@ -95,8 +95,8 @@ void apply_band(Prediction& prediction, BandClass band_class, Confidence confide
     prediction.high = prediction.time * factors.high;
     prediction.band_class = band_class;
     prediction.confidence = confidence;
-    if (confidence == Confidence::family) prediction.note(NoteCode::uncalibrated);
-    if (validity == Validity::extrapolated) prediction.note(NoteCode::extrapolated);
+    if (confidence == Confidence::family) prediction.note(note::Uncalibrated{});
+    if (validity == Validity::extrapolated) prediction.note(note::Extrapolated{});
 }
 
 void apply_roofline_band(Prediction& prediction) {
@@ -104,7 +104,7 @@ void apply_roofline_band(Prediction& prediction) {
     constexpr Time call = 12.0 * units::us;
     prediction.low = prediction.lower_bound;
     prediction.high = factor * prediction.time + call;
-    prediction.note(NoteCode::roofline_only);
+    prediction.note(note::RooflineOnly{});
 }
 
 }  // namespace ridge::model

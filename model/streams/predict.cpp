@@ -112,7 +112,7 @@ Prediction counted(const Work& work, DataType type, const Execution& execution,
     prediction.implementation = implementation;
     prediction.lower_bound = roofline_bound(work, prediction.peak, machine, execution.l2);
     if (machine.l2.holds(work.compulsory())) {
-        prediction.note(NoteCode::l2_resident, work.compulsory().base(), machine.l2.size.base());
+        prediction.note(note::L2Resident{.data = work.compulsory(), .capacity = machine.l2.size});
     }
     return prediction;
 }
@@ -360,7 +360,7 @@ Outcome predict(const Gather& op, const Execution& execution, const Machine& mac
     const double untouched = static_cast<double>(op.table_rows) - gather_distinct_rows(op);
     prediction.footprint += untouched * row_bytes * units::B;
     const double efficiency = gather_sector_efficiency(op, machine.dram_sector);
-    if (efficiency < 1.0) prediction.note(NoteCode::sparse_gather, efficiency);
+    if (efficiency < 1.0) prediction.note(note::SparseGather{.useful = efficiency});
     return prediction;
 }
 

@@ -116,11 +116,6 @@ TEST_CASE("a causal mask over one query changes nothing", "[attention][property]
         });
 }
 
-bool has_note(const Prediction& prediction, NoteCode code) {
-    return std::any_of(prediction.notes.begin(), prediction.notes.end(),
-                       [code](const Note& note) { return note.code == code; });
-}
-
 // Tiles of different lengths leave a tail, and blocks of other sizes fill up differently.
 constexpr double dearest_mask = 1.6;
 constexpr double dearest_ever = 2.0;
@@ -153,7 +148,7 @@ TEST_CASE("a window costs at most 1.6 times none, but where the library is known
             return windowed;
         },
         [&windows](const Prediction& before, const Prediction& after, auto&& text) {
-            if (has_note(after, NoteCode::unsplit_keys)) return;
+            if (noted<note::UnsplitKeys>(after)) return;
             windows.add(after.time / before.time, text);
         });
     windows.check();
@@ -199,7 +194,7 @@ TEST_CASE("one more query takes at least half the time", "[attention][property]"
             return more;
         },
         [&falls](const Prediction& before, const Prediction& after, auto&& text) {
-            if (has_note(before, NoteCode::roofline_only)) return;
+            if (noted<note::RooflineOnly>(before)) return;
             falls.add(before.time / after.time, text);
         });
     falls.check();
@@ -218,8 +213,8 @@ TEST_CASE("a page table changes the time at most threefold, but where the librar
         [&pages](const Prediction& before, const Prediction& after, auto&& text) {
             for (const Prediction& each : {before, after}) {
                 // A roofline alone counts what split keys write and read again as DRAM traffic.
-                if (has_note(each, NoteCode::unsplit_keys)) return;
-                if (has_note(each, NoteCode::roofline_only)) return;
+                if (noted<note::UnsplitKeys>(each)) return;
+                if (noted<note::RooflineOnly>(each)) return;
             }
             pages.add(std::max(after.time / before.time, before.time / after.time), text);
         });

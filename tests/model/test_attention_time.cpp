@@ -267,9 +267,7 @@ TEST_CASE("odd calls stay sensible", "[attention][time]") {
         CHECK(time(between) > time(base));
         CHECK(time(between) <= time(above));
         const Prediction p = predicted(between, with(Implementation::flash3), h200);
-        bool noted = false;
-        for (const Note& note : p.notes) noted = noted || note.code == NoteCode::extrapolated;
-        CHECK(noted);
+        CHECK(noted<note::Extrapolated>(p));
     }
     SECTION("a very large batch scales with its size") {
         Attention large = base;

@@ -80,15 +80,18 @@ TEST_CASE("tiles and waves are told where there are any", "[explain]") {
 
 TEST_CASE("every note has its own words and appears in the explanation", "[explain]") {
     std::set<std::string> seen;
-    for (int code = 0; code <= static_cast<int>(NoteCode::host_link); ++code) {
-        const Note note{.code = static_cast<NoteCode>(code), .a = 2.0, .b = 3.0};
-        const std::string words = describe(note);
+    const auto check = [&](const Note& remark) {
+        const std::string words = describe(remark);
         CHECK_FALSE(words.empty());
         CHECK(seen.insert(words).second);
         Prediction prediction = prediction_of();
-        prediction.note(note.code, note.a, note.b);
+        prediction.note(remark);
         CHECK(contains(all_of(explain(Copy{.elements = 1}, prediction, machine_of())), words));
+    };
+    [&]<std::size_t... kind>(std::index_sequence<kind...>) {
+        (check(std::variant_alternative_t<kind, Note>{}), ...);
     }
+    (std::make_index_sequence<std::variant_size_v<Note>>());
 }
 
 TEST_CASE("terms read as time, resource, amount and rate", "[explain]") {

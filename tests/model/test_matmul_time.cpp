@@ -36,13 +36,6 @@ Time term(const Prediction& p, Resource resource) {
     return time;
 }
 
-bool noted(const Prediction& p, NoteCode code) {
-    for (const Note& note : p.notes) {
-        if (note.code == code) return true;
-    }
-    return false;
-}
-
 /// A machine of round numbers: 100 SMs, 100 TFLOP/s, 1 TB/s, 1 GHz; nothing stays in an L2.
 Machine round_machine() {
     Machine m;
@@ -108,7 +101,7 @@ TEST_CASE("what stays in L2 is not read from DRAM again, unless L2 is cold") {
     const auto warm = predicted(small, "h200-sxm");
     const auto cold = predicted(small, "h200-sxm", {.l2 = L2State::cold});
     CHECK(warm.work.dram() < 0.01 * warm.work.compulsory());
-    CHECK(noted(warm, NoteCode::l2_resident));
+    CHECK(noted<note::L2Resident>(warm));
     CHECK(cold.work.dram_read == cold.work.compulsory_read);
     CHECK(cold.time > warm.time);
     CHECK(warm.time >= warm.lower_bound);
@@ -121,7 +114,7 @@ TEST_CASE("a replayed graph takes other weights each time") {
     const Matmul op{.m = 16, .n = 2048, .k = 4096};
     const auto graph = predicted(op, "h200-sxm", {.launch = LaunchMode::graph});
     CHECK(graph.work.dram_read.in(MB) == Approx(16.78).epsilon(0.01));
-    CHECK(noted(graph, NoteCode::rotated_weights));
+    CHECK(noted<note::RotatedWeights>(graph));
     const auto kernel = predicted(op, "h200-sxm");
     CHECK(kernel.work.dram_read < 0.05 * graph.work.dram_read);
 }
@@ -140,7 +133,7 @@ TEST_CASE("few tiles with a long k are split along k") {
     const auto p = predicted({.m = 16, .n = 128, .k = 32768}, "h100-sxm");
     CHECK(p.tiling.split > 1);
     CHECK(p.work.kernels == 2);
-    CHECK(noted(p, NoteCode::split_k));
+    CHECK(noted<note::SplitK>(p));
     const auto large = predicted(square_4096, "h100-sxm");
     CHECK(large.tiling.split == 1);
     CHECK(large.work.kernels == 1);
@@ -148,7 +141,7 @@ TEST_CASE("few tiles with a long k are split along k") {
 
 TEST_CASE("a long product runs at the power limit") {
     const auto p = predicted({.m = 16384, .n = 16384, .k = 16384}, "h200-sxm");
-    CHECK(noted(p, NoteCode::power_limited));
+    CHECK(noted<note::PowerLimited>(p));
     const double share = (p.work.flop() / p.time) / p.peak;
     CHECK(share > 0.68);
     CHECK(share < 0.78);
@@ -163,8 +156,7 @@ TEST_CASE("odd extents fall off an alignment cliff, on Hopper far deeper than on
     CHECK(ratio(2048, 768, "h200-sxm") == Approx(5.6).epsilon(0.15));
     CHECK(ratio(16384, 4096, "h200-sxm") == Approx(5.14).epsilon(0.15));
     CHECK(ratio(8192, 4096, "a100-sxm-80gb") == Approx(1.2).epsilon(0.1));
-    CHECK(noted(predicted({.m = 8192, .n = 50257, .k = 4096}, "h200-sxm"),
-                NoteCode::alignment_cliff));
+    CHECK(noted<note::AlignmentCliff>(predicted({.m = 8192, .n = 50257, .k = 4096}, "h200-sxm")));
 }
 
 TEST_CASE("rows that start between lines of L2 take longer on Hopper") {
@@ -192,7 +184,7 @@ TEST_CASE("an fp8 product in a graph quantises its input first; the kernel alone
     const auto graph = predicted(op, "h200-sxm", {.launch = LaunchMode::graph});
     const auto kernel = predicted(op, "h200-sxm");
     CHECK(graph.work.kernels == kernel.work.kernels + 1);
-    CHECK(noted(graph, NoteCode::quantised_input));
+    CHECK(noted<note::QuantisedInput>(graph));
     CHECK(graph.time > kernel.time + 9.0 * us);
 }
 
@@ -201,7 +193,7 @@ TEST_CASE("a GPU that was not fitted says so and has a wider band") {
     const auto family = predicted(square_4096, "h100-pcie");
     CHECK(fitted.confidence == Confidence::calibrated);
     CHECK(family.confidence == Confidence::family);
-    CHECK(noted(family, NoteCode::uncalibrated));
+    CHECK(noted<note::Uncalibrated>(family));
     CHECK(family.high / family.time > fitted.high / fitted.time);
     CHECK(predicted(square_4096, "mi300x").confidence == Confidence::roofline);
 }
@@ -210,9 +202,9 @@ TEST_CASE("outside the validated range the band is wider") {
     Matmul batched = square_4096;
     batched.batch = 8;
     const auto p = predicted(batched, "h100-sxm");
-    CHECK(noted(p, NoteCode::extrapolated));
+    CHECK(noted<note::Extrapolated>(p));
     const auto single = predicted(square_4096, "h100-sxm");
-    CHECK_FALSE(noted(single, NoteCode::extrapolated));
+    CHECK_FALSE(noted<note::Extrapolated>(single));
     CHECK(p.high / p.time > single.high / single.time);
 }
 

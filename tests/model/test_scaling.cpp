@@ -113,13 +113,7 @@ TEST_CASE("an implementation that nobody has seen is the roofline in a wide band
     execution.implementation = Implementation::flash2;
     const auto p = std::get<Prediction>(predict(op, execution, machine("b200")));
     REQUIRE(p.notes.size() >= 1);
-    const auto has = [&](NoteCode code) {
-        for (const Note& note : p.notes) {
-            if (note.code == code) return true;
-        }
-        return false;
-    };
-    CHECK(has(NoteCode::roofline_only));
+    CHECK(noted<note::RooflineOnly>(p));
     CHECK(p.low == p.lower_bound);
     CHECK(p.high.in(units::us) == Approx(4.0 * p.time.in(units::us) + 12.0));
 }
