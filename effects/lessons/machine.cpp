@@ -325,7 +325,10 @@ Plan occupancy_plan(const Subject& subject) {
     plan.formula = "bytes in flight = latency x bandwidth (Little)";
     plan.ratio = {.what = "Bandwidth with many blocks over four for each SM",
                   .above = "blocks@many",
-                  .below = "blocks@four each"};
+                  .below = "blocks@four each",
+                  .why =
+                      "Where a GPU's own small kernels were not measured, the start of a block and "
+                      "its first load are those of an H200."};
     plan.text =
         R"(A load from DRAM takes hundreds of nanoseconds, and a warp that waits for one does nothing.
 To keep the memory busy as many bytes must be on their way as arrive during that wait: latency times bandwidth, Little's law.

@@ -18,15 +18,10 @@
 namespace ridge::model {
 namespace {
 
-// Warp instructions of the bundled kernels: of a read fitted to records, the others counted in
-// machine code.
-constexpr double slots_per_read = 14.0;
-constexpr double slots_per_reader = 90.0;  ///< of a thread beside its reads: mostly the block's sum
-constexpr double read_one_by_one = 0.3;    ///< of a first load from L2, where a block's words end
-constexpr double slots_per_filler = 125.0;  ///< of a thread that fills shared memory, and the sum
-constexpr double slots_per_step = 1.26;     ///< of a divergent path: the FMA, its loop and call
-constexpr double slots_per_branch = 60.0;   ///< of a thread of a divergent kernel beside its paths
-constexpr double step_latency = 4.7;        ///< cycles: 4 of the FMA, and the loop's branch each 16
+// Of a step of a divergent path, as its machine code has them: the FMA, and a sixteenth of the loop's
+// four instructions, which wait for each other as long as four FMA do.
+constexpr double slots_per_step = 1.0 + 4.0 / 16.0;
+constexpr double step_latency = 4.0 + 16.0 / 16.0;  ///< cycles
 
 /// What a pattern takes on its pipes, without the launch.
 struct AccessTime {
@@ -45,8 +40,8 @@ MemoryParameters slowed(const MemoryParameters& memory, const AccessWork& access
 
 /// After the last load: `further` waiting, and each block adds up what its threads read. (eq. B18)
 AccessTime with_block_sum(AccessTime time, const MemoryParameters& memory, Time further = {}) {
-    time.kernel.latency += further + memory.bundled.reduction;
-    time.kernel.total += further + memory.bundled.reduction;
+    time.kernel.latency += further + memory.bundled.reduction();
+    time.kernel.total += further + memory.bundled.reduction();
     return time;
 }
 
@@ -63,13 +58,14 @@ AccessTime read_time(const Access& op, const AccessWork& access, L2State l2,
     const double resident = memory.threads_per_sm / bundled::read_threads;
     // The last block reads one by one what is no whole tile.
     const double rest = std::ceil(std::fmod(elements, bundled::read_tile) / bundled::read_threads);
-    const Time ends = std::max(0.0, rest - 1.0) * read_one_by_one * memory.bundled.first_l2;
-    AccessTime time{.kernel = block_time(
-                        memory, {.traffic = moved,
-                                 .slots = slots_per_read * elements + slots_per_reader * readers,
-                                 .blocks = blocks,
-                                 .rounds = whole_rounds(memory, blocks, resident),
-                                 .life = first_load(memory, moved.missing)})};
+    const Time ends =
+        std::max(0.0, rest - 1.0) * memory.bundled.further_load * memory.bundled.first_l2;
+    AccessTime time{.kernel = block_time(memory, {.traffic = moved,
+                                                  .slots = memory.bundled.element_slots * elements +
+                                                           memory.bundled.thread_slots * readers,
+                                                  .blocks = blocks,
+                                                  .rounds = whole_rounds(memory, blocks, resident),
+                                                  .life = first_load(memory, moved.missing)})};
     return with_block_sum(time, memory, ends);
 }
 
@@ -82,11 +78,10 @@ AccessTime divergent_time(const Access& op, const AccessWork& access, L2State l2
     const double resident = memory.threads_per_sm / bundled::chip_threads;
     BlockTraffic moved = stream_traffic(memory, Bytes{}, access.work.dram_write, l2);
     moved.l2_write = access.work.l2;
-    KernelTime time =
-        block_time(memory, {.traffic = moved,
-                            .slots = (slots_per_step * steps + slots_per_branch) * elements,
-                            .blocks = blocks,
-                            .life = memory.bundled.first_l2});
+    KernelTime time = block_time(memory, {.traffic = moved,
+                                          .slots = slots_per_step * steps * elements,
+                                          .blocks = blocks,
+                                          .life = memory.bundled.first_l2});
     const double rounds = std::max(1.0, blocks / (resident * memory.sm_count));
     const Time chain = rounds * steps * step_latency * units::cycle / memory.clock;
     time.latency += chain;
@@ -101,7 +96,8 @@ AccessTime conflict_time(const Access& op, const AccessWork& access, const Machi
     const double busy = std::min(1.0, blocks / memory.sm_count);
     const double resident =
         std::min<double>(std::ceil(blocks / memory.sm_count), bundled::chip_blocks_per_sm);
-    const double fill = resident * bundled::chip_threads * slots_per_filler / memory.fp32_lanes;
+    const double fill =
+        resident * bundled::chip_threads * memory.bundled.reduction_slots / memory.fp32_lanes;
     AccessTime time;
     time.shared = access.work.shared * access.passes / (*machine.shared_bandwidth * busy);
     time.kernel.latency = memory.bundled.first_l2 + fill * units::cycle / memory.clock;

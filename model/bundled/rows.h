@@ -39,7 +39,6 @@ struct RowPlan {
 
 inline constexpr std::int32_t rows_per_block = 8;  ///< where a warp has a row
 inline constexpr std::int32_t most_row_threads = 1024;
-inline constexpr std::int32_t row_pass_unroll = 4;  ///< accesses of a thread that reads twice
 
 [[nodiscard]] constexpr bool in_vectors(std::int64_t columns, std::int64_t element) {
     return columns * element % vector_bytes == 0;

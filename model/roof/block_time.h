@@ -12,8 +12,7 @@
 //   block_time(memory, {.traffic = moved, .blocks = 2048,
 //                        .life = first_load(memory, moved.missing)}).total
 //
-// Limits: one kernel at a time; launches are `launch.h`. Instruction counts of the kernels are
-// constants of the code that describes them (`bundled_streams.cpp`, `bundled_rows.cpp`).
+// Limits: one kernel at a time; launches are `launch.h`.
 #pragma once
 
 #include "model/core/implementation.h"

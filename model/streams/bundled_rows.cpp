@@ -13,72 +13,22 @@ namespace {
 constexpr double vector_bytes = bundled::vector_bytes;
 constexpr double warp = bundled::warp_threads;
 
-/// Issue slots and dependent clocks of the compiled kernels; equations B20 and B21.
+/// What tells the row kernels apart.
 struct Code {
-    double per_thread;        ///< slots: addresses, reductions, ends
-    double per_element;       ///< slots, in vectors
-    double twice_per_thread;  ///< slots of a thread that reads its row twice
-    double twice_idle;        ///< the same of a warp that has no element of it
-    double per_load;          ///< slots of one element of four bytes loaded by itself
-    double per_narrow_load;   ///< of one of two bytes
-    double trip;              ///< of a first load, in whole groups of four
-    double rest_trip;         ///< the same of a trip behind them
-    double near_trip = 0.0;   ///< a repeated load that hits, of a first load from L2
-    double element_clocks;    ///< of a thread's dependent chain
-    double narrow_clocks;     ///< between two loads of single elements of two bytes
     double special = 0.0;     ///< special results per element and pass
     double operands = 0.0;    ///< vectors of one element per column
     double statistics = 1.0;  ///< reductions over the row
+    bool sums = false;        ///< softmax: every thread sums even where it holds its row
 };
-constexpr Code softmax_code{.per_thread = 159.0,
-                            .per_element = 12.4,
-                            .twice_per_thread = 135.0,
-                            .twice_idle = 135.0,
-                            .per_load = 22.5,
-                            .per_narrow_load = 22.5,
-                            .trip = 0.482,
-                            .rest_trip = 0.256,
-                            .near_trip = 0.0483,
-                            .element_clocks = 15.9,
-                            .narrow_clocks = 0.0,
-                            .special = 1.0};
-constexpr Code layernorm_code{.per_thread = 97.6,
-                              .per_element = 11.7,
-                              .twice_per_thread = 173.0,
-                              .twice_idle = 33.0,
-                              .per_load = 22.6,
-                              .per_narrow_load = 9.4,
-                              .trip = 0.424,
-                              .rest_trip = 0.424,
-                              .element_clocks = 36.1,
-                              .narrow_clocks = 178.0,
-                              .operands = 2.0,
-                              .statistics = 2.0};
-/// A layer norm without the mean and with one vector instead of two.
-constexpr Code rmsnorm_code = [] {
-    Code code = layernorm_code;
-    code.per_element = 7.41;
-    code.per_load = 17.2;
-    code.per_narrow_load = 4.0;
-    code.operands = 1.0;
-    code.statistics = 1.0;
-    return code;
-}();
-constexpr double operand_load = 0.523;  // of a first load from L2, behind the reduction
+constexpr Code softmax_code{.special = 1.0, .sums = true};
+constexpr Code layernorm_code{.operands = 2.0, .statistics = 2.0};
+constexpr Code rmsnorm_code{.operands = 1.0};
 
-constexpr double sum_slots_per_thread = 127.0;
-constexpr double sum_slots_per_element = 3.67;
-constexpr double sum_slots_per_load = 2.26;
-constexpr double sum_slots_per_access = 8.48;   // of either kind, beside its elements
-constexpr double further_load = 0.58;           // of a first load; four vectors are in flight
-constexpr double further_element_load = 0.318;  // the same of single elements
-
-constexpr double twice_vector_share = 0.69;  // slots of an element in vectors
-
-constexpr double step_slots_per_thread = 94.3;
-constexpr double step_slots_per_place = 1.82;  // of an element that a thread may hold, held or not
-constexpr double step_slots_per_element = 7.06;
-constexpr double step_element_clocks = 20.9;
+/// Slots of an element loaded by itself, and of a place for one that may stay empty, in those of one
+/// in vectors; clocks of an element of a row in those of a FLOP.
+constexpr double single_load = 2.0;
+constexpr double empty_place = 0.125;
+constexpr double flop_in_chain = 8.0;
 
 const Code& code_of(RowKind kind) {
     switch (kind) {
@@ -139,16 +89,15 @@ BlockKernel sum_kernel(const MemoryParameters& memory, const Matrix& m, const Bl
     const double registers = m.vectors && warps ? 36.0 : 32.0;
     const Time load = first_load(memory, moved.missing);
     const double loads = groups * unroll + rest;
-    const double slots = m.vectors ? sum_slots_per_element * m.width() : sum_slots_per_load;
     BlockKernel kernel;
     kernel.traffic = moved;
     kernel.blocks = m.blocks(plan);
     kernel.rounds = whole_rounds(memory, kernel.blocks, resident_blocks(memory, block, registers));
-    kernel.slots =
-        kernel.blocks * block * (sum_slots_per_thread + loads * (slots + sum_slots_per_access));
-    kernel.life =
-        load + (groups + rest - 1.0) * (m.vectors ? further_load : further_element_load) * load;
-    if (!warps) kernel.life += memory.bundled.reduction;
+    kernel.slots = kernel.blocks * block *
+                   (memory.bundled.reduction_slots + loads * memory.bundled.sum_slots * m.width());
+    const double further = m.vectors ? memory.bundled.dependent_load : memory.bundled.further_load;
+    kernel.life = load + (groups + rest - 1.0) * further * load;
+    if (!warps) kernel.life += memory.bundled.reduction();
     return kernel;
 }
 
@@ -163,34 +112,37 @@ BlockKernel held_kernel(const MemoryParameters& memory, const Matrix& m, const C
     kernel.rounds =
         whole_rounds(memory, kernel.blocks, resident_blocks(memory, threads, registers));
     kernel.traffic = moved;
-    kernel.slots = kernel.blocks * threads * (code.per_thread + elements * code.per_element);
+    const BundledCosts& costs = memory.bundled;
+    const double of_thread = code.sums ? costs.reduction_slots : costs.thread_slots;
+    kernel.slots = kernel.blocks * threads * (of_thread + elements * costs.element_slots);
     kernel.special = code.special * m.rows * m.columns;
     kernel.life = first_load(memory, moved.missing) +
-                  elements * code.element_clocks * units::cycle / memory.clock +
-                  code.operands * operand_load * memory.bundled.first_l2;
-    if (plan.method == bundled::RowMethod::block)
-        kernel.life += code.statistics * memory.bundled.reduction;
+                  elements * flop_in_chain * costs.flop_clocks * units::cycle / memory.clock +
+                  code.operands * costs.dependent_load * costs.first_l2;
+    if (plan.method == bundled::RowMethod::block) {
+        kernel.life += code.statistics * costs.reduction();
+    }
     return kernel;
 }
 
-/// Issue slots of a row that is read twice, by a block of `threads`.
-double twice_slots(const Matrix& m, const Code& code, double threads) {
+/// Issue slots of a row that is read twice, by a block of `threads`. Norms of two-byte elements
+/// loaded by themselves wait for each, which hides their slots.
+double twice_slots(const BundledCosts& costs, const Matrix& m, const Code& code, double threads) {
     if (m.vectors) {
         const double trips = std::ceil(m.columns / (threads * m.width()));
-        const double per_trip = code.per_element * m.width() * twice_vector_share;
-        return threads * (code.twice_per_thread + 2.0 * trips * per_trip);
+        return threads * (costs.reduction_slots + 2.0 * trips * costs.element_slots * m.width());
     }
     const double loads = std::ceil(m.columns / warp) * warp;
     const double active = std::min(threads, loads);
-    const double per_load = m.element == 2 ? code.per_narrow_load : code.per_load;
-    return active * code.twice_per_thread + (threads - active) * code.twice_idle +
-           2.0 * loads * per_load;
+    const double idle = code.sums ? costs.reduction_slots : costs.thread_slots;
+    const bool waits = m.element == 2 && !code.sums;
+    return active * costs.reduction_slots + (threads - active) * idle +
+           (waits ? 0.0 : 2.0 * loads * single_load * costs.element_slots);
 }
 
 /// A block reads its row twice, load after load. (eq. B21)
 BlockKernel twice_kernel(const MemoryParameters& memory, const Matrix& m, const Code& code,
                          const bundled::RowPlan& plan, BlockTraffic moved) {
-    constexpr double unroll = bundled::row_pass_unroll;
     const double threads = plan.threads;
     const double registers = m.vectors ? 32.0 : code.operands > 0.0 ? 29.0 : 18.0;
     const double resident = resident_blocks(memory, threads, registers);
@@ -198,20 +150,18 @@ BlockKernel twice_kernel(const MemoryParameters& memory, const Matrix& m, const 
     const double kept_rows = std::min(m.rows, resident * memory.sm_count);
     const double lost = moved.missing * (1.0 - memory.l2.found(kept_rows * m.row() * units::B));
     const Time first = first_load(memory, moved.missing);
-    const Time again =
-        lost * memory.bundled.first_dram + (1.0 - lost) * code.near_trip * memory.bundled.first_l2;
-    const bool narrow_elements = !m.vectors && m.element == 2;
-    const Time chain = (narrow_elements ? code.narrow_clocks : 0.0) * units::cycle / memory.clock;
+    const Time again = lost * memory.bundled.first_dram;
+    const bool waits = !m.vectors && m.element == 2 && !code.sums;
+    const Time chain = (waits ? memory.bundled.narrow_clocks : 0.0) * units::cycle / memory.clock;
     moved.dram_read += m.bytes() * lost;
     BlockKernel kernel;
     kernel.traffic = moved;
     kernel.blocks = m.blocks(plan);
     kernel.rounds = whole_rounds(memory, kernel.blocks, resident);
-    kernel.slots = m.rows * twice_slots(m, code, threads);
+    kernel.slots = m.rows * twice_slots(memory.bundled, m, code, threads);
     kernel.special = 2.0 * code.special * m.rows * m.columns;
-    const double rest = std::fmod(trips, unroll);
-    const double loads = (trips - rest) * code.trip + rest * code.rest_trip;
-    kernel.life = first + loads * (first + again) + 2.0 * trips * chain + memory.bundled.reduction;
+    kernel.life = first + trips * memory.bundled.further_load * (first + again) +
+                  2.0 * trips * chain + memory.bundled.reduction();
     return kernel;
 }
 
@@ -230,12 +180,15 @@ BlockKernel step_kernel(const MemoryParameters& memory, const Matrix& m, double 
     kernel.rounds =
         whole_rounds(memory, kernel.blocks, resident_blocks(memory, threads, registers));
     const double warps = std::ceil(accesses / warp);
-    const double of_thread = step_slots_per_thread + unroll * m.width() * step_slots_per_place;
+    const BundledCosts& costs = memory.bundled;
+    const double of_thread =
+        costs.thread_slots + unroll * m.width() * empty_place * costs.element_slots;
     kernel.slots =
-        kernel.blocks * (step_slots_per_element * warps * warp * m.width() + of_thread * threads);
+        kernel.blocks * (costs.element_slots * warps * warp * m.width() + of_thread * threads);
     kernel.special = special * m.rows * m.columns;
-    kernel.life = first_load(memory, moved.missing) +
-                  active * m.width() * step_element_clocks * units::cycle / memory.clock;
+    kernel.life = first_load(memory, moved.missing) + active * m.width() * flop_in_chain *
+                                                          costs.flop_clocks * units::cycle /
+                                                          memory.clock;
     return kernel;
 }
 

@@ -14,30 +14,11 @@ namespace {
 constexpr double vector_bytes = bundled::vector_bytes;
 constexpr double warp = bundled::warp_threads;
 
-// Elementwise code (B22): issue slots per access and per FLOP, the clocks of a FLOP in a thread's
-// chain, and the integer division that finds the column of a broadcast vector.
 constexpr double vectors_per_thread = bundled::elementwise_unroll;
-constexpr double slots_per_access = 2.69;
-constexpr double narrow_factor = 2.6;  // conversion of two-byte elements
-constexpr double slots_per_flop = 1.06;
-constexpr double clocks_per_flop = 2.98;
-constexpr double division_specials = 3.09;  // per vector
-constexpr double ragged_load = 0.469;       // of a first load from L2, by the first block
-constexpr double operand_wait = 0.159;      // of a first load, for each further operand
-
-// Gather code (B25).
-constexpr double gather_slots_per_thread = 71.0;
-constexpr double gather_slots_per_vector = 39.7;
-constexpr double gather_slots_per_element = 22.1;  // of an access of 2 or 4 bytes
-constexpr double gather_load = 0.681;              // of a first load: index, then row
-constexpr double gather_further_load = 0.502;
-
-// Transpose code (B24).
-constexpr Overlap tile_phases{1.39};
-constexpr double tile_loads = 1.94;         // first loads that a tile in vectors waits for
-constexpr double element_tile_loads = 7.0;  // element by element
-constexpr double partial_sectors = 0.4;     // more, where a tile's rows end inside sectors
-constexpr double evicted_sectors = 0.18;    // written before they are full, and read again
+/// Element by element, a tile waits for the words of a vector one after the other.
+constexpr double loads_per_vector = 4.0;
+/// Of single elements: written to DRAM before they are full, and read again. Read off counters.
+constexpr double evicted_sectors = 0.18;
 
 double lanes_of(const MemoryParameters& memory, DataType type) {
     return type == DataType::fp64 && memory.fp64_lanes > 0.0 ? memory.fp64_lanes
@@ -66,7 +47,7 @@ double element_blocks(double count, std::int64_t element, bool vector) {
 /// a single load, element by element.
 Time ragged_wait(const MemoryParameters& memory, double amount, double vector) {
     const bool waits = amount > vector && std::fmod(amount, vector) != 0.0;
-    return waits ? ragged_load * memory.bundled.first_l2 : Time{};
+    return waits ? memory.bundled.ragged_load * memory.bundled.first_l2 : Time{};
 }
 
 /// (eq. B22)
@@ -74,18 +55,16 @@ KernelTime element_kernel(const MemoryParameters& memory, const ElementCode& cod
                           const BlockTraffic& moved, double elements, DataType type) {
     const double width = vector_bytes / static_cast<double>(size_of(type));
     const double per_thread = vectors_per_thread * width;
-    const double narrow = size_of(type) < 4 ? narrow_factor : 1.0;
+    const double conversion = size_of(type) < 4 ? memory.bundled.narrow_slots : 0.0;
     const Time load = first_load(memory, moved.missing);
     BlockKernel kernel;
     kernel.traffic = moved;
     kernel.lanes = lanes_of(memory, type);
     kernel.blocks = element_blocks(elements, size_of(type), code.vector);
-    kernel.slots =
-        elements * (slots_per_access * code.accesses * narrow + slots_per_flop * code.flop);
-    kernel.special = elements * (code.special + (code.vector ? division_specials / width : 0.0));
-    kernel.life = load + per_thread * code.flop * clocks_per_flop * units::cycle / memory.clock *
-                             (memory.fp32_lanes / kernel.lanes);
-    kernel.life += operand_wait * std::max(0.0, code.accesses - 2.0) * load;
+    kernel.slots = elements * (conversion * code.accesses + code.flop);
+    kernel.special = elements * code.special;
+    kernel.life = load + per_thread * code.flop * memory.bundled.flop_clocks * units::cycle /
+                             memory.clock * (memory.fp32_lanes / kernel.lanes);
     kernel.life += ragged_wait(memory, elements, width);
     return block_time(memory, kernel);
 }
@@ -161,10 +140,10 @@ KernelTime scattered_transpose(const MemoryParameters& memory, const Transpose& 
     const double again = 1.0 + evicted_sectors * (1.0 - memory.l2.found(both));
     moved.dram_read = moved.dram_read * again;
     moved.dram_write = moved.dram_write * again;
-    KernelTime time = block_time(
-        memory, {.traffic = moved,
-                 .blocks = transpose_blocks(op, bundled::TransposeMethod::naive),
-                 .life = first_load(memory, moved.missing) + memory.bundled.scatter_tile});
+    KernelTime time =
+        block_time(memory, {.traffic = moved,
+                            .blocks = transpose_blocks(op, bundled::TransposeMethod::naive),
+                            .life = first_load(memory, moved.missing) + memory.bundled.first_dram});
     time.l2 = moved.l2_write / memory.bundled.scatter;
     time.total = memory.launch.kernel + time.latency + combined({time.dram, time.l2}, pipes);
     return time;
@@ -173,12 +152,10 @@ KernelTime scattered_transpose(const MemoryParameters& memory, const Transpose& 
 /// (eq. B24, tiled)
 KernelTime tiled_transpose(const MemoryParameters& memory, const Transpose& op,
                            BlockTraffic moved) {
-    constexpr std::int64_t sector = 32;
     const auto element = static_cast<std::int64_t>(size_of(op.type));
     const bundled::TransposeMethod method = bundled::tiled_transpose(op.rows, op.cols, element);
     const bool vectors = method == bundled::TransposeMethod::swizzled;
     const double blocks = transpose_blocks(op, method);
-    const bool partial = vectors && op.rows * element % sector != 0;
     const double resident = vectors && element < 4 ? 4.0 : 8.0;  // by shared memory and registers
     const BundledCosts& bundled = memory.bundled;
     const Time load = first_load(memory, moved.missing);
@@ -186,15 +163,14 @@ KernelTime tiled_transpose(const MemoryParameters& memory, const Transpose& op,
         memory,
         {.traffic = moved,
          .blocks = blocks,
-         .life = vectors ? tile_loads * load : element_tile_loads * load + bundled.element_tile});
-    const double rate = vectors ? bundled.vector_rate : bundled.element_rate;
+         .life = vectors ? bundled.tile_loads * load
+                         : loads_per_vector * bundled.tile_loads * load + bundled.element_tile});
     const Frequency clocks = memory.clock * even_share(memory, blocks);
-    time.fma = elements_of(op) / rate * units::cycle / clocks;
+    time.fma = elements_of(op) / bundled.tile_rate * units::cycle / clocks;
     const Time rounds = (whole_rounds(memory, blocks, resident) - 1.0) * time.latency;
-    const Time memory_time =
-        combined({time.dram, time.l2}, pipes) * (partial ? 1.0 + partial_sectors : 1.0);
     time.total = memory.launch.kernel + time.latency +
-                 combined({memory_time, time.fma, rounds}, tile_phases);
+                 combined({combined({time.dram, time.l2}, pipes), time.fma, rounds},
+                          Overlap{bundled.tile_overlap});
     time.latency += rounds;
     return time;
 }
@@ -243,7 +219,6 @@ KernelTime bundled_gather_time(const MemoryParameters& memory, const Gather& op,
                                std::int64_t sector_bytes, L2State l2) {
     constexpr double threads = bundled::gather_threads;
     constexpr double unroll = bundled::gather_unroll;
-    const auto rows = static_cast<double>(op.rows);
     const std::int64_t row = op.cols * static_cast<std::int64_t>(size_of(op.type));
     const GatherBytes bytes = gather_bytes(op, sector_bytes);
     const double hits = gather_hits(op, bytes, memory.l2.capacity(Readers::all));
@@ -271,12 +246,9 @@ KernelTime bundled_gather_time(const MemoryParameters& memory, const Gather& op,
     kernel.rounds = whole_rounds(
         memory, kernel.blocks,
         resident_blocks(memory, threads, access == bundled::vector_bytes ? 38.0 : 28.0));
-    const double per_access =
-        access == bundled::vector_bytes ? gather_slots_per_vector : gather_slots_per_element;
-    kernel.slots = kernel.blocks * threads * gather_slots_per_thread +
-                   rows * warp * (groups * unroll + rest) * per_access;
-    kernel.life = gather_load * (first_load(memory, missing) + row_load) +
-                  (groups + rest - 1.0) * gather_further_load * row_load;
+    kernel.slots = kernel.blocks * threads * memory.bundled.thread_slots;
+    kernel.life = memory.bundled.dependent_load * (first_load(memory, missing) + row_load) +
+                  (groups + rest - 1.0) * memory.bundled.ragged_load * row_load;
     return block_time(memory, kernel);
 }
 

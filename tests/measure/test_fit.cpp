@@ -407,7 +407,7 @@ TEST_CASE("streaming kernels are fitted from records", "[fit]") {
     plan.noise = 0.0;
     model::MemoryParameters& memory = *plan.machine.memory;
     memory.bundled.first_l2 = 0.5 * units::us;
-    memory.bundled.reduction = 0.4 * units::us;
+    memory.bundled.element_slots = 20.0;
     memory.read_efficiency = 0.8;
     FakeDevice device(plan);
     std::vector<Question> questions;
@@ -440,7 +440,7 @@ TEST_CASE("streaming kernels are fitted from records", "[fit]") {
     };
     CHECK(std::stod(fitted("model.memory.read_efficiency")) == Approx(0.8).epsilon(0.03));
     CHECK(std::stod(fitted("model.bundled.first_l2").substr(1)) == Approx(500.0).epsilon(0.05));
-    CHECK(std::stod(fitted("model.bundled.reduction").substr(1)) == Approx(400.0).epsilon(0.1));
+    CHECK(std::stod(fitted("model.bundled.element_slots")) == Approx(20.0).epsilon(0.1));
     CHECK(reports[0].fitted.back().errors.mean < 0.01);
     CHECK(reports[0].cross_validated.back().errors.mean < 0.03);
 }
