@@ -29,8 +29,8 @@ def predict_table(table: Any, *, operation: str | None = None, gpu: str | None =
     NaN) take the field's default, columns with other names pass through.
 
     Adds time_us, time_low_us, time_high_us, lower_bound_us, bound, limiter, flop, the bytes per level,
-    both intensities and `error` (None where the row was predicted). A million rows take about two
-    seconds on one core; the GIL is released, and Ctrl-C ends it.
+    both intensities and `error` (None where the row was predicted). A million rows take a second or two
+    on one core; the GIL is released, and Ctrl-C ends it.
     """
     kind = _kind_of(table)
     columns = _columns_of(table, kind)

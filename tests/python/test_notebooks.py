@@ -13,6 +13,12 @@ try:
     import numpy
 except ImportError:
     numpy = None
+try:
+    import torch
+
+    modern = hasattr(torch, "compile")  # whose operators the notebooks show
+except ImportError:
+    modern = False
 
 FOLDER = pathlib.Path(__file__).resolve().parents[2] / "python" / "notebooks"
 
@@ -42,12 +48,23 @@ def words(text):
     return re.findall(r"[A-Za-z_]{3,}", text)
 
 
+def numbers(text):
+    """The numbers of a text, in order."""
+    return [float(number) for number in re.findall(r"(?<![A-Za-z_0-9.-])\d+(?:\.\d+)?(?![A-Za-z_0-9.])", text)]
+
+
 @unittest.skipIf(numpy is None, "NumPy is not installed")
 class Notebooks(unittest.TestCase):
     def setUp(self):
         before = pathlib.Path.cwd()
         os.chdir(FOLDER)
         self.addCleanup(os.chdir, before)
+
+    def agree(self, found, kept):
+        """The same words, and numbers that a refit has moved by a quarter at most."""
+        self.assertEqual(words(found), words(kept), "execute the notebook again")
+        for now, then in zip(numbers(found), numbers(kept)):
+            self.assertLessEqual(abs(now - then), 0.25 * max(now, then) + 1.0, "execute the notebook again")
 
     def check(self, name):
         names = {}
@@ -57,12 +74,14 @@ class Notebooks(unittest.TestCase):
         for cell in cells:
             source = "".join(cell["source"])
             with self.subTest(cell=source.splitlines()[0]):
+                if "ridge.torch" in source and not modern:
+                    self.skipTest("PyTorch 2 is not installed, which this cell of the notebook needs")
                 printed, value = run_cell(source, names)
                 kept_print, kept_value = shown(cell)
-                self.assertEqual(words(printed), words(kept_print), "execute the notebook again")
+                self.agree(printed, kept_print)
                 self.assertEqual(value is None, kept_value is None)
                 if value is not None:
-                    self.assertEqual(words(repr(value)), words(kept_value), "execute the notebook again")
+                    self.agree(repr(value), kept_value)
                     self.assertTrue(value._repr_html_())
 
     def test_memory_bound(self):

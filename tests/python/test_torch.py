@@ -103,7 +103,9 @@ class Estimates(unittest.TestCase):
             estimate(self.model, self.example, gpu="h1000")
 
     def test_page(self):
-        self.assertIn("addmm", repr(self.estimate()))
+        report = self.estimate()
+        self.assertIn("addmm", repr(report))
+        self.assertIn("<code>aten::addmm</code>", report._repr_html_())
 
 
 class Attending(torch.nn.Module if torch else object):

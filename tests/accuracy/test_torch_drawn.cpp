@@ -1,0 +1,64 @@
+// Models and steps drawn at random, after all constants were chosen: measure/records/torch-models/drawn
+// by scripts/draw-models.py, measured on an H200 by scripts/torch-models.py --drawn.
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "programs/configs/presets.h"
+#include "programs/model_step.h"
+#include "tests/accuracy/model_records.h"
+#include "tests/accuracy/reference.h"
+#include "tests/catch.h"
+
+namespace ridge::programs {
+namespace {
+
+struct Errors {
+    std::vector<double> kernels, time, peak;
+};
+
+double worst(const std::vector<double>& errors) {
+    double most = 0.0;
+    for (const double error : errors) most = std::max(most, 100.0 * std::abs(error));
+    return most;
+}
+
+TEST_CASE("models drawn at random") {
+    const std::string folder = std::string(RIDGE_RECORDS) + "/torch-models/drawn/";
+    const model::Machine& machine = test::machine_of("h200-sxm");
+    std::map<std::string, Errors> errors;
+    for (const test::ModelRow& row : test::model_rows("h200-drawn")) {
+        const std::string phase = row.cells.at("phase");
+        const Request request{
+            .phase = test::phase_of(phase), .batch = row.count("batch"), .seq = row.count("seq")};
+        const Architecture a = find_model(folder + row.cells.at("model") + ".json");
+        const ModelStep step = make_step(a, request);
+        CAPTURE(row.cells.at("model"), phase, request.batch, request.seq);
+        CHECK(step.parameters == row.count("parameters"));
+        CHECK(step.weights_bytes == row.count("weights_bytes"));
+        if (request.phase == Phase::prefill) {
+            CHECK(step.kv_cache_bytes == row.count("kv_cache_bytes"));
+        }
+        Errors& of_phase = errors[phase];
+        const auto kernels = static_cast<double>(step.program.kernels());
+        of_phase.kernels.push_back(kernels / row.number("kernels") - 1.0);
+        const auto peak = static_cast<double>(memory_of(step).extra());
+        of_phase.peak.push_back(peak / row.number("peak_extra_bytes") - 1.0);
+        const StepTime time = predict(step, machine, host_beside(machine.name));
+        of_phase.time.push_back(time.gpu.total.time.in(units::us) / row.number("time_us") - 1.0);
+    }
+    REQUIRE(errors.size() == 3);
+    for (const auto& [phase, found] : errors) {
+        const std::string name = "models.drawn." + phase;
+        CAPTURE(name);
+        CHECK(worst(found.kernels) <= test::bound(name + ".kernels"));
+        CHECK(test::mean_percent(found.peak) <= test::bound(name + ".peak"));
+        CHECK(test::mean_percent(found.time) <= test::bound(name + ".time"));
+        CHECK(worst(found.time) <= test::bound(name + ".worst"));
+    }
+}
+
+}  // namespace
+}  // namespace ridge::programs
