@@ -320,6 +320,16 @@ std::optional<BackendTime> backend_time(const Attention& op, Implementation aske
     }
 }
 
+/// What the kernels are counted with. SDPA's efficient backend splits no keys, nor does cuDNN those of
+/// several queries, unlike the kernel that stands for them.
+AttentionContext context_of(const Attention& op, Implementation asked_for, const Machine& machine) {
+    AttentionContext context = attention_context(machine);
+    const bool whole = asked_for == Implementation::torch_efficient ||
+                       (asked_for == Implementation::torch_cudnn && op.seq_q > 1);
+    if (whole) context.sm_count = 0;
+    return context;
+}
+
 void set_backend(Prediction& prediction, const BackendTime& time, const Execution& execution,
                  const Machine& machine) {
     const bool tensor = prediction.work.tensor > Flop{};
@@ -352,7 +362,8 @@ Outcome predict(const Attention& asked, const Execution& execution, const Machin
     if (std::string reason = refusal(op, asked_for, implementation, machine); !reason.empty()) {
         return NotModelled{std::move(reason)};
     }
-    const AttentionWork counted = count_attention(op, implementation, attention_context(machine));
+    const AttentionWork counted =
+        count_attention(op, implementation, context_of(op, asked_for, machine));
     Work work = counted.work;
     if (!machine.tensor_peak(op.type)) {
         work.fma += work.tensor;

@@ -232,6 +232,26 @@ TEST_CASE("a causal mask of few queries hides few keys from SDPA; what it lacks 
     }
 }
 
+// Found by scripts/soak: FlashAttention's splits of the keys, counted for cuDNN, took three times
+// cuDNN's time.
+TEST_CASE("cuDNN and the efficient backend do not split the keys of several queries", "[torch]") {
+    const Machine l40s = make_machine(catalogue().at("l40s"));
+    for (const auto backend : {Implementation::torch_cudnn, Implementation::torch_efficient}) {
+        const auto predicted_for = [&](std::int64_t queries) {
+            const Attention op{
+                .heads = 7, .kv_heads = 7, .seq_q = queries, .seq_kv = 2048, .head_dim = 96};
+            return std::get<Prediction>(predict(op, {.implementation = backend}, l40s));
+        };
+        const Prediction even = predicted_for(2048);
+        INFO(name_of(backend));
+        CHECK(even.tiling.split == 1);
+        if (backend == Implementation::torch_cudnn) {
+            CHECK(even.work.dram() < 1.5 * even.work.compulsory());
+        }
+        CHECK(predicted_for(2049).time >= even.time);
+    }
+}
+
 TEST_CASE("GPUs without costs of PyTorch keep the model of eager kernels", "[torch]") {
     const Machine a100 = make_machine(catalogue().at("a100-pcie-40gb"));
     REQUIRE(a100.memory);
