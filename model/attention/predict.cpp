@@ -330,13 +330,17 @@ AttentionContext context_of(const Attention& op, Implementation asked_for, const
     return context;
 }
 
-void set_backend(Prediction& prediction, const BackendTime& time, const Execution& execution,
-                 const Machine& machine) {
+void set_backend(Prediction& prediction, const BackendTime& time, Bytes parts,
+                 const Execution& execution, const Machine& machine) {
     const bool tensor = prediction.work.tensor > Flop{};
     prediction.work.kernels = time.kernels;
     // Scratch is counted for the kernel that stands for the backend.
     prediction.tiling.split =
         std::max(prediction.tiling.split, static_cast<std::int32_t>(time.splits));
+    // Parts of split keys are read soon after they are written: what fits stays in L2.
+    const Bytes kept = parts * machine.l2.found(parts);
+    prediction.work.dram_read -= kept;
+    prediction.work.dram_write -= kept;
     prediction.terms = {};
     add_term(prediction, tensor ? Resource::tensor : Resource::fma, time.pipes);
     add_term(prediction, Resource::dram, time.dram, prediction.work.dram().base());
@@ -378,7 +382,10 @@ Outcome predict(const Attention& asked, const Execution& execution, const Machin
     prediction.footprint = work.compulsory() + counted.scratch;
     if (machine.sm_count > 0) prediction.tiling = tiling_of(counted, machine);
     if (const auto backend = backend_time(op, asked_for, work, execution, machine, operation)) {
-        set_backend(prediction, *backend, execution, machine);
+        const bool forward = op.direction == Direction::forward;
+        const Bytes parts =
+            forward && prediction.tiling.split > 1 ? counted.scratch - counted.statistics : Bytes{};
+        set_backend(prediction, *backend, parts, execution, machine);
     } else if (const auto modelled =
                    modelled_time(op, counted, implementation, execution, machine, product)) {
         set_time(prediction, *modelled, implementation, op, counted, execution, machine);
