@@ -187,7 +187,8 @@ constexpr Generated held{300, 17.3};
 constexpr Generated looped{1370, 7.9};
 constexpr Generated down{860, 31};
 constexpr double generated_exponential_slots = 30;  // more
-constexpr double generated_mean_slots = 53;         // more of a layer norm's looped mean
+constexpr double generated_mean_slots = 20;         // more of a layer norm's looped mean
+constexpr double generated_odd_slots = 46;          // where its rows are no whole vectors
 constexpr double generated_mean_chain = 740;        // and of any
 constexpr double generated_trip = 5500.0;           // elements that a block takes at once
 constexpr double loss_share = 1.2;       // of a look-up, for each turn of the one block of losses
@@ -225,7 +226,9 @@ KernelTime generated_time(const MemoryParameters& memory, const RowWise& op,
     const bool exponential = op.kind == RowKind::cross_entropy || op.kind == RowKind::softmax;
     TorchKernel kernel = moving(memory, work.dram_read, work.dram_write, l2);
     kernel.chain = code.chain + (mean ? generated_mean_chain : 0.0);
-    kernel.slots = (code.slots + (mean && !form.held ? generated_mean_slots : 0.0) +
+    const bool odd = op.cols * size_of(op.type) % 16 != 0;
+    const double moments = generated_mean_slots + (odd ? generated_odd_slots : 0.0);
+    kernel.slots = (code.slots + (mean && !form.held ? moments : 0.0) +
                     (exponential ? generated_exponential_slots : 0.0)) *
                    form.rows * padded;
     if (form.held) {
