@@ -68,6 +68,7 @@ void number_all(Chart& chart) {
                                     [&](std::size_t i) { return chart.marks[i].labelled; });
     });
     std::vector<const Entry*> sorted;
+    sorted.reserve(by_name.size());
     for (const auto& [name, entry] : by_name) sorted.push_back(&entry);
     std::ranges::stable_sort(sorted, {}, &Entry::order);
     if (chart.key.columns.empty()) chart.key.columns = {"name"};

@@ -60,6 +60,7 @@ std::vector<std::vector<Vertex>> joined(const Series& series, const Chart& chart
         line.push_back({.x = point.x, .y = point.y});
     }
     std::vector<std::vector<Vertex>> out;
+    out.reserve(runs.size());
     for (auto& [run, line] : runs) out.push_back(std::move(line));
     return out;
 }

@@ -13,6 +13,7 @@
 #include "measure/record/record.h"
 #include "measure/statistics/least_squares.h"
 #include "model/predict.h"
+#include "model/roof/band.h"
 
 namespace ridge::measure {
 namespace {
@@ -105,8 +106,7 @@ void judge(const FitProblem& problem, const Machines& machines,
         const model::Prediction prediction = predicted(*row, machines);
         residuals.push_back({.group = problem.group(*row, prediction),
                              .error = {.ratio = prediction.time / row->measured,
-                                       .inside = prediction.low <= row->measured &&
-                                                 row->measured <= prediction.high}});
+                                       .inside = model::in_band(prediction, row->measured)}});
     }
 }
 
@@ -353,6 +353,22 @@ std::vector<FitReport> fit_kernels(
             reports.push_back(run_fit(problem));
             reports.back().name += " " + kernel;
         }
+    }
+    return reports;
+}
+
+std::vector<FitReport> fit_by_shape(
+    const std::vector<MeasuredRow>& rows, const FitRequest& request,
+    const std::function<std::vector<FreeParameter>(const model::Machine&)>& parameters_of) {
+    std::vector<FitReport> reports;
+    for (FitProblem& problem : split_rows(rows, request)) {
+        problem.parameters = parameters_of(problem.machines.begin()->second);
+        problem.group = [](const MeasuredRow& row, const model::Prediction& prediction) {
+            return std::string(model::name_of(row.operation)) + " " +
+                   std::string(model::name_of(prediction.implementation));
+        };
+        problem.fold_key = [](const MeasuredRow& row) { return canonical_text(row.operation); };
+        reports.push_back(run_fit(problem));
     }
     return reports;
 }

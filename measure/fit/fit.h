@@ -165,6 +165,12 @@ struct FitProgram {
 [[nodiscard]] std::vector<FitProblem> split_rows(const std::vector<MeasuredRow>& rows,
                                                  const FitRequest& request);
 
+/// Fits each GPU's rows and reports them by operation and implementation; rows of one shape are held
+/// out together.
+[[nodiscard]] std::vector<FitReport> fit_by_shape(
+    const std::vector<MeasuredRow>& rows, const FitRequest& request,
+    const std::function<std::vector<FreeParameter>(const model::Machine&)>& parameters_of);
+
 /// Fits `request.records` kernel by kernel, from kernel durations alone; rows of one operation are
 /// held out together. `kernel_of` is empty for rows that belong to none.
 [[nodiscard]] std::vector<FitReport> fit_kernels(

@@ -67,17 +67,7 @@ bool streams(const MeasuredRow& row) {
 std::vector<FitReport> fit_bundled(const FitRequest& request) {
     std::vector<MeasuredRow> rows = record_rows(request);
     std::erase_if(rows, [](const MeasuredRow& row) { return !streams(row); });
-    std::vector<FitReport> reports;
-    for (FitProblem& problem : split_rows(rows, request)) {
-        problem.parameters = record_parameters(problem.machines.begin()->second);
-        problem.group = [](const MeasuredRow& row, const model::Prediction& prediction) {
-            return std::string(model::name_of(row.operation)) + " " +
-                   std::string(model::name_of(prediction.implementation));
-        };
-        problem.fold_key = [](const MeasuredRow& row) { return canonical_text(row.operation); };
-        reports.push_back(run_fit(problem));
-    }
-    return reports;
+    return fit_by_shape(rows, request, record_parameters);
 }
 
 }  // namespace

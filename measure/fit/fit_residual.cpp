@@ -13,6 +13,7 @@
 #include "measure/statistics/sparse_regression.h"
 #include "model/predict.h"
 #include "model/residual/correction.h"
+#include "model/roof/band.h"
 
 namespace ridge::measure {
 namespace {
@@ -318,7 +319,7 @@ ErrorSummary errors_of(const Samples& samples, const std::string& gpu, model::Ma
             model::predict(each.row->operation, each.row->execution, machine);
         const auto& p = std::get<model::Prediction>(outcome);
         errors.push_back({.ratio = p.time / each.row->measured,
-                          .inside = p.low <= each.row->measured && each.row->measured <= p.high});
+                          .inside = model::in_band(p, each.row->measured)});
     }
     return errors.empty() ? ErrorSummary{} : summarise_errors(errors);
 }

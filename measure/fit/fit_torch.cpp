@@ -33,17 +33,7 @@ std::vector<FitReport> fit_torch(const FitRequest& request) {
     }
     std::vector<MeasuredRow> rows = record_rows(request);
     std::erase_if(rows, [](const MeasuredRow& row) { return !is_pytorch(row); });
-    std::vector<FitReport> reports;
-    for (FitProblem& problem : split_rows(rows, request)) {
-        problem.parameters = parameters_of(problem.machines.begin()->second);
-        problem.group = [](const MeasuredRow& row, const model::Prediction& prediction) {
-            return std::string(model::name_of(row.operation)) + " " +
-                   std::string(model::name_of(prediction.implementation));
-        };
-        problem.fold_key = [](const MeasuredRow& row) { return canonical_text(row.operation); };
-        reports.push_back(run_fit(problem));
-    }
-    return reports;
+    return fit_by_shape(rows, request, parameters_of);
 }
 
 }  // namespace ridge::measure

@@ -9,6 +9,7 @@
 #include "hardware/error.h"
 #include "measure/statistics/quantile.h"
 #include "model/predict.h"
+#include "model/roof/band.h"
 #include "model/roof/roofline.h"
 
 namespace ridge::measure {
@@ -197,8 +198,7 @@ Validation validate(std::span<const Record> records, const hardware::Catalogue& 
                               .device = machine->name,
                               .prediction = std::get<model::Prediction>(outcome)};
         comparison.error = comparison.prediction.time.in(record.time()) - 1.0;
-        comparison.in_band = record.time() >= comparison.prediction.low &&
-                             record.time() <= comparison.prediction.high;
+        comparison.in_band = model::in_band(comparison.prediction, record.time());
         if (const auto* counters = std::get_if<Counters>(&record.counters)) {
             compare_counters(*counters, record.question.operation, comparison);
         }

@@ -34,6 +34,7 @@ bool may_stand(std::string_view name, const OtherColumns& others) {
 
 std::string nearest_column(std::string_view name) {
     std::vector<std::string> known;
+    known.reserve(roles.size() + model::field_table().size());
     for (const NamedRole& each : roles) known.emplace_back(each.name);
     for (const model::FieldInfo& info : model::field_table()) known.emplace_back(info.name);
     return nearest(name, known);

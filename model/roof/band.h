@@ -45,6 +45,11 @@ struct BandRow {
 
 enum class Validity : std::uint8_t { validated, extrapolated };
 
+/// Whether a measured time lies in the band.
+[[nodiscard]] inline bool in_band(const Prediction& prediction, Time measured) {
+    return prediction.low <= measured && measured <= prediction.high;
+}
+
 /// Sets class, band and confidence, and notes `uncalibrated` and `extrapolated`. The lower edge is
 /// never below the roofline's bound.
 void apply_band(Prediction& prediction, BandClass band_class, Confidence confidence,

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "hardware/json.h"
+#include "hardware/nearest.h"
 
 namespace ridge::programs {
 namespace {
@@ -43,17 +44,14 @@ struct TypeWord {
     ElementType type;
 };
 
-constexpr std::array type_words{TypeWord{"c10::BFloat16", ElementType::bf16},
-                                TypeWord{"bfloat16", ElementType::bf16},
-                                TypeWord{"c10::Half", ElementType::fp16},
+/// As C++, Python and c10::ScalarType write them, in lower case.
+constexpr std::array type_words{TypeWord{"bfloat16", ElementType::bf16},
                                 TypeWord{"float16", ElementType::fp16},
                                 TypeWord{"half", ElementType::fp16},
                                 TypeWord{"float", ElementType::fp32},
                                 TypeWord{"float32", ElementType::fp32},
                                 TypeWord{"double", ElementType::fp64},
                                 TypeWord{"float64", ElementType::fp64},
-                                TypeWord{"c10::Float8_e4m3fn", ElementType::fp8},
-                                TypeWord{"c10::Float8_e5m2", ElementType::fp8},
                                 TypeWord{"float8_e4m3fn", ElementType::fp8},
                                 TypeWord{"float8_e5m2", ElementType::fp8},
                                 TypeWord{"long int", ElementType::int64},
@@ -66,12 +64,14 @@ constexpr std::array type_words{TypeWord{"c10::BFloat16", ElementType::bf16},
                                 TypeWord{"int16", ElementType::int16},
                                 TypeWord{"signed char", ElementType::int8},
                                 TypeWord{"unsigned char", ElementType::int8},
+                                TypeWord{"char", ElementType::int8},
+                                TypeWord{"byte", ElementType::int8},
                                 TypeWord{"int8", ElementType::int8},
                                 TypeWord{"uint8", ElementType::int8},
                                 TypeWord{"bool", ElementType::boolean},
-                                TypeWord{"c10::complex<float>", ElementType::complex64},
+                                TypeWord{"complex<float>", ElementType::complex64},
                                 TypeWord{"complex64", ElementType::complex64},
-                                TypeWord{"c10::complex<double>", ElementType::complex128},
+                                TypeWord{"complex<double>", ElementType::complex128},
                                 TypeWord{"complex128", ElementType::complex128}};
 
 constexpr std::int64_t most_elements = std::int64_t{1} << 50U;
@@ -183,10 +183,12 @@ model::DataType data_type(ElementType type) {
 }
 
 ElementType parse_element_type(std::string_view text) {
-    if (text.starts_with("torch.")) text.remove_prefix(6);
+    for (const std::string_view space : {"torch.", "c10::"}) {
+        if (text.starts_with(space)) text.remove_prefix(space.size());
+    }
     const auto* const found =
         std::find_if(type_words.begin(), type_words.end(),
-                     [text](const TypeWord& row) { return row.word == text; });
+                     [text](const TypeWord& row) { return same_word(row.word, text); });
     return found == type_words.end() ? ElementType::unknown : found->type;
 }
 

@@ -26,19 +26,6 @@ constexpr std::array kind_words{KindWord{"reducescatter", CollectiveKind::reduce
                                 KindWord{"send", CollectiveKind::send},
                                 KindWord{"recv", CollectiveKind::send}};
 
-struct TypeWord {
-    std::string_view word;
-    ElementType type;
-};
-
-constexpr std::array type_words{
-    TypeWord{"BFloat16", ElementType::bf16},     TypeWord{"Half", ElementType::fp16},
-    TypeWord{"Float", ElementType::fp32},        TypeWord{"Double", ElementType::fp64},
-    TypeWord{"Long", ElementType::int64},        TypeWord{"Int", ElementType::int32},
-    TypeWord{"Short", ElementType::int16},       TypeWord{"Char", ElementType::int8},
-    TypeWord{"Byte", ElementType::int8},         TypeWord{"Bool", ElementType::boolean},
-    TypeWord{"Float8_e4m3fn", ElementType::fp8}, TypeWord{"Float8_e5m2", ElementType::fp8}};
-
 struct Recorded {
     CollectiveKind kind = CollectiveKind::all_reduce;
     ElementType type = ElementType::unknown;
@@ -67,22 +54,17 @@ std::optional<Recorded> parse(std::string_view text) {
     const auto* const kind = std::find_if(
         kind_words.begin(), kind_words.end(),
         [&word](const KindWord& each) { return word.find(each.word) != std::string::npos; });
-    const std::string_view type_word = parts[3];
-    const auto* const type =
-        std::find_if(type_words.begin(), type_words.end(),
-                     [type_word](const TypeWord& each) { return each.word == type_word; });
+    const ElementType type = parse_element_type(parts[3]);
     const auto in = whole(parts[1]);
     const auto out = whole(parts[2]);
     const auto gpus = whole(parts[4]);
-    if (kind == kind_words.end() || type == type_words.end() || !in || !out || !gpus) return {};
+    if (kind == kind_words.end() || type == ElementType::unknown || !in || !out || !gpus) return {};
     // The larger side: what is gathered, what is scattered, what all hold.
     constexpr std::int64_t most = std::int64_t{1} << 50U;
     const std::int64_t elements = std::max(*in, *out);
     if (elements < 1 || elements > most || *gpus < 2) return {};
-    return Recorded{.kind = kind->kind,
-                    .type = type->type,
-                    .bytes = elements * size_of(type->type),
-                    .gpus = *gpus};
+    return Recorded{
+        .kind = kind->kind, .type = type, .bytes = elements * size_of(type), .gpus = *gpus};
 }
 
 }  // namespace

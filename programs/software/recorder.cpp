@@ -195,8 +195,7 @@ void Recorder::product(ProductForm form, std::int64_t m, std::int64_t n, std::in
 
 Buffer Recorder::slice(const Buffer& base, std::int64_t elements, std::string_view name) {
     const bool gradient = records(base);
-    const Buffer view(this, new_value(elements, value(base).type, value(base).storage, gradient),
-                      false);
+    Buffer view(this, new_value(elements, value(base).type, value(base).storage, gradient), false);
     if (TapeEntry* const entry = note(Step::slice, view, name, {&base})) {
         entry->sizes[0] = base.elements();
     }
