@@ -72,6 +72,23 @@ TEST_CASE("kernels of Nsight Compute, a line for each metric", "[nsight]") {
     CHECK(trace.device_name().empty());
 }
 
+TEST_CASE("a table that Nsight Compute wrote of a PyTorch program on an H200", "[nsight]") {
+    const Trace trace = read_trace(RIDGE_NCU);
+    CHECK(trace.recorder == Recorder::nsight_compute);
+    CHECK(trace.read.damage.empty());
+    CHECK(trace.device_name() == "NVIDIA H200");
+    REQUIRE(trace.kernels.size() == 10);
+    std::int64_t time = 0;
+    for (const Kernel& kernel : trace.kernels) {
+        time += kernel.duration_ns;
+        CHECK(kernel.dram_bytes > 0);
+        CHECK(kernel.grid[0] > 0);
+    }
+    CHECK(time == 588640);
+    CHECK(trace.kernels[2].duration_ns == 176320);
+    CHECK(trace.text(trace.kernels[2].name) == "nvjet_sm90_tst_256x128_64x4_1x2_h_bz_coopA_NNT");
+}
+
 TEST_CASE("tables that are cut, ragged or without times", "[nsight]") {
     for (std::size_t length = wide.find("\"ID\"") + 60; length < wide.size(); length += 3) {
         const TemporaryFile file(wide.substr(0, length), ".csv");

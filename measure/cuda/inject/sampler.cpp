@@ -167,9 +167,10 @@ void Sampler::collect() {
     try {
         if (state_ == State::idle) {
             start();
+            step_ = SamplingStep::started;
         } else if (state_ == State::running) {
             decode();
-            decoded_ = true;
+            step_ = SamplingStep::decoded;
         }
     } catch (const Busy& busy) {
         state_ = State::ended;
@@ -181,11 +182,14 @@ void Sampler::collect() {
     }
 }
 
-void Sampler::stop() {
-    collect();
+void Sampler::stop(SamplingStep safe) {
+    if (safe == SamplingStep::decoded) collect();
     const std::lock_guard lock(mutex_);
-    if (state_ != State::running) return;
-    if (first_) session_->note("no samples: the program ended before the first was taken");
+    const State before = std::exchange(state_, State::ended);
+    if (before != State::ended && first_) {
+        session_->note("no samples: the program ended before the first were read");
+    }
+    if (before != State::running || safe != step_) return;
     auto parameters = sized<CUpti_PmSampling_Stop_Params>(CUpti_PmSampling_Stop_Params_STRUCT_SIZE);
     parameters.pPmSamplingObject = object_;
     session_->cupti().sampling_stop(&parameters);
@@ -193,7 +197,6 @@ void Sampler::stop() {
         sized<CUpti_PmSampling_Disable_Params>(CUpti_PmSampling_Disable_Params_STRUCT_SIZE);
     disable.pPmSamplingObject = object_;
     session_->cupti().sampling_disable(&disable);
-    state_ = State::ended;
 }
 
 }  // namespace ridge::measure::cuda

@@ -23,9 +23,9 @@ class Sampler {
 
     /// Decodes what the GPU has sampled since the last call and writes it; the first call starts.
     void collect();
-    void stop();
-    /// Whether samples were read, so that everything CUPTI needs for it exists.
-    [[nodiscard]] bool has_decoded() const { return decoded_; }
+    [[nodiscard]] SamplingStep step() const { return step_; }
+    /// Ends it. Beyond `safe` CUPTI has taken down what it needs, so nothing is called.
+    void stop(SamplingStep safe);
 
   private:
     void start();
@@ -45,7 +45,7 @@ class Sampler {
     std::vector<std::uint8_t> data_;
     std::unique_ptr<HostProfiler> host_;
     CUpti_PmSampling_Object* object_ = nullptr;
-    std::atomic<bool> decoded_ = false;
+    std::atomic<SamplingStep> step_ = SamplingStep::none;
     bool first_ = true;  ///< the first sample of a run holds what came before it
 };
 

@@ -282,9 +282,8 @@ void Session::write_out(bool forced) {
     if (sampler_ != nullptr && has_context_) {
         sampler_->collect();
         // What CUPTI made for sampling goes at exit before what was registered earlier: end before it.
-        if (sampler_->has_decoded() && !std::exchange(ends_first_, true)) {
-            std::atexit(finish_at_exit);
-        }
+        const SamplingStep step = sampler_->step();
+        if (!stopping_ && std::exchange(ends_before_, step) != step) std::atexit(finish_at_exit);
     }
     writer_.flush();
 }
@@ -299,7 +298,7 @@ void Session::finish() {
         wake_.notify_all();
         if (thread_.joinable()) thread_.join();
         if (counters_ != nullptr) counters_->finish();
-        if (sampler_ != nullptr) sampler_->stop();
+        if (sampler_ != nullptr) sampler_->stop(ends_before_);
         write_out(true);
         writer_.write(programs::FinishActivity{.time_ns = now()});
         writer_.flush();

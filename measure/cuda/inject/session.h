@@ -14,6 +14,7 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <cstdint>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -29,6 +30,9 @@ namespace ridge::measure::cuda {
 
 class LaunchCounters;
 class Sampler;
+
+/// How far sampling has come; each step makes CUPTI set up something that it takes down at exit.
+enum class SamplingStep : std::uint8_t { none, started, decoded };
 
 class Session {
   public:
@@ -80,7 +84,8 @@ class Session {
     std::once_flag opened_;
     std::once_flag started_;
     std::once_flag finished_;
-    bool ends_first_ = false;  ///< at exit, before what CUPTI made for sampling
+    /// At exit we end before what CUPTI made up to this step.
+    SamplingStep ends_before_ = SamplingStep::none;
     std::atomic<bool> recording_ = false;
     std::atomic<bool> enabled_ = false;
     std::atomic<bool> stopping_ = false;
