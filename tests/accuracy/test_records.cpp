@@ -11,10 +11,11 @@
 namespace ridge::test {
 namespace {
 
-measure::Validation validated(const std::string& folder) {
+measure::Validation validated(const std::string& folder,
+                              const hardware::Catalogue& catalogue = model::catalogue()) {
     const auto records = measure::read_all_records({std::string(RIDGE_RECORDS) + "/" + folder});
     REQUIRE(records.damaged.empty());
-    return measure::validate(records.records, model::catalogue(), hardware::View::calibrated);
+    return measure::validate(records.records, catalogue, hardware::View::calibrated);
 }
 
 }  // namespace
@@ -38,6 +39,24 @@ TEST_CASE("the full suite", "[accuracy][records]") {
         INFO(group.operation << ' ' << group.implementation);
         if (group.flop) CHECK(*group.flop == Approx(1.0).epsilon(0.01));
     }
+}
+
+TEST_CASE("an H100 by the overlay of ridge calibrate --full", "[accuracy][records]") {
+    hardware::Catalogue calibrated = model::catalogue();
+    for (const char* const name : {"ceilings", "calibrated"}) {
+        const std::string file = std::string(RIDGE_RECORDS) + "/h100-sxm/" + name + ".toml";
+        CHECK(calibrated.add_file(file) == "h100-sxm");
+    }
+    const measure::Validation judged = validated("h100-sxm-judge", calibrated);
+    REQUIRE(judged.overall);
+    CHECK(judged.unused.empty());
+    check_bounds(judged.overall->errors, "records.calibrated-judge");
+    const measure::Validation fitted = validated("h100-sxm", calibrated);
+    REQUIRE(fitted.overall);
+    check_bounds(fitted.overall->errors, "records.calibrated");
+    const measure::Validation before = validated("h100-sxm-judge");
+    REQUIRE(before.overall);
+    CHECK(judged.overall->errors.mean < 0.8 * before.overall->errors.mean);
 }
 
 }  // namespace ridge::test
