@@ -8,7 +8,7 @@
 // of measure/records/torch-models (W5 of docs/models.md). A GPU beside which no host was measured has
 // the faster one.
 // Limits: both hosts are virtual machines, on which the same step took up to 1.5 times as long from
-// one minute to the next.
+// one minute to the next; `at_launch` takes out what a measured launch says of that.
 #pragma once
 
 #include <span>
@@ -26,12 +26,15 @@ struct Host {
     Time per_training_kernel;  ///< with a tape, or from it
     Time new_length;           ///< cuDNN's plan for a decode step whose length is new
     Time per_graph;            ///< launch of a CUDA graph
+    Time launch;               ///< of one small kernel, when the rest was measured
     Time gap;                  ///< that the GPU waits between two kernels of a stream
 };
 
 [[nodiscard]] std::span<const Host> hosts();
 /// InputError naming the option where there is no such host.
 [[nodiscard]] const Host& find_host(std::string_view name);
+/// The host when it takes `launch` for one small kernel: its other times are longer or shorter as that is. (W5)
+[[nodiscard]] Host at_launch(Host host, Time launch);
 /// The host that was measured with this GPU.
 [[nodiscard]] const Host& host_beside(std::string_view gpu);
 

@@ -61,7 +61,7 @@ Compared compare_all(Machines& machines, const CompareModel& command,
     if (by_gpu) compared.columns.insert(compared.columns.begin(), "gpu");
     for (const std::string& gpu : gpus) {
         Place place = place_on(machines, gpu);
-        if (!command.model.host().empty()) place.host = programs::find_host(command.model.host());
+        place.host = command.model.host_or(place.host);
         for (const ModelOptions::Variant& variant : variants) {
             std::vector<std::string> names = variant.values;
             if (by_gpu) names.insert(names.begin(), place.machine->name);

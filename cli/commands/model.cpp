@@ -121,7 +121,7 @@ int run_model(const Context& context, ModelCommand& command) {
         place = place_on(*machines, command.gpu.name());
         gpu = &machines->description(command.gpu.name());
     }
-    if (!command.model.host().empty()) place.host = programs::find_host(command.model.host());
+    place.host = command.model.host_or(place.host);
     if (program && (command.serving.serve || command.serving.advise)) {
         throw InputError("a list of operations is neither served nor advised on");
     }

@@ -9,6 +9,7 @@
 #include "cli/charts/model_charts.h"
 #include "cli/console/table.h"
 #include "cli/options/command_line.h"
+#include "cli/options/model_options.h"
 #include "cli/views/memory.h"
 #include "hardware/error.h"
 #include "hardware/json.h"
@@ -20,15 +21,6 @@ namespace ridge::cli {
 namespace {
 
 using programs::ServingPoint;
-
-std::optional<Time> time_option(const std::string& text, const char* name) {
-    if (text.empty()) return std::nullopt;
-    try {
-        return parse_quantity<Time>(text);
-    } catch (const InputError& error) {
-        throw InputError(std::string(name) + ": " + error.message(), {}, error.hint());
-    }
-}
 
 /// Of a million tokens, at the price of a GPU for an hour.
 double cost_of(const ServingPoint& point, double price) {

@@ -7,6 +7,7 @@
 #include "cli/options/sweep_range.h"
 #include "hardware/count.h"
 #include "hardware/error.h"
+#include "hardware/units.h"
 #include "model/core/data_type.h"
 #include "programs/host.h"
 
@@ -83,6 +84,8 @@ ModelOptions::ModelOptions(CommandLine& line, Lists lists) {
     for (const programs::Host& host : programs::hosts()) hosts.emplace_back(host.name);
     line.option("--host", host_, "whose dispatch (default: the host measured beside the GPU)")
         .one_of(hosts);
+    line.option("--launch", launch_,
+                "what that host takes to launch one small kernel, \"12.5 us\": scales its times");
     line.option("--tp", tp_, "GPUs that share each product").value("COUNT");
     line.option("--ep", ep_, "GPUs that share the experts");
 }
@@ -139,6 +142,25 @@ std::vector<ModelOptions::Variant> ModelOptions::variants() const {
         }
     }
     return variants;
+}
+
+std::optional<Time> time_option(const std::string& text, const char* name) {
+    if (text.empty()) return std::nullopt;
+    try {
+        return parse_quantity<Time>(text);
+    } catch (const InputError& error) {
+        throw InputError(std::string(name) + ": " + error.message(), {}, error.hint());
+    }
+}
+
+programs::Host ModelOptions::host_or(const programs::Host& beside) const {
+    programs::Host host = host_.empty() ? beside : programs::find_host(host_);
+    const std::optional<Time> launch = time_option(launch_, "launch");
+    if (!launch) return host;
+    if (*launch < 0.1 * units::us || *launch > 1.0 * units::ms) {
+        throw InputError("launch: must be 0.1 us to 1 ms");
+    }
+    return programs::at_launch(host, *launch);
 }
 
 void ModelOptions::settle_length(const programs::Architecture& architecture) {

@@ -9,15 +9,20 @@
 
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "programs/configs/architecture.h"
+#include "programs/host.h"
 #include "programs/software/request.h"
 
 namespace ridge::cli {
 
 class CommandLine;
+
+/// The time that an option was given, if it was; InputError names the option.
+[[nodiscard]] std::optional<Time> time_option(const std::string& text, const char* name);
 
 enum class Lists { refused, allowed };
 
@@ -26,8 +31,8 @@ class ModelOptions {
     explicit ModelOptions(CommandLine& line, Lists lists = Lists::refused);
 
     [[nodiscard]] const std::string& config() const { return config_; }
-    /// Name of the computer beside the GPU; empty: the one that belongs to it.
-    [[nodiscard]] const std::string& host() const { return host_; }
+    /// The host that --host and --launch ask for, `beside` where they do not; InputError naming the option.
+    [[nodiscard]] programs::Host host_or(const programs::Host& beside) const;
     /// A length that nobody named is 2048 tokens, or the positions that the model has.
     void settle_length(const programs::Architecture& architecture);
     /// InputError naming the option.
@@ -64,6 +69,7 @@ class ModelOptions {
     std::string optimizer_ = "adamw";
     std::string amp_;
     std::string host_;
+    std::string launch_;
     std::string checkpoint_ = "none";
     std::string batch_ = "1";
     std::string tp_ = "1";

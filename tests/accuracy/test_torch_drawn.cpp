@@ -19,6 +19,12 @@ struct Errors {
     std::vector<double> kernels, time, peak;
 };
 
+/// Of steps that wait for their host, with the launch that was measured beside each.
+double wall_error(const test::ModelRow& row, const ModelStep& step, const model::Machine& machine) {
+    const Host host = at_launch(host_beside(machine.name), row.number("probe_us") * units::us);
+    return predict(step, machine, host).wall.in(units::us) / row.number("wall_us") - 1.0;
+}
+
 double worst(const std::vector<double>& errors) {
     double most = 0.0;
     for (const double error : errors) most = std::max(most, 100.0 * std::abs(error));
@@ -29,6 +35,7 @@ TEST_CASE("models drawn at random") {
     const std::string folder = std::string(RIDGE_RECORDS) + "/torch-models/drawn/";
     const model::Machine& machine = test::machine_of("h200-sxm");
     std::map<std::string, Errors> errors;
+    std::vector<double> walls;
     for (const test::ModelRow& row : test::model_rows("h200-drawn")) {
         const std::string phase = row.cells.at("phase");
         const Request request{
@@ -46,9 +53,15 @@ TEST_CASE("models drawn at random") {
         of_phase.kernels.push_back(kernels / row.number("kernels") - 1.0);
         const auto peak = static_cast<double>(memory_of(step).extra());
         of_phase.peak.push_back(peak / row.number("peak_extra_bytes") - 1.0);
+        if (row.number("wall_us") > 1.2 * row.number("time_us")) {
+            walls.push_back(wall_error(row, step, machine));
+        }
         const StepTime time = predict(step, machine, host_beside(machine.name));
         of_phase.time.push_back(time.gpu.total.time.in(units::us) / row.number("time_us") - 1.0);
     }
+    REQUIRE(walls.size() == 20);
+    CAPTURE(test::mean_percent(walls));
+    CHECK(test::mean_percent(walls) <= test::bound("models.drawn.host.mean"));
     REQUIRE(errors.size() == 3);
     for (const auto& [phase, found] : errors) {
         const std::string name = "models.drawn." + phase;
