@@ -30,6 +30,7 @@ struct FitOptions {
     std::string data;
     std::vector<std::string> records;
     std::string keep;
+    std::string source;
     std::string format;
     std::string output;
 };
@@ -43,16 +44,21 @@ std::optional<Format> format_of(const FitOptions& options) {
 
 constexpr std::string_view residual = "residual";
 
-/// What a correction rests on, for its source.
+/// What a correction rests on, for its source: the user's words, else the names of the data.
 std::string source_of(const FitOptions& options, std::size_t rows) {
-    std::vector<std::string> names;
-    if (!options.data.empty()) names.push_back(options.data);
-    names.insert(names.end(), options.records.begin(), options.records.end());
-    for (std::string& name : names) {
-        name = std::filesystem::path(name).lexically_normal().filename().string();
+    std::string from = options.source;
+    if (from.empty()) {
+        std::vector<std::string> names;
+        if (!options.data.empty()) names.push_back(options.data);
+        names.insert(names.end(), options.records.begin(), options.records.end());
+        for (std::string& name : names) {
+            name = std::filesystem::path(name).lexically_normal().filename().string();
+        }
+        from = fmt::format("{}", fmt::join(names, ", "));
     }
-    return fmt::format("ridge fit residual: residuals of {} rows in {}", rows,
-                       fmt::join(names, ", "));
+    std::string gpus;
+    if (options.gpu.given()) gpus = fmt::format(" --gpu {}", fmt::join(options.gpu.names(), ","));
+    return fmt::format("ridge fit residual{}: residuals of {} rows; {}", gpus, rows, from);
 }
 
 /// One overlay a GPU: into the folder named by --output, else, without a format, to the console.
@@ -104,6 +110,7 @@ int run_program(const Context& context, const FitOptions& options) {
     }
     if (options.program == residual) return fit_corrections(context, options, request);
     if (!options.output.empty()) throw InputError("output: --output goes with residual");
+    if (!options.source.empty()) throw InputError("source: --source goes with residual");
     if (!options.data.empty() && !options.records.empty()) {
         throw InputError("--data and --records are both given", {},
                          "only bands and residual take tables and records together");
@@ -153,6 +160,9 @@ Action build_fit(CommandLine& line, std::span<const std::string>) {
     line.option("-o,--output", options->output,
                 "folder for the overlays that residual writes, one for each GPU")
         .value("DIR");
+    line.option("--source", options->source,
+                "what the data are: the source that the overlays of residual name")
+        .value("TEXT");
     add_format_option(line, options->format, "file|table|json|csv|md");
     line.footer(
         "GPUs named together (--gpu a,b) are fitted together; without --gpu each GPU of\n"

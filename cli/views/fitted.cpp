@@ -66,8 +66,8 @@ void write_fitted(const Context& context, const measure::AllFits& fits, Format f
     }
     for (const ResidualReport& each : fits.corrections) {
         rows.rows.push_back(row_of("residual", std::string(name_of(each.residual_class)),
-                                   each.fit.terms.size(), each.rows, each.before, each.after,
-                                   each.kept_because));
+                                   each.fit.forest.trees().size(), each.rows, each.before,
+                                   each.after, each.kept_because));
     }
     write_rows(context, rows, format);
     if (format != Format::table) return;

@@ -225,11 +225,19 @@ std::string limits_text(const model::Machine& machine) {
         format_capacity(limits.shared_per_block));
 }
 
+/// The trees of a correction would fill the screen; other formats hold them whole.
+std::string shortened(const std::string& text) {
+    constexpr std::size_t most = 300;
+    if (text.size() <= 2 * most) return text;
+    return fmt::format("{} ... ({} characters)", text.substr(0, text.rfind(' ', most)),
+                       text.size());
+}
+
 void write_field(const Context& context, const hardware::ListedField& field) {
     const auto width = static_cast<std::size_t>(std::max(40, context.width));
     std::string head = "  " + field.path;
     head.resize(std::max<std::size_t>(head.size() + 2, 34), ' ');
-    context.out << wrap(head + field.value, width, 34) << '\n';
+    context.out << wrap(head + shortened(field.value), width, 34) << '\n';
     std::string sources;
     for (const std::string& text : field.source_texts) {
         sources += (sources.empty() ? "" : "; ") + text;

@@ -205,7 +205,7 @@ ResidualReport without_effect(const std::string& gpu, ResidualClass residual_cla
     report.gpu = gpu;
     report.residual_class = residual_class;
     report.fit.implementation = model::Implementation::library;
-    report.fit.terms.push_back({});
+    report.fit.forest = {{{.feature = 0, .threshold = 0.0, .width = 1.0}}, {{}}};
     return report;
 }
 
@@ -239,7 +239,7 @@ std::string fitted_sections(const AllFits& fits) {
     for (const ResidualClass each : fits.dropped) {
         const bool replaced =
             std::any_of(corrections.begin(), corrections.end(), [&](const ResidualReport& r) {
-                return r.residual_class == each && !r.fit.terms.empty();
+                return r.residual_class == each && !r.fit.forest.empty();
             });
         if (replaced) continue;
         corrections.push_back(without_effect(fits.gpu, each));

@@ -7,10 +7,13 @@
 #include <cmath>
 #include <map>
 #include <memory>
+#include <set>
+#include <tuple>
 
 #include "hardware/error.h"
+#include "measure/fit/boosted_trees.h"
+#include "measure/record/overlay_text.h"
 #include "measure/record/record.h"
-#include "measure/statistics/sparse_regression.h"
 #include "model/predict.h"
 #include "model/residual/correction.h"
 #include "model/roof/band.h"
@@ -21,12 +24,15 @@ namespace {
 using model::ResidualClass;
 using model::ResidualFeatures;
 using model::ResidualFit;
-using model::ResidualTerm;
+using model::ResidualForest;
+using model::ResidualSplit;
+using model::ResidualTree;
 
 constexpr double largest_residual = 0.25;
 constexpr std::uint64_t held_out_of = 3;
 constexpr double least_gain = 0.06;  ///< of the error, or a correction is not worth its terms
-constexpr std::array<double, 4> strengths{4.0, 32.0, 256.0, 1e9};  ///< towards all GPUs' values
+constexpr std::array<double, 3> shares{8.0, 32.0,
+                                       256.0};  ///< rows that draw towards all GPUs' values
 
 /// FNV-1a: the same number on every machine.
 std::uint64_t hash_of(std::string_view text) {
@@ -127,26 +133,6 @@ std::map<ResidualClass, Samples> samples_of(const std::vector<MeasuredRow>& rows
     return classes;
 }
 
-/// Every candidate term, the constant first.
-std::vector<ResidualTerm> candidates(std::size_t features) {
-    constexpr std::uint8_t most_of_pair = 3;
-    constexpr int most_together = 5;
-    std::vector<ResidualTerm> all{{}};
-    for (std::uint8_t i = 0; i < features; ++i) {
-        for (std::uint8_t a = 1; a <= model::most_residual_degree; ++a) {
-            all.push_back({.first = i, .first_degree = a});
-        }
-        for (auto j = static_cast<std::uint8_t>(i + 1); j < features; ++j) {
-            for (std::uint8_t a = 1; a <= most_of_pair; ++a) {
-                for (std::uint8_t b = 1; b <= most_of_pair && a + b <= most_together; ++b) {
-                    all.push_back({.first = i, .first_degree = a, .second = j, .second_degree = b});
-                }
-            }
-        }
-    }
-    return all;
-}
-
 /// The box of the samples' features.
 void set_range(const Samples& samples, ResidualFit& fit) {
     for (std::size_t i = 0; i < fit.range.size(); ++i) {
@@ -159,149 +145,123 @@ void set_range(const Samples& samples, ResidualFit& fit) {
     }
 }
 
-SparseProblem problem_of(const Samples& samples, const ResidualFit& box,
-                         const std::vector<ResidualTerm>& terms) {
-    SparseProblem problem;
-    for (const ResidualTerm& term : terms) {
-        ResidualFit one = box;
-        one.terms.clear();
-        one.terms.push_back(term);
-        one.terms[0].coefficient = 1.0;
-        std::vector<double>& column = problem.columns.emplace_back();
-        column.reserve(samples.size());
-        for (const Sample& each : samples) {
-            column.push_back(model::polynomial_of(each.features, one));
-        }
-    }
-    for (const Sample& each : samples) {
-        problem.values.push_back(each.residual);
-        problem.groups.push_back(each.family);
-    }
-    return problem;
-}
-
 Samples part_of(const Samples& samples, const std::function<bool(const Sample&)>& wanted) {
     Samples part;
     std::copy_if(samples.begin(), samples.end(), std::back_inserter(part), wanted);
     return part;
 }
 
-double error_of(const SparseProblem& problem, const std::vector<SparseTerm>& terms) {
-    double error = 0.0;
-    for (std::size_t i = 0; i < problem.values.size(); ++i) {
-        double sum = 0.0;
-        for (const SparseTerm& term : terms) {
-            sum += term.coefficient * problem.columns[term.column][i];
-        }
-        error += std::abs(problem.values[i] - sum);
-    }
-    return error;
+std::vector<std::string> gpus_of(const Samples& samples) {
+    std::set<std::string> names;
+    for (const Sample& each : samples) names.insert(each.row->gpu);
+    return {names.begin(), names.end()};
 }
 
-/// What all GPUs together and each by itself give: terms of a class, by GPU.
-using Coefficients = std::map<std::string, std::vector<SparseTerm>>;
-
-class SharedFit {
-  public:
-    SharedFit(const Samples& samples, const ResidualFit& box)
-        : samples_(samples),
-          box_(box),
-          candidates_(
-              candidates(model::residual_features(samples[0].features.residual_class).size())) {
-        for (const Sample& each : samples) gpus_.insert(each.row->gpu);
-    }
-
-    Coefficients run() {
-        const SparseProblem whole = problem_of(samples_, box_, candidates_);
-        const SparseFit fit =
-            sparse_regression(whole, {.most_terms = model::most_residual_terms,
-                                      .largest = std::log(model::largest_correction)});
-        penalty = fit.lambda;
-        std::vector<ResidualTerm> chosen;
-        std::vector<SparseTerm> shared;
-        for (const SparseTerm& term : fit.terms) {
-            shared.push_back({chosen.size(), term.coefficient});
-            chosen.push_back(candidates_[term.column]);
+TreeProblem problem_of(const Samples& samples, const std::vector<std::string>& gpus) {
+    TreeProblem problem;
+    problem.part_count = gpus.size();
+    problem.features.resize(model::residual_features(samples[0].features.residual_class).size());
+    for (const Sample& each : samples) {
+        for (std::size_t i = 0; i < problem.features.size(); ++i) {
+            problem.features[i].push_back(each.features.values[i]);
         }
-        candidates_ = std::move(chosen);
-        if (gpus_.size() == 1 || shared.empty()) return for_each_gpu(shared, strengths.back());
-        double best = strengths.back();
-        double least = std::numeric_limits<double>::infinity();
-        for (const double strength : strengths) {
-            const double error = held_out_error(shared, strength);
-            if (error < least) {
-                least = error;
-                best = strength;
-            }
+        problem.values.push_back(each.residual);
+        const auto gpu = std::lower_bound(gpus.begin(), gpus.end(), each.row->gpu);
+        problem.parts.push_back(static_cast<std::size_t>(gpu - gpus.begin()));
+    }
+    return problem;
+}
+
+/// Errors of families that the trees did not see, by the number of trees.
+using ErrorsByCount = std::array<double, model::most_residual_trees + 1>;
+
+void add_errors(const TreeProblem& out, const std::vector<BoostedTree>& trees,
+                ErrorsByCount& errors) {
+    const double largest = std::log(model::largest_correction);
+    for (std::size_t row = 0; row < out.values.size(); ++row) {
+        double sum = 0.0;
+        for (std::size_t count = 0; count < errors.size(); ++count) {
+            if (count > 0 && count <= trees.size()) sum += value_of(trees[count - 1], out, row);
+            errors[count] += std::abs(out.values[row] - std::clamp(sum, -largest, largest));
         }
-        return for_each_gpu(shared, best);
     }
+}
 
-    /// The chosen terms, behind `SparseTerm::column`.
-    [[nodiscard]] const std::vector<ResidualTerm>& terms() const { return candidates_; }
-
-    double penalty = 0.0;
-
-  private:
-    [[nodiscard]] SparseProblem of(const std::string& gpu,
-                                   const std::function<bool(const Sample&)>& wanted) const {
-        return problem_of(part_of(samples_,
-                                  [&](const Sample& each) {
-                                      return (gpu.empty() || each.row->gpu == gpu) && wanted(each);
-                                  }),
-                          box_, candidates_);
+ErrorsByCount held_out_errors(const Samples& samples, const std::vector<std::string>& gpus,
+                              const TreeOptions& options) {
+    constexpr std::uint64_t folds = 5;
+    ErrorsByCount errors{};
+    for (std::uint64_t fold = 0; fold < folds; ++fold) {
+        const auto is_out = [&](const Sample& each) { return each.family % folds == fold; };
+        const Samples out = part_of(samples, is_out);
+        const Samples known = part_of(samples, [&](const Sample& each) { return !is_out(each); });
+        if (out.empty() || known.empty()) continue;
+        add_errors(problem_of(out, gpus), boosted_trees(problem_of(known, gpus), options), errors);
     }
+    return errors;
+}
 
-    [[nodiscard]] Coefficients for_each_gpu(const std::vector<SparseTerm>& shared,
-                                            double strength) const {
-        Coefficients all;
-        for (const std::string& gpu : gpus_) {
-            all[gpu] = drawn_towards(of(gpu, [](const Sample&) { return true; }), shared, strength);
+/// The share and the number of trees with the least error of held-out families; fewer trees where they cost
+/// less than half a hundredth.
+TreeOptions options_of(const Samples& samples) {
+    constexpr double worth = 0.005;
+    const std::vector<std::string> gpus = gpus_of(samples);
+    TreeOptions best;
+    double least = std::numeric_limits<double>::infinity();
+    for (const double share : shares) {
+        TreeOptions options;
+        options.share = share;
+        const ErrorsByCount errors = held_out_errors(samples, gpus, options);
+        const double lowest = *std::min_element(errors.begin(), errors.end());
+        if (lowest < least) {
+            least = lowest;
+            best = options;
+            const auto enough = std::find_if(errors.begin(), errors.end(), [&](double error) {
+                return error <= (1.0 + worth) * lowest;
+            });
+            best.trees = static_cast<std::size_t>(enough - errors.begin());
         }
-        return all;
+        if (gpus.size() == 1) break;  // nothing to draw towards
     }
+    return best;
+}
 
-    [[nodiscard]] double held_out_error(const std::vector<SparseTerm>& chosen,
-                                        double strength) const {
-        constexpr std::uint64_t folds = 5;
-        std::vector<SparseTerm> zero = chosen;
-        for (SparseTerm& term : zero) term.coefficient = 0.0;
-        double error = 0.0;
-        for (std::uint64_t fold = 0; fold < folds; ++fold) {
-            const auto known = [&](const Sample& each) { return each.family % folds != fold; };
-            const auto out = [&](const Sample& each) { return each.family % folds == fold; };
-            const std::vector<SparseTerm> shared = drawn_towards(of("", known), zero, penalty);
-            for (const std::string& gpu : gpus_) {
-                error += error_of(of(gpu, out), drawn_towards(of(gpu, known), shared, strength));
-            }
+/// The trees as one GPU has them; splits that trees share stand once.
+ResidualForest forest_of(const std::vector<BoostedTree>& grown, std::size_t part) {
+    const auto before = [](const ResidualSplit& a, const ResidualSplit& b) {
+        return std::tie(a.feature, a.threshold, a.width) <
+               std::tie(b.feature, b.threshold, b.width);
+    };
+    std::set<ResidualSplit, decltype(before)> splits(before);
+    for (const BoostedTree& tree : grown) splits.insert(tree.splits.begin(), tree.splits.end());
+    std::vector<ResidualTree> trees;
+    for (const BoostedTree& tree : grown) {
+        ResidualTree& each = trees.emplace_back();
+        for (std::size_t level = 0; level < model::residual_levels; ++level) {
+            const auto found = splits.find(tree.splits[level]);
+            each.splits[level] = static_cast<std::uint8_t>(std::distance(splits.begin(), found));
         }
-        return error;
+        each.values = tree.values[part];
+        for (const double value : each.values) {
+            if (!std::isfinite(value)) throw InputError("a correction is no number");
+        }
     }
-
-    const Samples& samples_;
-    const ResidualFit& box_;
-    std::vector<ResidualTerm> candidates_;
-    std::set<std::string> gpus_;
-};
+    return {{splits.begin(), splits.end()}, std::move(trees)};
+}
 
 /// The correction of each GPU from these samples.
-std::map<std::string, ResidualFit> corrections_of(const Samples& samples, double& penalty) {
-    ResidualFit box{.implementation = samples[0].implementation, .range = {}, .terms = {}};
+std::map<std::string, ResidualFit> corrections_of(const Samples& samples,
+                                                  const TreeOptions& options) {
+    ResidualFit box{.implementation = samples[0].implementation, .range = {}, .forest = {}};
     set_range(samples, box);
-    SharedFit shared(samples, box);
+    const std::vector<std::string> gpus = gpus_of(samples);
+    const std::vector<BoostedTree> trees = boosted_trees(problem_of(samples, gpus), options);
     std::map<std::string, ResidualFit> fits;
-    for (const auto& [gpu, terms] : shared.run()) {
+    for (std::size_t part = 0; part < gpus.size(); ++part) {
         ResidualFit fit = box;
-        for (const SparseTerm& term : terms) {
-            ResidualTerm each = shared.terms()[term.column];
-            constexpr double digits = 1e4;  // as descriptions write them
-            each.coefficient = std::round(term.coefficient * digits) / digits;
-            if (!std::isfinite(each.coefficient)) throw InputError("a correction is no number");
-            if (each.coefficient != 0.0) fit.terms.push_back(each);
-        }
-        fits.emplace(gpu, fit);
+        fit.forest = forest_of(trees, part);
+        fits.emplace(gpus[part], std::move(fit));
     }
-    penalty = shared.penalty;
     return fits;
 }
 
@@ -356,20 +316,21 @@ std::vector<ResidualReport> fit_class(ResidualClass residual_class, const Sample
     const auto few = std::any_of(rows.begin(), rows.end(), [](const auto& each) {
         return each.second < fewest_residual_rows;
     });
-    double penalty = 0.0;
+    TreeOptions options;
     std::map<std::string, ResidualFit> known;
     std::map<std::string, ResidualFit> whole;
     if (!few) {
-        known =
-            corrections_of(part_of(samples, [](const Sample& s) { return !s.held_out; }), penalty);
-        whole = corrections_of(samples, penalty);
+        const Samples seen = part_of(samples, [](const Sample& s) { return !s.held_out; });
+        options = options_of(seen);
+        known = corrections_of(seen, options);
+        whole = corrections_of(samples, options);
     }
     for (const auto& [gpu, count] : rows) {
         ResidualReport report;
         report.gpu = gpu;
         report.residual_class = residual_class;
         report.rows = count;
-        report.penalty = penalty;
+        report.share = options.share;
         if (few) {
             report.kept_because = fmt::format("fewer than {} rows", fewest_residual_rows);
         } else {
@@ -381,9 +342,9 @@ std::vector<ResidualReport> fit_class(ResidualClass residual_class, const Sample
             const ErrorSummary inside =
                 errors_of(samples, gpu, machine, residual_class, &whole.at(gpu));
             report.fit.spread = spread_of(report.before, report.after, inside);
-            if (report.fit.terms.empty() ||
+            if (report.fit.forest.empty() ||
                 report.after.mean > (1.0 - least_gain) * report.before.mean) {
-                report.fit.terms.clear();
+                report.fit.forest = {};
                 report.kept_because = "the error of rows held out falls by less than 6 %";
             }
         }
@@ -421,15 +382,15 @@ std::string residual_overlay(const std::vector<ResidualReport>& reports, const s
                "\"overlay\"\n"
                "name = \"{0}.residual\"\noverlay = \"{0}\"\ntitle = \"{0}, residual "
                "corrections\"\n\n"
-               "[sources]\nFIT = {{ kind = \"derived\", text = \"{1}\" }}\n",
-               gpu, source) +
+               "[sources]\nFIT = {{ kind = \"derived\", text = {1} }}\n",
+               gpu, quoted_toml(source)) +
            residual_sections(reports, gpu);
 }
 
 std::string residual_sections(const std::vector<ResidualReport>& reports, const std::string& gpu) {
     std::string text;
     for (const ResidualReport& report : reports) {
-        if (report.gpu != gpu || report.fit.terms.empty()) continue;
+        if (report.gpu != gpu || report.fit.forest.empty()) continue;
         const ResidualClass each = report.residual_class;
         text += fmt::format(
             "\n[model.residual.{}]\n"
@@ -437,10 +398,12 @@ std::string residual_sections(const std::vector<ResidualReport>& reports, const 
             "held out, mean error {:.1f} % without and {:.1f} % with it\" }}\n"
             "spread = {{ value = {}, source = \"FIT\" }}\n"
             "range = {{ value = \"{}\", source = \"FIT\" }}\n"
-            "terms = {{ value = \"{}\", source = \"FIT\" }}\n",
+            "splits = {{ value = \"{}\", source = \"FIT\" }}\n"
+            "trees = {{ value = \"{}\", source = \"FIT\" }}\n",
             name_of(each), name_of(report.fit.implementation), report.rows,
             100.0 * report.before.mean, 100.0 * report.after.mean, report.fit.spread,
-            range_text(each, report.fit), terms_text(each, report.fit));
+            range_text(each, report.fit), splits_text(each, report.fit.forest),
+            trees_text(report.fit.forest));
     }
     return text;
 }

@@ -4,13 +4,12 @@
 //       r.gpu, r.before.mean, r.after.mean   // of a third of the shapes that the fit did not see
 //   residual_overlay(reports, "h100-sxm", source)   // a description that lies over the GPU's
 //
-// Method. Rows are predicted by the analytic model; y = ln(measured / predicted), held to 0.25. The
-// candidates are Legendre polynomials of a class's features and products of two of them;
-// `sparse_regression.h` chooses among them by cross-validation over families of shapes (rows of one n
-// and k, of one batch and heads, of one expert). GPUs named together share the terms: each one's
-// coefficients are drawn to those of all together as strongly as held-out families bear out. The
-// figures are of a third of the shapes, by a hash of the operation, that neither choice nor
-// coefficients have seen; what is written is then fitted to all rows.
+// Method. Rows are predicted by the analytic model; y = ln(measured / predicted), held to 0.25.
+// `boosted_trees.h` fits trees over a class's features; their number is that of the least error over
+// five folds of whole families of shapes (rows of one n and k, of one batch and heads, of one
+// expert). GPUs named together share the trees: each one's values are drawn to those of all together as
+// strongly as held-out families bear out. The figures are of a third of the shapes, by a hash of the
+// operation, that neither choice nor values have seen; what is written is then fitted to all rows.
 //
 // Limits: a class with fewer than `fewest_rows` rows of a GPU, or whose error falls by less than 6 %, keeps
 // what it had. The data themselves are not kept.
@@ -34,8 +33,8 @@ struct ResidualReport {
     std::size_t held_out = 0;  ///< of them, for the figures
     ErrorSummary before;       ///< of the held-out rows, by the analytic model
     ErrorSummary after;
-    double penalty = 0.0;
-    model::ResidualFit fit;    ///< to all rows; without terms where it keeps what it had
+    double share = 0.0;        ///< rows that draw its values to those of all GPUs
+    model::ResidualFit fit;    ///< to all rows; without trees where it keeps what it had
     std::string kept_because;  ///< why; empty where there is a correction
 };
 

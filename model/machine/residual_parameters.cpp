@@ -1,6 +1,7 @@
 #include "model/machine/residual_parameters.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
@@ -15,15 +16,17 @@ constexpr std::array<std::string_view, residual_class_count> class_names{
     "product_16",     "product_8",     "product_4",      "prefill",       "decode",
     "prefill_cache8", "decode_cache8", "latent_prefill", "latent_decode", "experts"};
 
-constexpr std::array<std::string_view, 7> product_features{"m",    "n",       "k",     "tiles",
-                                                           "wave", "compute", "memory"};
-constexpr std::array<std::string_view, 9> attention_features{
-    "batch", "kv_heads", "group", "tokens", "head_dim", "blocks", "wave", "compute", "memory"};
-constexpr std::array<std::string_view, 9> latent_features{
-    "batch", "heads", "queries", "tokens", "cache", "blocks", "wave", "compute", "memory"};
-constexpr std::array<std::string_view, 11> expert_features{
+constexpr std::array<std::string_view, 11> product_features{
+    "m",           "n",    "k",       "tiles",  "wave", "wave_square",
+    "wave_narrow", "last", "compute", "memory", "bytes"};
+constexpr std::array<std::string_view, 10> attention_features{
+    "batch",  "kv_heads", "group",   "tokens", "head_dim",
+    "blocks", "wave",     "compute", "memory", "time"};
+constexpr std::array<std::string_view, 10> latent_features{
+    "batch", "heads", "queries", "tokens", "cache", "blocks", "wave", "compute", "memory", "time"};
+constexpr std::array<std::string_view, 12> expert_features{
     "tokens", "hidden", "intermediate", "topk",    "experts", "split",
-    "load",   "type",   "rows",         "compute", "memory"};
+    "load",   "type",   "rows",         "compute", "memory",  "time"};
 
 constexpr hardware::Range spread_range{0.1, 1.0};
 
@@ -97,33 +100,56 @@ void read_range(const Text& text, ResidualClass residual_class, ResidualFit& fit
     }
 }
 
-void read_terms(const Text& text, ResidualClass residual_class, ResidualFit& fit) {
-    constexpr double largest = 1.0;
+std::vector<ResidualSplit> read_splits(const Text& text, ResidualClass residual_class) {
+    std::vector<ResidualSplit> splits;
     for (const auto& words : text.parts()) {
-        if (words.size() > 3) text.refuse(words[0], "has more than two features");
-        if (fit.terms.full()) text.refuse(words[0], "is one term too many");
-        ResidualTerm term{.coefficient = text.number(words[0])};
-        if (std::abs(term.coefficient) > largest) text.refuse(words[0], "is beyond 1");
-        for (std::size_t i = 1; i < words.size(); ++i) {
-            const std::size_t power = words[i].find('^');
-            const double degree =
-                power == std::string_view::npos ? 1.0 : text.number(words[i].substr(power + 1));
-            if (!(degree >= 1.0 && degree <= most_residual_degree)) {
-                text.refuse(words[i], "has a degree that is not 1 to 4");
-            }
-            (i == 1 ? term.first : term.second) =
-                text.feature(residual_class, words[i].substr(0, power));
-            (i == 1 ? term.first_degree : term.second_degree) = static_cast<std::uint8_t>(degree);
+        if (words.size() < 3 || words.size() % 2 == 0) {
+            text.refuse(words[0], "needs thresholds, each with a width");
         }
-        fit.terms.push_back(term);
+        const std::uint8_t feature = text.feature(residual_class, words[0]);
+        if (!splits.empty() && feature <= splits.back().feature) {
+            text.refuse(words[0], "is not in the order of the features");
+        }
+        for (std::size_t i = 1; i < words.size(); i += 2) {
+            const ResidualSplit split{feature, residual_unit * text.number(words[i]),
+                                      residual_unit * text.number(words[i + 1])};
+            if (!(split.width > 0.0)) text.refuse(words[i + 1], "is no width");
+            if (splits.size() == most_residual_splits)
+                text.refuse(words[i], "is one split too many");
+            splits.push_back(split);
+        }
     }
+    return splits;
 }
 
-std::string factor_text(ResidualClass residual_class, std::uint8_t feature, std::uint8_t degree) {
-    if (degree == 0) return {};
-    std::string text = " " + std::string(residual_features(residual_class)[feature]);
-    if (degree > 1) text += fmt::format("^{}", degree);
-    return text;
+std::vector<ResidualTree> read_trees(const Text& text, std::size_t splits) {
+    std::vector<ResidualTree> trees;
+    for (const auto& words : text.parts()) {
+        if (words.size() != residual_levels + residual_leaves) {
+            text.refuse(words[0], "begins a tree that has not four splits and 16 values");
+        }
+        if (trees.size() == most_residual_trees) text.refuse(words[0], "is one tree too many");
+        ResidualTree& tree = trees.emplace_back();
+        for (std::size_t level = 0; level < residual_levels; ++level) {
+            const double split = text.number(words[level]);
+            if (!(split >= 0.0 && split < static_cast<double>(splits) &&
+                  split == std::floor(split))) {
+                text.refuse(words[level], "is no split");
+            }
+            tree.splits[level] = static_cast<std::uint8_t>(split);
+        }
+        for (std::size_t leaf = 0; leaf < residual_leaves; ++leaf) {
+            tree.values[leaf] = residual_unit * text.number(words[residual_levels + leaf]);
+            if (std::abs(tree.values[leaf]) > 1.0) {
+                text.refuse(words[residual_levels + leaf], "is beyond 10000");
+            }
+        }
+    }
+    return trees;
+}
+
+long in_units(double value) {
+    return std::lround(value / residual_unit);
 }
 
 }  // namespace
@@ -169,7 +195,11 @@ std::vector<hardware::Field> residual_schema() {
         fields.back().kind = hardware::ValueKind::number;
         fields.back().range = spread_range;
         add("range", "residual correction: least and largest value of each feature in the data");
-        add("terms", "residual correction: coefficients and features, in ln(measured / predicted)");
+        add("splits",
+            "residual correction: thresholds of features, each with the width of its ramp, "
+            "x 10000");
+        add("trees",
+            "residual correction: splits and leaves of trees, in ln(measured / predicted) x 10000");
     }
     return fields;
 }
@@ -178,26 +208,29 @@ std::shared_ptr<const Residuals> read_residuals(const hardware::Description& gpu
     std::shared_ptr<Residuals> found;
     for (std::size_t i = 0; i < residual_class_count; ++i) {
         const auto each = static_cast<ResidualClass>(i);
-        if (gpu.find(path_of(each, "terms")) == nullptr) continue;
-        for (const char* needed : {"implementation", "spread", "range"}) {
+        if (gpu.find(path_of(each, "trees")) == nullptr) continue;
+        for (const char* needed : {"implementation", "spread", "range", "splits"}) {
             if (gpu.find(path_of(each, needed)) == nullptr) {
                 throw InputError("the description of " + gpu.name + " has " +
-                                 path_of(each, "terms") + " but no " + path_of(each, needed));
+                                 path_of(each, "trees") + " but no " + path_of(each, needed));
             }
         }
         ResidualFit fit{.implementation = parse_implementation(
                             gpu.text(path_of(each, "implementation")).value_or("")),
                         .spread = gpu.number(path_of(each, "spread")).value_or(1.0),
                         .range = {},
-                        .terms = {}};
+                        .forest = {}};
         if (!spread_range.contains(fit.spread)) {
             throw InputError(path_of(each, "spread") + " must lie between 0.1 and 1",
                              gpu.find(path_of(each, "spread"))->location);
         }
         read_range(Text(gpu, path_of(each, "range")), each, fit);
-        read_terms(Text(gpu, path_of(each, "terms")), each, fit);
+        std::vector<ResidualSplit> splits = read_splits(Text(gpu, path_of(each, "splits")), each);
+        std::vector<ResidualTree> trees =
+            read_trees(Text(gpu, path_of(each, "trees")), splits.size());
+        fit.forest = ResidualForest(std::move(splits), std::move(trees));
         if (!found) found = std::make_shared<Residuals>();
-        found->classes[i] = fit;
+        found->classes[i] = std::move(fit);
     }
     return found;
 }
@@ -212,12 +245,28 @@ std::string range_text(ResidualClass residual_class, const ResidualFit& fit) {
     return text;
 }
 
-std::string terms_text(ResidualClass residual_class, const ResidualFit& fit) {
+std::string splits_text(ResidualClass residual_class, const ResidualForest& forest) {
     std::string text;
-    for (const ResidualTerm& term : fit.terms) {
-        text += fmt::format("{}{:.4f}{}{}", text.empty() ? "" : ", ", term.coefficient,
-                            factor_text(residual_class, term.first, term.first_degree),
-                            factor_text(residual_class, term.second, term.second_degree));
+    const ResidualSplit* before = nullptr;
+    for (const ResidualSplit& split : forest.splits()) {
+        if (before == nullptr || before->feature != split.feature) {
+            text += text.empty() ? "" : ", ";
+            text += residual_features(residual_class)[split.feature];
+        }
+        text += fmt::format(" {} {}", in_units(split.threshold), in_units(split.width));
+        before = &split;
+    }
+    return text;
+}
+
+std::string trees_text(const ResidualForest& forest) {
+    std::string text;
+    for (const ResidualTree& tree : forest.trees()) {
+        text += text.empty() ? "" : ", ";
+        text += fmt::format("{}", fmt::join(tree.splits, " "));
+        for (const double value : tree.values) {
+            text += fmt::format(" {}", in_units(value));
+        }
     }
     return text;
 }

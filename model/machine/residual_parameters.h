@@ -1,18 +1,21 @@
-// The residual correction of a GPU, as its description holds it: for each class of operations a short
-// polynomial that a fit found in ln(measured / predicted). (docs/model.md K1 to K3)
+// The residual correction of a GPU, as its description holds it: for each class of operations a sum of
+// small trees that a fit found in ln(measured / predicted). (docs/model.md K1 to K3)
 //
 //   [model.residual.decode]
 //   implementation = { value = "flash3", source = "FIT" }
 //   spread = { value = 0.67, source = "FIT" }
 //   range = { value = "batch 0 11, keys 1 17", source = "FIT" }
-//   terms = { value = "-0.0121, 0.0342 keys, 0.0087 batch^2 keys", source = "FIT" }
+//   splits = { value = "batch 25000 2000, keys 95000 4000", source = "FIT" }
+//   trees = { value = "0 2 1 0 31 -4 0 12 5 ..., 2 2 0 1 ...", source = "FIT" }
 //
 //   const ResidualFit* const fit = machine.residuals->find(ResidualClass::decode);
 //
-// The names are features of the shape (`residual_features`), `range` is the box of the data in them
-// and `x^2` is the Legendre polynomial of degree 2 over that box. `model/residual/` evaluates it.
+// The names are features of the shape (`residual_features`) and `range` is the box of the data in them.
+// `splits` names for each feature its thresholds, each with the width of its ramp; they are numbered
+// from 0 as they stand. A tree is the numbers of its four splits and 16 values. All in ten-thousandths.
+// `residual_forest.h` evaluates them.
 //
-// Limits: a term has at most two features; a class has at most 40 terms.
+// Limits: those of `residual_forest.h`.
 #pragma once
 
 #include <array>
@@ -27,7 +30,7 @@
 #include "hardware/description.h"
 #include "hardware/schema.h"
 #include "model/core/implementation.h"
-#include "model/core/static_vector.h"
+#include "model/machine/residual_forest.h"
 
 namespace ridge::model {
 
@@ -47,21 +50,8 @@ enum class ResidualClass : std::uint8_t {
 inline constexpr std::size_t residual_class_count = 10;
 [[nodiscard]] std::string_view name_of(ResidualClass residual_class);
 
-inline constexpr std::size_t most_residual_features = 11;
-inline constexpr std::size_t most_residual_terms = 40;
-inline constexpr std::uint8_t most_residual_degree = 4;
-
 /// The names of a class's features, in the order in which `model/residual/features.h` gives them.
 [[nodiscard]] std::span<const std::string_view> residual_features(ResidualClass residual_class);
-
-/// coefficient x P_degree(first) x P_degree(second); degree 0 stands for no feature.
-struct ResidualTerm {
-    double coefficient = 0.0;
-    std::uint8_t first = 0;
-    std::uint8_t first_degree = 0;
-    std::uint8_t second = 0;
-    std::uint8_t second_degree = 0;
-};
 
 /// The box of the data in one feature.
 struct ResidualRange {
@@ -74,7 +64,7 @@ struct ResidualFit {
     Implementation implementation = Implementation::automatic;
     double spread = 1.0;  ///< of what it leaves over the spread of the analytic model's residuals
     std::array<ResidualRange, most_residual_features> range{};
-    StaticVector<ResidualTerm, most_residual_terms> terms;
+    ResidualForest forest;
 };
 
 /// All corrections of a GPU.
@@ -94,8 +84,9 @@ struct Residuals {
 /// be understood.
 [[nodiscard]] std::shared_ptr<const Residuals> read_residuals(const hardware::Description& gpu);
 
-/// The values of the fields `range` and `terms`, as a description writes them.
+/// The values of the fields `range`, `splits` and `trees`, as a description writes them.
 [[nodiscard]] std::string range_text(ResidualClass residual_class, const ResidualFit& fit);
-[[nodiscard]] std::string terms_text(ResidualClass residual_class, const ResidualFit& fit);
+[[nodiscard]] std::string splits_text(ResidualClass residual_class, const ResidualForest& forest);
+[[nodiscard]] std::string trees_text(const ResidualForest& forest);
 
 }  // namespace ridge::model

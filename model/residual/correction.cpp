@@ -10,18 +10,7 @@ namespace {
 /// stays comparable.
 constexpr double least_half_width = 0.25;
 
-double factor_of(const std::array<LegendreRow, most_residual_features>& values,
-                 std::uint8_t feature, std::uint8_t degree) {
-    return degree == 0 ? 1.0 : values[feature][degree - 1U];
-}
-
 }  // namespace
-
-LegendreRow legendre_of(double x) {
-    const double square = x * x;
-    return {x, 1.5 * square - 0.5, x * (2.5 * square - 1.5),
-            (4.375 * square - 3.75) * square + 0.375};
-}
 
 double scaled(double value, const ResidualRange& range) {
     const double half = std::max(0.5 * (range.most - range.least), least_half_width);
@@ -38,25 +27,11 @@ double fade_of(const ResidualFeatures& features, const ResidualFit& fit) {
     return std::max(0.0, 1.0 - steepness * beyond);
 }
 
-double polynomial_of(const ResidualFeatures& features, const ResidualFit& fit) {
-    std::array<LegendreRow, most_residual_features> values;
-    const std::size_t count = residual_features(features.residual_class).size();
-    for (std::size_t i = 0; i < count; ++i) {
-        values[i] = legendre_of(std::clamp(scaled(features.values[i], fit.range[i]), -1.0, 1.0));
-    }
-    double sum = 0.0;
-    for (const ResidualTerm& term : fit.terms) {
-        sum += term.coefficient * factor_of(values, term.first, term.first_degree) *
-               factor_of(values, term.second, term.second_degree);
-    }
-    return sum;
-}
-
 Correction correction_of(const ResidualFeatures& features, const ResidualFit& fit) {
     const double fade = fade_of(features, fit);
     if (!(fade > 0.0)) return {};
     static const double largest = std::log(largest_correction);
-    const double sum = polynomial_of(features, fit);
+    const double sum = fit.forest.at(features.values);
     return {.log_factor = fade * std::clamp(sum, -largest, largest), .fade = fade};
 }
 

@@ -3,8 +3,8 @@
 //   apply_correction(prediction, operation, execution, machine);
 //   prediction.correction   // 1.034: the time of the terms was 3.4 % too short for such shapes
 //
-// Method (docs/model.md K1 to K3). ln of the factor is a sum of products of Legendre polynomials of
-// the features of the shape, clamped to `largest_correction`, faded to nothing with the distance
+// Method (docs/model.md K1 to K3). ln of the factor is a sum of small trees over the features of the
+// shape, clamped to `largest_correction`, faded to nothing with the distance
 // from the box of the data, the same whatever the L2's state and the launch. Time and band take the
 // factor, the band narrows to the spread of what is left, the terms keep the analytic model's times; no time falls below the lower bound.
 //
@@ -22,18 +22,11 @@ namespace ridge::model {
 /// A correction's largest factor, and one over its least.
 inline constexpr double largest_correction = 1.2;
 
-/// Legendre polynomials of one feature, by degree from 1.
-using LegendreRow = std::array<double, most_residual_degree>;
-[[nodiscard]] LegendreRow legendre_of(double x);
-
 /// A feature over its box: -1 to 1 inside.
 [[nodiscard]] double scaled(double value, const ResidualRange& range);
 
 /// How much of the correction is left at these features: 1 inside of the box of the data. (K2)
 [[nodiscard]] double fade_of(const ResidualFeatures& features, const ResidualFit& fit);
-
-/// The sum of the terms, before it is clamped and faded.
-[[nodiscard]] double polynomial_of(const ResidualFeatures& features, const ResidualFit& fit);
 
 /// What a correction says of one operation.
 struct Correction {

@@ -21,20 +21,21 @@ double fullness(double blocks, double slots) {
     return blocks / (std::ceil(blocks / slots) * slots);
 }
 
-/// Shares of the time on a nominal GPU.
-struct Shares {
+/// The time on a nominal GPU, and shares of it.
+struct Nominal {
     double compute = 0.0;
     double memory = 0.0;
+    double us = 0.0;
 };
 
-Shares shares_of(double flop, double bytes) {
+Nominal nominal_of(double flop, double bytes) {
     constexpr double flop_per_us = 5e8;
     constexpr double bytes_per_us = 3e6;
     constexpr double fixed_us = 4.0;
     const double compute = flop / flop_per_us;
     const double memory = bytes / bytes_per_us;
     const double whole = compute + memory + fixed_us;
-    return {compute / whole, memory / whole};
+    return {compute / whole, memory / whole, whole};
 }
 
 /// Blocks over multiprocessors, and how full their waves are.
@@ -74,15 +75,16 @@ struct Finder {
         const double m = real(op.m);
         const double n = real(op.n);
         const double k = real(op.k);
-        const double tiles = parts(m, 128.0) * parts(n, 128.0);
-        const double element = real(bits_of(op.type)) / 8.0;
-        const Shares shares = shares_of(2.0 * m * n * k, element * k * (m + n) + 2.0 * m * n);
-        // Only the fullness of waves of wide tiles: that of small ones would let a larger product be
-        // faster.
+        const double rows = parts(m, 128.0);
+        const double bytes = real(bits_of(op.type)) / 8.0 * k * (m + n);
+        const Waves square = waves_of(rows * parts(n, 128.0), slots);
+        const Nominal nominal = nominal_of(2.0 * m * n * k, bytes + 2.0 * m * n);
         return ResidualFeatures{
             *kind,
-            {std::log2(m), std::log2(n), std::log2(k), std::log2(tiles / slots),
-             fullness(parts(m, 128.0) * parts(n, 256.0), slots), shares.compute, shares.memory}};
+            {std::log2(m), std::log2(n), std::log2(k), square.blocks,
+             fullness(rows * parts(n, 256.0), slots), square.fullness,
+             fullness(parts(m, 64.0) * parts(n, 128.0), slots), m / (128.0 * rows), nominal.compute,
+             nominal.memory, std::log2(bytes)}};
     }
 
     /// Only rows of whole 16 bytes: other kernels run on others.
@@ -126,14 +128,14 @@ struct Finder {
         const double depth = real(op.head_dim);
         const double rows = real(op.batch);
         const double stored = (narrow ? 1.0 : 2.0) * 2.0 * real(op.kv_heads) * tokens;
-        const Shares shares =
-            shares_of(4.0 * rows * real(op.heads) * scores * depth,
-                      rows * depth * (stored + 4.0 * real(op.heads) * real(op.seq_q)));
+        const Nominal nominal =
+            nominal_of(4.0 * rows * real(op.heads) * scores * depth,
+                       rows * depth * (stored + 4.0 * real(op.heads) * real(op.seq_q)));
         const Waves waves = waves_of(blocks, slots);
-        return ResidualFeatures{
-            kind,
-            {log_of(op.batch), log_of(op.kv_heads), std::log2(group), std::log2(tokens),
-             std::log2(depth), waves.blocks, waves.fullness, shares.compute, shares.memory}};
+        return ResidualFeatures{kind,
+                                {log_of(op.batch), log_of(op.kv_heads), std::log2(group),
+                                 std::log2(tokens), std::log2(depth), waves.blocks, waves.fullness,
+                                 nominal.compute, nominal.memory, std::log2(nominal.us)}};
     }
 
     Found operator()(const Mla& op) const {
@@ -153,14 +155,14 @@ struct Finder {
         const double seen = decode ? tokens : tokens - 0.5 * queries;
         const double stored =
             decode ? tokens * (key + rope) * cache : heads * tokens * (2.0 * key + rope) * 2.0;
-        const Shares shares =
-            shares_of(2.0 * batch * heads * queries * seen * (2.0 * key + rope),
-                      batch * (stored + 2.0 * heads * queries * (2.0 * key + rope)));
+        const Nominal nominal =
+            nominal_of(2.0 * batch * heads * queries * seen * (2.0 * key + rope),
+                       batch * (stored + 2.0 * heads * queries * (2.0 * key + rope)));
         const Waves waves = waves_of(blocks, slots);
-        return ResidualFeatures{
-            kind,
-            {std::log2(batch), std::log2(heads), std::log2(queries), std::log2(tokens),
-             std::log2(cache), waves.blocks, waves.fullness, shares.compute, shares.memory}};
+        return ResidualFeatures{kind,
+                                {std::log2(batch), std::log2(heads), std::log2(queries),
+                                 std::log2(tokens), std::log2(cache), waves.blocks, waves.fullness,
+                                 nominal.compute, nominal.memory, std::log2(nominal.us)}};
     }
 
     Found operator()(const Moe& op) const {
@@ -171,12 +173,12 @@ struct Finder {
         const double weight = 3.0 * real(op.hidden) * inner;
         const double element = real(bits_of(op.type)) / 8.0;
         const double met = std::min(here, rows * here);
-        const Shares shares = shares_of(2.0 * rows * here * weight, element * met * weight);
+        const Nominal nominal = nominal_of(2.0 * rows * here * weight, element * met * weight);
         return ResidualFeatures{
             ResidualClass::experts,
             {log_of(op.tokens), log_of(op.hidden), std::log2(inner), log_of(op.topk),
              log_of(op.experts), log_of(op.ep), op.load.exponent(), std::log2(element),
-             std::log2(rows), shares.compute, shares.memory}};
+             std::log2(rows), nominal.compute, nominal.memory, std::log2(nominal.us)}};
     }
 };
 

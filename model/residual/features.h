@@ -5,8 +5,8 @@
 //       found->residual_class, found->values
 //
 // Method (docs/model.md K1). Logarithms of the extents; the blocks of a usual tile over the
-// multiprocessors, and how full their last wave is; the shares of compute and of memory in the time
-// on a nominal GPU (500 TFLOP/s, 3 TB/s, 4 us), the same for every GPU. Options that change nothing
+// multiprocessors, and how full their last wave is; a time on a nominal GPU (500 TFLOP/s, 3 TB/s,
+// 4 us), the same for every GPU, and the shares of compute and of memory in it. Options that change nothing
 // give the same features, and a GPU with more bandwidth has those of the one with less.
 //
 // Limits: empty for operations outside of what the data hold (batched products, rows that are not
@@ -25,7 +25,7 @@ namespace ridge::model {
 
 struct ResidualFeatures {
     ResidualClass residual_class = ResidualClass::product_16;
-    std::array<double, most_residual_features> values{};
+    FeatureValues values{};
 };
 
 /// Empty where no correction holds for such operations, or `wanted` has none for their class.

@@ -67,6 +67,28 @@ void check_not_slower(const Machine& base, const Machine& better) {
     SUCCEED();
 }
 
+/// Adds how much faster products become with 64 more of one extent.
+void check_growth(const Machine& m, test::Tally& falls) {
+    Shapes shapes;
+    for (int i = 0; i < trials; ++i) {
+        Matmul op = shapes.next();
+        for (auto extent : {&Matmul::m, &Matmul::n, &Matmul::k}) {
+            op.*extent = (op.*extent + 63) / 64 * 64;
+        }
+        const Execution execution{.l2 = L2State::cold};
+        const Prediction base = predicted(op, execution, m);
+        for (auto extent : {&Matmul::m, &Matmul::n, &Matmul::k}) {
+            Matmul larger = op;
+            larger.*extent += 64;
+            const Prediction p = predicted(larger, execution, m);
+            const auto text = [&] { return test::describe(op) + " -> " + test::describe(larger); };
+            const bool grows = p.work.flop() > base.work.flop() && p.footprint > base.footprint;
+            if (!grows) FAIL_CHECK(text());
+            falls.add(base.time / p.time, text);
+        }
+    }
+}
+
 }  // namespace
 
 TEST_CASE("matrix products: no time is below the bound, inside its band, and in its terms") {
@@ -135,29 +157,17 @@ TEST_CASE(
     "alignment frees") {
     // With aligned extents the search can always take the larger shape's tile and split for the
     // smaller one, where every term but the power droop's is at least as small.
-    const Machine& m = machine("h200-sxm");
-    Shapes shapes;
+    Machine analytic = machine("h200-sxm");
+    analytic.residuals = nullptr;
     // 0.5 %: k that splits unevenly, and repeats of DRAM reads by whole blocks of tiles; beyond it
     // where the last wave of another tile is fuller.
     test::Tally falls{.usual = 1.005, .ever = 1.02};
-    for (int i = 0; i < trials; ++i) {
-        Matmul op = shapes.next();
-        for (auto extent : {&Matmul::m, &Matmul::n, &Matmul::k}) {
-            op.*extent = (op.*extent + 63) / 64 * 64;
-        }
-        const Execution execution{.l2 = L2State::cold};
-        const Prediction base = predicted(op, execution, m);
-        for (auto extent : {&Matmul::m, &Matmul::n, &Matmul::k}) {
-            Matmul larger = op;
-            larger.*extent += 64;
-            const Prediction p = predicted(larger, execution, m);
-            const auto text = [&] { return test::describe(op) + " -> " + test::describe(larger); };
-            const bool grows = p.work.flop() > base.work.flop() && p.footprint > base.footprint;
-            if (!grows) FAIL_CHECK(text());
-            falls.add(base.time / p.time, text);
-        }
-    }
+    // Measured products do become faster where the last tile and the last wave fill up.
+    test::Tally corrected{.usual = 1.04, .ever = 1.08};
+    check_growth(analytic, falls);
+    check_growth(machine("h200-sxm"), corrected);
     falls.check();
+    corrected.check();
 }
 
 // Found by scripts/soak: the search does not see what L2 loses between waves, and a warm product took

@@ -1,4 +1,4 @@
-// The residual correction: its text, its polynomial by hand, where it fades, and what it leaves alone.
+// The residual correction: its text, its trees by hand, where it fades, and what it leaves alone.
 #include <cmath>
 #include <random>
 
@@ -14,21 +14,43 @@ namespace ridge::model {
 namespace {
 
 const char* const product_range =
-    "m 0 10, n 5 15, k 5 15, tiles -7 5, wave 0 1, compute 0 1, memory 0 1";
+    "m 0 10, n 5 15, k 5 15, tiles -7 5, wave 0 1, wave_square 0 1, wave_narrow 0 1, last 0 1, "
+    "compute 0 1, memory 0 1, bytes 10 30";
+const char* const product_splits = "m 50000 20000, n 115000 10000";
 
-std::string overlay(const std::string& range, const std::string& terms) {
+/// A tree of one value, in ten-thousandths.
+std::string constant(int value) {
+    std::string text = "0 1 1 1";
+    for (int leaf = 0; leaf < 16; ++leaf) text += ' ' + std::to_string(value);
+    return text;
+}
+
+/// From `below` to `above` in a ramp of two doublings about m = 32, in ten-thousandths; n = 2^12 and
+/// above add `wide`.
+std::string rising(int below, int above, int wide = 0) {
+    std::string text = "0 1 1 1";
+    for (int leaf = 0; leaf < 16; ++leaf) {
+        const int value = (leaf < 8 ? below : above) + (leaf % 8 == 7 ? wide : 0);
+        text += ' ' + std::to_string(value);
+    }
+    return text;
+}
+
+std::string overlay(const std::string& range, const std::string& trees,
+                    const std::string& splits = product_splits) {
     return "schema = 1\nkind = \"overlay\"\nname = \"x\"\noverlay = \"h100-sxm\"\ntitle = \"x\"\n"
            "[sources]\nFIT = { kind = \"derived\", text = \"x\" }\n[model.residual.product_16]\n"
            "implementation = { value = \"library\", source = \"FIT\" }\n"
            "spread = { value = 0.5, source = \"FIT\" }\nrange = { value = \"" +
-           range + "\", source = \"FIT\" }\nterms = { value = \"" + terms +
-           "\", source = \"FIT\" }\n";
+           range + "\", source = \"FIT\" }\nsplits = { value = \"" + splits +
+           "\", source = \"FIT\" }\ntrees = { value = \"" + trees + "\", source = \"FIT\" }\n";
 }
 
-Machine machine_with(const std::string& range, const std::string& terms) {
+Machine machine_with(const std::string& range, const std::string& trees,
+                     const std::string& splits = product_splits) {
     hardware::Catalogue gpus = catalogue();
     hardware::Description gpu = gpus.at("h100-sxm", hardware::View::analytic);
-    gpus.add_text(overlay(range, terms), "test.toml");
+    gpus.add_text(overlay(range, trees, splits), "test.toml");
     for (const auto& [path, datum] : gpus.at("h100-sxm").data) {
         if (path.starts_with("model.residual.product_16.")) gpu.data[path] = datum;
     }
@@ -43,9 +65,10 @@ Prediction predicted(const Operation& operation, const Machine& machine, Executi
     return std::get<Prediction>(predict(operation, execution, machine));
 }
 
-std::string refusal_of(const std::string& range, const std::string& terms) {
+std::string refusal_of(const std::string& range, const std::string& trees,
+                       const std::string& splits = product_splits) {
     try {
-        (void)machine_with(range, terms);
+        (void)machine_with(range, trees, splits);
     } catch (const InputError& error) {
         return error.message();
     }
@@ -54,14 +77,50 @@ std::string refusal_of(const std::string& range, const std::string& terms) {
 
 }  // namespace
 
-TEST_CASE("the polynomials are Legendre's", "[residual]") {
-    for (const double x : {-1.0, -0.3, 0.0, 0.5, 1.0}) {
-        const LegendreRow row = legendre_of(x);
-        CHECK(row[0] == Approx(x));
-        CHECK(row[1] == Approx((3 * x * x - 1) / 2).margin(1e-15));
-        CHECK(row[2] == Approx((5 * x * x * x - 3 * x) / 2).margin(1e-15));
-        CHECK(row[3] == Approx((35 * x * x * x * x - 30 * x * x + 3) / 8).margin(1e-15));
+TEST_CASE("a forest is the sum of its trees, each a weighted mean of its leaves", "[residual]") {
+    std::mt19937 random(47);  // NOLINT(cert-msc32-c,cert-msc51-cpp): forests must repeat
+    const auto uniform = [&random] { return static_cast<double>(random()) / 4294967296.0; };
+    for (const std::size_t count : {1U, 4U, 7U, 64U}) {
+        std::vector<ResidualSplit> splits;
+        for (std::uint8_t feature = 0; feature < most_residual_features; feature += 2) {
+            for (int i = 0; i < 5; ++i)
+                splits.push_back({feature, uniform(), 0.3 * uniform() + 0.01});
+        }
+        std::vector<ResidualTree> trees(count);
+        for (ResidualTree& tree : trees) {
+            for (auto& split : tree.splits)
+                split = static_cast<std::uint8_t>(random() % splits.size());
+            for (double& value : tree.values) value = 0.02 * uniform() - 0.01;
+        }
+        const ResidualForest forest(splits, trees);
+        for (int shape = 0; shape < 50; ++shape) {
+            FeatureValues features{};
+            for (double& value : features) value = 1.4 * uniform() - 0.2;
+            double expected = 0.0;
+            for (const ResidualTree& tree : trees) {
+                for (std::size_t leaf = 0; leaf < residual_leaves; ++leaf) {
+                    double weight = 1.0;
+                    for (std::size_t level = 0; level < residual_levels; ++level) {
+                        const ResidualSplit& split = splits[tree.splits[level]];
+                        const double side = side_of(features[split.feature], split);
+                        weight *=
+                            (leaf >> (residual_levels - 1 - level)) % 2 == 1 ? side : 1.0 - side;
+                    }
+                    expected += weight * tree.values[leaf];
+                }
+            }
+            CHECK(forest.at(features) == Approx(expected).margin(1e-6));
+        }
     }
+}
+
+TEST_CASE("a split is a ramp about its threshold", "[residual]") {
+    const ResidualSplit split{.feature = 0, .threshold = 5.0, .width = 0.5};
+    CHECK(side_of(4.0, split) == 0.0);
+    CHECK(side_of(4.75, split) == 0.0);
+    CHECK(side_of(4.875, split) == Approx(0.25));
+    CHECK(side_of(5.0, split) == Approx(0.5));
+    CHECK(side_of(6.0, split) == 1.0);
     CHECK(scaled(7.0, {4.0, 8.0}) == Approx(0.5));
     CHECK(scaled(7.0, {7.0, 7.0}) == 0.0);
     CHECK(scaled(7.5, {7.0, 7.0}) == Approx(2.0));
@@ -70,8 +129,9 @@ TEST_CASE("the polynomials are Legendre's", "[residual]") {
 TEST_CASE("a correction is a factor over the analytic time, shown beside the terms", "[residual]") {
     const Matmul op{.m = 32, .n = 1024, .k = 1024};
     const Prediction before = predicted(op, analytic_machine());
-    // m lies in the middle of its box, n and k too: P_2(0) = -1/2, so ln f = 0.02 - 0.03 x -0.5.
-    const Prediction after = predicted(op, machine_with(product_range, "0.02, 0.1 m, -0.03 n^2"));
+    // m = 32 lies in the middle of the ramp, n below its own: ln f = (0.01 + 0.03) / 2 + 0.015.
+    const Prediction after =
+        predicted(op, machine_with(product_range, rising(100, 300, 900) + ", " + constant(150)));
     CHECK(before.correction == 1.0);
     CHECK(after.correction == Approx(std::exp(0.035)));
     CHECK(after.time / before.time == Approx(std::exp(0.035)));
@@ -88,11 +148,11 @@ TEST_CASE("a correction is a factor over the analytic time, shown beside the ter
 TEST_CASE("a correction never exceeds its factor nor passes the lower bound", "[residual]") {
     const Matmul small{.m = 32, .n = 1024, .k = 1024};
     const Prediction before = predicted(small, analytic_machine());
-    CHECK(predicted(small, machine_with(product_range, "0.9")).time / before.time ==
+    CHECK(predicted(small, machine_with(product_range, constant(9000))).time / before.time ==
           Approx(largest_correction));
-    CHECK(predicted(small, machine_with(product_range, "-0.9")).time / before.time ==
+    CHECK(predicted(small, machine_with(product_range, constant(-9000))).time / before.time ==
           Approx(1.0 / largest_correction));
-    const Machine faster = machine_with(product_range, "-0.9");
+    const Machine faster = machine_with(product_range, constant(-9000));
     std::mt19937 random(41);  // NOLINT(cert-msc32-c,cert-msc51-cpp): shapes must repeat
     for (int i = 0; i < 2000; ++i) {
         const auto extent = [&random] { return std::int64_t{16} << (random() % 9); };
@@ -106,9 +166,10 @@ TEST_CASE("a correction never exceeds its factor nor passes the lower bound", "[
 }
 
 TEST_CASE("a correction fades outside of the box of the data", "[residual]") {
-    const Machine machine = machine_with(product_range, "0.1");
+    const Machine machine = machine_with(product_range, constant(1000));
     const ResidualFit& fit = *machine.residuals->find(ResidualClass::product_16);
-    ResidualFeatures features{ResidualClass::product_16, {5, 10, 10, 0, 0.5, 0.5, 0.5}};
+    ResidualFeatures features{ResidualClass::product_16,
+                              {5, 10, 10, 0, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 20}};
     CHECK(fade_of(features, fit) == 1.0);
     features.values[0] = 10.0;
     CHECK(fade_of(features, fit) == 1.0);
@@ -121,7 +182,7 @@ TEST_CASE("a correction fades outside of the box of the data", "[residual]") {
 }
 
 TEST_CASE("what a fit did not see is not corrected", "[residual]") {
-    const Machine machine = machine_with(product_range, "0.1");
+    const Machine machine = machine_with(product_range, constant(1000));
     const Matmul op{.m = 32, .n = 1024, .k = 1024};
     CHECK(predicted(op, machine).correction > 1.0);
     Matmul other = op;
@@ -139,7 +200,7 @@ TEST_CASE("what a fit did not see is not corrected", "[residual]") {
 }
 
 TEST_CASE("the state of the L2 and the launch do not change a correction", "[residual]") {
-    const Machine machine = machine_with(product_range, "0.02, 0.05 m, -0.03 n^2");
+    const Machine machine = machine_with(product_range, rising(100, 300, -40));
     const Matmul product{.m = 500, .n = 4096, .k = 1024};
     const double usual = predicted(product, machine).correction;
     CHECK(usual != 1.0);
@@ -153,28 +214,43 @@ TEST_CASE("the state of the L2 and the launch do not change a correction", "[res
 }
 
 TEST_CASE("corrections are read as they are written", "[residual]") {
-    const Machine machine =
-        machine_with(product_range, "-0.0121, 0.0342 m, 0.0087 n^2 memory^3, -0.1 k^4");
+    const std::string splits = "m 50000 20000 72500 1000, k 95000 2500, bytes 201250 5000";
+    const std::string trees = rising(-121, 342, 7) + ", 3 2 1 0" + constant(-40).substr(7);
+    const Machine machine = machine_with(product_range, trees, splits);
     const ResidualFit& fit = *machine.residuals->find(ResidualClass::product_16);
     CHECK(range_text(ResidualClass::product_16, fit) == product_range);
-    CHECK(terms_text(ResidualClass::product_16, fit) ==
-          "-0.0121, 0.0342 m, 0.0087 n^2 memory^3, -0.1000 k^4");
+    CHECK(splits_text(ResidualClass::product_16, fit.forest) == splits);
+    CHECK(trees_text(fit.forest) == trees);
+    REQUIRE(fit.forest.splits().size() == 4);
+    CHECK(fit.forest.splits()[3].feature == 10);
+    CHECK(fit.forest.trees()[0].values[15] == Approx(0.0349));
     CHECK(machine.residuals->find(ResidualClass::experts) == nullptr);
 }
 
 TEST_CASE("a broken correction is refused, naming its field", "[residual]") {
     const std::string path = "model.residual.product_16.";
-    CHECK(refusal_of(product_range, "0.1 depth") ==
-          path + "terms: 'depth' is no feature of this class");
-    CHECK(refusal_of(product_range, "0.1 m^5") ==
-          path + "terms: 'm^5' has a degree that is not 1 to 4");
-    CHECK(refusal_of(product_range, "0.1 m n k") ==
-          path + "terms: '0.1' has more than two features");
-    CHECK(refusal_of(product_range, "nan") == path + "terms: 'nan' is not a number");
-    CHECK(refusal_of(product_range, "1.5") == path + "terms: '1.5' is beyond 1");
-    CHECK(refusal_of(product_range, "0.1,") == path + "terms: '0.1,' has an empty part");
-    CHECK(refusal_of("m 0 1", "0.1") == path + "range: 'range' does not name every feature once");
-    CHECK(refusal_of("m 1 0", "0.1") == path + "range: 'm' has a range that falls");
+    const std::string tree = constant(10);
+    CHECK(refusal_of(product_range, "0 1 1 1 10") ==
+          path + "trees: '0' begins a tree that has not four splits and 16 values");
+    CHECK(refusal_of(product_range, "2" + tree.substr(1)) == path + "trees: '2' is no split");
+    CHECK(refusal_of(product_range, "0.5" + tree.substr(1)) == path + "trees: '0.5' is no split");
+    CHECK(refusal_of(product_range, "-1" + tree.substr(1)) == path + "trees: '-1' is no split");
+    CHECK(refusal_of(product_range, tree + "x") == path + "trees: '10x' is not a number");
+    CHECK(refusal_of(product_range, constant(10001)) == path + "trees: '10001' is beyond 10000");
+    CHECK(refusal_of(product_range, tree + ",") ==
+          path + "trees: '" + tree + ",' has an empty part");
+    std::string many = tree;
+    for (int i = 0; i < 64; ++i) many += ", " + tree;
+    CHECK(refusal_of(product_range, many) == path + "trees: '0' is one tree too many");
+    CHECK(refusal_of(product_range, tree, "depth 50000 1000") ==
+          path + "splits: 'depth' is no feature of this class");
+    CHECK(refusal_of(product_range, tree, "m 50000") ==
+          path + "splits: 'm' needs thresholds, each with a width");
+    CHECK(refusal_of(product_range, tree, "m 50000 0") == path + "splits: '0' is no width");
+    CHECK(refusal_of(product_range, tree, "n 50000 1000, m 50000 1000") ==
+          path + "splits: 'm' is not in the order of the features");
+    CHECK(refusal_of("m 0 1", tree) == path + "range: 'range' does not name every feature once");
+    CHECK(refusal_of("m 1 0", tree) == path + "range: 'm' has a range that falls");
 }
 
 TEST_CASE("a mask never costs time and twice the tokens take longer with corrections",
@@ -212,7 +288,7 @@ TEST_CASE("a mask never costs time and twice the tokens take longer with correct
 
 TEST_CASE("the analytic view and the datasheet's have no corrections", "[residual]") {
     hardware::Catalogue gpus = catalogue();
-    gpus.add_text(overlay(product_range, "0.1"), "test.toml");
+    gpus.add_text(overlay(product_range, constant(1000)), "test.toml");
     const auto residuals = [&gpus](hardware::View view) {
         return make_machine(gpus.at("h100-sxm", view)).residuals;
     };

@@ -1,0 +1,262 @@
+#include "measure/fit/boosted_trees.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+namespace ridge::measure {
+namespace {
+
+using model::residual_leaves;
+using model::residual_levels;
+using model::ResidualSplit;
+using Leaves = std::array<double, residual_leaves>;
+
+/// How much of a row is in each leaf.
+Leaves weights_of(const BoostedTree& tree, const TreeProblem& problem, std::size_t row) {
+    Leaves weights{1.0};
+    std::size_t nodes = 1;
+    for (const ResidualSplit& split : tree.splits) {
+        const double above = model::side_of(problem.features[split.feature][row], split);
+        for (std::size_t node = nodes; node-- > 0;) {
+            const double whole = weights[node];
+            weights[2 * node] = whole * (1.0 - above);
+            weights[2 * node + 1] = whole * above;
+        }
+        nodes *= 2;
+    }
+    return weights;
+}
+
+/// Sums of a node's rows, in one part.
+struct Sums {
+    double residual = 0.0;
+    double rows = 0.0;
+};
+
+/// The features cut into bins.
+class Binned {
+  public:
+    Binned(const TreeProblem& problem, const TreeOptions& options) {
+        for (const std::vector<double>& column : problem.features) {
+            std::vector<double> sorted = column;
+            std::sort(sorted.begin(), sorted.end());
+            widths_.push_back(options.ramp * (sorted.back() - sorted.front()));
+            std::vector<double>& edges = edges_.emplace_back();
+            for (std::size_t b = 1; b <= options.bins; ++b) {
+                const double value = sorted[b * sorted.size() / (options.bins + 1)];
+                const auto same = std::lower_bound(sorted.begin(), sorted.end(), value);
+                if (same == sorted.begin()) continue;
+                const double edge = model::as_written(0.5 * (value + *(same - 1)));
+                if (edges.empty() || edge > edges.back()) edges.push_back(edge);
+            }
+            std::vector<std::uint8_t>& bins = bins_.emplace_back();
+            for (const double value : column) {
+                const auto above = std::upper_bound(edges.begin(), edges.end(), value);
+                bins.push_back(static_cast<std::uint8_t>(above - edges.begin()));
+            }
+            most_ = std::max(most_, edges.size() + 1);
+        }
+    }
+
+    [[nodiscard]] std::size_t features() const { return edges_.size(); }
+    [[nodiscard]] std::size_t most_bins() const { return most_; }
+    [[nodiscard]] std::size_t bins(std::size_t feature) const { return edges_[feature].size() + 1; }
+    [[nodiscard]] const std::vector<std::uint8_t>& of(std::size_t feature) const {
+        return bins_[feature];
+    }
+
+    [[nodiscard]] ResidualSplit split(std::size_t feature, std::size_t bin) const {
+        const std::vector<double>& edges = edges_[feature];
+        double nearest = std::numeric_limits<double>::infinity();
+        if (bin > 0) nearest = edges[bin] - edges[bin - 1];
+        if (bin + 1 < edges.size()) nearest = std::min(nearest, edges[bin + 1] - edges[bin]);
+        const double width = model::as_written(std::min(widths_[feature], 2.0 * nearest));
+        return {static_cast<std::uint8_t>(feature), edges[bin],
+                std::max(width, model::residual_unit)};
+    }
+
+  private:
+    std::vector<std::vector<double>> edges_;
+    std::vector<std::vector<std::uint8_t>> bins_;
+    std::vector<double> widths_;
+    std::size_t most_ = 1;
+};
+
+class Booster {
+  public:
+    Booster(const TreeProblem& problem, const TreeOptions& options)
+        : problem_(problem),
+          options_(options),
+          binned_(problem, options),
+          left_(problem.values),
+          held_(left_.size()),
+          leaf_(left_.size()) {}
+
+    BoostedTree next() {
+        for (std::size_t i = 0; i < left_.size(); ++i) {
+            held_[i] = std::clamp(left_[i], -options_.outlier, options_.outlier);
+        }
+        std::fill(leaf_.begin(), leaf_.end(), std::size_t{0});
+        BoostedTree tree;
+        for (std::size_t level = 0; level < residual_levels; ++level) {
+            const auto [feature, bin] = best_split(std::size_t{1} << level);
+            tree.splits[level] = binned_.split(feature, bin);
+            const std::vector<std::uint8_t>& bins = binned_.of(feature);
+            for (std::size_t i = 0; i < leaf_.size(); ++i) {
+                leaf_[i] = 2 * leaf_[i] + (bins[i] > bin ? 1 : 0);
+            }
+        }
+        set_values(tree);
+        for (std::size_t i = 0; i < left_.size(); ++i) left_[i] -= value_of(tree, problem_, i);
+        return tree;
+    }
+
+    /// No feature has two values.
+    [[nodiscard]] bool is_constant() const { return binned_.most_bins() == 1; }
+
+  private:
+    struct Choice {
+        std::size_t feature = 0;
+        std::size_t bin = 0;
+    };
+
+    Choice best_split(std::size_t nodes) {
+        Choice best;
+        double most = -std::numeric_limits<double>::infinity();
+        for (std::size_t feature = 0; feature < binned_.features(); ++feature) {
+            if (binned_.bins(feature) < 2) continue;
+            accumulate(feature, nodes);
+            for (std::size_t bin = 0; bin + 1 < binned_.bins(feature); ++bin) {
+                const double gained = gain(nodes, bin, binned_.bins(feature) - 1);
+                if (gained <= most) continue;
+                most = gained;
+                best = {feature, bin};
+            }
+        }
+        return best;
+    }
+
+    [[nodiscard]] Sums& sums(std::size_t part, std::size_t nodes, std::size_t node,
+                             std::size_t bin) {
+        return sums_[((part * nodes) + node) * binned_.most_bins() + bin];
+    }
+
+    /// Sums of the rows of each part and node up to each bin.
+    void accumulate(std::size_t feature, std::size_t nodes) {
+        sums_.assign(problem_.part_count * nodes * binned_.most_bins(), Sums{});
+        const std::vector<std::uint8_t>& bins = binned_.of(feature);
+        for (std::size_t i = 0; i < held_.size(); ++i) {
+            Sums& each = sums(problem_.parts[i], nodes, leaf_[i], bins[i]);
+            each.residual += held_[i];
+            each.rows += 1.0;
+        }
+        for (std::size_t part = 0; part < problem_.part_count; ++part) {
+            for (std::size_t node = 0; node < nodes; ++node) {
+                for (std::size_t bin = 1; bin < binned_.bins(feature); ++bin) {
+                    const Sums& below = sums(part, nodes, node, bin - 1);
+                    Sums& each = sums(part, nodes, node, bin);
+                    each.residual += below.residual;
+                    each.rows += below.rows;
+                }
+            }
+        }
+    }
+
+    /// By how much a split behind `bin` of all nodes lowers the penalised squares.
+    double gain(std::size_t nodes, std::size_t bin, std::size_t last) {
+        double whole = 0.0;
+        std::vector<Sums>& of_parts = of_parts_;
+        for (std::size_t node = 0; node < nodes; ++node) {
+            for (const bool above : {false, true}) {
+                of_parts.clear();
+                for (std::size_t part = 0; part < problem_.part_count; ++part) {
+                    const Sums& below = sums(part, nodes, node, bin);
+                    const Sums& all = sums(part, nodes, node, last);
+                    of_parts.push_back(
+                        above ? Sums{all.residual - below.residual, all.rows - below.rows} : below);
+                }
+                whole += gain_of_leaf(of_parts);
+            }
+        }
+        return whole;
+    }
+
+    [[nodiscard]] double shared_value(const std::vector<Sums>& of_parts) const {
+        Sums all;
+        for (const Sums& each : of_parts) {
+            all.residual += each.residual;
+            all.rows += each.rows;
+        }
+        return all.residual / (all.rows + options_.pull);
+    }
+
+    /// One part alone has the shared value.
+    [[nodiscard]] double value_of_part(const Sums& part, double shared) const {
+        if (problem_.part_count == 1) return shared;
+        return (part.residual + options_.share * shared) / (part.rows + options_.share);
+    }
+
+    [[nodiscard]] double gain_of_leaf(const std::vector<Sums>& of_parts) const {
+        const double shared = shared_value(of_parts);
+        double gain = -options_.pull * shared * shared;
+        for (const Sums& part : of_parts) {
+            const double value = value_of_part(part, shared);
+            const double apart = value - shared;
+            gain +=
+                value * (2.0 * part.residual - part.rows * value) - options_.share * apart * apart;
+        }
+        return gain;
+    }
+
+    void set_values(BoostedTree& tree) {
+        std::vector<std::vector<Sums>> leaves(residual_leaves,
+                                              std::vector<Sums>(problem_.part_count));
+        for (std::size_t i = 0; i < held_.size(); ++i) {
+            const Leaves weights = weights_of(tree, problem_, i);
+            for (std::size_t leaf = 0; leaf < residual_leaves; ++leaf) {
+                Sums& sum = leaves[leaf][problem_.parts[i]];
+                sum.residual += weights[leaf] * held_[i];
+                sum.rows += weights[leaf] * weights[leaf];
+            }
+        }
+        tree.values.resize(problem_.part_count);
+        for (std::size_t leaf = 0; leaf < residual_leaves; ++leaf) {
+            const double shared = shared_value(leaves[leaf]);
+            for (std::size_t part = 0; part < problem_.part_count; ++part) {
+                tree.values[part][leaf] =
+                    model::as_written(options_.rate * value_of_part(leaves[leaf][part], shared));
+            }
+        }
+    }
+
+    const TreeProblem& problem_;
+    const TreeOptions& options_;
+    Binned binned_;
+    std::vector<double> left_;  ///< what the trees so far leave
+    std::vector<double> held_;  ///< the same, held to `outlier`
+    std::vector<std::size_t> leaf_;
+    std::vector<Sums> sums_;
+    std::vector<Sums> of_parts_;
+};
+
+}  // namespace
+
+std::vector<BoostedTree> boosted_trees(const TreeProblem& problem, const TreeOptions& options) {
+    Booster booster(problem, options);
+    std::vector<BoostedTree> trees;
+    if (booster.is_constant()) return trees;
+    while (trees.size() < options.trees) trees.push_back(booster.next());
+    return trees;
+}
+
+double value_of(const BoostedTree& tree, const TreeProblem& problem, std::size_t row) {
+    const Leaves weights = weights_of(tree, problem, row);
+    const Leaves& values = tree.values[problem.parts[row]];
+    double sum = 0.0;
+    for (std::size_t leaf = 0; leaf < residual_leaves; ++leaf) sum += weights[leaf] * values[leaf];
+    return sum;
+}
+
+}  // namespace ridge::measure

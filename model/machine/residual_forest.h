@@ -1,0 +1,80 @@
+// The trees of a residual correction: their sum at the features of a shape. (docs/model.md K1)
+//
+//   const ResidualForest forest(splits, trees);
+//   forest.at(features)   // ln of the factor, before it is clamped and faded
+//
+// Method. A split compares one feature with a threshold; within a width about it the answer is a ramp from
+// 0 to 1, so that the sum has no jumps. All nodes of one level of a tree share a split (oblivious trees,
+// Kohavi 1994; as in CatBoost, Prokhorenkova et al. 2018), so a tree is four splits and a table of
+// 16 values, read by linear interpolation in the four answers. The answers are found once for all
+// trees, and four trees are evaluated side by side; nothing is allocated.
+//
+// Limits: 256 splits, which trees name by number; 64 trees.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace ridge::model {
+
+inline constexpr std::size_t most_residual_features = 12;
+inline constexpr std::size_t most_residual_splits = 256;
+inline constexpr std::size_t most_residual_trees = 64;
+inline constexpr std::size_t residual_levels = 4;
+inline constexpr std::size_t residual_leaves = std::size_t{1} << residual_levels;
+
+using FeatureValues = std::array<double, most_residual_features>;
+
+/// Where one feature is cut.
+struct ResidualSplit {
+    std::uint8_t feature = 0;
+    double threshold = 0.0;
+    double width = 0.0;  ///< of the ramp about the threshold; above 0
+};
+
+/// What a split says of a value: 0 below its ramp, 1 above it.
+[[nodiscard]] double side_of(double value, const ResidualSplit& split);
+
+/// Thresholds, widths and values as descriptions hold them: in ten-thousandths.
+[[nodiscard]] double as_written(double value);
+inline constexpr double residual_unit = 1e-4;
+
+/// A leaf's number has a bit for each level, the first level's the highest.
+struct ResidualTree {
+    std::array<std::uint8_t, residual_levels> splits{};  ///< numbers of splits
+    std::array<double, residual_leaves> values{};
+};
+
+class ResidualForest {
+  public:
+    ResidualForest() = default;
+
+    /// Splits are in the order of their features; trees name splits that exist.
+    ResidualForest(std::vector<ResidualSplit> splits, std::vector<ResidualTree> trees);
+
+    [[nodiscard]] bool empty() const { return trees_.empty(); }
+    [[nodiscard]] const std::vector<ResidualSplit>& splits() const { return splits_; }
+    [[nodiscard]] const std::vector<ResidualTree>& trees() const { return trees_; }
+
+    [[nodiscard]] double at(const FeatureValues& features) const;
+
+  private:
+    static constexpr std::size_t lanes = 4;
+
+    /// Trees side by side, each in a lane.
+    struct Block {
+        std::array<std::array<std::uint8_t, lanes>, residual_levels> splits{};
+        std::array<std::array<float, lanes>, residual_leaves> values{};
+    };
+
+    std::vector<ResidualSplit> splits_;
+    std::vector<ResidualTree> trees_;
+    std::array<std::size_t, most_residual_features + 1> first_{};  ///< split of each feature
+    std::vector<float> thresholds_;
+    std::vector<float> slopes_;
+    std::vector<Block> blocks_;
+};
+
+}  // namespace ridge::model
