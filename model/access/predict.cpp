@@ -7,7 +7,9 @@
 
 #include "hardware/checked.h"
 #include "model/access/work.h"
+#include "model/access/working_set.h"
 #include "model/bundled/access.h"
+#include "model/core/real.h"
 #include "model/machine/features.h"
 #include "model/roof/account.h"
 #include "model/roof/band.h"
@@ -113,6 +115,13 @@ AccessTime time_of(const Access& op, const AccessWork& access, const Execution& 
             return divergent_time(op, access, execution.l2, memory);
         case AccessPattern::bank_conflict:
             return conflict_time(op, access, machine, memory);
+        case AccessPattern::chase:
+            return {.kernel = chase_time(op, machine, execution.l2)};
+        case AccessPattern::reread: {
+            const Bytes set = real(op.elements) * real(size_of(op.type)) * units::B;
+            const RereadTime time = reread_time(machine, set, execution.l2);
+            return {.kernel = time.kernel, .shared = time.l1};
+        }
         default:
             return read_time(op, access, execution.l2, memory);
     }
@@ -170,6 +179,12 @@ std::string missing_for(const Access& op, const Machine& machine) {
     if (op.pattern == AccessPattern::bank_conflict && shared <= Bandwidth{}) {
         return "the description of " + machine.name +
                " has no bandwidth of its shared memory (shared.bytes_per_clock, clock.boost)";
+    }
+    if (op.pattern == AccessPattern::chase && !(machine.memory && has_latencies(machine))) {
+        return "the description of " + machine.name +
+               " has no latencies of its L1, L2 and DRAM (latency.l1, latency.l2, latency.dram), "
+               "or "
+               "no model of memory-bound kernels";
     }
     const FlopRate vector = machine.vector_peak(DataType::fp32).value_or(FlopRate{});
     if (op.pattern == AccessPattern::divergent && vector <= FlopRate{}) {

@@ -71,6 +71,21 @@ AccessWork access_work(const Access& op, const Pieces& pieces) {
         case AccessPattern::bank_conflict:
             access.work.shared = words;
             break;
+        case AccessPattern::chase: {
+            const double loads =
+                real(bundled::chase_loads(static_cast<std::int64_t>(words.base())));
+            const double lines = std::min(loads, words.base() / real(bundled::chase_line));
+            access.work.compulsory_read = lines * real(pieces.sector) * units::B;
+            access.work.dram_read = lines * real(pieces.access) * units::B;
+            access.work.l2 = access.work.compulsory_read;
+            break;
+        }
+        case AccessPattern::reread:
+            access.work.compulsory_read = std::min(words, real(bundled::reread_bytes) * units::B);
+            access.work.dram_read = access.work.compulsory_read;
+            access.work.l2 = access.work.compulsory_read;
+            access.work.shared = real(bundled::reread_bytes) * units::B;  // L1 and shared are one
+            break;
     }
     access.passes = real(op.degree);  // eq. P3, P4
     return access;

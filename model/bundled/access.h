@@ -1,10 +1,11 @@
 // Geometry of the bundled kernels of access patterns: strided and misaligned reads, bank conflicts,
-// divergent branches.
+// divergent branches, pointer chases, repeated reads.
 //
 //   word_read_grid(1 << 20, 132).blocks()       // 512 tiles of 2048 words
 //
 // Method: as many blocks of a read as a multiprocessor holds take tiles in turn; a thread of a
-// divergent kernel has one element.
+// divergent kernel has one element. A chase is one thread; blocks that reread a buffer share out a
+// fixed number of tiles, each starting at a place of its own.
 //
 // Limits: `read_blocks_per_sm` fill the threads of sm_80 and sm_90.
 #pragma once
@@ -29,6 +30,24 @@ inline constexpr std::int32_t conflict_rows = 8 + 32 + access_unroll;
 
 /// FMA that each path of a divergent kernel runs.
 inline constexpr std::int64_t divergent_steps = 512;
+
+inline constexpr std::int64_t chase_line = 128;  ///< bytes from one pointer of a chase to the next
+
+/// Pointers that a chase through `bytes` follows: many where they are quick, so that the first walk
+/// through the L1 does not count.
+[[nodiscard]] constexpr std::int64_t chase_loads(std::int64_t bytes) {
+    return bytes <= (1 << 20) ? 1 << 18 : 1 << 15;
+}
+
+inline constexpr std::int64_t reread_bytes = std::int64_t{1} << 31;  ///< by all threads together
+/// Bytes that a block of `chip_threads` reads at once.
+inline constexpr std::int64_t reread_tile = std::int64_t{chip_threads} * access_unroll * 16;
+
+[[nodiscard]] constexpr LaunchGrid reread_grid(std::int64_t sm_count) {
+    return {.x = sm_count * chip_blocks_per_sm,
+            .threads = chip_threads,
+            .shared_bytes = reduction_bytes(4)};
+}
 
 [[nodiscard]] constexpr LaunchGrid word_read_grid(std::int64_t words, std::int64_t sm_count) {
     return {.x = std::min(ceil_divide(words, read_tile), sm_count * read_blocks_per_sm),

@@ -14,14 +14,22 @@ namespace ridge::model {
 namespace {
 
 BandClass class_of(CollectivePath path) {
-    if (path == CollectivePath::host) return BandClass::estimate;
+    switch (path) {
+        case CollectivePath::copy_engine:
+        case CollectivePath::host:
+        case CollectivePath::host_staged:
+            return BandClass::estimate;
+        default:
+            break;
+    }
     return path == CollectivePath::peer_ll ? BandClass::peer_ll : BandClass::ring;
 }
 
 /// Work, link roof and footprint, whatever the algorithm. (eq. C1)
-Prediction counted(const Collective& op, Bytes least, Bandwidth link) {
+Prediction counted(const Collective& op, Implementation implementation, Bytes least,
+                   Bandwidth link) {
     Prediction prediction;
-    prediction.implementation = Implementation::library;
+    prediction.implementation = implementation;
     prediction.work.compulsory_read = static_cast<double>(op.bytes) * units::B;
     prediction.work.compulsory_write = prediction.work.compulsory_read;
     prediction.bandwidth = link;
@@ -47,11 +55,30 @@ void settle_times(Prediction& prediction, const CollectiveTime& time) {
     prediction.time = std::max(time.total, prediction.lower_bound);
 }
 
-/// Sums of broadcast and of single sends were not measured, nor more than 8 GPUs and 1 GiB.
+/// Broadcasts were not measured, nor more than 8 GPUs and 1 GiB.
 Validity validity_of(const Collective& op) {
-    const bool known = op.kind != CollectiveKind::broadcast && op.kind != CollectiveKind::send &&
-                       op.gpus <= 8 && op.bytes <= std::int64_t{1} << 30;
+    const bool known =
+        op.kind != CollectiveKind::broadcast && op.gpus <= 8 && op.bytes <= std::int64_t{1} << 30;
     return known ? Validity::validated : Validity::extrapolated;
+}
+
+/// Copies without a kernel, or the library's kernels.
+CollectiveTime time_of(const Collective& op, Implementation implementation, Bandwidth link,
+                       const FabricParameters* fabric) {
+    if (implementation == Implementation::pageable) return staged_copy_time(link, op);
+    if (implementation == Implementation::copy_engine) {
+        return engine_copy_time(link, static_cast<double>(op.bytes) * units::B);
+    }
+    return fabric == nullptr ? host_copy_time(link, op) : collective_time(*fabric, op);
+}
+
+/// What the launch adds to the copy or kernel: a call of pageable memory is in its time already.
+Time gaps_of(const Collective& op, const Prediction& prediction, LaunchMode launch,
+             const Machine& machine) {
+    if (!is_host_copy(op.kind)) return launch_gaps(machine, launch, 1);
+    if (prediction.implementation == Implementation::pageable) return Time{};
+    if (launch != LaunchMode::stream) return launch_gaps(machine, launch, 1);
+    return host_call_time(op.kind, prediction.time) - prediction.time;
 }
 
 }  // namespace
@@ -68,19 +95,24 @@ Outcome predict(const Collective& op, const Execution& execution, const Machine&
         return NotModelled{machine.name + std::string(host ? " has no pcie.per_direction"
                                                            : " has no link.per_direction")};
     }
+    const Implementation implementation = execution.implementation == Implementation::automatic
+                                              ? Implementation::library
+                                              : execution.implementation;
     const bool in_switch = !host && fabric && adds_in_switch(*fabric, op);
-    Prediction prediction = counted(op, in_switch ? switch_bytes(op) : link_bytes(op), *link);
-    if (!host && !fabric) {
+    Prediction prediction =
+        counted(op, implementation, in_switch ? switch_bytes(op) : link_bytes(op), *link);
+    const bool by_engine = implementation == Implementation::copy_engine;
+    if (!host && !fabric && !by_engine) {
         settle_roofline(prediction, op, machine);
     } else {
-        const CollectiveTime time =
-            host ? host_copy_time(*link, static_cast<double>(op.bytes) * units::B)
-                 : collective_time(*fabric, op);
+        const bool copies = host || by_engine;
+        const CollectiveTime time = time_of(op, implementation, *link, copies ? nullptr : &*fabric);
         settle_times(prediction, time);
-        apply_band(prediction, class_of(time.path), host ? Confidence::family : fabric->confidence,
-                   host ? Validity::validated : validity_of(op));
+        apply_band(prediction, class_of(time.path),
+                   copies ? Confidence::family : fabric->confidence,
+                   copies ? Validity::validated : validity_of(op));
     }
-    const Time gaps = launch_gaps(machine, execution.launch, 1);
+    const Time gaps = gaps_of(op, prediction, execution.launch, machine);
     prediction.time += gaps;
     prediction.low += gaps;
     prediction.high += gaps;

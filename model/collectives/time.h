@@ -6,7 +6,8 @@
 // about Simple, so real times jump where it switches. `chosen_protocol` repeats the choice (NCCL's
 // tuner), `ring_time` gives what the chosen protocol really takes. Where the switch can add (NVLS)
 // and the type is one it adds, an all-reduce takes the quicker of ring and switch. All-to-all and
-// send go to each peer by LL or Simple, whichever is quicker.
+// send go to each peer by LL or Simple, whichever is quicker. Copies by the engines of a GPU, to
+// another or from and to the host, are a start and bytes at a share of the link's rate.
 //
 //   const Collective op{.kind = CollectiveKind::all_reduce, .gpus = 8,
 //                       .bytes = 512 << 20, .type = DataType::fp16};
@@ -26,7 +27,17 @@
 namespace ridge::model {
 
 /// Way that the library takes: LL flags every 4 bytes, LL128 every 120, Simple fences whole slices.
-enum class CollectivePath : std::uint8_t { ll, ll128, simple, nvls, peer_ll, peer_simple, host };
+enum class CollectivePath : std::uint8_t {
+    ll,
+    ll128,
+    simple,
+    nvls,
+    peer_ll,
+    peer_simple,
+    copy_engine,
+    host,
+    host_staged
+};
 
 [[nodiscard]] std::string_view name_of(CollectivePath path);
 
@@ -53,7 +64,15 @@ struct CollectiveTime {
 /// Any collective among GPUs; `op` must be valid and no host copy. (eq. C3 to C5)
 [[nodiscard]] CollectiveTime collective_time(const FabricParameters& fabric, const Collective& op);
 
-/// An asynchronous copy from or to pinned host memory over `pcie` (theoretical). (eq. C6)
-[[nodiscard]] CollectiveTime host_copy_time(Bandwidth pcie, Bytes bytes);
+/// A copy to another GPU's memory over `link` (theoretical, one way) by the copy engines. (eq. C7)
+[[nodiscard]] CollectiveTime engine_copy_time(Bandwidth link, Bytes bytes);
+
+/// A copy from or to host memory over `pcie` (theoretical): pinned, or pageable, whose bytes the host
+/// carries to or from pinned memory. (eq. C6)
+[[nodiscard]] CollectiveTime host_copy_time(Bandwidth pcie, const Collective& op);
+[[nodiscard]] CollectiveTime staged_copy_time(Bandwidth pcie, const Collective& op);
+
+/// Between two events around one call of a framework that copies pinned memory for `copy`. (eq. C6)
+[[nodiscard]] Time host_call_time(CollectiveKind kind, Time copy);
 
 }  // namespace ridge::model

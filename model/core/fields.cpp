@@ -19,9 +19,10 @@ constexpr std::array<std::string_view, 5> epilogues{"none", "bias", "bias_relu",
 constexpr std::array<std::string_view, 2> phases{"prefill", "decode"};
 constexpr std::array<std::string_view, 2> directions{"forward", "backward"};
 constexpr std::array<std::string_view, 3> axes{"rows", "columns", "all"};
-const std::array<std::string_view, 4> patterns{
-    name_of(AccessPattern::strided), name_of(AccessPattern::misaligned),
-    name_of(AccessPattern::divergent), name_of(AccessPattern::bank_conflict)};
+const std::array<std::string_view, access_pattern_count> patterns{
+    name_of(AccessPattern::strided),   name_of(AccessPattern::misaligned),
+    name_of(AccessPattern::divergent), name_of(AccessPattern::bank_conflict),
+    name_of(AccessPattern::chase),     name_of(AccessPattern::reread)};
 
 template <std::size_t size>
 std::int64_t parse_enumerator(const std::array<std::string_view, size>& words,
@@ -323,9 +324,10 @@ Access make_access(const Parameters& p) {
         if (!p.has(field)) continue;
         const std::string_view name = info_of(field).name;
         if (name != degree_name(chosen)) {
+            const std::string_view own = degree_name(chosen);
             throw InputError(
                 std::string(name) + " does not belong to pattern " + std::string(name_of(chosen)),
-                {}, "its degree is " + std::string(degree_name(chosen)));
+                {}, own.empty() ? "it has no degree" : "its degree is " + std::string(own));
         }
         degree = p.count(field);
     }
@@ -368,8 +370,8 @@ std::string missing_text(std::span<const std::string_view> names, std::string_vi
 DataType default_type(OperationKind kind, const Parameters& p) {
     if (kind != Kind::access || !p.has(pattern)) return DataType::bf16;
     const auto chosen = static_cast<AccessPattern>(p.count(pattern));
-    const bool words = chosen == AccessPattern::divergent || chosen == AccessPattern::bank_conflict;
-    return words ? DataType::fp32 : DataType::bf16;
+    const bool any = chosen == AccessPattern::strided || chosen == AccessPattern::misaligned;
+    return any ? DataType::bf16 : DataType::fp32;
 }
 
 Parameters with_defaults(OperationKind kind, Parameters parameters) {

@@ -122,7 +122,7 @@ class FieldsOf {
         parameters_.set(Field::pattern, name_of(op.pattern));
         type(op.type);
         count(Field::elements, op.elements);
-        count(*find_field(degree_name(op.pattern)), op.degree);
+        if (const auto degree = find_field(degree_name(op.pattern))) count(*degree, op.degree);
     }
     void operator()(const Collective& op) {
         word_unless(Field::dtype, op.type, DataType::bf16);

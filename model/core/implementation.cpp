@@ -23,6 +23,8 @@ Word(Enum, std::string_view) -> Word<Enum>;
 constexpr std::array implementations{
     Word{Implementation::automatic, std::string_view("auto")},
     Word{Implementation::library, std::string_view("library")},
+    Word{Implementation::copy_engine, std::string_view("copy_engine")},
+    Word{Implementation::pageable, std::string_view("pageable")},
     Word{Implementation::bundled, std::string_view("bundled")},
     Word{Implementation::torch, std::string_view("torch")},
     Word{Implementation::compiled, std::string_view("compiled")},

@@ -19,10 +19,12 @@ namespace ridge::model {
 /// (cat, reductions beside sums of rows, cross_entropy ...) are its kernels.
 enum class Implementation : std::uint8_t {
     automatic,
-    library,  ///< the vendor's: cuBLASLt for products, NCCL and the driver's copies for collectives
-    bundled,  ///< the kernel that ridge brings along: copy, gather, access
-    torch,    ///< PyTorch's own kernels, one per operation; "eager" is another word for it
-    compiled,  ///< the Triton kernels that torch.compile makes
+    library,      ///< the vendor's: cuBLASLt for products, NCCL for collectives, pinned host copies
+    copy_engine,  ///< send: a copy by the GPU's engines, without a kernel
+    pageable,     ///< host copies of memory that is not pinned: the host carries every byte once
+    bundled,      ///< the kernel that ridge brings along: copy, gather, access
+    torch,        ///< PyTorch's own kernels, one per operation; "eager" is another word for it
+    compiled,     ///< the Triton kernels that torch.compile makes
     // attention: three kernels with the scores in memory; the library kernels
     standard,
     flash1,

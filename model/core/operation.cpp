@@ -234,6 +234,31 @@ void require_range(std::string_view field, std::int64_t value, std::int64_t leas
                      std::to_string(most) + ", got " + std::to_string(value));
 }
 
+void require_words(const Access& op) {
+    if (op.type == DataType::fp32) return;
+    throw InputError("dtype: pattern " + std::string(name_of(op.pattern)) +
+                     " is one of 4-byte words, fp32, not " + std::string(name_of(op.type)));
+}
+
+/// What the words of a working set come in, and how many there must be.
+struct WorkingSet {
+    std::int64_t multiple;
+    std::int64_t least;
+};
+constexpr WorkingSet chase_words{.multiple = 32, .least = 64};    // lines of 128 bytes
+constexpr WorkingSet reread_words{.multiple = 4, .least = 2048};  // vectors, one for each thread
+
+void require_working_set(const Access& op, const WorkingSet& words) {
+    require_words(op);
+    constexpr std::int64_t most = std::int64_t{1} << 31;
+    require_range("elements", op.elements, words.least, most);
+    require_range("degree", op.degree, 1, 1);
+    if (op.elements % words.multiple == 0) return;
+    throw InputError("elements: pattern " + std::string(name_of(op.pattern)) +
+                     " takes a multiple of " + std::to_string(words.multiple) + ", got " +
+                     std::to_string(op.elements));
+}
+
 void check(const Access& op) {
     require_plain("dtype", op.type);
     constexpr std::int64_t warp = 32;
@@ -248,17 +273,20 @@ void check(const Access& op) {
             require_range(degree, op.degree, 0, farthest);
             require_product({{"elements", op.elements}});
             return;
+        case AccessPattern::chase:
+            require_working_set(op, chase_words);
+            return;
+        case AccessPattern::reread:
+            require_working_set(op, reread_words);
+            return;
         case AccessPattern::divergent:
         case AccessPattern::bank_conflict:
             break;
     }
+    require_words(op);
     require_range(degree, op.degree, 1, warp);
     constexpr std::int64_t work_of_an_element = 1 << 15;  // instructions of all paths, at most
     require_product({{"elements", op.elements}, {"work of an element", work_of_an_element}});
-    if (op.type != DataType::fp32) {
-        throw InputError("dtype: pattern " + std::string(name_of(op.pattern)) +
-                         " is one of 4-byte words, fp32, not " + std::string(name_of(op.type)));
-    }
 }
 
 void check(const Collective& op) {
@@ -273,9 +301,10 @@ void check(const Collective& op) {
     }
 }
 
-constexpr std::array<std::string_view, 4> access_patterns{"strided", "misaligned", "divergent",
-                                                          "bank_conflict"};
-constexpr std::array<std::string_view, 4> access_degrees{"stride", "offset", "paths", "ways"};
+constexpr std::array<std::string_view, access_pattern_count> access_patterns{
+    "strided", "misaligned", "divergent", "bank_conflict", "chase", "reread"};
+constexpr std::array<std::string_view, access_pattern_count> access_degrees{
+    "stride", "offset", "paths", "ways", "", ""};
 
 struct TypeOf {
     template <class Op>

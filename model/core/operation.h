@@ -212,11 +212,21 @@ struct Gather {
 ///   divergent      one result per thread after `divergent_steps` (access_work.h) FMA; neighbouring
 ///                  threads take one of `degree` code paths in turn
 ///   bank_conflict  reads `elements` words of shared memory, `degree` threads of a warp on one bank
-enum class AccessPattern : std::uint8_t { strided, misaligned, divergent, bank_conflict };
+///   chase          one thread follows pointers through `elements` words, a line of its own for each
+///   reread         all multiprocessors read the same `elements` words over and over
+enum class AccessPattern : std::uint8_t {
+    strided,
+    misaligned,
+    divergent,
+    bank_conflict,
+    chase,
+    reread
+};
+inline constexpr std::size_t access_pattern_count = 6;
 struct Access {
     AccessPattern pattern = AccessPattern::strided;
     std::int64_t elements = 0;
-    std::int64_t degree = 1;  ///< stride, offset, paths or ways, by pattern
+    std::int64_t degree = 1;  ///< stride, offset, paths or ways, by pattern; 1 where it has none
     DataType type = DataType::fp32;
 };
 
@@ -246,7 +256,8 @@ using Operation = std::variant<Matmul, Attention, Mla, Moe, Elementwise, RowWise
 [[nodiscard]] std::string_view name_of(const Operation& operation);
 [[nodiscard]] DataType type_of(const Operation& operation);
 [[nodiscard]] std::string_view name_of(AccessPattern pattern);
-/// The field that `degree` is given by: "stride", "offset", "paths" or "ways".
+/// The field that `degree` is given by: "stride", "offset", "paths" or "ways"; empty where the
+/// pattern has none.
 [[nodiscard]] std::string_view degree_name(AccessPattern pattern);
 /// The degree of the best case: stride 1, offset 0, one path, one way.
 [[nodiscard]] std::int64_t best_degree(AccessPattern pattern);

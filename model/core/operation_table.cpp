@@ -14,7 +14,7 @@ using enum Field;
 
 constexpr std::array<FieldInfo, field_count> fields{{
     {pattern, "pattern", FieldKind::word,
-     "access pattern: strided, misaligned, divergent or bank_conflict"},
+     "access pattern: strided, misaligned, divergent, bank_conflict, chase or reread"},
     {phase, "phase", FieldKind::word, "prefill, or decode with absorbed products",
      "decode where queries are fewer than keys"},
     {dtype, "dtype", FieldKind::word,
@@ -116,6 +116,7 @@ constexpr std::array access_required{pattern, elements};
 constexpr std::array access_optional{dtype, stride, offset, paths, ways, impl, l2, launch};
 constexpr std::array collective_required{bytes};
 constexpr std::array collective_optional{gpus, dtype, launch};
+constexpr std::array transfer_optional{gpus, dtype, impl, launch};
 
 constexpr std::array matmul_ways{Implementation::library,        Implementation::naive,
                                  Implementation::coalesced,      Implementation::tiled,
@@ -142,6 +143,8 @@ constexpr std::array transpose_ways{Implementation::tiled, Implementation::naive
 constexpr std::array plain_ways{Implementation::bundled, Implementation::torch};
 constexpr std::array bundled_way{Implementation::bundled};
 constexpr std::array library_way{Implementation::library};
+constexpr std::array send_ways{Implementation::library, Implementation::copy_engine};
+constexpr std::array host_ways{Implementation::library, Implementation::pageable};
 
 using Kind = OperationKind;
 const std::array<OperationInfo, operation_kind_count> operations{{
@@ -181,7 +184,8 @@ const std::array<OperationInfo, operation_kind_count> operations{{
      plain_ways},
     {Kind::cat, "cat", "tensors joined to one", cat_required, cat_optional, torch_way},
     {Kind::adamw, "adamw", "optimizer step of AdamW", copy_required, adamw_optional, adamw_ways},
-    {Kind::access, "access", "strided or misaligned reads, divergent branches, bank conflicts",
+    {Kind::access, "access",
+     "strided, misaligned or repeated reads, divergent branches, bank conflicts, a pointer chase",
      access_required, access_optional, bundled_way},
     {Kind::all_reduce, "all_reduce", "sum over GPUs, result everywhere", collective_required,
      collective_optional, library_way},
@@ -193,12 +197,12 @@ const std::array<OperationInfo, operation_kind_count> operations{{
      collective_optional, library_way},
     {Kind::broadcast, "broadcast", "one GPU sends to all others", collective_required,
      collective_optional, library_way},
-    {Kind::send, "send", "one GPU sends to another", collective_required, collective_optional,
-     library_way},
-    {Kind::host_to_device, "host_to_device", "copy from pinned host memory", collective_required,
-     collective_optional, library_way},
-    {Kind::device_to_host, "device_to_host", "copy to pinned host memory", collective_required,
-     collective_optional, library_way},
+    {Kind::send, "send", "one GPU sends to another", collective_required, transfer_optional,
+     send_ways},
+    {Kind::host_to_device, "host_to_device", "copy from host memory, pinned or pageable",
+     collective_required, transfer_optional, host_ways},
+    {Kind::device_to_host, "device_to_host", "copy to host memory, pinned or pageable",
+     collective_required, transfer_optional, host_ways},
 }};
 
 constexpr std::array row_kinds{Kind::softmax, Kind::layernorm,     Kind::rmsnorm,

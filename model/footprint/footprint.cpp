@@ -378,6 +378,10 @@ Footprint of_operation(const Access& op, Implementation, Pass) {
         case AccessPattern::divergent:
             parts.add("output", count(op.elements) * element, Phase::output);
             break;
+        case AccessPattern::chase:
+        case AccessPattern::reread:
+            parts.add("input", count(op.elements) * element, Phase::input);
+            break;
         case AccessPattern::bank_conflict:
             break;  // shared memory alone
     }

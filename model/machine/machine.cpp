@@ -236,6 +236,8 @@ Machine make_machine(const Description& gpu) {
     machine.limits = limits_of(gpu);
     machine.dram_latency = latency_of(gpu, "latency.dram", machine.boost_clock);
     machine.l2_latency = latency_of(gpu, "latency.l2", machine.boost_clock);
+    machine.l2_far_latency = latency_of(gpu, "latency.l2_far", machine.boost_clock);
+    machine.l1_latency = latency_of(gpu, "latency.l1", machine.boost_clock);
     machine.kernel_floor = gpu.quantity<Time>("launch.kernel").value_or(Time{});
     machine.launch = resolve_launch(gpu);
     read_section(gpu, library_places[0], machine);

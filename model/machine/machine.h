@@ -88,7 +88,9 @@ struct Machine {
     std::int64_t dram_sector = 32;  ///< bytes of one transaction
     std::int64_t dram_access = 32;  ///< bytes that DRAM delivers at least
     std::optional<Time> dram_latency;
-    std::optional<Time> l2_latency;
+    std::optional<Time> l2_latency;      ///< of the near partition
+    std::optional<Time> l2_far_latency;  ///< absent where the L2 has one partition
+    std::optional<Time> l1_latency;
     Time kernel_floor;   ///< duration of an empty kernel
     LaunchCosts launch;  ///< zero where the description has none of them
     Time library_gap;    ///< between library kernels of a replayed graph, in fitted tables

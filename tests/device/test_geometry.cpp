@@ -35,6 +35,8 @@ constexpr std::array everywhere{
     "access pattern=strided stride=3 elements={100,10000000} impl=bundled",
     "access pattern=bank_conflict ways=4 elements={100,10000000} impl=bundled",
     "access pattern=divergent paths=4 elements={100,1000000} impl=bundled",
+    "access pattern=chase elements={64,98304,1048576} impl=bundled",
+    "access pattern=reread elements={2048,100004,4194304} impl=bundled",
 };
 
 constexpr std::array hopper_only{

@@ -3,7 +3,9 @@
 
 #include "hardware/error.h"
 #include "model/access/work.h"
+#include "model/access/working_set.h"
 #include "model/advice.h"
+#include "model/bundled/access.h"
 #include "model/core/fields.h"
 #include "model/explain.h"
 #include "model/footprint/footprint.h"
@@ -171,6 +173,56 @@ TEST_CASE("the best case is advised with its factor", "[access]") {
     CHECK(told);
 }
 
+TEST_CASE("a chase takes the latency of the level that holds its pointers", "[access]") {
+    const auto latency = [](double mib, L2State l2 = L2State::warm) {
+        const auto words = static_cast<std::int64_t>(mib * 1024.0 * 1024.0 / 4.0);
+        const Access op{.pattern = AccessPattern::chase, .elements = words};
+        const Time start = h200().memory->launch.kernel;
+        const auto loads = static_cast<double>(bundled::chase_loads(words * 4));
+        return (predicted(op, l2).time - start) / loads / (units::cycle / h200().boost_clock);
+    };
+    // The description's cycles: 32.03, 280.9 near, 411 far, 688.9.
+    CHECK(latency(0.0078125) == Approx(32.0).epsilon(0.01));
+    CHECK(latency(4.0) == Approx(280.9).epsilon(0.001));
+    CHECK(latency(1024.0) == Approx(688.9).epsilon(0.001));
+    CHECK(latency(36.0) > 330.0);
+    CHECK(latency(36.0) < 560.0);
+    // Flushed, each pointer comes from DRAM once.
+    CHECK(latency(4.0, L2State::cold) == Approx(688.9).epsilon(0.001));
+    CHECK(latency(0.0078125, L2State::cold) < 33.0);
+
+    Machine bare = h200();
+    bare.l1_latency.reset();
+    const Access op{.pattern = AccessPattern::chase, .elements = 64};
+    const Outcome outcome = predict(op, {}, bare);
+    REQUIRE(std::holds_alternative<NotModelled>(outcome));
+    CHECK(std::get<NotModelled>(outcome).reason.find("latency.l1") != std::string::npos);
+}
+
+TEST_CASE("reading a working set over and over runs at the rate of its level", "[access]") {
+    const auto rate = [](double mib) {
+        const auto words = static_cast<std::int64_t>(mib * 1024.0 * 1024.0 / 4.0);
+        const Access op{.pattern = AccessPattern::reread, .elements = words};
+        return static_cast<double>(bundled::reread_bytes) /
+               predicted(op, L2State::warm).time.base();
+    };
+    const double l1 = rate(0.0625);
+    const double l2 = rate(8.0);
+    const double dram = rate(1024.0);
+    CHECK(l1 > 0.8 * h200().shared_bandwidth->base());
+    CHECK(l1 < h200().shared_bandwidth->base());
+    CHECK(l2 < 0.5 * l1);
+    CHECK(dram < 0.8 * l2);
+    CHECK(dram > 0.85 * h200().dram_bandwidth.base());
+    CHECK(dram < h200().dram_bandwidth.base());
+    double last = l1;
+    for (double mib = 0.0625; mib <= 1024.0; mib *= 1.25) {
+        const double now = rate(mib);
+        CHECK(now <= 1.001 * last);
+        last = now;
+    }
+}
+
 TEST_CASE("a machine without the numbers says so", "[access]") {
     const hardware::Catalogue catalogue = model::catalogue();
     const auto reason = [](const Access& op, const Machine& machine) {
@@ -209,6 +261,8 @@ TEST_CASE("the degree goes by the name of its pattern", "[access]") {
     CHECK(parsed("access pattern=divergent elements=10").degree == 1);
     CHECK(parsed("access pattern=strided elements=10").type == DataType::bf16);
     CHECK(parsed("access pattern=divergent elements=10").type == DataType::fp32);
+    CHECK(parsed("access pattern=chase elements=64").degree == 1);
+    CHECK(parsed("access pattern=reread elements=2048").type == DataType::fp32);
 
     const auto complains = [](std::string_view text, std::string_view part) {
         INFO(text << ": " << problem_of(text));
@@ -222,6 +276,13 @@ TEST_CASE("the degree goes by the name of its pattern", "[access]") {
     complains("access pattern=divergent elements=10 paths=33", "paths must be from 1 to 32");
     complains("access pattern=bank_conflict elements=10 ways=0", "ways must be from 1 to 32");
     complains("access pattern=bank_conflict elements=10 dtype=bf16", "dtype:");
+    complains("access pattern=chase elements=64 stride=2", "stride does not belong to pattern");
+    complains("access pattern=chase elements=100",
+              "elements: pattern chase takes a multiple of 32");
+    complains("access pattern=chase elements=32", "elements must be from 64");
+    complains("access pattern=reread elements=2050", "pattern reread takes a multiple of 4");
+    complains("access pattern=reread elements=1024", "elements must be from 2048");
+    complains("access pattern=reread elements=4096 dtype=fp16", "dtype:");
     complains("access pattern=strided elements=0", "elements must be at least 1");
     complains("access pattern=strided elements=281474976710656 stride=1024", "too large");
 }
@@ -234,6 +295,8 @@ TEST_CASE("the footprint holds what lies between the words", "[access]") {
     CHECK(bytes({.pattern = AccessPattern::misaligned, .elements = 10, .degree = 8}) == 4.0 * 18);
     CHECK(bytes({.pattern = AccessPattern::divergent, .elements = 10, .degree = 8}) == 40.0);
     CHECK(bytes({.pattern = AccessPattern::bank_conflict, .elements = 10, .degree = 8}) == 0.0);
+    CHECK(bytes({.pattern = AccessPattern::chase, .elements = 64}) == 256.0);
+    CHECK(bytes({.pattern = AccessPattern::reread, .elements = 4096}) == 16384.0);
 }
 
 }  // namespace ridge::model

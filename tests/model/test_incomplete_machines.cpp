@@ -114,6 +114,8 @@ std::vector<Operation> streams() {
                                         AccessPattern::divergent, AccessPattern::bank_conflict}) {
         all.emplace_back(Access{.pattern = pattern, .elements = 1 << 24, .degree = 8});
     }
+    all.emplace_back(Access{.pattern = AccessPattern::chase, .elements = 1 << 24});
+    all.emplace_back(Access{.pattern = AccessPattern::reread, .elements = 1 << 24});
     return all;
 }
 

@@ -113,6 +113,10 @@ struct Expected {
                 return Launches{divergence_grid(op.elements)};
             case model::AccessPattern::bank_conflict:
                 return Launches{bank_conflict_grid(op.elements, sm_count)};
+            case model::AccessPattern::chase:
+                return Launches{{.x = 1, .threads = 1}};
+            case model::AccessPattern::reread:
+                return Launches{reread_grid(sm_count)};
             default:
                 return Launches{word_read_grid(op.elements, sm_count)};
         }

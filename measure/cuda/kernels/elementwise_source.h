@@ -16,7 +16,7 @@
 // Kernel parameters: one pointer per operand, the result pointer, `elements` and `columns` (both of
 // the index type). The expression is C++ over the operands' names, each a `Real`, and over exp,
 // exp2_of, log, sine, cosine, sqrt, rsqrt, tanh, erf, sigmoid, relu, silu, gelu, gelu_tanh, softplus,
-// abs, minimum, maximum, power.
+// abs, minimum, maximum, power, square, cube.
 // Launch: 1-D grid of elementwise_blocks(...) blocks of `threads`. erf is formula 7.1.26 of
 // Abramowitz and Stegun (absolute error 1.5e-7), a third of the instructions of erff, which alone
 // would bound gelu on a 16-bit type. tanh is tanhf. In double every function is the compiler's own.
@@ -82,6 +82,8 @@ __device__ __forceinline__ float abs(float x) { return fabsf(x); }
 __device__ __forceinline__ float minimum(float x, float y) { return fminf(x, y); }
 __device__ __forceinline__ float maximum(float x, float y) { return fmaxf(x, y); }
 __device__ __forceinline__ float power(float x, float y) { return powf(x, y); }
+__device__ __forceinline__ float square(float x) { return x * x; }
+__device__ __forceinline__ float cube(float x) { return x * x * x; }
 __device__ __forceinline__ float sigmoid(float x) { return reciprocal(1.0f + exp(-x)); }
 __device__ __forceinline__ float relu(float x) { return fmaxf(x, 0.0f); }
 __device__ __forceinline__ float silu(float x) { return x * sigmoid(x); }
@@ -112,6 +114,8 @@ __device__ __forceinline__ double abs(double x) { return ::fabs(x); }
 __device__ __forceinline__ double minimum(double x, double y) { return ::fmin(x, y); }
 __device__ __forceinline__ double maximum(double x, double y) { return ::fmax(x, y); }
 __device__ __forceinline__ double power(double x, double y) { return ::pow(x, y); }
+__device__ __forceinline__ double square(double x) { return x * x; }
+__device__ __forceinline__ double cube(double x) { return x * x * x; }
 __device__ __forceinline__ double sigmoid(double x) { return 1.0 / (1.0 + ::exp(-x)); }
 __device__ __forceinline__ double relu(double x) { return ::fmax(x, 0.0); }
 __device__ __forceinline__ double silu(double x) { return x * sigmoid(x); }

@@ -11,8 +11,8 @@ namespace {
 __global__ void build_kernel(std::uint64_t* chain, std::uint32_t slots, int stride_words) {
     const std::uint32_t place = blockIdx.x * blockDim.x + threadIdx.x;
     if (place >= slots) return;
-    const std::uint32_t here = scramble(place, slots);
-    const std::int64_t next = static_cast<std::int64_t>(scramble(place + 1, slots)) * stride_words;
+    const std::uint32_t here = slot_of(place, slots);
+    const std::int64_t next = static_cast<std::int64_t>(slot_of(place + 1, slots)) * stride_words;
     chain[static_cast<std::int64_t>(here) * stride_words] =
         reinterpret_cast<std::uint64_t>(chain + next);
 }
@@ -47,6 +47,13 @@ __global__ void chase_kernel(const std::uint64_t* chain, ClockSpan* span, std::u
     *span = seen;
 }
 
+__global__ void walk_kernel(std::uint64_t* position, std::int64_t steps) {
+    std::uint64_t address = *position;
+#pragma unroll 8
+    for (std::int64_t i = 0; i < steps; ++i) address = follow<ChaseLevel::l1>(address);
+    *position = address;
+}
+
 constexpr std::uint32_t shared_slots = 1024;
 
 __global__ void shared_chase_kernel(ClockSpan* span, std::uint32_t* last_slot, std::int64_t steps) {
@@ -72,8 +79,8 @@ __global__ void shared_chase_kernel(ClockSpan* span, std::uint32_t* last_slot, s
 __global__ void empty_kernel() {}
 
 void check(std::int64_t slots, int stride_bytes) {
-    if (slots < 2 || slots > (std::int64_t{1} << 31) || (slots & (slots - 1)) != 0) {
-        throw std::invalid_argument("pointer chase: slots must be a power of two from 2 to 2^31");
+    if (slots < 2 || slots > (std::int64_t{1} << 31)) {
+        throw std::invalid_argument("pointer chase: slots must be from 2 to 2^31");
     }
     if (stride_bytes < 8 || stride_bytes % 8 != 0) {
         throw std::invalid_argument("pointer chase: stride_bytes must be a positive multiple of 8");
@@ -95,12 +102,19 @@ Launch launch_of(const Chase& chase) {
     check(chase.slots, chase.stride_bytes);
     const auto kernel =
         chase.level == ChaseLevel::l1 ? chase_kernel<ChaseLevel::l1> : chase_kernel<ChaseLevel::l2>;
-    const std::uint32_t first = scramble(static_cast<std::uint32_t>(chase.first_place),
-                                         static_cast<std::uint32_t>(chase.slots));
+    const std::uint32_t first = slot_of(static_cast<std::uint32_t>(chase.first_place),
+                                        static_cast<std::uint32_t>(chase.slots));
     return [=](cudaStream_t stream) {
         kernel<<<1, 1, 0, stream>>>(chase.chain, chase.span, chase.last_slot, first,
                                     chase.stride_bytes / 8, chase.warm_steps, chase.steps);
         check(cudaGetLastError(), "pointer chase");
+    };
+}
+
+Launch launch_of(const Walk& walk) {
+    return [=](cudaStream_t stream) {
+        walk_kernel<<<1, 1, 0, stream>>>(walk.position, walk.steps);
+        check(cudaGetLastError(), "walk");
     };
 }
 

@@ -2,15 +2,18 @@
 //
 // Method: one thread follows a cycle through `slots` places, `stride_bytes` apart, each holding the
 // address of the next, so that nothing but the load lies between one step and the next. The cycle
-// visits slot scramble(0), scramble(1), ... where scramble is a bijection of the indices (odd
-// multiplications and shifts), so it is one random-looking cycle over the whole buffer, can be
-// built in parallel, and the place after n steps is known exactly. A chase first walks
+// visits slot_of(0), slot_of(1), ... a bijection of the indices (odd multiplications and shifts of
+// the largest power of two in `slots`, whose odd part is visited in turn), so it is one
+// random-looking cycle over the whole buffer, can be built in parallel, and the place after n steps
+// is known exactly. A chase first walks
 // `warm_steps`, untimed, which loads caches (when they cover all slots) and the address translation
-// on the way. The empty kernel does nothing: launched back to back or from a graph, its time is the
+// on the way. A walk is the chase without it: it goes on where the last one stopped, so that walks
+// one after the other see the whole buffer. The empty kernel does nothing: launched back to back or from a graph, its time is the
 // cost of a launch.
 //
 // Example: latency in cycles = (span.last_cycle - span.first_cycle) / steps
-// Units: slots a power of two; stride_bytes a multiple of 8, 128 or more for one line per slot.
+// Units: stride_bytes a multiple of 8, 128 or more for one line per slot. Random-looking where slots
+// have a large power of two in them.
 // Limits: with 1 GiB a walk over all slots takes seconds, so translations are warm only as far as
 // building the chain and warm_steps made them.
 #pragma once
@@ -42,6 +45,11 @@ struct Chase {
     ChaseLevel level = ChaseLevel::l1;
 };
 
+struct Walk {
+    std::uint64_t* position = nullptr;  // one: address of the slot where it starts, then ends
+    std::int64_t steps = 0;
+};
+
 // The same walk through 1024 words of shared memory, each holding the address of the next.
 struct SharedChase {
     ClockSpan* span = nullptr;           // one
@@ -65,8 +73,18 @@ struct EmptyKernel {};
     return x;
 }
 
+// Slot of the place-th step of a cycle through `slots`.
+[[nodiscard]] __host__ __device__ constexpr std::uint32_t slot_of(std::uint32_t place,
+                                                                  std::uint32_t slots) {
+    const std::uint32_t power = slots & (~slots + 1);
+    const std::uint32_t odd = slots / power;
+    place %= slots;
+    return place % odd * power + scramble(place / odd, power);
+}
+
 [[nodiscard]] Launch launch_of(const ChaseBuild& build);
 [[nodiscard]] Launch launch_of(const Chase& chase);
+[[nodiscard]] Launch launch_of(const Walk& walk);
 [[nodiscard]] Launch launch_of(const SharedChase& chase);
 [[nodiscard]] Launch launch_of(const EmptyKernel& empty);
 

@@ -86,6 +86,28 @@ __global__ void l1_read_kernel(const uint4* source, std::uint32_t* partial_sums,
     finish(sum, partial_sums, span, spans);
 }
 
+__global__ void reread_kernel(const uint4* source, std::uint32_t* partial_sums, int vectors,
+                              int tiles) {
+    const int threads = static_cast<int>(blockDim.x);
+    const int own = static_cast<int>(tiles_of_block(blockIdx.x, gridDim.x, tiles));
+    int vector = static_cast<int>(first_l2_vector(blockIdx.x, gridDim.x, vectors)) +
+                 static_cast<int>(threadIdx.x);
+    if (vector >= vectors) vector -= vectors;
+    std::uint32_t sum = 0;
+    for (int i = 0; i < own; ++i) {
+        uint4 held[unroll];
+#pragma unroll
+        for (int j = 0; j < unroll; ++j) {
+            held[j] = load_l1(source + vector);
+            vector += threads;
+            if (vector >= vectors) vector -= vectors;
+        }
+#pragma unroll
+        for (int j = 0; j < unroll; ++j) sum += sum_of_words(held[j]);
+    }
+    finish(sum, partial_sums, {}, nullptr);
+}
+
 template <int threads>
 __global__ void __launch_bounds__(threads)
     shared_read_kernel(std::uint32_t* partial_sums, ClockSpan* spans, int buffer_bytes,
@@ -176,6 +198,21 @@ Launch launch_of(const L1Read& read) {
             static_cast<const uint4*>(read.source), read.partial_sums, read.spans, tiles,
             read.plan.iterations);
         check(cudaGetLastError(), "L1 read");
+    };
+}
+
+Launch launch_of(const Reread& read) {
+    const bundled::LaunchGrid shape = bundled::reread_grid(read.multiprocessors);
+    constexpr std::int64_t most = (std::int64_t{1} << 35) - 16;  // vectors are counted in int
+    if (read.bytes < shape.threads * 16 || read.bytes % 16 != 0 || read.bytes > most) {
+        throw std::invalid_argument("reread: the buffer must be 8 KiB to 32 GiB, a multiple of 16");
+    }
+    const int vectors = static_cast<int>(read.bytes / 16);
+    const int tiles = static_cast<int>(read.total_bytes / bundled::reread_tile);
+    return [=](cudaStream_t stream) {
+        reread_kernel<<<static_cast<unsigned>(shape.blocks()), shape.threads, 0, stream>>>(
+            static_cast<const uint4*>(read.source), read.partial_sums, vectors, tiles);
+        check(cudaGetLastError(), "reread");
     };
 }
 

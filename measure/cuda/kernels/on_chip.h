@@ -1,4 +1,4 @@
-// Bandwidth ceilings above DRAM: L2, L1 and shared memory.
+// Bandwidth ceilings above DRAM: L2, L1 and shared memory; and of a working set, wherever it lies.
 //
 // Method: every block rereads one buffer in tiles of threads x 8 vectors of 16 bytes and sums the
 // words modulo 2^32.
@@ -7,6 +7,8 @@
 //   shared  each block fills `buffer_bytes` of shared memory with hash_word(i) and rereads it by
 //           conflict-free 16-byte LDS; the loads are volatile, at addresses that change with the
 //           iteration, so that they cannot be merged
+//   reread  all blocks share one buffer through all caches and read `total_bytes` together, each from
+//           a place of its own on, around the end of the buffer
 //
 // `spans` (one per block, may be null) gives the SM clock of the run.
 //
@@ -20,6 +22,7 @@
 
 #include "measure/cuda/kernels/clock_span.h"
 #include "measure/cuda/kernels/work.h"
+#include "model/bundled/access.h"
 
 namespace ridge::measure::cuda {
 
@@ -46,6 +49,14 @@ struct L1Read {
     OnChipPlan plan;
 };
 
+struct Reread {
+    const void* source = nullptr;
+    std::uint32_t* partial_sums = nullptr;  // one per block
+    std::int64_t bytes = 0;                 // a multiple of 16, a vector for each thread at least
+    std::int64_t total_bytes = bundled::reread_bytes;  // whole tiles
+    int multiprocessors = 132;
+};
+
 struct SharedRead {
     std::uint32_t* partial_sums = nullptr;
     ClockSpan* spans = nullptr;
@@ -65,6 +76,7 @@ struct SharedRead {
 [[nodiscard]] Launch launch_of(const L2Read& read);
 [[nodiscard]] Launch launch_of(const L1Read& read);
 [[nodiscard]] Launch launch_of(const SharedRead& read);
+[[nodiscard]] Launch launch_of(const Reread& read);
 [[nodiscard]] bundled::LaunchGrid geometry_of(const L2Read& read);
 [[nodiscard]] bundled::LaunchGrid geometry_of(const L1Read& read);
 [[nodiscard]] bundled::LaunchGrid geometry_of(const SharedRead& read);
@@ -79,6 +91,13 @@ struct SharedRead {
                                                                          std::int64_t blocks,
                                                                          std::int64_t vectors) {
     return block * vectors / blocks / 32 * 32;
+}
+
+// Tiles that block `block` of `blocks` reads of `tiles`: its share, the rest to the first blocks.
+[[nodiscard]] __host__ __device__ constexpr std::int64_t tiles_of_block(std::int64_t block,
+                                                                        std::int64_t blocks,
+                                                                        std::int64_t tiles) {
+    return tiles / blocks + (block < tiles % blocks ? 1 : 0);
 }
 
 }  // namespace ridge::measure::cuda

@@ -1,8 +1,10 @@
 // Plans of access patterns; see plan.h. Their results must be exact.
 #include <cmath>
 #include <cstring>
+#include <numeric>
 
 #include "measure/cuda/kernels/access.h"
+#include "measure/cuda/kernels/latency.h"
 #include "measure/cuda/kernels/on_chip.h"
 #include "measure/cuda/memory/verify.h"
 #include "measure/cuda/plans/plan.h"
@@ -173,6 +175,87 @@ Plan plan_divergence(const model::Access& op, const Context& context) {
     return plan;
 }
 
+/// A chain through the words, and walks that go on where the last one stopped.
+Plan plan_chase(const model::Access& op, const Context& context) {
+    const std::int64_t bytes = op.elements * bytes_per_element(ElementType::float32);
+    const std::int64_t slots = bytes / bundled::chase_line;
+    Plan plan;
+    plan.buffers.emplace_back(static_cast<std::size_t>(bytes));
+    auto* const chain = plan.buffers.back().as<std::uint64_t>();
+    plan.buffers.emplace_back(sizeof(std::uint64_t));
+    auto* const position = plan.buffers.back().as<std::uint64_t>();
+    const auto address_of = [chain, slots](std::int64_t place) {
+        const std::int64_t slot =
+            slot_of(static_cast<std::uint32_t>(place % slots), static_cast<std::uint32_t>(slots));
+        return reinterpret_cast<std::uint64_t>(chain) +
+               static_cast<std::uint64_t>(slot * bundled::chase_line);
+    };
+    const auto stand_at_start = [position, start = address_of(0), stream = context.stream()] {
+        require(cudaMemcpyAsync(position, &start, sizeof start, cudaMemcpyHostToDevice, stream),
+                "cudaMemcpyAsync");
+        require(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
+    };
+    launch_of(ChaseBuild{.chain = chain,
+                         .slots = slots,
+                         .stride_bytes = static_cast<int>(bundled::chase_line)})(context.stream());
+    stand_at_start();
+    const std::int64_t steps = bundled::chase_loads(bytes);
+    plan.launch = launch_of(Walk{.position = position, .steps = steps});
+    plan.verify = [=, launch = plan.launch, stream = context.stream()] {
+        stand_at_start();
+        launch(stream);
+        std::uint64_t end = 0;
+        require(cudaMemcpyAsync(&end, position, sizeof end, cudaMemcpyDeviceToHost, stream),
+                "cudaMemcpyAsync");
+        require(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
+        Comparison comparison;
+        comparison.add(static_cast<double>(end - address_of(0)) + 1.0,
+                       static_cast<double>(address_of(steps) - address_of(0)) + 1.0);
+        return comparison.verdict(exact, 0);
+    };
+    return plan;
+}
+
+/// The sum of `count` words of the source from `first` on.
+std::uint32_t words_sum(const Reread& read, std::int64_t first, std::int64_t count) {
+    std::vector<std::uint32_t> words(static_cast<std::size_t>(count));
+    require(cudaMemcpy(words.data(), static_cast<const std::uint32_t*>(read.source) + first,
+                       words.size() * sizeof(std::uint32_t), cudaMemcpyDeviceToHost),
+            "cudaMemcpy");
+    return std::accumulate(words.begin(), words.end(), std::uint32_t{0});
+}
+
+/// What one block reads: its tiles from its place on, round the end of the buffer.
+std::uint32_t reread_sum(const Reread& read, std::int64_t block) {
+    const std::int64_t blocks = bundled::reread_grid(read.multiprocessors).blocks();
+    const std::int64_t words = read.bytes / 4;
+    const std::int64_t own =
+        tiles_of_block(block, blocks, read.total_bytes / bundled::reread_tile) *
+        bundled::reread_tile / 4;
+    const std::int64_t first = first_l2_vector(block, blocks, read.bytes / 16) * 4;
+    const auto whole = static_cast<std::uint32_t>(own / words);
+    const std::int64_t rest = own % words;
+    const std::int64_t before_end = std::min(rest, words - first);
+    std::uint32_t sum = whole > 0 ? whole * words_sum(read, 0, words) : 0;
+    if (before_end > 0) sum += words_sum(read, first, before_end);
+    if (rest > before_end) sum += words_sum(read, 0, rest - before_end);
+    return sum;
+}
+
+Plan plan_reread(const model::Access& op, const Context& context) {
+    Plan plan;
+    plan.buffers.push_back(context.input(ElementType::float32, op.elements, 1));
+    Reread read{.source = plan.buffers.back().as(),
+                .bytes = op.elements * bytes_per_element(ElementType::float32),
+                .multiprocessors = context.limits().multiprocessors};
+    const std::int64_t blocks = bundled::reread_grid(read.multiprocessors).blocks();
+    read.partial_sums = sums_of(plan, blocks);
+    plan.launch = launch_of(read);
+    plan.verify = sum_check(read.partial_sums, blocks, plan.launch, context.stream(),
+                            [read](std::int64_t block) { return reread_sum(read, block); });
+    return plan;
+}
+
 }  // namespace
 
 Plan plan_access(const model::Access& op, const model::Execution& execution,
@@ -191,6 +274,12 @@ Plan plan_access(const model::Access& op, const model::Execution& execution,
             break;
         case AccessPattern::bank_conflict:
             plan = plan_conflict(op, context);
+            break;
+        case AccessPattern::chase:
+            plan = plan_chase(op, context);
+            break;
+        case AccessPattern::reread:
+            plan = plan_reread(op, context);
             break;
     }
     plan.implementation = execution.implementation;

@@ -56,8 +56,6 @@ std::string code_of(Function function, const std::string& a, const std::string& 
             return infix("*");
         case Function::divide:
             return infix("/");
-        case Function::power:
-            return "power(" + a + ", " + b + ")";
         case Function::negate:
             return "(-" + a + ")";
         case Function::absolute:
@@ -97,7 +95,7 @@ std::string code_of(Function function, const std::string& a, const std::string& 
         case Function::reciprocal:
             return "((Real)1 / " + a + ")";
         case Function::square:
-            return "(" + a + " * " + a + ")";
+            return call("square");
         case Function::softplus:
             return call("softplus");
         case Function::less:
@@ -112,6 +110,7 @@ std::string code_of(Function function, const std::string& a, const std::string& 
             return "(" + a + " != (Real)0 ? " + b + " : " + c + ")";
         case Function::clamp:
             return "minimum(maximum(" + a + ", " + b + "), " + c + ")";
+        case Function::power:  // power_of
         case Function::masked_fill:
         case Function::dropout:
         case Function::input:
@@ -119,6 +118,17 @@ std::string code_of(Function function, const std::string& a, const std::string& 
             break;
     }
     throw ContractViolation("an input or constant has no code");
+}
+
+/// A power, with the exponents 3 and -2 written out as the model counts them (and PyTorch does).
+std::string power_of(const std::string& base, const Node& exponent, const std::string& code) {
+    if (exponent.function == Function::constant && exponent.constant == 3.0) {
+        return "cube(" + base + ")";
+    }
+    if (exponent.function == Function::constant && exponent.constant == -2.0) {
+        return "((Real)1 / square(" + base + "))";
+    }
+    return "power(" + base + ", " + code + ")";
 }
 
 bool may_be_undefined(const model::Expression& expression) {
@@ -178,8 +188,8 @@ class ExpressionPlan {
             } else {
                 names[i] = "n" + std::to_string(i);
                 body += "const Real " + names[i] + " = " +
-                        code_of(node.function, argument(names, node.first),
-                                argument(names, node.second), argument(names, node.third)) +
+                        code_at(node, argument(names, node.first), argument(names, node.second),
+                                argument(names, node.third)) +
                         "; ";
             }
         }
@@ -280,8 +290,16 @@ class ExpressionPlan {
         const auto argument_code = [&](std::int32_t index) {
             return index < 0 ? std::string() : inlined(static_cast<std::size_t>(index), root, used);
         };
-        return code_of(node.function, argument_code(node.first), argument_code(node.second),
+        return code_at(node, argument_code(node.first), argument_code(node.second),
                        argument_code(node.third));
+    }
+
+    [[nodiscard]] std::string code_at(const Node& node, const std::string& a, const std::string& b,
+                                      const std::string& c) const {
+        if (node.function == Function::power) {
+            return power_of(a, nodes()[static_cast<std::size_t>(node.second)], b);
+        }
+        return code_of(node.function, a, b, c);
     }
 
     [[nodiscard]] Step step(const std::vector<Placed>& operands, const std::string& code,
