@@ -1,5 +1,7 @@
 #include "effects/measured.h"
 
+#include <fmt/format.h>
+
 #include <array>
 
 #include "hardware/error.h"
@@ -16,7 +18,28 @@ std::string_view take(std::string_view& rest, char end) {
     return part;
 }
 
+/// "cublasLt::splitKreduce_kernel<32, 16, int>" without what stands around the name.
+std::string_view bare_name(std::string_view name) {
+    name = name.substr(0, name.find('<'));
+    const std::size_t scope = name.rfind(':');
+    return scope == std::string_view::npos ? name : name.substr(scope + 1);
+}
+
 }  // namespace
+
+std::string kernels_text(const measure::Record& record) {
+    std::string text;
+    if (record.question.execution.implementation != model::Implementation::library ||
+        !record.geometry) {
+        return text;
+    }
+    for (const measure::KernelLaunch& kernel : record.geometry->kernels) {
+        const std::int64_t blocks = kernel.grid_x * kernel.grid_y * kernel.grid_z;
+        text += fmt::format("{}{}, {} block{}", text.empty() ? "" : "; ", bare_name(kernel.name),
+                            blocks, blocks == 1 ? "" : "s");
+    }
+    return text;
+}
 
 Measured Measured::of(std::string_view gpu) {
     for (const hardware::EmbeddedFile& file : embedded_measured()) {
@@ -47,6 +70,7 @@ Measured Measured::parse(std::string_view table, const std::string& file) {
         }
         if (!values[0]) throw InputError("time is missing", {.file = file, .line = number});
         Seen seen{.time = Time::from_base(*values[0]), .clock = {}, .dram = {}, .l2 = {}};
+        seen.kernels = std::string(take(line, '\t'));
         if (values[1]) seen.clock = Frequency::from_base(*values[1]);
         if (values[2]) seen.dram = Bytes::from_base(*values[2]);
         if (values[3]) seen.l2 = Bytes::from_base(*values[3]);
@@ -64,6 +88,7 @@ void Measured::add(const measure::Record& record) {
         }
         seen.l2 = counters->sm_l2;
     }
+    seen.kernels = kernels_text(record);
     seen_.insert_or_assign(measure::canonical_text(record.question), seen);
 }
 

@@ -4,7 +4,7 @@
 //   const Seen* seen = known.find("copy dtype=fp32 elements=1024 impl=bundled l2=cold launch=kernel");
 //
 // A compact table has one line per question: canonical text, median time, clock, DRAM and L2 bytes,
-// apart by tabs, empty where not observed. `scripts/effect-points` makes it from the records in
+// names of the kernels where a library chose them, apart by tabs, empty where not observed. `scripts/effect-points` makes it from the records in
 // measure/records.
 #pragma once
 
@@ -24,7 +24,11 @@ struct Seen {
     std::optional<Frequency> clock;
     std::optional<Bytes> dram;
     std::optional<Bytes> l2;
+    std::string kernels = {};  ///< of a library, in order: "NAME, 128 blocks; NAME, 64 blocks"
 };
+
+/// The names of a library's kernels, without namespaces and arguments; empty for other kernels.
+[[nodiscard]] std::string kernels_text(const measure::Record& record);
 
 class Measured {
   public:

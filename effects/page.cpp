@@ -6,6 +6,21 @@
 
 namespace ridge::effects {
 
+namespace {
+
+plot::TextTable kernels_of(const Study& study) {
+    plot::TextTable table{.caption = "Kernels by name",
+                          .columns = {"", "Operation", "Tile in the model", "What ran"},
+                          .rows = {}};
+    for (const KernelRow& row : study.kernels) {
+        table.rows.push_back({row.name, row.operation, row.predicted,
+                              row.measured.empty() ? "not seen on this GPU" : row.measured});
+    }
+    return table;
+}
+
+}  // namespace
+
 plot::Sections page_of(std::span<const Study> studies, const Subject& subject) {
     plot::Sections page;
     if (studies.size() == 1) {
@@ -29,6 +44,7 @@ plot::Sections page_of(std::span<const Study> studies, const Subject& subject) {
         } else {
             section.paragraphs = study.paragraphs;
             section.charts = charts_of(study, subject);
+            if (!study.kernels.empty()) section.tables = {kernels_of(study)};
             section.facts = {{"Formula", study.formula},
                              {"Equations", std::string(study.effect->equations)},
                              {"Predicted and measured", study.verdict}};

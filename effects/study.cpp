@@ -58,6 +58,7 @@ Plan planned(const Effect& effect, const Subject& subject) {
             }
         }
     }
+    for (Named& each : plan.kernels) in_half(each.work);
     Ratio& ratio = plan.ratio;
     for (std::string* text :
          {&ratio.what, &ratio.above, &ratio.below, &ratio.why, &plan.formula, &plan.text}) {
@@ -175,6 +176,12 @@ void fill(Value& value, const Point& point, Quantity quantity, const Sums& sums)
             value.high = sums.high.base();
             if (sums.measured) value.measured = sums.measured->base();
             return;
+        case Quantity::latency:
+            value.predicted = sums.time.base() / amount;
+            value.low = sums.low.base() / amount;
+            value.high = sums.high.base() / amount;
+            if (sums.measured) value.measured = sums.measured->base() / amount;
+            return;
         case Quantity::bandwidth:
         case Quantity::rate:
             value.predicted = amount / sums.time.base();
@@ -221,6 +228,38 @@ Value value_of(const Point& point, const Figure& figure, Quantity quantity, cons
     if (point.value) value.predicted = point.value;
     if (point.measured) value.measured = point.measured;
     return value;
+}
+
+/// Tile, parts along k, blocks and waves in words.
+std::string kernel_text(const model::Prediction& prediction) {
+    const model::Tiling& tiling = prediction.tiling;
+    if (tiling.tiles == 0) return "one kernel";
+    const std::int64_t blocks = tiling.tiles * tiling.split;
+    std::string text = fmt::format("{} x {}", tiling.tile.m, tiling.tile.n);
+    if (tiling.split > 1) text += fmt::format(", k in {} parts", tiling.split);
+    return text + fmt::format(", {} block{} in {} wave{}", blocks, blocks == 1 ? "" : "s",
+                              tiling.waves, tiling.waves == 1 ? "" : "s");
+}
+
+/// One row for each operation, however often it runs.
+std::vector<KernelRow> kernel_rows(const std::vector<Named>& named, const Subject& subject,
+                                   const Measured& measured) {
+    std::vector<KernelRow> rows;
+    for (const Named& each : named) {
+        for (Part part : parts_of(each.work, half_type(subject.machine))) {
+            const model::Outcome outcome =
+                model::predict(part.question.operation, part.question.execution, subject.machine);
+            const auto* p = std::get_if<model::Prediction>(&outcome);
+            if (p == nullptr) continue;
+            part.question.execution.implementation = p->implementation;
+            const Seen* seen = measured.find(measure::canonical_text(part.question));
+            rows.push_back({.name = each.name,
+                            .operation = measure::canonical_text(part.question.operation),
+                            .predicted = kernel_text(*p),
+                            .measured = seen == nullptr ? std::string() : seen->kernels});
+        }
+    }
+    return rows;
 }
 
 std::string verdict_of(const Study& study, bool any_measured) {
@@ -298,6 +337,7 @@ Study evaluate(const Effect& effect, const Subject& subject, const Measured& mea
         study.refused = reason.empty() ? "what it is about is not modelled on this GPU" : reason;
     }
     if (study.refused.empty()) {
+        study.kernels = kernel_rows(plan.kernels, subject, measured);
         study.paragraphs = places.filled(plan.text, study.unfilled);
         for (const std::string& why : places.filled(plan.ratio.why, study.unfilled)) {
             study.ratio.why = why;
@@ -333,6 +373,7 @@ std::vector<measure::Question> questions(const Effect& effect, const Subject& su
 std::string text_of(Quantity quantity, double value) {
     switch (quantity) {
         case Quantity::time:
+        case Quantity::latency:
             return format(Time::from_base(value));
         case Quantity::bandwidth:
             return format(Bandwidth::from_base(value));

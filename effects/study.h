@@ -50,11 +50,20 @@ struct StudiedFigure {
     std::vector<StudiedSeries> series = {};
 };
 
+/// The kernels of one operation.
+struct KernelRow {
+    std::string name = {};
+    std::string operation = {};
+    std::string predicted = {};  ///< tile and blocks that the model takes
+    std::string measured = {};   ///< names of what ran, empty where nothing was seen
+};
+
 struct Study {
     const Effect* effect = nullptr;
     std::string gpu = {};  ///< its title
     std::string gpu_name = {};
     std::vector<StudiedFigure> figures = {};
+    std::vector<KernelRow> kernels = {};
     Ratio ratio = {};
     std::optional<double> predicted_ratio = {};
     std::optional<double> measured_ratio = {};

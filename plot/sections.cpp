@@ -40,6 +40,21 @@ std::string facts_of(const Section& section) {
     return out + "</dl>\n";
 }
 
+std::string table_of(const TextTable& table) {
+    std::string out = fmt::format("<div class=\"texts\"><table>\n{}<thead><tr>",
+                                  element("caption", table.caption));
+    for (const std::string& column : table.columns) {
+        out += fmt::format("<th scope=\"col\">{}</th>", escape_markup(column));
+    }
+    out += "</tr></thead>\n<tbody>\n";
+    for (const std::vector<std::string>& row : table.rows) {
+        out += "<tr>";
+        for (const std::string& cell : row) out += fmt::format("<td>{}</td>", escape_markup(cell));
+        out += "</tr>\n";
+    }
+    return out + "</tbody></table></div>\n";
+}
+
 /// `first` is the number of the section's first item on the page.
 std::string section_of(const Section& section, std::size_t first) {
     std::string out = fmt::format("<section id=\"{}\">\n<h1 class=\"part\">{}</h1>\n",
@@ -47,6 +62,7 @@ std::string section_of(const Section& section, std::size_t first) {
     out += lead_of(section.lead);
     for (const std::string& paragraph : section.paragraphs) out += element("p", paragraph);
     out += facts_of(section);
+    for (const TextTable& table : section.tables) out += table_of(table);
     if (section.charts.empty()) return out + "</section>\n";
     out += "<div class=\"charts\">\n";
     for (const Chart& chart : section.charts) {

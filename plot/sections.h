@@ -14,12 +14,20 @@
 
 namespace ridge::plot {
 
+/// Rows of text under a caption.
+struct TextTable {
+    std::string caption = {};
+    std::vector<std::string> columns = {};
+    std::vector<std::vector<std::string>> rows = {};
+};
+
 struct Section {
     std::string id = {};  ///< of its heading, for links; letters, digits and '-'
     std::string title = {};
     std::string lead = {};  ///< one sentence under the heading
     std::vector<std::string> paragraphs = {};
     std::vector<Chart> charts = {};
+    std::vector<TextTable> tables = {};
     std::vector<std::pair<std::string, std::string>> facts = {};  ///< a term and its text
 };
 

@@ -27,6 +27,7 @@ std::string place_of(const Value& value) {
 std::string unit_of(effects::Quantity quantity) {
     switch (quantity) {
         case effects::Quantity::time:
+        case effects::Quantity::latency:
             return "s";
         case effects::Quantity::bandwidth:
             return "B/s";
@@ -93,6 +94,12 @@ Json json_of(const Study& study) {
                            {"series", std::move(series)}});
     }
     json["figures"] = std::move(figures);
+    for (const effects::KernelRow& row : study.kernels) {
+        json["kernels"].push_back({{"name", row.name},
+                                   {"operation", row.operation},
+                                   {"predicted", row.predicted},
+                                   {"measured", row.measured}});
+    }
     return json;
 }
 
@@ -118,6 +125,14 @@ void write_effect(const Context& context, const Study& study) {
     line("formula",
          study.formula + " (docs/model.md: " + std::string(study.effect->equations) + ")");
     line("ratio", study.verdict);
+    if (study.kernels.empty()) return;
+    context.out << "\n  kernels by name: the model's tile, then what ran\n";
+    for (const effects::KernelRow& row : study.kernels) {
+        context.out << "  " << wrap(row.name + ": " + row.operation, width - 2, 4) << "\n    "
+                    << wrap(row.predicted, width - 4, 6) << '\n';
+        if (!row.measured.empty())
+            context.out << "    " << wrap(row.measured, width - 4, 6) << '\n';
+    }
 }
 
 Table effect_table(const Study& study, Figures figures) {

@@ -41,6 +41,7 @@ namespace ridge::effects {
 /// What y is, and where a prediction or a record has it.
 enum class Quantity {
     time,
+    latency,     ///< time over `amount`: of one load among many
     bandwidth,   ///< bytes of use over time
     rate,        ///< FLOP over time
     traffic,     ///< bytes of DRAM
@@ -57,8 +58,8 @@ struct Point {
     std::string work = {};
     std::optional<double> value = {};     ///< in base units, in place of what `work` gives
     std::optional<double> measured = {};  ///< the same, seen on the GPU (from its description)
-    double amount = 0.0;                  ///< bytes or FLOP of use; 0: what the operations count
-    bool labelled = false;                ///< its name is written beside it
+    double amount = 0.0;    ///< bytes, FLOP or loads of use; 0: what the operations count
+    bool labelled = false;  ///< its name is written beside it
 };
 
 struct Series {
@@ -90,8 +91,16 @@ struct Ratio {
     std::string unmeasured = {};  ///< why there is nothing to measure, where there is not
 };
 
+/// A name and the operations behind it.
+struct Named {
+    std::string name;
+    std::string work;
+};
+
 struct Plan {
     std::vector<Figure> figures = {};
+    /// Operations whose kernels are listed: the tile that the model takes beside what ran, by name.
+    std::vector<Named> kernels = {};
     Ratio ratio = {};
     std::string formula = {};  ///< for a reader, one line
     std::map<std::string, std::string> facts = {};
@@ -122,10 +131,6 @@ using Work = std::function<std::string(std::int64_t)>;
                            const std::function<double(std::int64_t)>& amount = {});
 
 /// A series over names, which stand at 1, 2, 3 ...; each has its work.
-struct Named {
-    std::string name;
-    std::string work;
-};
 [[nodiscard]] Series named(std::string id, std::string name, const std::vector<Named>& points);
 
 /// 1, 2, 4 ... from `first` to `last`.

@@ -87,6 +87,7 @@ Plan coalescing_plan(const Subject&) {
                   .above = "useful@1",
                   .below = "useful@8"};
     plan.text = R"(Memory does not move words, it moves sectors of 32 bytes.
+Four of them make a cache line of 128 bytes, which notes take for the unit of a transfer; since the P100 each sector is fetched by itself (CUDA Best Practices Guide).
 When the 32 threads of a warp read 32 neighbouring words of 4 bytes, they need {sectors@1} sectors and use every byte of them.
 At a stride of 2 they need {sectors@2}, and from a stride of 8 words on each thread needs a sector of its own: {sectors@8} sectors, of which one byte in eight is used.
 

@@ -1,10 +1,12 @@
 // What a GPU is: roofs, number formats, levels of memory, warps in flight.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 
 #include "effects/lessons/lessons.h"
 #include "hardware/units.h"
+#include "model/bundled/access.h"
 #include "model/machine/occupancy.h"
 #include "model/roof/memory_time.h"
 #include "programs/configs/presets.h"
@@ -56,23 +58,47 @@ void add_training_memory(Plan& plan) {
                             .series = {std::move(resident), std::move(peak)}});
 }
 
-/// Load-to-use latency of a level: as the datasheet view has it, and as measured on this GPU.
-void add_latency(Series& series, const Subject& subject, const char* path, const char* name) {
-    const auto time = [&](const hardware::Description& gpu) -> std::optional<double> {
-        const auto cycles = gpu.quantity<Cycles>(path);
-        if (!cycles || subject.machine.boost_clock <= Frequency{}) return std::nullopt;
-        return (*cycles / subject.machine.boost_clock).base();
-    };
-    Point point{.x = static_cast<double>(series.points.size() + 1), .name = name};
-    const hardware::Description& sheet =
-        subject.catalogue.at(subject.gpu.name, hardware::View::datasheet);
-    point.value = time(sheet);
-    const auto here = time(subject.gpu);
-    if (here && subject.gpu.provenance(path) == hardware::Provenance::measured &&
-        !(point.value && *point.value == *here)) {
-        point.measured = here;
+/// Working sets of 8 KiB to 1 GiB, three for every doubling of four.
+std::vector<double> working_sets() {
+    std::vector<double> bytes;
+    for (double each = 8192.0; each <= 1073741824.0; each *= 2.0) {
+        bytes.push_back(each);
+        if (each < 1073741824.0) bytes.push_back(1.5 * each);
     }
-    series.points.push_back(std::move(point));
+    return bytes;
+}
+
+/// One thread that follows pointers, by the bytes that they lie in; levels carry their names.
+Series chase_of(const model::Machine& machine) {
+    Series series = sweep(
+        "chase", "one thread, load after load", working_sets(),
+        [](std::int64_t bytes) {
+            return fmt::format("access pattern=chase elements={}", bytes / 4);
+        },
+        [](std::int64_t bytes) { return static_cast<double>(model::bundled::chase_loads(bytes)); });
+    const double l2 = machine.l2.size.base();
+    const auto name = [&series](double bytes, const char* level) {
+        const auto at = std::ranges::find_if(
+            series.points, [bytes](const Point& point) { return point.x >= bytes; });
+        if (at == series.points.end()) return;
+        at->name = level;
+        at->labelled = true;
+    };
+    name(32768.0, "L1");
+    if (l2 > 0.0) name(l2 / 16.0, "L2");
+    if (machine.l2.partitions > 1.0) name(0.6 * l2, "L2 far");
+    name(1073741824.0, "DRAM");
+    return series;
+}
+
+/// All multiprocessors reading the same bytes round and round.
+Series reread_series() {
+    return sweep(
+        "reread", "read by all multiprocessors", working_sets(),
+        [](std::int64_t bytes) {
+            return fmt::format("access pattern=reread elements={}", bytes / 4);
+        },
+        [](std::int64_t) { return static_cast<double>(model::bundled::reread_bytes); });
 }
 
 constexpr std::array<std::int64_t, 9> resident_warps{1, 2, 4, 8, 16, 24, 32, 48, 64};
@@ -213,19 +239,20 @@ So mixed precision buys speed first and memory second.)";
 
 Plan memory_hierarchy_plan(const Subject& subject) {
     Plan plan;
-    Series latency{.id = "latency", .name = "one load", .joined = false};
-    add_latency(latency, subject, "latency.shared", "shared");
-    add_latency(latency, subject, "latency.l1", "L1");
-    add_latency(latency, subject, "latency.l2", "L2 near");
-    add_latency(latency, subject, "latency.l2_far", "L2 far");
-    add_latency(latency, subject, "latency.dram", "DRAM");
-    plan.figures.push_back(
-        {.title = "Time from a load to its use, one thread alone",
-         .x = {.title = "Level", .names = {"shared", "L1", "L2 near", "L2 far", "DRAM"}},
-         .y = {.title = "Latency", .unit = "ns"},
-         .quantity = Quantity::time,
-         .unit = nanosecond,
-         .series = {std::move(latency)}});
+    const model::Machine& machine = subject.machine;
+    const plot::Axis set{.title = "Working set", .unit = "B", .scale = plot::Scale::log};
+    plan.figures.push_back({.title = "A load that waits for the one before, by working set",
+                            .x = set,
+                            .y = {.title = "Latency", .unit = "ns", .scale = plot::Scale::log},
+                            .quantity = Quantity::latency,
+                            .unit = nanosecond,
+                            .series = {chase_of(machine)}});
+    plan.figures.push_back({.title = "What all multiprocessors read together, by working set",
+                            .x = set,
+                            .y = {.title = "Bandwidth", .unit = "GB/s", .scale = plot::Scale::log},
+                            .quantity = Quantity::bandwidth,
+                            .unit = giga,
+                            .series = {reread_series()}});
     plan.figures.push_back(
         {.title = "A copy repeated, by the size of its source",
          .x = {.title = "Elements of 4 bytes", .scale = plot::Scale::log},
@@ -237,45 +264,60 @@ Plan memory_hierarchy_plan(const Subject& subject) {
                    {1024, 4096, 16384, 65536, 262144, 1048576, 2097152, 4194304, 8388608, 16777216,
                     67108864, 268435456},
                    [](std::int64_t n) { return fmt::format("copy dtype=fp32 elements={}", n); })}});
+    const auto from_host = [](const char* how) {
+        return [how](std::int64_t bytes) {
+            return fmt::format("host_to_device bytes={} {}", bytes, how);
+        };
+    };
+    const std::vector<double> sizes = doubling(1024, 1073741824, 4);
     plan.figures.push_back(
-        {.title = "From the host's memory, pinned",
-         .x = {.title = "Bytes", .scale = plot::Scale::log},
-         .y = {.title = "Bandwidth", .unit = "GB/s", .scale = plot::Scale::log},
-         .quantity = Quantity::bandwidth,
-         .unit = giga,
-         .series = {sweep(
-             "host", "host to device", doubling(1024, 1073741824, 4),
-             [](std::int64_t bytes) { return fmt::format("host_to_device bytes={}", bytes); },
-             [](std::int64_t bytes) { return static_cast<double>(bytes); })}});
-    const model::Machine& machine = subject.machine;
+        {.title = "From the host's pinned memory",
+         .x = {.title = "Bytes", .unit = "B", .scale = plot::Scale::log},
+         .y = {.title = "Time", .unit = "us", .scale = plot::Scale::log},
+         .quantity = Quantity::time,
+         .unit = microsecond,
+         .series = {sweep("host", "the copy itself", sizes, from_host("launch=kernel")),
+                    sweep("host_call", "call in a stream", sizes, from_host("launch=stream"))}});
     plan.facts["kilobyte"] = format((1.0 * units::KiB) / machine.dram_bandwidth);
-    if (machine.shared_bandwidth) plan.facts["l1_bandwidth"] = format(*machine.shared_bandwidth);
-    if (machine.l2_bandwidth) plan.facts["l2_bandwidth"] = format(*machine.l2_bandwidth);
-    plan.formula = "time of a transfer = latency + bytes / bandwidth, with enough loads in flight";
-    plan.ratio = {.what = "Bandwidth of a copy of 4.2 million elements over 268 million",
-                  .above = "copy@4194304",
-                  .below = "copy@268435456",
+    if (machine.pcie_per_direction) {
+        plan.facts["kilobyte_host"] = format((1.0 * units::KiB) / *machine.pcie_per_direction);
+    }
+    plan.formula =
+        "latency = sum of (share that a level answers x its latency); time of a transfer = start + "
+        "bytes / bandwidth";
+    plan.ratio = {.what = "Time of a dependent load from DRAM over one from L1",
+                  .above = "chase@DRAM",
+                  .below = "chase@L1",
                   .why =
-                      "The copy within L2 makes the difference, {copy@4194304} predicted and "
-                      "{copy@4194304:measured} measured: where a GPU's L2 was not measured by "
-                      "itself its rate is carried over from its relatives by the clock."};
+                      "The load from DRAM makes the difference, {chase@DRAM} predicted and "
+                      "{chase@DRAM:measured} measured."};
     plan.text = R"(A GPU's memory is a ladder: each step down is larger, slower and shared by more.
 Registers and L1 with shared memory belong to a multiprocessor, the L2 of {l2} to all, DRAM of {memory} lies beside the chip, and the host's memory behind a cable.
 
-A single load takes {latency@L1} from L1, {latency@L2 near} from L2 and {latency@DRAM} from DRAM where the description of this GPU has those figures.
-Measured: {latency@L1:measured}, {latency@L2 near:measured} and {latency@DRAM:measured}.
-Since the A100 the L2 has two partitions, and lines of the far one take longer, on an A100 twice as long.
+The first figure climbs down it with a single thread that follows pointers: each load gives the address of the next, so nothing overlaps and the time of a load is its latency.
+As long as the pointers lie in the L1 a load takes {chase@L1}, from the L2 {chase@L2}, from DRAM {chase@DRAM}.
+Measured it is {chase@L1:measured}, {chase@L2:measured} and {chase@DRAM:measured}.
+Since the A100 the L2 has two partitions, each beside half of the multiprocessors.
+A partition keeps copies of the other's lines, so a set of up to half of the L2 is near; of a larger one a part is far away, {chase@L2 far} on average over a set of six tenths of the L2 (measured {chase@L2 far:measured}).
 
 Bandwidth is another matter, because many loads are under way at once.
-All multiprocessors together read {l1_bandwidth} from L1.
-A copy that fits in L2 runs at {copy@4194304}, one that does not at {copy@268435456}: {copy@4194304/copy@268435456} times less (measured {copy@4194304/copy@268435456:measured}).
+When all multiprocessors read the same 64 KiB over and over, each out of its own L1, they get {reread@65536}; 8 MiB come out of the L2 at {reread@8388608} and 1 GiB out of DRAM at {reread@1073741824}.
+Measured: {reread@65536:measured}, {reread@8388608:measured} and {reread@1073741824:measured}.
+Between two levels the measured points lie above the line: the blocks of a kernel move through the set a few KB apart, so what one of them has fetched from below its neighbours find above, which the model does not count.
+So from top to bottom a load takes {chase@DRAM/chase@L1} times as long while the bandwidth falls only {reread@65536/reread@1073741824} times: the deeper the level, the more loads must be in flight to use it.
+
+A kernel sees a mixture.
+A copy that fits in L2 runs at {copy@4194304}, one that does not at {copy@268435456}, {copy@4194304/copy@268435456} times less (measured {copy@4194304/copy@268435456:measured}).
 A copy of 4 KB runs at {copy@1024}, since nothing but latency and the launch is left.
 The step from L2 to DRAM lies at half of the L2's size and less, because the copy has a source and a destination and each partition keeps copies of the other's lines.
-From the host come {host@last} at best.
 
-Dividing 1 KB by the bandwidth gives {kilobyte}, and a notebook calls that the latency of DRAM.
-It is the time in which the kilobyte passes the pins once it flows; the wait for it is a thousand times longer.
-The same notebook gives L2 and DRAM one bandwidth of 1.5 TB/s; an A100's L2 was measured at 5.4.)";
+Behind the cable the same law holds with larger numbers: a copy of 1 KB from pinned host memory takes {host@1024} of the copy engine, and {host_call@1024} from the call in a stream to its end.
+Measured: {host@1024:measured} and {host_call@1024:measured}.
+Dividing 1 KB by the bandwidth of the link would give {kilobyte_host}, and by that of DRAM {kilobyte}; a notebook calls the latter the latency of DRAM.
+It is the time in which the kilobyte passes the pins once it flows; the wait for it is hundreds of times longer.
+The same notebook gives L2 and DRAM one bandwidth of 1.5 TB/s; an A100's L2 was measured at 5.4.
+Other notes give 300 cycles for global memory, which is the figure of a set that still lies in the L2: DRAM takes 550 cycles on an A100 and 690 on an H200.
+And where they set 80 GB of DRAM against the 192 KB of one multiprocessor, 400,000 to one, the chip has 108 of those: 4000 to one.)";
     return plan;
 }
 

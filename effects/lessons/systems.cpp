@@ -124,6 +124,115 @@ std::string step_of(const Mlp& mlp, std::int64_t steps) {
     return all;
 }
 
+/// `{}` in the words is the size of a message.
+Series messages(const char* id, const char* name, std::string words, Quantity quantity) {
+    const auto amount = [](std::int64_t bytes) { return static_cast<double>(bytes); };
+    Series series = sweep(
+        id, name, doubling(1024, 1073741824, 4),
+        [words = std::move(words)](std::int64_t bytes) {
+            return fmt::format(fmt::runtime(words), bytes);
+        },
+        amount);
+    series.quantity = quantity;
+    return series;
+}
+
+constexpr const char* by_engine = "send bytes={} impl=copy_engine";
+constexpr const char* from_pinned = "host_to_device bytes={}";
+constexpr const char* pinned_call = "host_to_device bytes={} launch=stream";
+constexpr const char* pageable_call = "host_to_device bytes={} impl=pageable launch=stream";
+
+void add_messages(Plan& plan, const Subject& subject) {
+    const plot::Axis size{.title = "Message", .unit = "B", .scale = plot::Scale::log};
+    const plot::Axis time{.title = "Time", .unit = "us", .scale = plot::Scale::log};
+    const plot::Axis rate{.title = "Message over time", .unit = "GB/s", .scale = plot::Scale::log};
+    if (subject.machine.link_per_direction) {
+        plan.figures.push_back(
+            {.title = "Between GPUs: messages of 1 KB to 1 GB",
+             .x = size,
+             .y = time,
+             .quantity = Quantity::time,
+             .unit = microsecond,
+             .series = {messages("engine", "copy engine", by_engine, Quantity::time),
+                        messages("send", "send", "send bytes={} launch=graph", Quantity::time),
+                        messages("reduce2", "all-reduce of 2", "all_reduce bytes={} launch=graph",
+                                 Quantity::time),
+                        messages("reduce8", "all-reduce of 8",
+                                 "all_reduce gpus=8 bytes={} launch=graph", Quantity::time)}});
+        plan.figures.push_back(
+            {.title = "The same as bytes of the message over time, two GPUs",
+             .x = size,
+             .y = rate,
+             .quantity = Quantity::bandwidth,
+             .unit = giga,
+             .series = {
+                 messages("engine_rate", "copy engine", by_engine, Quantity::bandwidth),
+                 messages("send_rate", "send", "send bytes={} launch=graph", Quantity::bandwidth),
+                 messages("gather_rate", "all-gather", "all_gather bytes={} launch=graph",
+                          Quantity::bandwidth),
+                 messages("scatter_rate", "reduce-scatter", "reduce_scatter bytes={} launch=graph",
+                          Quantity::bandwidth),
+                 messages("reduce_rate", "all-reduce", "all_reduce bytes={} launch=graph",
+                          Quantity::bandwidth)}});
+    }
+    if (!subject.machine.pcie_per_direction) return;
+    plan.figures.push_back(
+        {.title = "From the host to a GPU",
+         .x = size,
+         .y = time,
+         .quantity = Quantity::time,
+         .unit = microsecond,
+         .series = {messages("host", "pinned, the copy itself", from_pinned, Quantity::time),
+                    messages("call", "pinned, a call", pinned_call, Quantity::time),
+                    messages("pageable", "pageable, a call", pageable_call, Quantity::time)}});
+    plan.figures.push_back(
+        {.title = "Between host and GPU: bytes of the message over time",
+         .x = size,
+         .y = rate,
+         .quantity = Quantity::bandwidth,
+         .unit = giga,
+         .series = {
+             messages("host_rate", "pinned to GPU", from_pinned, Quantity::bandwidth),
+             messages("back_rate", "GPU to pinned", "device_to_host bytes={}", Quantity::bandwidth),
+             messages("pageable_rate", "pageable to GPU", pageable_call, Quantity::bandwidth),
+             messages("pageable_back", "GPU to pageable",
+                      "device_to_host bytes={} impl=pageable launch=stream",
+                      Quantity::bandwidth)}});
+}
+
+/// One cache by the ways that it can go, and by the pieces that it goes in.
+void add_cache(Plan& plan, std::int64_t bytes) {
+    plan.figures.push_back(
+        {.title = "Moving the cache of 8192 tokens of Llama 3.1 8B",
+         .x = {.title = "Way",
+               .names = {"other GPU", "NCCL send", "pinned host", "pageable host", "within DRAM"}},
+         .y = {.title = "Time", .unit = "ms", .scale = plot::Scale::log},
+         .quantity = Quantity::time,
+         .unit = millisecond,
+         .series = {named(
+             "cache", "1.07 GB",
+             {{"other GPU", fmt::format(fmt::runtime(by_engine), bytes)},
+              {"NCCL send", fmt::format("send bytes={} launch=graph", bytes)},
+              {"pinned host", fmt::format(fmt::runtime(from_pinned), bytes)},
+              {"pageable host", fmt::format(fmt::runtime(pageable_call), bytes)},
+              {"within DRAM", fmt::format("copy dtype=bf16 elements={} l2=cold", bytes / 2)}})}});
+    // A page of 16 tokens of one layer's keys or values is 32 KiB, a layer's keys are 16 MiB.
+    const auto pieces = [bytes](const char* id, const char* name, const char* words) {
+        return sweep(id, name, {32768, 262144, 4194304, 16777216, 268435456, 1073741824},
+                     [bytes, words](std::int64_t piece) {
+                         return fmt::format(fmt::runtime(words), piece) +
+                                fmt::format(" count={}", bytes / piece);
+                     });
+    };
+    plan.figures.push_back({.title = "The same cache copied in pieces, one after the other",
+                            .x = {.title = "Piece", .unit = "B", .scale = plot::Scale::log},
+                            .y = {.title = "Time", .unit = "ms", .scale = plot::Scale::log},
+                            .quantity = Quantity::time,
+                            .unit = millisecond,
+                            .series = {pieces("pieces", "to the other GPU", by_engine),
+                                       pieces("pieces_host", "from pinned host", from_pinned)}});
+}
+
 }  // namespace
 
 Plan power_plan(const Subject& subject) {
@@ -181,42 +290,10 @@ Plan transfers_plan(const Subject& subject) {
         plan.refused = "its description has no links";
         return plan;
     }
-    const std::vector<double> sizes = doubling(1024, 1073741824, 4);
-    const auto bytes = [](std::int64_t count) { return static_cast<double>(count); };
-    const auto message = [](const char* kind) {
-        return [kind](std::int64_t count) { return fmt::format("{} bytes={}", kind, count); };
-    };
-    plan.figures.push_back(
-        {.title = "Messages of 1 KB to 1 GB",
-         .x = {.title = "Bytes", .scale = plot::Scale::log},
-         .y = {.title = "Time", .unit = "us", .scale = plot::Scale::log},
-         .quantity = Quantity::time,
-         .unit = microsecond,
-         .series = {sweep("send", "one GPU to another", sizes, message("send gpus=2")),
-                    sweep("reduce2", "all-reduce of 2", sizes, message("all_reduce gpus=2")),
-                    sweep("reduce8", "all-reduce of 8", sizes, message("all_reduce gpus=8")),
-                    sweep("host", "host to GPU", sizes, message("host_to_device"))}});
-    plan.figures.push_back(
-        {.title = "The same as bytes over time",
-         .x = {.title = "Bytes", .scale = plot::Scale::log},
-         .y = {.title = "Bandwidth", .unit = "GB/s", .scale = plot::Scale::log},
-         .quantity = Quantity::bandwidth,
-         .unit = giga,
-         .series = {sweep("send_rate", "one GPU to another", sizes, message("send gpus=2"), bytes),
-                    sweep("host_rate", "host to GPU", sizes, message("host_to_device"), bytes)}});
+    add_messages(plan, subject);
     // 8192 tokens of Llama 3.1 8B: 32 layers, keys and values of 8 heads of 128 in bf16.
     const std::int64_t cache = std::int64_t{8192} * 32 * 2 * 8 * 128 * 2;
-    plan.figures.push_back(
-        {.title = "Moving the cache of 8192 tokens of Llama 3.1 8B",
-         .x = {.title = "Way", .names = {"other GPU", "host", "within DRAM"}},
-         .y = {.title = "Time", .unit = "ms", .scale = plot::Scale::log},
-         .quantity = Quantity::time,
-         .unit = millisecond,
-         .series = {named(
-             "cache", "1.07 GB",
-             {{"other GPU", fmt::format("send gpus=2 bytes={}", cache)},
-              {"host", fmt::format("host_to_device bytes={}", cache)},
-              {"within DRAM", fmt::format("copy dtype=bf16 elements={} l2=cold", cache / 2)}})}});
+    add_cache(plan, cache);
     plan.facts["cache"] = format_traffic(Bytes::from_base(static_cast<double>(cache)));
     if (subject.machine.link_per_direction) {
         plan.facts["link"] = format(*subject.machine.link_per_direction);
@@ -225,27 +302,49 @@ Plan transfers_plan(const Subject& subject) {
         plan.facts["pcie"] = format(*subject.machine.pcie_per_direction);
     }
     plan.formula =
-        "time = start + steps x latency + bytes on the link / link rate; all-reduce: 2 S "
-        "(n - 1) / n";
-    plan.ratio = {.what = "Time of the cache over PCIe over that between two GPUs",
-                  .above = "cache@host",
+        "time = start + steps x latency + bytes on the link / (share x link rate); all-reduce: 2 S "
+        "(n - 1) / n on the link";
+    plan.ratio = {.what = "Time of the cache from pinned host memory over that between two GPUs",
+                  .above = "cache@pinned host",
                   .below = "cache@other GPU",
                   .unmeasured = "it takes two GPUs"};
     plan.text =
         R"(Between two GPUs as between a GPU and its host a message takes a start and then its bytes over the rate of the link.
-Small messages are all start: {send@1024} for 1 KB and {send@65536} for 64 KB from GPU to GPU.
-Large ones are all rate: 1 GB runs at {send_rate@last} of {link} one way, from the host at {host_rate@last} of {pcie}.
-The half of the rate is reached near the size where start and bytes take equally long, some hundreds of KB.
+Small messages are all start: a copy engine moves 1 KB to the other GPU in {engine@1024} and 64 KB in {engine@65536}.
+Large ones are all rate: 1 GB goes at {engine_rate@last} of {link} one way.
+Measured between two GPUs: {engine@1024:measured}, {engine@65536:measured} and {engine_rate@last:measured}.
+A link never carries its nominal rate, because every packet has a header.
+Half of the rate is reached where start and bytes take equally long: some hundreds of KB over NVLink and some 150 KB over PCIe, whose rate is lower and whose start is much the same.
 
+NCCL does the same with kernels that copy, since they can also add.
+A send of 1 KB takes {send@1024}, of which the launch is most, and 1 GB runs at {send_rate@last}.
+Measured: {send@1024:measured} and {send_rate@last:measured}.
 An all-reduce leaves the sum over all GPUs on each of them.
-Around a ring every byte passes 2 (n - 1) / n times, nearly twice, whatever the number of GPUs; 1 GB takes {reduce2@last} over two and {reduce8@last} over eight, and 1 KB {reduce2@1024} and {reduce8@1024}.
-A switch that adds on the way can beat the ring, so its bound is not that of every GPU.
+Around a ring every byte passes 2 (n - 1) / n times: once between two GPUs, nearly twice among many, whatever their number.
+An all-reduce of 1 GB takes {reduce2@last} over two GPUs and {reduce8@last} over eight, one of 1 KB {reduce2@1024} and {reduce8@1024}.
+Measured over two: {reduce2@last:measured} and {reduce2@1024:measured}.
+It is an all-gather after a reduce-scatter, each of which moves half as much: those run at {gather_rate@last} and {scatter_rate@last}, the all-reduce at {reduce_rate@last}.
+Measured: {gather_rate@last:measured}, {scatter_rate@last:measured} and {reduce_rate@last:measured}.
+The jumps on the way up are the library changing its protocol, from flags sent with the data (LL), good for few bytes, to whole slices with a fence behind them (Simple).
+A switch that adds on the way (NVLS) can beat the ring, so the ring's bound is not that of every GPU; it was off where this was measured.
+
+The host lies behind PCIe, {pcie} one way.
+The copy engine itself takes {host@1024} for 1 KB and runs at {host_rate@last} with 1 GB from pinned memory.
+Measured: {host@1024:measured} and {host_rate@last:measured}.
+What a program sees is the call: {call@1024} for 1 KB between two events in a stream, nearly all of it the driver's, the framework's and the wake-up of an idle stream.
+Measured: {call@1024:measured}.
+Pageable memory may be moved or swapped by the operating system, so the driver first carries it, piece by piece, to a pinned buffer of its own: 1 GB runs at {pageable_rate@last} and back at {pageable_back@last}, and the call blocks the host meanwhile.
+Measured: {pageable_rate@last:measured} and {pageable_back@last:measured}.
+Up to some 32 MB the same buffer sent again and again still lies in the host's cache and goes faster, {pageable_rate@16777216}, which flatters a careless benchmark.
+So: pin what is copied often, and copy asynchronously.
 
 What that means for serving: the cache of 8192 tokens of a model of 8 billion parameters is {cache}.
-Handing it to another GPU takes {cache@other GPU}, fetching it from the host {cache@host}, {cache@host/cache@other GPU} times as long, and copying it within DRAM {cache@within DRAM}.
-Recomputing the cache from the prompt is the fourth way, and the break-even moves with the length.
-
-Several GPUs are needed to measure links, and one GPU is what the committed records come from: the model of collectives is judged by public measurements instead (docs/accuracy.md).)";
+Handing it to another GPU takes {cache@other GPU}, fetching it from pinned host memory {cache@pinned host}, {cache@pinned host/cache@other GPU} times as long, from pageable memory {cache@pageable host}, and copying it within DRAM {cache@within DRAM}.
+Measured the cable takes {cache@pinned host/cache@other GPU:measured} times as long as the link.
+A paged cache is scattered: copied page by page, 32 KB each, it takes {pieces@32768} instead of {pieces@last} to the other GPU, all of it start; by layers of 16 MB hardly anything is lost, {pieces@16777216}.
+Measured: {pieces@32768:measured}, {pieces@last:measured} and {pieces@16777216:measured}.
+Engines that hand over caches therefore gather pages into large buffers first, or let a kernel do the scattered copy.
+Recomputing the cache from the prompt is another way, and the break-even moves with the length.)";
     return plan;
 }
 
@@ -350,6 +449,14 @@ Plan mlp_plan(const Subject&) {
     plan.figures.push_back(time(
         "width", "width", "Width", doubling(1024, 8192, 2),
         [](std::int64_t n) { return step_of({.width = n}, 1); }, true));
+    for (const std::int64_t batch : {16, 64, 256, 1024, 16384}) {
+        const Mlp mlp{.batch = batch, .layers = 1};
+        const std::string rows = fmt::format("batch {}", batch);
+        plan.kernels.push_back(
+            {rows + ", forward", product(mlp.batch, mlp.width, mlp.width, " b_layout=column", 1)});
+        plan.kernels.push_back({rows + ", grad input", inputs_of(mlp)});
+        plan.kernels.push_back({rows + ", grad weight", weights_of(mlp)});
+    }
     plan.formula = "a layer: 2 b w^2 FLOP forward, 4 b w^2 backward; the update moves 6 w^2 bytes";
     plan.ratio = {.what = "Time of a step at batch 1024 over batch 16",
                   .above = "batch@1024",
@@ -367,8 +474,12 @@ From a batch of 16 to one of 1024, 64 times the work, the time grows from {batch
 Then it is linear, {batch@16384} at 16384.
 In the width the work grows with the square: {width@2048}, {width@4096}, {width@8192}.
 
-A profiler shows these kernels by name.
-The products are the library's, named by architecture, type, tile and alignment: in cutlass_80_simt_sgemm_256x128_8x4_nn_align1 a tile of 256 x 128, steps of 8 along k, 4 stages, both operands not transposed, loads of one element, no tensor cores; a name with tensorop, hmma or gmma uses them.
+A profiler shows these kernels by name, and the table below lists them: what the model takes beside what the library launched.
+A name says nearly everything.
+In nvjet_sm90_tst_256x128_64x4_1x2_h_bz_coopA_TNT, a kernel of cuBLAS for Hopper, a block computes a tile of 256 x 128, steps by 64 along k, has 4 stages of that in flight, works in clusters of 1 x 2 blocks that share what they load, and takes its operands transposed (T) or as they lie (N).
+In cutlass_80_simt_sgemm_256x128_8x4_nn_align1, a kernel of the A100 that a notebook shows, simt says that no tensor cores work, s that numbers are fp32, nn that neither operand is transposed and align1 that elements are loaded one by one; a name with tensorop, hmma or gmma uses tensor cores.
+With few rows the tiles shrink, and where even small tiles would leave multiprocessors idle the sum over k is split: the name says splitK, and a splitKreduce kernel follows that adds the parts.
+That is why the gradient of a weight, whose k is the batch, and the forward pass of the same layer run different kernels.
 ReLU and the update are elementwise kernels (vectorized_elementwise_kernel in PyTorch), and `ridge trace` reads a recorded program kernel by kernel.)";
     return plan;
 }

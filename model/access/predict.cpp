@@ -176,7 +176,9 @@ std::string missing_for(const Access& op, const Machine& machine) {
         return "access patterns are counted for warps of 32 threads; " + machine.name + " has none";
     }
     const Bandwidth shared = machine.shared_bandwidth.value_or(Bandwidth{});
-    if (op.pattern == AccessPattern::bank_conflict && shared <= Bandwidth{}) {
+    const bool on_chip =
+        op.pattern == AccessPattern::bank_conflict || op.pattern == AccessPattern::reread;
+    if (on_chip && shared <= Bandwidth{}) {
         return "the description of " + machine.name +
                " has no bandwidth of its shared memory (shared.bytes_per_clock, clock.boost)";
     }

@@ -10,7 +10,7 @@
 namespace ridge::model {
 namespace {
 
-constexpr double l1_steepness = 10.0;  ///< as that of the L2 (H2)
+constexpr double l1_steepness = 30.0;  ///< a chase on an H200: all of 192 KiB, half of 256 KiB
 constexpr double vector_bytes = 16.0;  ///< of one load
 constexpr double slots_per_vector =
     8.0;  ///< instructions of one load: address, wrapping, four sums
@@ -65,7 +65,7 @@ RereadTime reread_time(const Machine& machine, Bytes set, L2State l2) {
         .dram_read = lost * beyond + (l2 == L2State::warm ? Bytes{} : shares.l2 * set),
         .l2_read = beyond,
         .missing = l2 == L2State::warm ? lost : 1.0};
-    const Time life = first_load(memory, moved.missing) + memory.bundled.reduction;
+    const Time life = first_load(memory, moved.missing) + memory.bundled.reduction();
     RereadTime time;
     time.kernel = block_time(memory, {.traffic = moved,
                                       .slots = slots_per_vector * all.base() / vector_bytes,

@@ -74,11 +74,10 @@ TEST_CASE("on data-centre GPUs no sentence of the predictions is missing", "[eff
             CHECK(study.refused.empty());
             CHECK(study.predicted_ratio.has_value());
             for (const std::string& place : study.unfilled) {
-                // The A100 has no fp8, and the measured latencies stand in its description.
+                // The A100 has no fp8.
                 const bool fp8 = place.find("fp8") != std::string::npos;
                 CAPTURE(place);
-                CHECK((is_measured_place(place) || (fp8 && std::string(name) == "a100-sxm-80gb") ||
-                       place.rfind("latency@", 0) == 0));
+                CHECK((is_measured_place(place) || (fp8 && std::string(name) == "a100-sxm-80gb")));
             }
         }
     }
@@ -135,6 +134,34 @@ TEST_CASE("charts of a measured GPU hold hollow and filled marks", "[effects]") 
     std::set<plot::Origin> origins;
     for (const plot::Mark& mark : charts.front().marks) origins.insert(mark.origin);
     CHECK(origins.size() == 2);
+}
+
+TEST_CASE("kernels are listed by name beside the model's tiles", "[effects]") {
+    const hardware::Catalogue catalogue = model::catalogue();
+    const Gpu gpu(catalogue, "h200-sxm");
+    const Study study =
+        evaluate(effects::find_effect("mlp"), gpu.subject(), Measured::of("h200-sxm"));
+    REQUIRE(study.kernels.size() == 15);
+    for (const effects::KernelRow& row : study.kernels) {
+        CAPTURE(row.name, row.operation);
+        CHECK(row.operation.rfind("matmul ", 0) == 0);
+        CHECK(row.predicted.find(" x ") != std::string::npos);
+        CHECK(row.measured.find("nvjet_sm90") != std::string::npos);
+        CHECK(row.measured.find("blocks") != std::string::npos);
+        CHECK(row.measured.find('<') == std::string::npos);
+    }
+    CHECK(study.kernels.front().measured.find("; splitKreduce_kernel, 128 blocks") !=
+          std::string::npos);
+    const plot::Sections page = page_of({&study, 1}, gpu.subject());
+    REQUIRE(page.sections.front().tables.size() == 1);
+    CHECK(page.sections.front().tables.front().rows.size() == study.kernels.size());
+    // Elsewhere nothing was seen, and the rows say what the model takes.
+    const Gpu other(catalogue, "a100-sxm-80gb");
+    for (const effects::KernelRow& row :
+         evaluate(effects::find_effect("mlp"), other.subject(), {}).kernels) {
+        CHECK(row.measured.empty());
+        CHECK_FALSE(row.predicted.empty());
+    }
 }
 
 TEST_CASE("questions of the effects have each text once and are read back", "[effects]") {

@@ -201,7 +201,7 @@ TEST_CASE("a chase takes the latency of the level that holds its pointers", "[ac
 
 TEST_CASE("reading a working set over and over runs at the rate of its level", "[access]") {
     const auto rate = [](double mib) {
-        const auto words = static_cast<std::int64_t>(mib * 1024.0 * 1024.0 / 4.0);
+        const auto words = static_cast<std::int64_t>(mib * 1024.0 * 1024.0 / 16.0) * 4;
         const Access op{.pattern = AccessPattern::reread, .elements = words};
         return static_cast<double>(bundled::reread_bytes) /
                predicted(op, L2State::warm).time.base();
