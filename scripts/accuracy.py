@@ -60,7 +60,7 @@ PUBLIC = """## Against public measurements
 
 Rows that `ridge predict --from` predicts as they stand: bf16 and fp8 matrix products, attention and collectives of
 aiconfigurator (Apache-2.0), fp32 eager kernels and matrix products of NeuSight (MIT). The parameters were fitted on these rows
-(`ridge fit`), and corrections by what that leaves (`ridge fit residual`, which prints errors of a third of the shapes held out: up to 0.9 points more), so the table
+(`ridge fit`), and corrections by what that leaves (`ridge fit residual`, which prints errors of a third of the shapes held out: up to 1.2 points more), so the table
 is in-sample; cross-validation of the parameters over whole groups of shapes adds at most 0.1 points for matrix products and
 attention, and up to 4 points for softmax and layernorm by blocks, of which there are few rows (`ridge fit CLASS --data DIR` prints it).
 Message sizes of the collectives' tables count elements and are converted to bytes.

@@ -302,8 +302,9 @@ double spread_of(const ErrorSummary& before, const ErrorSummary& after,
     const double whole = before.log_high - before.log_low;
     if (!(whole > 0.0)) return 1.0;
     constexpr double digits = 1e2;  // as descriptions write it
-    const double widths = 0.5 * (after.log_high - after.log_low + inside.log_high - inside.log_low);
-    const double left = std::round(widths / whole * digits) / digits;
+    const double widths =
+        std::sqrt((after.log_high - after.log_low) * (inside.log_high - inside.log_low));
+    const double left = std::floor(widths / whole * digits) / digits;
     return std::clamp(left, least, 1.0);
 }
 
