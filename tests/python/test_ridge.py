@@ -242,7 +242,7 @@ class Tables(unittest.TestCase):
     def test_interruption(self):
         code = (
             "import numpy as np, ridge\n"
-            "n = 20_000_000\n"
+            "n = 8_000_000\n"
             "t = {name: np.full(n, 777) for name in ('m', 'n', 'k')}\n"
             "print('ready', flush=True)\n"
             "ridge.predict_table(t, operation='matmul', gpu='h100-sxm')\n"
