@@ -84,7 +84,7 @@ void write_charts(const std::string& path, std::span<const Chart> charts,
     write_bytes(path, render(charts, format_of(path), options));
 }
 
-void write_bytes(const std::string& path, const std::string& bytes) {
+void write_bytes(const std::string& path, const std::string& bytes, std::string_view what) {
     // Pipes and devices are written as they are; a file is written beside and renamed, so that a
     // full disk leaves the old one in place.
     std::error_code ignored;
@@ -92,7 +92,7 @@ void write_bytes(const std::string& path, const std::string& bytes) {
     const std::string target = beside ? path + ".part" : path;
     const auto give_up = [&](const std::string& reason) {
         if (beside && fs::is_regular_file(target, ignored)) fs::remove(target, ignored);
-        throw InputError("cannot write the chart: " + reason, {.file = path});
+        throw InputError(fmt::format("cannot write the {}: {}", what, reason), {.file = path});
     };
     errno = 0;
     std::ofstream file(target, std::ios::binary);

@@ -34,8 +34,10 @@ struct RasterOptions {
 [[nodiscard]] std::string render(std::span<const Chart> charts, Format format,
                                  const RasterOptions& options = {});
 
-/// Writes a file as a whole: where that fails the old one stays in place. InputError.
-void write_bytes(const std::string& path, const std::string& bytes);
+/// Writes a file as a whole: where that fails the old one stays in place. InputError that calls
+/// the file `what`.
+void write_bytes(const std::string& path, const std::string& bytes,
+                 std::string_view what = "chart");
 
 /// Writes `render` of the format that the ending names; InputError when the file cannot be written.
 void write_charts(const std::string& path, std::span<const Chart> charts,

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <filesystem>
-#include <fstream>
 #include <memory>
 #include <ostream>
 
@@ -15,6 +13,7 @@
 #include "cli/options/keep_option.h"
 #include "cli/options/operation_command.h"
 #include "hardware/error.h"
+#include "plot/export.h"
 
 namespace ridge::cli {
 
@@ -30,19 +29,6 @@ const hardware::Description& base_of(const CalibrateArguments& arguments,
             "name the description to add to with --gpu, or write one and give it with --gpu-file");
     }
     return catalogue.at(name, view);
-}
-
-void write_overlay_file(const std::string& path, const std::string& text) {
-    const std::string partial = path + ".new";
-    std::ofstream stream(partial, std::ios::binary);
-    stream << text;
-    stream.flush();
-    std::error_code error;
-    if (stream) std::filesystem::rename(partial, path, error);
-    if (!stream || error) {
-        std::filesystem::remove(partial, error);
-        throw InputError(path + ": cannot be written");
-    }
 }
 
 measure::Calibration measure_ceilings(const Context& context, measure::Device& device,
@@ -87,8 +73,9 @@ int calibrate_ceilings(const Context& context, const CalibrateArguments& argumen
         return interruption.requested() ? interrupted : device_failure;
     }
     if (!arguments.output.empty()) {
-        write_overlay_file(arguments.output,
-                           measure::to_overlay(calibration, base.name, base.title, base.vendor));
+        plot::write_bytes(arguments.output,
+                          measure::to_overlay(calibration, base.name, base.title, base.vendor),
+                          "overlay");
         context.err << "wrote " << arguments.output << '\n';
     }
     write_results(context, calibration, parse_format(arguments.format));

@@ -48,7 +48,4 @@ struct CalibrateArguments {
 [[nodiscard]] measure::Calibration measure_ceilings(const Context& context, measure::Device& device,
                                                     measure::CalibrateOptions options);
 
-/// InputError when the file cannot be written; a file of that name is replaced as a whole.
-void write_overlay_file(const std::string& path, const std::string& text);
-
 }  // namespace ridge::cli

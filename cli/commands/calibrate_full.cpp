@@ -28,6 +28,7 @@
 #include "measure/run/calibration_file.h"
 #include "measure/run/measure.h"
 #include "measure/run/suite.h"
+#include "plot/export.h"
 
 namespace ridge::cli {
 namespace {
@@ -207,7 +208,7 @@ class FullCalibration {
         }
         make_folder(places_.framework());
         const std::string script = (places_.framework() / "torch-kernels.py").string();
-        write_overlay_file(script, std::string(framework_harness().front().text));
+        plot::write_bytes(script, std::string(framework_harness().front().text), "harness");
         const std::string log = (places_.framework() / "log.txt").string();
         // What the script prints goes into a file: this program's output is the result.
         const ChildStatus status = run_child(
@@ -252,7 +253,7 @@ void conclude(const Context& context, hardware::Catalogue& catalogue, const fs::
     catalogue.add_text(overlay, path.string());
     static_cast<void>(model::make_machine(catalogue.at(gpu)));
     if (path.has_parent_path()) make_folder(path.parent_path());
-    write_overlay_file(path.string(), overlay);
+    plot::write_bytes(path.string(), overlay, "overlay");
     const bool found = path.parent_path() == fs::path(hardware::user_folder());
     context.err << "wrote " << path.string() << "; "
                 << (found ? "--gpu " + gpu + " uses it from now on"

@@ -2,7 +2,6 @@
 #include <fmt/ranges.h>
 
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <memory>
 #include <optional>
@@ -18,6 +17,7 @@
 #include "measure/fit/fit.h"
 #include "measure/fit/fit_bands.h"
 #include "measure/fit/fit_residual.h"
+#include "plot/export.h"
 
 namespace ridge::cli {
 namespace {
@@ -73,9 +73,7 @@ void write_overlays(const Context& context, const FitOptions& options,
             continue;
         }
         const auto path = std::filesystem::path(options.output) / (gpu + ".residual.toml");
-        std::ofstream stream(path, std::ios::binary);
-        stream << overlay << std::flush;
-        if (!stream) throw InputError(path.string() + ": cannot be written");
+        plot::write_bytes(path.string(), overlay, "overlay");
         context.err << "wrote " << path.string() << '\n';
     }
 }
