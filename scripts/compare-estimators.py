@@ -21,11 +21,11 @@ on the CPU for ridge, as on a machine without a GPU.
 import argparse
 import csv
 import gc
-import importlib.machinery
-import importlib.util
 import json
 import pathlib
 import time
+
+from siblings import sibling
 
 STEPS = [
     ("llama-3.2-1b", "prefill", 2, 1024), ("llama-3.2-1b", "decode", 16, 2048), ("llama-3.2-1b", "train", 2, 1024),
@@ -37,15 +37,6 @@ STEPS = [
 ]
 FIELDS = ["model", "phase", "batch", "seq", "method", "time_us", "peak_bytes", "kernels", "seconds", "reason"]
 METHODS = ("measured", "benchmark", "cost model", "MemTracker", "ridge")
-
-
-def sibling(name):
-    """Another script of this folder as a module."""
-    path = str(pathlib.Path(__file__).resolve().parent / name)
-    loader = importlib.machinery.SourceFileLoader(name.replace("-", "_").removesuffix(".py"), path)
-    module = importlib.util.module_from_spec(importlib.util.spec_from_loader(loader.name, loader))
-    loader.exec_module(module)
-    return module
 
 
 def model_of(name, device, train):

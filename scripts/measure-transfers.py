@@ -19,8 +19,6 @@ OUT/host_clock.json holds what the host's own clock says from a call to its end,
 Limits: one process a GPU for collectives; adding in the switch (NVLS) stays off, as NCCL_NVLS_ENABLE=0 says.
 """
 import argparse
-import importlib.machinery
-import importlib.util
 import json
 import os
 import pathlib
@@ -34,22 +32,15 @@ os.environ["TORCH_SYMM_MEM_DISABLE_MULTICAST"] = "1"
 import torch  # noqa: E402
 import torch.distributed as dist  # noqa: E402
 
+from siblings import sibling  # noqa: E402
+
 SIZES = [1 << power for power in range(10, 31, 2)]
 FINE = [1 << power for power in range(10, 31)]
 PORT = 29533
 COLLECTIVES = ["all_reduce", "all_gather", "reduce_scatter", "send", "all_to_all"]
 
 
-def other_script(name):
-    """A script beside this one whose name is no module's."""
-    path = str(pathlib.Path(__file__).resolve().parent / name)
-    loader = importlib.machinery.SourceFileLoader(name.replace("-", "_").removesuffix(".py"), path)
-    module = importlib.util.module_from_spec(importlib.util.spec_from_loader(loader.name, loader))
-    loader.exec_module(module)
-    return module
-
-
-KERNELS = other_script("torch-kernels.py")
+KERNELS = sibling("torch-kernels.py")
 
 
 def record(op, implementation, launch, method, times, device, names=()):

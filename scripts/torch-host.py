@@ -17,24 +17,13 @@ driver never fills.
 
 import argparse
 import csv
-import importlib.machinery
-import importlib.util
-import pathlib
 import statistics
 import time
 
 import torch
 import torch.nn.functional as F
 
-
-def sibling(name):
-    """Another script of this folder as a module."""
-    path = str(pathlib.Path(__file__).resolve().parent / name)
-    loader = importlib.machinery.SourceFileLoader(name.replace("-", "_").removesuffix(".py"), path)
-    module = importlib.util.module_from_spec(importlib.util.spec_from_loader(loader.name, loader))
-    loader.exec_module(module)
-    return module
-
+from siblings import sibling
 
 MODELS = sibling("torch-models.py")
 FIELDS = ["part", "name", "phase", "batch", "seq", "layers", "count", "us", "dispatch_us", "gpu_us", "probe_us",

@@ -18,10 +18,7 @@ parallel steps, as they are in `ridge model --tp`.
 import argparse
 import csv
 import gc
-import importlib.machinery
-import importlib.util
 import os
-import pathlib
 import statistics
 import time
 
@@ -33,15 +30,7 @@ from torch.distributed.optim import ZeroRedundancyOptimizer
 from torch.distributed.tensor.parallel import ColwiseParallel, RowwiseParallel, parallelize_module
 from torch.nn.parallel import DistributedDataParallel
 
-
-def sibling(name):
-    """Another script of this folder as a module."""
-    path = str(pathlib.Path(__file__).resolve().parent / name)
-    loader = importlib.machinery.SourceFileLoader(name.replace("-", "_").removesuffix(".py"), path)
-    module = importlib.util.module_from_spec(importlib.util.spec_from_loader(loader.name, loader))
-    loader.exec_module(module)
-    return module
-
+from siblings import sibling
 
 MODELS = sibling("torch-models.py")
 # (model, how, phase, batch of a GPU, seq)
