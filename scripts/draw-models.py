@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
 """Draws models and steps that no constant was chosen by, to judge `ridge model` on.
 
-    scripts/draw-models.py --seed 17 measure/records/torch-models/drawn
+    scripts/draw-models.py --seed 17 --families 10 measure/records/torch-models/drawn
+    scripts/draw-models.py --seed 23 --short measure/records/torch-models/short
 
 Writes one config.json of each family (sizes at random, 0.1 to 3 billion parameters, or what a family's
 experts hold) and steps.csv: a prefill and a decode step of each with batch and length at random, a
-training step of every dense one of less than 1.2 billion. scripts/torch-models.py --drawn measures them.
+training step of every dense one of less than 1.2 billion. --short: 1 to 300 million parameters in 2 to 12
+layers, and steps so short that they wait for their host, training steps of all but those with grouped
+experts of DeepSeek. scripts/torch-models.py --drawn measures them.
 
 Method: sizes are drawn as people choose them (heads x head_dim, widths in multiples of 64,
 vocabularies of any size); lengths and batches are log-uniform and any number; a step holds 3,000 to
@@ -18,16 +21,19 @@ import pathlib
 import random
 
 MILLION = 1_000_000
+LARGE = {"heads": (6, 26), "layers": (6, 26), "vocabulary": (20_000, 160_000), "parameters": (100, 3000)}
+SMALL = {"heads": (2, 8), "layers": (2, 12), "vocabulary": (2_000, 40_000), "parameters": (1, 300)}
+sizes = dict(LARGE)
 
 
 def dense(rng, head_dims=(64, 80, 96, 128)):
     """Sizes of a decoder's layers."""
     head_dim = rng.choice(head_dims)
-    heads = rng.randint(6, 26)
+    heads = rng.randint(*sizes["heads"])
     hidden = heads * head_dim
     return {"hidden_size": hidden, "intermediate_size": 64 * round(hidden * rng.uniform(2.0, 4.0) / 64),
-            "num_hidden_layers": rng.randint(6, 26), "num_attention_heads": heads,
-            "vocab_size": rng.randint(20_000, 160_000), "max_position_embeddings": 32768,
+            "num_hidden_layers": rng.randint(*sizes["layers"]), "num_attention_heads": heads,
+            "vocab_size": rng.randint(*sizes["vocabulary"]), "max_position_embeddings": 32768,
             "tie_word_embeddings": rng.random() < 0.5}, head_dim
 
 
@@ -105,9 +111,57 @@ def deepseek(rng):
                 topk_method="greedy", norm_topk_prob=False, tie_word_embeddings=False)
 
 
+def mistral(rng):
+    return dict(llama(rng), model_type="mistral", sliding_window=None)
+
+
+def qwen2(rng):
+    return dict(llama(rng), model_type="qwen2", use_sliding_window=False)
+
+
+def gemma2(rng):
+    return dict(gemma(rng), model_type="gemma2", sliding_window=4096, final_logit_softcapping=30.0,
+                attn_logit_softcapping=50.0, query_pre_attn_scalar=256)
+
+
+def olmo2(rng):
+    return dict(llama(rng), model_type="olmo2")
+
+
+def narrow(rng, most):
+    """Experts as wide as models with many of them have."""
+    fields = grouped(rng, dense(rng, (64, 128))[0])
+    return dict(fields, hidden_act="silu", tie_word_embeddings=False, num_experts_per_tok=rng.choice([2, 4, 8]),
+                norm_topk_prob=rng.random() < 0.5), rng.choice([n for n in (8, 16, 32, 64) if n <= most])
+
+
+def olmoe(rng):
+    fields, experts = narrow(rng, 64)
+    return dict(fields, model_type="olmoe", num_experts=experts, intermediate_size=64 * rng.randint(2, 12))
+
+
+def qwen2_moe(rng):
+    fields, experts = narrow(rng, 32)
+    return dict(fields, model_type="qwen2_moe", num_experts=experts, moe_intermediate_size=64 * rng.randint(2, 12),
+                shared_expert_intermediate_size=64 * rng.randint(4, 24), decoder_sparse_step=1)
+
+
+def qwen3_moe(rng):
+    fields, experts = narrow(rng, 64)
+    head_dim = fields["hidden_size"] // fields["num_attention_heads"]
+    return dict(fields, model_type="qwen3_moe", num_experts=experts, moe_intermediate_size=64 * rng.randint(2, 12),
+                head_dim=head_dim, decoder_sparse_step=1, mlp_only_layers=[])
+
+
+def deepseek3(rng):
+    return dict(deepseek(rng), model_type="deepseek_v3", topk_method="noaux_tc", n_group=4, topk_group=2,
+                norm_topk_prob=True, q_lora_rank=rng.choice([256, 384]), n_routed_experts=32)
+
+
 # (family, whether it has experts)
 FAMILIES = [(llama, False), (qwen3, False), (gemma, False), (gemma3, False), (phi, False), (phi3, False),
-            (gpt_neox, False), (gpt2, False), (mixtral, True), (deepseek, True)]
+            (gpt_neox, False), (gpt2, False), (mixtral, True), (deepseek, True), (mistral, False), (qwen2, False),
+            (gemma2, False), (olmo2, False), (olmoe, True), (qwen2_moe, True), (qwen3_moe, True), (deepseek3, True)]
 
 
 def parameters(fields):
@@ -116,8 +170,8 @@ def parameters(fields):
     layers = fields.get("num_hidden_layers") or fields["n_layer"]
     inner = fields.get("intermediate_size") or 4 * hidden
     wide = fields.get("moe_intermediate_size") or inner
-    experts = fields.get("num_local_experts") or fields.get("n_routed_experts") or 1
-    heads = 4 if fields["model_type"] in ("gemma", "gemma3_text") else 3
+    experts = fields.get("num_local_experts") or fields.get("n_routed_experts") or fields.get("num_experts") or 1
+    heads = 4 if fields["model_type"] in ("gemma", "gemma2", "gemma3_text") else 3
     return layers * hidden * (heads * hidden + 3 * wide * experts) + 2 * hidden * fields["vocab_size"]
 
 
@@ -133,25 +187,42 @@ def prompt(rng, least, most):
             return batch, seq
 
 
+def short_steps(rng, name):
+    """Steps that wait for their host."""
+    steps = [(name, "prefill", log_uniform(rng, 1, 4), log_uniform(rng, 16, 128)),
+             (name, "decode", log_uniform(rng, 1, 8), log_uniform(rng, 40, 600)),
+             (name, "train", log_uniform(rng, 1, 3), log_uniform(rng, 16, 128))]
+    return steps if "deepseek" not in name else steps[:2]
+
+
+def long_steps(rng, name, trains):
+    """Steps of 3,000 to 20,000 tokens, and a decode step."""
+    steps = [(name, "prefill", *prompt(rng, 3000, 20000)),
+             (name, "decode", log_uniform(rng, 1, 48), log_uniform(rng, 200, 3500))]
+    return steps + [(name, "train", *prompt(rng, 1500, 5000))] if trains else steps
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("folder", type=pathlib.Path)
     parser.add_argument("--seed", type=int, required=True)
+    parser.add_argument("--families", type=int, default=len(FAMILIES), help="the first of the list")
+    parser.add_argument("--short", action="store_true", help="small models, steps that wait for their host")
     args = parser.parse_args()
+    if args.short:
+        sizes.update(SMALL)
     rng = random.Random(args.seed)
     args.folder.mkdir(parents=True, exist_ok=True)
+    least, most = sizes["parameters"]
     steps = []
-    for family, experts in FAMILIES:
+    for family, experts in FAMILIES[:args.families]:
         fields = family(rng)
-        while not 100 * MILLION <= parameters(fields) <= 3000 * MILLION:
+        while not least * MILLION <= parameters(fields) <= most * MILLION:
             fields = family(rng)
         name = f"drawn-{family.__name__.replace('_', '-')}"
         (args.folder / f"{name}.json").write_text(json.dumps(fields, indent=1) + "\n", encoding="utf-8")
-        small = parameters(fields) < 1200 * MILLION
-        steps.append((name, "prefill", *prompt(rng, 3000, 20000)))
-        steps.append((name, "decode", log_uniform(rng, 1, 48), log_uniform(rng, 200, 3500)))
-        if small and not experts:
-            steps.append((name, "train", *prompt(rng, 1500, 5000)))
+        trains = parameters(fields) < 1200 * MILLION and not experts
+        steps += short_steps(rng, name) if args.short else long_steps(rng, name, trains)
     with open(args.folder / "steps.csv", "w", newline="", encoding="utf-8") as file:
         out = csv.writer(file)
         out.writerow(["model", "phase", "batch", "seq"])

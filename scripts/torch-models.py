@@ -9,7 +9,8 @@ prefill of a prompt (use_cache, logits of the last token), one decode step with 
 `seq` tokens, and a training step (model(ids, labels=ids).loss, backward, AdamW as torch.optim makes
 it, gradients dropped before). A row holds what `ridge model` predicts: kernels (CUDA kernels, not
 memsets or copies), the sum of their times, wall time of the step without the profiler, and bytes:
-weights, cache, allocated before the step, its peak, reserved. --drawn measures the steps that scripts/draw-models.py drew.
+weights, cache, allocated before the step, its peak (and as it was asked for, before the allocator
+rounded), reserved. --drawn measures the steps that scripts/draw-models.py drew.
 
 Method: three warm steps; wall is the median of up to 10 steps between synchronisations, dispatch what
 of it passed before the step returned, and probe what the host took for one small kernel just before
@@ -62,11 +63,13 @@ STEPS = {
 JUDGE = {"gpt2-medium", "llama-3.2-3b", "mistral-7b-v0.3", "phi-3-mini-4k"}
 FIELDS = ["model", "layers", "window", "phase", "batch", "seq", "dtype", "optimizer", "judge", "parameters",
           "weights_bytes", "kv_cache_bytes", "allocated_before", "peak_extra_bytes",
-          "reserved_bytes", "kernels", "time_us", "wall_us", "least_wall_us", "dispatch_us", "probe_us",
+          "requested_extra_bytes", "reserved_bytes", "kernels", "time_us", "wall_us", "least_wall_us", "dispatch_us", "probe_us",
           "new_length_wall_us", "memsets", "copies", "reason"]
 # Short steps that wait for their host: how long that takes is what they are measured for.
 HOST = [("prefill", 1, 64), ("decode", 1, 256), ("train", 1, 64)]
 HOST_MODELS = ["gpt2", "llama-3.2-1b", "qwen3-0.6b", "gemma-3-270m", "pythia-160m", "phi-1.5"]
+# What the profiler writes beside kernels, on the GPU's track.
+ANNOTATIONS = ("Optimizer.", "nccl:", "record_param", "FSDP::", "Torch-Compiled", "CompiledFunction", "##")
 PRESETS = pathlib.Path(__file__).resolve().parent.parent / "programs" / "presets"
 
 
@@ -127,6 +130,35 @@ class Stepper:
                 layer.cumulative_length = length
 
 
+def timed(step, after=lambda: None, ready=torch.cuda.synchronize, repeats=10, seconds=0.5):
+    """Microseconds of some steps, each from `ready`: until the GPU has finished, and until the call returned.
+
+    At least three; no more than `repeats`, nor for longer than `seconds`. `after` is not timed.
+    """
+    walls, sent = [], []
+    began = time.perf_counter()
+    while len(walls) < repeats and (len(walls) < 3 or time.perf_counter() - began < seconds):
+        ready()
+        start = time.perf_counter()
+        out = step()
+        sent.append((time.perf_counter() - start) * 1e6)
+        torch.cuda.synchronize()
+        walls.append((time.perf_counter() - start) * 1e6)
+        del out
+        after()
+    return walls, sent
+
+
+def device_work(run):
+    """(name, microseconds) of what a profiled run did on the GPU, without annotations."""
+    for event in run.profiler.kineto_results.events():
+        name = event.name()
+        if event.device_type() != torch.autograd.DeviceType.CUDA or event.duration_ns() <= 0:
+            continue
+        if not name.startswith(ANNOTATIONS):
+            yield name, event.duration_ns() / 1000.0
+
+
 def probe():
     """Microseconds that the host takes now for one small kernel: median of ten times a hundred."""
     x = torch.zeros(1, device="cuda")
@@ -167,17 +199,14 @@ def profile(stepper, operators_file, label):
     del out
     stepper.after()
     kernels, memsets, copies, total = 0, 0, 0, 0.0
-    for event in run.profiler.kineto_results.events():
-        if event.device_type() != torch.autograd.DeviceType.CUDA:
-            continue
-        name = event.name()
+    for name, microseconds in device_work(run):
         if name.startswith("Memset"):
             memsets += 1
         elif name.startswith("Memcpy"):
             copies += 1
-        elif event.duration_ns() > 0 and not name.startswith("Optimizer."):  # an annotation
+        else:
             kernels += 1
-            total += event.duration_ns() / 1000.0
+            total += microseconds
     if operators_file is not None:
         rows = {}
         for event in run.events():
@@ -202,13 +231,15 @@ def measure(stepper, operators_file, label, repeats):
         stepper.after()
     torch.cuda.synchronize()
     row = {}
-    before = torch.cuda.memory_stats()["allocated_bytes.all.current"]
+    stats = torch.cuda.memory_stats()
+    before, requested = stats["allocated_bytes.all.current"], stats["requested_bytes.all.current"]
     torch.cuda.reset_peak_memory_stats()
     out = stepper.step()
     torch.cuda.synchronize()
     stats = torch.cuda.memory_stats()
     row["allocated_before"] = before
     row["peak_extra_bytes"] = stats["allocated_bytes.all.peak"] - before
+    row["requested_extra_bytes"] = stats["requested_bytes.all.peak"] - requested
     row["reserved_bytes"] = stats["reserved_bytes.all.current"]
     if stepper.phase == "prefill":
         row["kv_cache_bytes"] = cache_bytes(out.past_key_values)
@@ -225,18 +256,8 @@ def measure(stepper, operators_file, label, repeats):
         for _ in range(2):
             stepper.step()
             stepper.after()
-    walls, sent = [], []
     probed = probe()
-    start_all = time.perf_counter()
-    while len(walls) < repeats and (len(walls) < 3 or time.perf_counter() - start_all < 0.5):
-        torch.cuda.synchronize()
-        start = time.perf_counter()
-        out = stepper.step()
-        sent.append((time.perf_counter() - start) * 1e6)
-        torch.cuda.synchronize()
-        walls.append((time.perf_counter() - start) * 1e6)
-        del out
-        stepper.after()
+    walls, sent = timed(stepper.step, stepper.after, repeats=repeats)
     row["probe_us"] = round((probed + probe()) / 2, 3)
     row["wall_us"] = round(statistics.median(walls), 1)
     row["least_wall_us"] = round(min(walls), 1)
@@ -296,6 +317,7 @@ def main():
     parser.add_argument("--csv", required=True)
     parser.add_argument("--models", help="names, separated by commas")
     parser.add_argument("--drawn", type=pathlib.Path, help="folder of scripts/draw-models.py")
+    parser.add_argument("--fitted", action="store_true", help="constants may be chosen by what was drawn")
     parser.add_argument("--host", action="store_true", help="short steps, for the time of the host")
     parser.add_argument("--seconds", type=float, default=1e9)
     parser.add_argument("--operators")
@@ -330,7 +352,7 @@ def main():
                         break
                     label = {"model": name, "phase": phase, "batch": batch, "seq": seq}
                     row = dict(label, dtype="bf16", **recorded_changes(name), optimizer="adamw" if train else "",
-                               judge=int(name in JUDGE or args.drawn is not None),
+                               judge=int(name in JUDGE or args.drawn is not None and not args.fitted),
                                parameters=sum(p.numel() for p in model.parameters()),
                                weights_bytes=sum(p.numel() * p.element_size()
                                                  for p in model.parameters()))

@@ -92,21 +92,23 @@ def times_of(stepper):
         torch.cuda.synchronize()
     stepper.after()
     found = {"kernels": 0, "time_us": 0.0, "nccl_kernels": 0, "nccl_us": 0.0}
-    for event in run.profiler.kineto_results.events():
-        name = event.name()
-        if event.device_type() != torch.autograd.DeviceType.CUDA or event.duration_ns() <= 0:
-            continue
-        if name.startswith(("Memset", "Memcpy", "Optimizer.", "nccl:", "record_param", "FSDP::")):
-            continue
-        if "::" in name and "(" not in name and "<" not in name:
-            continue  # an annotation
+    for name, microseconds in MODELS.device_work(run):
+        if name.startswith(("Memset", "Memcpy")) or "::" in name and "(" not in name and "<" not in name:
+            continue  # the last are annotations
         if name.startswith("ncclDevKernel"):
             found["nccl_kernels"] += 1
-            found["nccl_us"] += event.duration_ns() / 1000.0
+            found["nccl_us"] += microseconds
         else:
             found["kernels"] += 1
-            found["time_us"] += event.duration_ns() / 1000.0
+            found["time_us"] += microseconds
     return {key: round(value, 1) for key, value in found.items()}
+
+
+def at_a_barrier():
+    """Until all GPUs are here, with nothing left to do."""
+    torch.cuda.synchronize()
+    dist.barrier()
+    torch.cuda.synchronize()
 
 
 def measure(stepper):
@@ -129,18 +131,7 @@ def measure(stepper):
         stepper.hold()
         stepper.step()
         stepper.after()
-    walls, sent = [], []
-    for _ in range(8):
-        torch.cuda.synchronize()
-        dist.barrier()
-        torch.cuda.synchronize()
-        start = time.perf_counter()
-        out = stepper.step()
-        sent.append((time.perf_counter() - start) * 1e6)
-        torch.cuda.synchronize()
-        walls.append((time.perf_counter() - start) * 1e6)
-        del out
-        stepper.after()
+    walls, sent = MODELS.timed(stepper.step, stepper.after, ready=at_a_barrier, repeats=8, seconds=float("inf"))
     row["wall_us"] = round(statistics.median(walls), 1)
     row["dispatch_us"] = round(statistics.median(sent), 1)
     stepper.held = []
