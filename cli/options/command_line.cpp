@@ -246,6 +246,10 @@ Option CommandLine::flag(std::string_view names, bool& set, std::string_view hel
     return Option(app_->add_flag(std::string(names), set, std::string(help)));
 }
 
+Option CommandLine::flag(std::string_view names, std::string& text, std::string_view help) {
+    return Option(app_->add_flag(std::string(names), text, std::string(help)));
+}
+
 void CommandLine::version(std::string_view text) {
     app_->set_version_flag("--version", std::string(text));
 }

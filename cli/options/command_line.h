@@ -89,6 +89,8 @@ class CommandLine {
                       std::string_view help);
 
     Option flag(std::string_view names, bool& set, std::string_view help);
+    /// A flag that may also be given a value, `--paged=0`: the text is "true" without one.
+    Option flag(std::string_view names, std::string& text, std::string_view help);
     void version(std::string_view text);
 
     CommandLine subcommand(std::string_view name, std::string_view description);

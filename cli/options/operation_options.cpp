@@ -60,11 +60,10 @@ OperationOptions::OperationOptions(CommandLine& line, model::OperationKind kind)
 
 std::map<model::Field, std::string> OperationOptions::texts() const {
     std::map<model::Field, std::string> given;
-    for (const auto& [field, text] : texts_) {
-        if (!text.empty()) given[field] = text;
-    }
-    for (const auto& [field, set] : flags_) {
-        if (set) given[field] = "1";
+    for (const auto* const fields : {&texts_, &flags_}) {
+        for (const auto& [field, text] : *fields) {
+            if (!text.empty()) given[field] = text;
+        }
     }
     if (unfused_) {
         const auto other = given.find(model::Field::impl);

@@ -28,7 +28,8 @@ class OperationOptions {
 
   private:
     std::map<model::Field, std::string> texts_;
-    std::map<model::Field, bool> flags_;
+    std::map<model::Field, std::string>
+        flags_;  ///< as given: --paged=0 is not the absence of --paged
     bool unfused_ = false;
 };
 

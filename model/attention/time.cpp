@@ -219,15 +219,15 @@ Time combine_time(const Call& call) {
     const std::int64_t groups = call.op.head_dim <= 64
                                     ? ceil_divide(rows, 16)
                                     : ceil_divide(rows, 8) * ceil_divide(call.op.head_dim, 128);
-    Time time = static_cast<double>(groups) / call.sms * std::min(1.0, call.pieces / call.sms) *
-                call.fitted.combine_block;
-    if (grid.splits == 1) return time;
+    const Time blocks = static_cast<double>(groups) / call.sms *
+                        std::min(1.0, call.pieces / call.sms) * call.fitted.combine_block;
+    if (grid.splits == 1) return blocks;
     const auto splits = static_cast<double>(grid.splits);
-    const double partial = 4.0 * splits * static_cast<double>(rows) * call.head_dim;
-    time += call.fitted.combine + splits * call.fitted.combine_split;
+    const Bytes partial =
+        Bytes::from_base(4.0 * splits * static_cast<double>(rows) * call.head_dim);
     const Bandwidth near = load_of(call) * call.machine.boost_clock * call.sms;
-    if (near > Bandwidth{}) time += Bytes::from_base(2.0 * partial) / near;
-    return time;
+    const Time pass = near > Bandwidth{} ? partial / near : Time{};
+    return call.fitted.combine + splits * call.fitted.combine_split + pass + std::max(blocks, pass);
 }
 
 AttentionRegime regime_of(const Call& call, const AttentionTime& time) {

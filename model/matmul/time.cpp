@@ -1,6 +1,7 @@
 #include "model/matmul/time.h"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <span>
 
@@ -117,18 +118,30 @@ Choice with_repeats(const MatmulSituation& s, const Context& c, const Candidate&
     return {candidate, repeats, repeat_time(candidate, c, repeats)};
 }
 
-/// Where repeats cost time, the choice for the other state of the L2 may lose less: without it a cold
-/// product could be faster than a warm one.
-Choice with_fewer_repeats(const MatmulSituation& s, const Context& c, const Choice& best) {
+/// Where repeats cost time, the choice for another state of the L2 may lose less. Every state compares
+/// the same choices: else a cold product could be faster than a warm one, a replayed graph than its
+/// kernel.
+Choice with_fewest_repeats(const MatmulSituation& s, const Context& c, Choice best) {
     if (best.lost <= 0.0) return best;
-    MatmulSituation other = s;
-    other.l2 = s.l2 == L2State::warm ? L2State::cold : L2State::warm;
-    const Candidate found = fastest(other, search::make_context(other));
-    if (found.tile.m == 1) return best;
-    const Choice choice =
-        with_repeats(s, c, search::evaluate(s.parameters, c, found.tile, found.split));
-    const bool fewer = choice.candidate.total + choice.lost < best.candidate.total + best.lost;
-    return fewer ? choice : best;
+    struct State {
+        L2State l2;
+        LaunchMode launch;
+    };
+    constexpr std::array<State, 4> states{{{L2State::warm, LaunchMode::kernel},
+                                           {L2State::warm, LaunchMode::graph},
+                                           {L2State::cold, LaunchMode::kernel},
+                                           {L2State::dirty, LaunchMode::kernel}}};
+    for (const State& state : states) {
+        MatmulSituation other = s;
+        other.l2 = state.l2;
+        other.launch = state.launch;
+        const Candidate found = fastest(other, search::make_context(other));
+        if (found.tile.m == 1) continue;
+        const Choice choice =
+            with_repeats(s, c, search::evaluate(s.parameters, c, found.tile, found.split));
+        if (choice.candidate.total + choice.lost < best.candidate.total + best.lost) best = choice;
+    }
+    return best;
 }
 
 MatmulTime assemble(const MatmulSituation& s, const Context& c, const Choice& choice) {
@@ -188,7 +201,7 @@ MatmulTime library_matmul_time(const MatmulSituation& s) {
     const Candidate found =
         s.tile ? search::evaluate(s.parameters, c, *s.tile, 1.0) : fastest(s, c);
     Choice best = with_repeats(s, c, found);
-    if (!s.tile) best = with_fewer_repeats(s, c, best);
+    if (!s.tile) best = with_fewest_repeats(s, c, best);
     MatmulTime time = assemble(s, c, best);
     add_quantisation(s, c, time);
     return time;

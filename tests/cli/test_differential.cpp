@@ -127,9 +127,13 @@ std::vector<std::string> arguments_of(const std::string& command, const Question
         if (!question.parameters.has(info.field)) continue;
         std::string name = "--" + std::string(info.name);
         std::replace(name.begin(), name.end(), '_', '-');
+        const std::string text = question.parameters.text(info.field);
+        if (info.kind == model::FieldKind::flag) {
+            words.push_back(text == "1" ? name : name + "=" + text);
+            continue;
+        }
         words.push_back(std::move(name));
-        if (info.kind == model::FieldKind::flag) continue;
-        words.push_back(question.parameters.text(info.field));
+        words.push_back(text);
     }
     return words;
 }

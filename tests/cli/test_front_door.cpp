@@ -71,6 +71,24 @@ TEST_CASE("other spellings give the same answer as the usual ones") {
     }
 }
 
+// Found by scripts/soak: --kv-write implies a page table, and the option that denies it was dropped.
+TEST_CASE("a flag with a value says the same as the field in words") {
+    const std::string words =
+        run_line(
+            "predict --op \"attention heads=32 seq_q=1 seq_kv=2913 head_dim=128 kv_write=1 "
+            "paged=0 impl=flash3\" --gpu h200 --format csv")
+            .out;
+    const std::string options =
+        "predict attention --heads 32 --seq-q 1 --seq-kv 2913 --head-dim 128 --kv-write --gpu h200 "
+        "--impl flash3 --format csv";
+    CHECK(run_line(options + " --paged=0").out == words);
+    CHECK(run_line(options + " --paged=no").out == words);
+    CHECK(run_line(options).out != words);
+    const Transcript refused = run_line(options + " --paged=perhaps");
+    CHECK(refused.code == 1);
+    CHECK(refused.err.find("paged") != std::string::npos);
+}
+
 TEST_CASE("aliases name the usual variant of a GPU") {
     const std::vector<std::pair<std::string, std::string>> names{
         {"h100", "h100-sxm"}, {"a100", "a100-sxm-80gb"}, {"h200", "h200-sxm"},

@@ -172,6 +172,20 @@ TEST_CASE("a window that leaves few keys to a block of queries does not split th
     CHECK(windowed->time <= dearest_mask * full->time);
 }
 
+// Found by scripts/soak: the combine kernel's blocks and their reading of partial results overlap.
+TEST_CASE("queries that make flash3 split its keys take at most 2.5 times as long as one more") {
+    const Machine h200 = make_machine(model::catalogue().at("h200-sxm"));
+    Attention op{.heads = 84, .kv_heads = 21, .seq_q = 240, .seq_kv = 595};
+    op.head_dim = 96;
+    const auto split = predicted(op, Implementation::flash3, h200);
+    ++op.seq_q;
+    const auto whole = predicted(op, Implementation::flash3, h200);
+    REQUIRE((split && whole));
+    CHECK(split->tiling.split == 5);
+    CHECK(whole->tiling.split == 1);
+    CHECK(split->time <= 2.5 * whole->time);
+}
+
 TEST_CASE("writing the cache is never free", "[attention][property]") {
     for_each_pair(
         35,
