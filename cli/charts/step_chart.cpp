@@ -159,7 +159,8 @@ plot::Chart step_chart(const StepAnswer& answer) {
         chart.notes.push_back(
             fmt::format("{} operations are not modelled.", time.gpu.total.not_modelled));
     }
-    chart.notes.push_back("As wide as its time in the step; layers that are alike stand together.");
+    chart.notes.emplace_back(
+        "As wide as its time in the step; layers that are alike stand together.");
     return without_undrawable(std::move(chart));
 }
 

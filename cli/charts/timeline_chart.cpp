@@ -170,7 +170,7 @@ plot::Chart timeline_chart(const std::vector<TimelineEntry>& entries) {
     for (std::size_t i = 0; i < figures().size(); ++i) {
         add_figure(sweep, entries, figures()[i], *figures()[i].value(*first), i);
     }
-    sweep.notes.push_back(
+    sweep.notes.emplace_back(
         "Lines: least squares through the records, in logarithms. Peaks are dense.");
     return plot::sweep_chart(sweep);
 }

@@ -212,7 +212,7 @@ class FullCalibration {
         const std::string log = (places_.framework() / "log.txt").string();
         // What the script prints goes into a file: this program's output is the result.
         const ChildStatus status = run_child(
-            {"sh", "-c", "log=$1; shift; exec \"$@\" >>\"$log\" 2>&1", "sh", log, arguments_.python,
+            {"sh", "-c", R"(log=$1; shift; exec "$@" >>"$log" 2>&1)", "sh", log, arguments_.python,
              script, places_.framework().string(), "--seeds", std::to_string(calibration_seed),
              "--seconds", fmt::format("{:.1f}", std::max(1.0, budget() - elapsed())), "--classes",
              std::string(framework_classes)},

@@ -381,6 +381,7 @@ std::vector<MemoryLimit> limits_of(const Context& context, const AttentionOption
                             : std::vector<std::string>{"rtx-4090", "h100-sxm", "h200-sxm"};
     Machines machines = options.gpu.machines(context);
     std::vector<MemoryLimit> limits;
+    limits.reserve(names.size());
     for (const std::string& name : names) limits.push_back(memory_limit_of(machines, name));
     return limits;
 }

@@ -70,12 +70,15 @@ std::vector<std::string> environment_with(const Variables& variables) {
                                           [name](const auto& pair) { return pair.first == name; });
         if (!replaced) lines.emplace_back(text);
     }
-    for (const auto& [name, value] : variables) lines.push_back(name + '=' + value);
+    for (const auto& [name, value] : variables) {
+        lines.emplace_back(name).append(1, '=').append(value);
+    }
     return lines;
 }
 
 std::vector<char*> pointers_to(std::vector<std::string>& texts) {
     std::vector<char*> pointers;
+    pointers.reserve(texts.size() + 1);
     for (std::string& text : texts) pointers.push_back(text.data());
     pointers.push_back(nullptr);
     return pointers;

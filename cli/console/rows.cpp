@@ -17,6 +17,7 @@ Table exact_table(const Rows& rows) {
     for (const Rows::Column& column : rows.columns) table.columns.push_back({column.name});
     for (const std::vector<Cell>& row : rows.rows) {
         std::vector<std::string> cells;
+        cells.reserve(row.size());
         for (const Cell& cell : row) {
             cells.push_back(cell.number ? fmt::format("{}", *cell.number) : cell.text);
         }
@@ -82,9 +83,9 @@ void write_rows(const Context& context, const Rows& rows, Format format) {
     }
     const auto width = static_cast<std::size_t>(std::max(40, context.width));
     Table table = readable_table(rows);
-    for (auto column = rows.columns.rbegin(); column != rows.columns.rend(); ++column) {
-        if (column->shown != Shown::where_room) continue;
-        table = fitted(std::move(table), {title_of(*column)}, width);
+    for (std::size_t i = rows.columns.size(); i-- > 0;) {
+        if (rows.columns[i].shown != Shown::where_room) continue;
+        table = fitted(std::move(table), {title_of(rows.columns[i])}, width);
     }
     write_text(context.out, table);
 }

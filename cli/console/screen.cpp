@@ -32,7 +32,7 @@ std::string shown_on_screen(std::string_view line) {
 }
 
 Screen::~Screen() {
-    sync();
+    Screen::sync();
 }
 
 Screen::int_type Screen::overflow(int_type letter) {

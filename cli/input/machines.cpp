@@ -10,8 +10,9 @@ const model::Machine& Machines::at(std::string_view name) {
     if (found != resolved_.end()) return *found->second;
     const std::string canonical = catalogue_.canonical_name(name);
     const auto broken = broken_.find(canonical);
-    if (broken != broken_.end())
-        throw broken->second;  // NOLINT(misc-throw-by-value-catch-by-reference)
+    if (broken != broken_.end()) {
+        throw InputError(broken->second);
+    }
     try {
         auto machine =
             std::make_unique<const model::Machine>(model::make_machine(catalogue_.at(name, view_)));

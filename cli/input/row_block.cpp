@@ -10,7 +10,7 @@ constexpr std::size_t most_text = std::size_t{1} << 18;
 
 /// Whether `part` stands in `whole`, not only its characters.
 bool stands_in(std::string_view part, std::string_view whole) {
-    const std::less_equal<const char*> not_behind;
+    constexpr std::less_equal<> not_behind;
     return not_behind(whole.data(), part.data()) &&
            not_behind(part.data() + part.size(), whole.data() + whole.size());
 }

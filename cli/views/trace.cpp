@@ -24,7 +24,7 @@ std::string percent(double share, int digits = 3) {
 }
 
 std::string cut(const std::string& text, std::size_t width) {
-    const std::string clean = printable(text);
+    std::string clean = printable(text);
     if (display_width(clean) <= width) return clean;
     return clean.substr(0, width > 3 ? width - 3 : 0) + "...";
 }

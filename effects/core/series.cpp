@@ -25,7 +25,11 @@ Series named(std::string id, std::string name, const std::vector<Named>& points)
 
 std::vector<double> doubling(double first, double last, double factor) {
     std::vector<double> xs;
-    for (double x = first; x <= last; x *= factor) xs.push_back(x);
+    double x = first;
+    while (x <= last) {
+        xs.push_back(x);
+        x *= factor;
+    }
     return xs;
 }
 

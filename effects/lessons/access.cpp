@@ -116,8 +116,8 @@ Plan bank_conflicts_plan(const Subject&) {
     const auto stride = [&ways](std::int64_t words_apart) {
         return ways(std::gcd(words_apart, std::int64_t{32}));
     };
-    std::vector<double> strides;
-    for (double s = 1; s <= 33; ++s) strides.push_back(s);
+    std::vector<double> strides(33);
+    std::iota(strides.begin(), strides.end(), 1.0);
     Plan plan;
     plan.figures.push_back({.title = "Threads of a warp on one bank",
                             .x = {.title = "Ways", .unit = "", .scale = plot::Scale::log},

@@ -219,7 +219,7 @@ Plan recomputation_plan(const Subject& subject) {
     Series again{.id = "again", .name = "recomputed"};
     std::string chain = "x";
     for (int n = 1; n <= 8; ++n) {
-        chain = "sigmoid(" + chain + ")";
+        chain.insert(0, "sigmoid(").push_back(')');
         const model::ChainAccesses counts = model::chain_accesses(model::parse_expression(chain));
         stored.points.push_back(
             {.x = static_cast<double>(n), .value = static_cast<double>(counts.stored)});

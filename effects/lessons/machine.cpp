@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "effects/lessons/lessons.h"
 #include "hardware/units.h"
@@ -61,10 +62,11 @@ void add_training_memory(Plan& plan) {
 /// Working sets of 8 KiB to 1 GiB, three for every doubling of four.
 std::vector<double> working_sets() {
     std::vector<double> bytes;
-    for (double each = 8192.0; each <= 1073741824.0; each *= 2.0) {
-        bytes.push_back(each);
-        if (each < 1073741824.0) bytes.push_back(1.5 * each);
+    for (int doublings = 13; doublings < 30; ++doublings) {
+        bytes.push_back(std::ldexp(1.0, doublings));
+        bytes.push_back(std::ldexp(1.5, doublings));
     }
+    bytes.push_back(std::ldexp(1.0, 30));
     return bytes;
 }
 

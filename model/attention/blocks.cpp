@@ -198,12 +198,12 @@ std::int64_t good_splits(std::int64_t tiles, std::int64_t slots, std::int64_t ke
                          const SplitRule& rule) {
     constexpr std::int64_t limit = 128;
     if (static_cast<double>(tiles) >= 0.8 * static_cast<double>(slots)) return 1;
-    std::array<double, limit> fill{};
+    std::array<double, limit> fill;  // set as far as it is read
     const std::int64_t most = std::min({slots, key_blocks, limit});
     double best = 0.0;
     std::int64_t capacity = slots;  // of the waves that hold all tiles
     std::int64_t previous_part = 0;
-    for (std::int64_t splits = 1; splits <= most; ++splits) {
+    for (std::int64_t splits = 1; splits <= most && best < 1.0; ++splits) {
         const std::int64_t all = tiles * splits;
         while (capacity < all) capacity += slots;
         double filled = static_cast<double>(all) / static_cast<double>(capacity);

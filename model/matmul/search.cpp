@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
+#include <limits>
 
 #include "model/core/real.h"
 #include "model/matmul/work.h"
@@ -35,7 +35,9 @@ std::size_t alignment_class(const Matmul& op) {
 /// both (M12).
 double lines_of(std::int64_t row_bytes, double straddle) {
     constexpr std::int64_t line = 128;
-    const double beside = real(line - std::gcd(row_bytes, line));
+    const std::int64_t aligned =
+        (row_bytes | line) & -(row_bytes | line);  // the line is a power of 2
+    const double beside = real(line - aligned);
     const double rest = real(row_bytes % line);
     const double whole = real(row_bytes / line);
     const double last = rest > 0.0 ? std::max(0.0, rest + beside - real(line)) : 0.0;
@@ -111,6 +113,28 @@ Context make_context(const MatmulSituation& s) {
     c.k_step = p.k_step.base();
     set_rates(s, c);
     return c;
+}
+
+Floors make_floors(const MatmulParameters& p, const Context& c) {
+    const double pass = 2.0 * c.steps * c.step_elements / c.sms;
+    const double sum = c.batch * c.m * c.n * 8.0 / c.l2_rate;
+    const bool splits = p.second_kernel > Time{};
+    const double partial_sum = 4.0;  // bytes, where k is split
+    return {
+        .element = pass / c.issue_rate,
+        .peak_element = pass / c.peak_rate,
+        .power_element = 2.0 * c.k / c.power_rate,
+        .feed = p.feed_elements,
+        .operands = (c.a_bytes * c.a_lines + c.b_bytes * c.b_lines) / c.l2_rate,
+        .operand = c.k * c.element / (std::max(1.0, p.multicast) * c.l2_rate),
+        .stored = std::min(c.result, partial_sum) / (c.sms * c.store_rate),
+        .stored_byte = 1.0 / c.store_rate,
+        .l2_byte = 1.0 / c.l2_rate,
+        .latency = c.steps * c.k_step / c.sms,
+        .sum = sum,
+        .reduction = splits ? c.second_kernel + 2.0 * sum : std::numeric_limits<double>::infinity(),
+        .dram_read = c.read_bytes / c.dram_rate,
+        .cold_fill = p.cold_fill.base() * c.cold_share};
 }
 
 Cover cover(const MatmulParameters& p, const Context& c, Tile tile) {

@@ -17,6 +17,9 @@ namespace ridge::model::search {
     return whole < value ? whole + 1.0 : whole;
 }
 
+/// Beside this, what rounding does to a bound does not matter.
+inline constexpr double rounded_down = 1.0 - 1e-9;
+
 /// What does not depend on the tile: the shape as doubles, traffic, and rates.
 struct Context {
     double m, n, k, batch;
@@ -60,6 +63,24 @@ struct Cover {
     double power;
 };
 
+/// Least times of a product on the whole GPU, whatever the split: what tells most tiles apart from the
+/// fastest with products alone.
+struct Floors {
+    double element, peak_element;  ///< of C on the pipe: at the issue rate, at the peak
+    double power_element;
+    double feed;         ///< of an element's time, for each element of a tile's rim
+    double operands;     ///< A and B from L2, once
+    double operand;      ///< a row or column along k from L2, to a whole cluster
+    double stored;       ///< an element of C
+    double stored_byte;  ///< by one multiprocessor
+    double l2_byte;
+    double latency;    ///< of a tile along k
+    double sum;        ///< reduction of a split, for each part
+    double reduction;  ///< of the least split; infinite where there is none
+    double dram_read;
+    double cold_fill;
+};
+
 /// The part of a candidate's time on the pipe, which most candidates lose by already.
 struct Issue {
     double split;
@@ -68,6 +89,7 @@ struct Issue {
 };
 
 [[nodiscard]] Context make_context(const MatmulSituation& situation);
+[[nodiscard]] Floors make_floors(const MatmulParameters& p, const Context& c);
 [[nodiscard]] Cover cover(const MatmulParameters& p, const Context& c, Tile tile);
 [[nodiscard]] inline Issue issue(const Context& c, const Cover& cover, double split) {
     const double waves = cover.tiles * split / c.sms;
@@ -91,10 +113,57 @@ struct Issue {
 /// The same between blocks of one kernel (M22).
 [[nodiscard]] double lost_share(const MatmulSituation& situation, double reuse_distance);
 
+/// `extent` over `size`, rounded up: `per_size` is 1 over it. The nearest integer is one of the two about
+/// the quotient.
+[[nodiscard]] inline double parts(double extent, double size, double per_size) {
+    constexpr double rounding = 0x1.8p52;  // no digit behind the point is left beside it
+    const double nearest = (extent * per_size + rounding) - rounding;
+    return nearest + (nearest * size < extent ? 1.0 : 0.0);
+}
+
+/// For each tile of a list how many cover the output, and the least time of all of its candidates.
+struct Outlines {
+    LibraryTiles::Each tiles;
+    LibraryTiles::Each least;
+};
+
+inline void outline(const Floors& f, const Context& c, const LibraryTiles& library,
+                    Outlines& found) {
+    constexpr std::size_t lanes = 2;
+    const std::size_t count = (library.count + lanes - 1) / lanes * lanes;
+    for (std::size_t i = 0; i < count; ++i) {
+        const double m = library.m[i];
+        const double n = library.n[i];
+        const double tiles =
+            c.batch * parts(c.m, m, library.per_m[i]) * parts(c.n, n, library.per_n[i]);
+        const double rows = std::min(m, c.m);
+        const double columns = std::min(n, c.n);
+        const double element =
+            std::max(f.element * (1.0 + f.feed * library.rim[i]), f.peak_element);
+        const double l2 =
+            std::max(f.operands, tiles * (rows * c.a_lines + columns * c.b_lines) * f.operand);
+        const double reads = std::max(l2, f.dram_read);
+        // Whole, a tile takes its block's time at least; in parts, their reduction comes on top.
+        const double blocks = std::max(tiles, c.sms);
+        const double step = std::max(m * n * element, f.latency);
+        const double stored = rows * columns * f.stored;
+        const double whole = std::max(blocks * step, reads) + blocks * stored;
+        const double split = std::max(tiles * (m * n) * element, reads) + tiles * stored;
+        const double loop = std::min(whole, split + f.reduction) + f.cold_fill;
+        found.tiles[i] = tiles;
+        found.least[i] = rounded_down * std::max(loop, tiles * (m * n) * f.power_element);
+    }
+}
+
 /// No more than the candidate's `total`.
-[[nodiscard]] inline double least_total(const Cover& cover, const Issue& issue) {
-    constexpr double rounding = 1.0 - 1e-9;
-    return rounding * std::max({issue.pipe, issue.latency, cover.power});
+[[nodiscard]] inline double least_total(const Floors& f, const Context& c, const Cover& cover,
+                                        const Issue& issue) {
+    const bool split = issue.split > 1.0;
+    const double stored = issue.blocks * cover.rows * cover.columns * (split ? 4.0 : c.result);
+    const double loop = std::max({issue.pipe, issue.latency, cover.l2_bytes * f.l2_byte});
+    const double reduction = split ? c.second_kernel + issue.split * f.sum : 0.0;
+    return rounded_down *
+           (std::max({loop + f.cold_fill + stored * f.stored_byte, cover.power}) + reduction);
 }
 
 }  // namespace ridge::model::search

@@ -1,50 +1,71 @@
 #include "model/matmul/tiles.h"
-#include "model/machine/features.h"
 
+#include <algorithm>
 #include <array>
+
+#include "model/machine/features.h"
 
 namespace ridge::model {
 namespace {
 
+template <std::size_t count>
+constexpr LibraryTiles library(const std::array<Tile, count>& tiles) {
+    static_assert(count <= most_library_tiles);
+    LibraryTiles made{};
+    made.count = count;
+    for (std::size_t i = 0; i < most_library_tiles; ++i) {
+        const Tile& tile = tiles[std::min(i, count - 1)];
+        const double m = tile.m;
+        const double n = tile.n;
+        made.tiles[i] = tile;
+        made.m[i] = m;
+        made.n[i] = n;
+        made.per_m[i] = 1.0 / m;
+        made.per_n[i] = 1.0 / n;
+        made.rim[i] = (m + n) / (m * n);
+    }
+    return made;
+}
+
 // Depth along k is 128 bytes of a 16-bit type on tensor cores, 8 elements in FMA kernels.
-constexpr std::array wgmma_tiles{Tile{8, 64, 64},    Tile{8, 128, 64},   Tile{16, 64, 64},
-                                 Tile{32, 64, 64},   Tile{48, 128, 64},  Tile{64, 64, 64},
-                                 Tile{64, 128, 64},  Tile{96, 128, 64},  Tile{128, 64, 64},
-                                 Tile{64, 256, 64},  Tile{128, 128, 64}, Tile{192, 128, 64},
-                                 Tile{128, 256, 64}, Tile{192, 192, 64}, Tile{128, 320, 64}};
+constexpr LibraryTiles wgmma_tiles =
+    library(std::array{Tile{8, 64, 64}, Tile{8, 128, 64}, Tile{16, 64, 64}, Tile{32, 64, 64},
+                       Tile{48, 128, 64}, Tile{64, 64, 64}, Tile{64, 128, 64}, Tile{96, 128, 64},
+                       Tile{128, 64, 64}, Tile{64, 256, 64}, Tile{128, 128, 64}, Tile{192, 128, 64},
+                       Tile{128, 256, 64}, Tile{192, 192, 64}, Tile{128, 320, 64}});
 // tcgen05 takes 128 rows of one multiprocessor or 256 of a pair by up to 256 columns, either operand
 // on the side of the rows: a pair's tile counts as two of 128 rows that share an operand.
-constexpr std::array umma_tiles{Tile{8, 64, 64},    Tile{8, 128, 64},   Tile{16, 64, 64},
-                                Tile{16, 128, 64},  Tile{32, 64, 64},   Tile{32, 128, 64},
-                                Tile{48, 128, 64},  Tile{64, 64, 64},   Tile{64, 128, 64},
-                                Tile{96, 128, 64},  Tile{128, 64, 64},  Tile{64, 256, 64},
-                                Tile{128, 128, 64}, Tile{128, 192, 64}, Tile{192, 128, 64},
-                                Tile{128, 256, 64}, Tile{256, 128, 64}};
-constexpr std::array mma_tiles{Tile{64, 64, 32},   Tile{64, 128, 32},  Tile{128, 64, 32},
-                               Tile{128, 128, 32}, Tile{128, 256, 32}, Tile{256, 128, 32}};
+constexpr LibraryTiles umma_tiles = library(std::array{
+    Tile{8, 64, 64}, Tile{8, 128, 64}, Tile{16, 64, 64}, Tile{16, 128, 64}, Tile{32, 64, 64},
+    Tile{32, 128, 64}, Tile{48, 128, 64}, Tile{64, 64, 64}, Tile{64, 128, 64}, Tile{96, 128, 64},
+    Tile{128, 64, 64}, Tile{64, 256, 64}, Tile{128, 128, 64}, Tile{128, 192, 64},
+    Tile{192, 128, 64}, Tile{128, 256, 64}, Tile{256, 128, 64}});
+constexpr LibraryTiles mma_tiles =
+    library(std::array{Tile{64, 64, 32}, Tile{64, 128, 32}, Tile{128, 64, 32}, Tile{128, 128, 32},
+                       Tile{128, 256, 32}, Tile{256, 128, 32}});
 // Accumulators of 8 bytes leave registers for small tiles alone.
-constexpr std::array double_tiles{Tile{64, 64, 16}, Tile{64, 128, 16}, Tile{128, 64, 16}};
+constexpr LibraryTiles double_tiles =
+    library(std::array{Tile{64, 64, 16}, Tile{64, 128, 16}, Tile{128, 64, 16}});
 // Rows that are no multiples of 16 bytes have kernels of small tiles as well.
-constexpr std::array fallback_tiles{Tile{32, 32, 32},   Tile{32, 64, 32},   Tile{64, 32, 32},
-                                    Tile{64, 64, 32},   Tile{64, 128, 32},  Tile{128, 64, 32},
-                                    Tile{128, 128, 32}, Tile{128, 256, 32}, Tile{256, 128, 32}};
-constexpr std::array fma_tiles{Tile{32, 32, 8},  Tile{64, 32, 8}, Tile{32, 128, 8},
-                               Tile{128, 32, 8}, Tile{64, 64, 8}, Tile{128, 64, 8},
-                               Tile{128, 128, 8}};
+constexpr LibraryTiles fallback_tiles = library(std::array{
+    Tile{32, 32, 32}, Tile{32, 64, 32}, Tile{64, 32, 32}, Tile{64, 64, 32}, Tile{64, 128, 32},
+    Tile{128, 64, 32}, Tile{128, 128, 32}, Tile{128, 256, 32}, Tile{256, 128, 32}});
+constexpr LibraryTiles fma_tiles =
+    library(std::array{Tile{32, 32, 8}, Tile{64, 32, 8}, Tile{32, 128, 8}, Tile{128, 32, 8},
+                       Tile{64, 64, 8}, Tile{128, 64, 8}, Tile{128, 128, 8}});
 
 constexpr std::int64_t double_bits = 64;
 
 }  // namespace
 
-std::span<const Tile> library_tiles(MatmulPipe pipe, std::int64_t bits,
-                                    std::int32_t compute_capability) {
+const LibraryTiles& library_tiles(MatmulPipe pipe, std::int64_t bits,
+                                  std::int32_t compute_capability) {
     if (pipe == MatmulPipe::vector) return fma_tiles;
     if (bits == double_bits) return double_tiles;
     if (falls_back(pipe)) return fallback_tiles;
     if (pipe == MatmulPipe::tf32) return mma_tiles;
     if (features_of(compute_capability).tensor_memory) return umma_tiles;
-    return features_of(compute_capability).wide_tiles ? std::span<const Tile>(wgmma_tiles)
-                                                      : std::span<const Tile>(mma_tiles);
+    return features_of(compute_capability).wide_tiles ? wgmma_tiles : mma_tiles;
 }
 
 std::optional<BundledKernel> bundled_kernel(Implementation implementation) {

@@ -1,16 +1,17 @@
 // Tiles of matrix-product kernels, as data: what a library may choose from, and what the bundled
 // kernels have built in.
 //
-//   for (const Tile tile : library_tiles(MatmulPipe::tensor, 16, machine.compute_capability)) ...
+//   library_tiles(MatmulPipe::tensor, 16, machine.compute_capability).tiles[0]
 //   bundled_kernel(Implementation::tiled)->layout.tile      // 32 x 32 x 32
 //
 // Tile sizes are those that the instruction sets and public kernel names allow; libraries have
 // more, but longer lists did not predict better.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <span>
 
 #include "model/bundled/matmul.h"
 #include "model/core/implementation.h"
@@ -18,11 +19,26 @@
 
 namespace ridge::model {
 
+/// No list has more, and lists are filled up to it with their last tile.
+inline constexpr std::size_t most_library_tiles = 18;
+
+/// A list of tiles with what a search over many shapes asks of each again and again, side by side, so
+/// that several tiles are looked at in one instruction.
+struct LibraryTiles {
+    using Each = std::array<double, most_library_tiles>;
+
+    std::size_t count;
+    std::array<Tile, most_library_tiles> tiles;
+    Each m, n;
+    Each per_m, per_n;  ///< 1 over them
+    Each rim;           ///< (m + n) / (m n)
+};
+
 /// Output tiles of one block for elements of `bits` bits. `compute_capability` is 90 for 9.0:
 /// wgmma takes 64 x 8 to 256 with either operand on the 64 side, so that short sides are fine
 /// grained; mma.sync does not.
-[[nodiscard]] std::span<const Tile> library_tiles(MatmulPipe pipe, std::int64_t bits,
-                                                  std::int32_t compute_capability);
+[[nodiscard]] const LibraryTiles& library_tiles(MatmulPipe pipe, std::int64_t bits,
+                                                std::int32_t compute_capability);
 
 /// The library's kernels for misaligned rows (M6).
 [[nodiscard]] constexpr bool falls_back(MatmulPipe pipe) {

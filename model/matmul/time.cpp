@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <limits>
-#include <span>
 
 #include "hardware/error.h"
 #include "model/core/static_vector.h"
@@ -48,52 +47,125 @@ Time launch_time(const MatmulSituation& s) {
 
 /// Candidates whose time may be within a tie of the shortest.
 struct Shortlist {
+    struct Entry {
+        Candidate candidate;
+        std::size_t tile;  ///< position in the library's list
+    };
     double shortest = std::numeric_limits<double>::infinity();
-    StaticVector<Candidate, 80> candidates;  // tiles times splits
+    StaticVector<Entry, most_library_tiles*(split_waves + 1)> entries;
+
+    void add(const Candidate& candidate, std::size_t tile) {
+        shortest = std::min(shortest, candidate.total);
+        if (candidate.total <= tie * shortest) entries.push_back({candidate, tile});
+    }
+
+    /// The candidate that reads least; of those that read the same the first of the library's list.
+    [[nodiscard]] const Candidate& preferred() const {
+        const Entry* best = nullptr;
+        for (const Entry& each : entries) {
+            if (each.candidate.total > tie * shortest) continue;
+            const bool first = best == nullptr || each.candidate.edges < best->candidate.edges;
+            const bool same = !first && each.candidate.edges == best->candidate.edges;
+            if (first || (same && each.tile <= best->tile)) best = &each;
+        }
+        RIDGE_CONTRACT(best != nullptr);
+        return best->candidate;
+    }
 };
 
-/// Adds the splits of a tile that fill up to `split_waves` waves.
-void add_splits(const MatmulSituation& s, const Context& c, const search::Cover& cover,
-                Shortlist& list) {
-    const bool splits = s.parameters.second_kernel > Time{};
-    const double longest = splits ? std::min(longest_split, c.steps) : 1.0;
-    double previous = 0.0;
-    for (int waves = split_waves; waves >= 0; --waves) {
-        const double filling = round_down(waves * c.sms / cover.tiles);
-        const double split = std::max(1.0, std::min(filling, longest));
-        if (split == previous) continue;
-        previous = split;
-        const search::Issue issue = search::issue(c, cover, split);
-        if (search::least_total(cover, issue) <= tie * list.shortest) {
-            const Candidate candidate = search::complete(s.parameters, c, cover, issue);
-            list.shortest = std::min(list.shortest, candidate.total);
-            if (candidate.total <= tie * list.shortest) list.candidates.push_back(candidate);
-        }
-        if (split == 1.0) return;  // so are the splits of fewer waves
+/// The search over the tiles of a library and their splits along k.
+class Search {
+  public:
+    Search(const MatmulSituation& s, const Context& c)
+        : s_(s),
+          c_(c),
+          library_(library_tiles(s.pipe, bits_of(s.op.type), s.machine.compute_capability)),
+          floors_(search::make_floors(s.parameters, c)) {
+        search::outline(floors_, c, library_, outlines_);
     }
-}
 
-/// The candidate that takes the shortest time; of those that tie with it, the one that reads least, and of
-/// those the first.
+    /// The candidate of the shortest time; of those that tie with it, the one that reads least, and of those
+    /// the first.
+    [[nodiscard]] Candidate fastest() {
+        // From the most promising tile: its time tells most of the others apart from the fastest.
+        const std::size_t first = most_promising();
+        add_splits(first);
+        for (std::size_t i = library_.count; i-- > 0;) {
+            if (i != first && !excluded(i)) add_splits(i);
+        }
+        Candidate best = list_.preferred();
+        best.total = list_.shortest;  // a faster GPU must not be slower for the sake of a tie
+        return best;
+    }
+
+  private:
+    /// Of several the last, which is the largest.
+    [[nodiscard]] std::size_t most_promising() const {
+        std::size_t first = 0;
+        for (std::size_t i = 1; i < library_.count; ++i) {
+            if (outlines_.least[i] <= outlines_.least[first]) first = i;
+        }
+        return first;
+    }
+
+    [[nodiscard]] double elements(std::size_t tile) const {
+        return outlines_.tiles[tile] * (library_.m[tile] * library_.n[tile]);
+    }
+    [[nodiscard]] double edges(std::size_t tile) const {
+        return outlines_.tiles[tile] * (library_.m[tile] + library_.n[tile]);
+    }
+
+    /// Whether a tile is too slow; or neither faster than the fastest, where the power limit makes their
+    /// times, nor preferred to it in a tie.
+    [[nodiscard]] bool excluded(std::size_t tile) const {
+        if (outlines_.least[tile] > tie * list_.shortest) return true;
+        return elements(tile) >= powered_elements_ && edges(tile) > powered_edges_;
+    }
+
+    /// Adds the splits of a tile that fill up to `split_waves` waves.
+    void add_splits(std::size_t tile) {
+        const search::Cover cover = search::cover(s_.parameters, c_, library_.tiles[tile]);
+        const bool splits = s_.parameters.second_kernel > Time{};
+        const double longest = splits ? std::min(longest_split, c_.steps) : 1.0;
+        double previous = 0.0;
+        for (int waves = split_waves; waves >= 0; --waves) {
+            const double filling = round_down(waves * c_.sms / cover.tiles);
+            const double split = std::max(1.0, std::min(filling, longest));
+            if (split == previous) continue;
+            previous = split;
+            const search::Issue issue = search::issue(c_, cover, split);
+            if (search::least_total(floors_, c_, cover, issue) <= tie * list_.shortest) {
+                add(search::complete(s_.parameters, c_, cover, issue), tile);
+            }
+            if (split == 1.0) return;  // so are the splits of fewer waves
+        }
+    }
+
+    void add(const Candidate& candidate, std::size_t tile) {
+        if (candidate.total < list_.shortest) {
+            const bool powered = candidate.total <= candidate.power;
+            powered_elements_ = powered ? elements(tile) : std::numeric_limits<double>::infinity();
+            powered_edges_ = edges(tile);
+        }
+        list_.add(candidate, tile);
+    }
+
+    const MatmulSituation& s_;
+    const Context& c_;
+    const LibraryTiles& library_;
+    search::Floors floors_;
+    search::Outlines outlines_;
+    Shortlist list_;
+    double powered_elements_ = std::numeric_limits<double>::infinity();
+    double powered_edges_ = 0.0;
+};
+
+/// The library's choice: a tile of its list, or its kernel for one row.
 Candidate fastest(const MatmulSituation& s, const Context& c) {
-    Shortlist list;
-    // From the last, which is the largest: its time tells most of the others apart from the fastest.
-    const std::span<const Tile> tiles =
-        library_tiles(s.pipe, bits_of(s.op.type), s.machine.compute_capability);
-    for (std::size_t i = tiles.size(); i-- > 0;) {
-        add_splits(s, c, search::cover(s.parameters, c, tiles[i]), list);
-    }
-    const Candidate* least = nullptr;
-    for (const Candidate& each : list.candidates) {
-        if (each.total > tie * list.shortest) continue;
-        if (least == nullptr || each.edges <= least->edges) least = &each;
-    }
-    RIDGE_CONTRACT(least != nullptr);
-    Candidate best = *least;
-    best.total = list.shortest;  // a faster GPU must not be slower for the sake of a tie
+    const Candidate best = Search(s, c).fastest();
     if (s.op.m == 1 && s.op.batch == 1 && s.parameters.gemv_per_sm > Bandwidth{}) {
         const Candidate vector = search::evaluate_vector(s.parameters, c);
-        if (vector.total < best.total) best = vector;
+        if (vector.total < best.total) return vector;
     }
     return best;
 }

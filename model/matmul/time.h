@@ -8,8 +8,8 @@
 // Method (docs/model.md M7 to M20): for each tile of a small set, whole and split along k, the time
 // of a multiprocessor is put together from the fill, the k loop (pipe, L2, DRAM reads, latency of
 // its steps), the epilogue's stores and the reduction of a split, bounded by DRAM traffic and by
-// power; the fastest candidate is what a good library would take. The search costs about a
-// microsecond and allocates nothing. Bundled kernels have a model of their own: bundled.h.
+// power; the fastest candidate is what a good library would take. What a tile cannot beat, found with
+// products alone, leaves two or three tiles to look at closely; nothing is allocated. Bundled kernels have a model of their own: bundled.h.
 //
 // Limits: dense operands. A library's choices that are poor for the shape are not predicted; they
 // are most of the residual.

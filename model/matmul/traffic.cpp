@@ -52,15 +52,20 @@ double beside_last_box(std::int64_t valid, std::int64_t granularity, Delivery de
     return real(valid) + beside_run(granularity) + real(zeros - box);
 }
 
+/// Bytes beyond those of the boxes that a row of a matrix costs.
+double beside_boxes(const Rows& matrix, Delivery delivery) {
+    const std::int64_t row = matrix.extent * matrix.element;
+    const std::int64_t granularity = (row | box) & -(row | box);  // the box is a power of two
+    const std::int64_t valid = row % box;
+    return real(row / box) * beside_box(granularity, delivery) +
+           (valid > 0 ? beside_last_box(valid, granularity, delivery) : 0.0);
+}
+
 /// Bytes of a grid of boxes: `columns` of them in each of `rows` rows. What lies beyond the matrix
 /// arrives as zeros and counts, in whole boxes.
 double in_boxes(const Rows& matrix, double rows, double columns, Delivery delivery) {
-    const std::int64_t row = matrix.extent * matrix.element;
-    const std::int64_t granularity = std::gcd(row, box);
-    const std::int64_t valid = row % box;
-    const double beside = real(row / box) * beside_box(granularity, delivery) +
-                          (valid > 0 ? beside_last_box(valid, granularity, delivery) : 0.0);
-    return rows * columns * real(box) + std::min(rows, matrix.rows) * beside;
+    return rows * columns * real(box) +
+           std::min(rows, matrix.rows) * beside_boxes(matrix, delivery);
 }
 
 /// The same in clusters of two blocks, side by side or one below the other: half of the operands

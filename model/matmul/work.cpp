@@ -29,10 +29,6 @@ std::int64_t leading(std::int64_t rows, std::int64_t cols, Layout layout) {
     return layout == Layout::row_major ? cols : rows;
 }
 
-std::int64_t power_of_two_divisor(std::int64_t bytes) {
-    return std::min<std::int64_t>(bytes & -bytes, 16);
-}
-
 /// A and B of one product of the batch, scales included.
 double one_product_operands(const Matmul& op) {
     return operand_bytes(op.type, real(op.m), real(op.k), Operand::activations) +
@@ -105,7 +101,8 @@ std::int64_t matmul_alignment(const Matmul& op) {
     const std::int64_t a = bytes_of(op.type, leading(op.m, op.k, op.a_layout));
     const std::int64_t b = bytes_of(op.type, leading(op.k, op.n, op.b_layout));
     const std::int64_t c = op.n * size_of(op.output);
-    return std::min({power_of_two_divisor(a), power_of_two_divisor(b), power_of_two_divisor(c)});
+    const std::int64_t all = a | b | c;  // its lowest bit is that of the least aligned
+    return std::min<std::int64_t>(all & -all, 16);
 }
 
 std::int64_t row_alignment(const Matmul& op) {

@@ -18,6 +18,7 @@
 // Limits: a payload ends at 16 MiB.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -302,9 +303,9 @@ class FieldWriter {
         if constexpr (std::is_same_v<Value, std::string_view>) {
             bytes_.append(value);
         } else {
-            char raw[sizeof value];
-            std::memcpy(raw, &value, sizeof value);
-            bytes_.append(raw, sizeof value);
+            std::array<char, sizeof value> raw;
+            std::memcpy(raw.data(), &value, raw.size());
+            bytes_.append(raw.data(), raw.size());
         }
         return *this;
     }
