@@ -182,7 +182,7 @@ std::pair<Description, std::vector<Problem>> Catalogue::inspect(std::string_view
         const auto parent = architectures_.find(device.inherits);
         if (parent == architectures_.end()) {
             problems.push_back({device.location, "inherits from \"" + device.inherits +
-                                                     "\", which is no known architecture"});
+                                                     "\", which is not a known architecture"});
         } else {
             const Loaded loaded =
                 load_text(parent->second.text, parent->second.header.location.file, *schema_);
@@ -233,7 +233,8 @@ std::vector<Problem> check_file(const std::string& path, const Schema& schema) {
     Catalogue catalogue = Catalogue::embedded(schema);
     const std::string name = catalogue.add_text(text, path);
     if (catalogue.canonical_name(name).empty()) {
-        return {{loaded.description.location, "lies over \"" + name + "\", which is no known GPU"}};
+        return {
+            {loaded.description.location, "lies over \"" + name + "\", which is not a known GPU"}};
     }
     return catalogue.inspect(name, View::calibrated).second;
 }

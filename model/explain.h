@@ -1,4 +1,4 @@
-// The explanation of a prediction in sentences: a pure function of the value.
+// The explanation of a prediction in sentences: a pure function of its value.
 //
 //   for (const std::string& line : explain(op, prediction, machine)) ...
 #pragma once

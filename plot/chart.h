@@ -8,8 +8,8 @@
 //   write_chart("roofline.svg", chart);
 //
 // What a reader may rely on, whichever builder made the chart: hollow marks are predicted and filled
-// ones measured; a legend says what colours, shapes and dashes mean; with more labelled names than
-// `most_named` the marks carry numbers, explained in one key.
+// ones measured; a legend says what colours, shapes and dashes mean; where more than `most_named`
+// names would be labelled, the marks carry numbers, explained in one key.
 //
 // A builder of its own fills in a `Chart`: axes with ranges (`ticks.h` rounds them), curves and
 // marks with the name of their series, and a legend entry of the same name for each series; a page

@@ -1,9 +1,9 @@
 // A chart as one HTML file that works offline.
 //
-// The page draws each chart at the width that there is: it zooms (buttons, two fingers, Ctrl and the
-// wheel), moves by dragging, switches series by the legend, and shows the terms of the nearest point
-// or roof (pointer, finger, arrow keys), beside it where that covers no other point, else beneath.
-// Names and numbers of points appear as there is room. A table, sorted by a click on a heading,
+// The page draws each chart as wide as the window allows. It zooms (buttons, two fingers, Ctrl and
+// the wheel), pans by dragging, switches series by the legend, and shows the terms of the nearest
+// point or roof (pointer, finger, arrow keys): beside it where that covers no other point, else
+// below the chart. Names and numbers of points appear where there is room. A table, sorted by a click on a heading,
 // holds every point and roof; where it would be wider than the page its rows become cards. Light or
 // dark follows the reader's setting; on paper it is light.
 //

@@ -1,6 +1,6 @@
 // Placing labels so that they cover neither each other nor what is drawn.
 //
-// Every label brings candidates: boxes beside its point or along its line, with a cost that grows
+// Every label comes with candidates: boxes beside its point or along its line, with a cost that grows
 // with the distance and, when displaced, a leader line. Candidates that leave the frame or cover a
 // marker or a line are discarded. The rest are chosen greedily, most constrained label first,
 // improved by simulated annealing with a fixed seed, and settled label by label until nothing

@@ -1,6 +1,6 @@
-// Runs another program with a text on its standard input and collects what it says.
+// Runs another program with a text on its standard input and collects its output.
 //
-// No shell takes part: arguments are passed as they are. Reading and writing alternate, so that
+// No shell is involved: arguments are passed as they are. Reading and writing alternate, so that
 // neither side blocks on a full pipe, and a program that exits early does not raise SIGPIPE.
 #pragma once
 

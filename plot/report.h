@@ -7,8 +7,8 @@
 //   render_report(report);
 //
 // Charts behave as in html.h, tables sort by a click on a heading and become cards where they would
-// be wider than the page. A row that names a mark of a chart lights it up. Without scripts everything
-// but sorting and zooming is there.
+// be wider than the page. A row that names a mark of a chart highlights it. Without scripts, all but
+// sorting and zooming still works.
 #pragma once
 
 #include <optional>

@@ -1,7 +1,7 @@
 // A chart as SVG.
 //
-// Several charts share one page: up to three one below another, more in as many columns as make the
-// page least elongated.
+// Several charts share one page: up to three one below the other, more in as many columns as bring the
+// page closest to a square.
 //
 // Valid XML with no reference to anything outside itself; coordinates are rounded to two decimals
 // and the same chart always gives the same bytes. Every drawn thing has a class (`roof`, `point`,

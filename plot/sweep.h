@@ -1,9 +1,9 @@
-// A sweep: how something moves as one parameter does, such as the rate of a matmul over its size.
+// A sweep: how something changes with one parameter, such as the rate of a matmul with its size.
 //
 // Each series is a class (an alignment, a GPU, an implementation) with its own colour, marker and
 // dashes, named at the right edge. Series of one name share style and legend entry: predicted line
 // and measured points of one class. Points are joined in the order given where they belong to one
-// run; two of one x are not joined. Limits such as peaks are reference lines.
+// run; two with the same x are not joined. Limits such as peaks are reference lines.
 //
 //   sweep_chart({.title = "matmul n^3, A100, bf16",
 //                .x = {.title = "m = n = k"}, .y = {.title = "Rate", .unit = "TFLOP/s"},

@@ -6,8 +6,8 @@
 //                   .sorts = {{.name = "gemm", .series = "product", .color = Color::blue}},
 //                   .bars = {{.from = 0.0, .to = 0.4, .lane = 0, .sort = 0}}})
 //
-// The first lane stands on top. The page zooms and moves along time alone, names the bars that have
-// room for it and tells each one's start and duration; the legend switches the series.
+// The first lane is at the top. The page zooms and pans along time only, names the bars that have
+// room for it and shows each one's start and duration; the legend switches the series.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// What would help a step, each answer by predicting the alternative.
+// What would help a step: every answer comes from predicting the alternative.
 //
 //   for (const Suggestion& s : advise(a, request, machine, {.host = host, .usable = bytes}))
 //       s.text, s.factor;
@@ -7,7 +7,7 @@
 // fused kernels, fp8 weights, an 8-bit cache, another batch, grouped key and value heads, a
 // vocabulary padded to a multiple of 64, more GPUs. What gains less than 3 % or does not fit is left
 // out; the largest gain stands first.
-// Limits: what an alternative costs in accuracy, or in training anew, is not weighed.
+// Limits: what an alternative costs in accuracy, or in retraining, is not weighed.
 #pragma once
 
 #include <string>

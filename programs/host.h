@@ -5,10 +5,10 @@
 //   find_host("xeon-h200")                       // by name; InputError lists the names
 //
 // Method: times of eager PyTorch for each kernel launched, fitted by scripts/fit-host.py to the steps
-// of measure/records/torch-models (W5 of docs/models.md). A GPU beside which no host was measured has
+// of measure/records/torch-models (W5 of docs/models.md). A GPU beside which no host was measured takes
 // the faster one.
 // Limits: both hosts are virtual machines, on which the same step took up to 1.5 times as long from
-// one minute to the next; `at_launch` takes out what a measured launch says of that.
+// one minute to the next; `at_launch` scales that out by a measured launch.
 #pragma once
 
 #include <span>

@@ -1,4 +1,4 @@
-// The largest batch and the largest length of a step that fit into a GPU's memory.
+// The largest batch and the largest length of a step that fit in a GPU's memory.
 //
 //   largest_batch(a, request, usable);   // sequences of request.seq tokens; 0: not even one
 //   largest_length(a, request, usable);  // tokens of request.batch sequences

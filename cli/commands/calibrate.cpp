@@ -106,20 +106,20 @@ Action build_calibrate(CommandLine& line, std::span<const std::string>) {
                 "overlay to write (TOML); by default --full and --rows write NAME.calibrated.toml "
                 "where --gpu NAME finds it")
         .value("FILE");
-    line.option("--minutes", arguments->minutes, "of --full: time to measure in (default 9)")
+    line.option("--minutes", arguments->minutes, "with --full: minutes of measuring (default 9)")
         .value("MINUTES")
         .in_range(0.05, 1000.0);
     line.option("--records", arguments->folder,
-                "of --full: folder for what is measured (default ~/.local/share/ridge/NAME); a "
+                "with --full: folder for what is measured (default ~/.local/share/ridge/NAME); a "
                 "second run goes on where the first stopped")
         .value("FOLDER");
     line.option("--shapes", arguments->shapes,
-                "of --full: random shapes to measure, beside the full suite (default 1200)")
+                "with --full: random shapes to measure, beside the full suite (default 1200)")
         .value("COUNT")
         .in_range(1, 100000);
-    line.option("--python", arguments->python, "of --full: Python with PyTorch (default python3)")
+    line.option("--python", arguments->python, "with --full: Python with PyTorch (default python3)")
         .value("PROGRAM");
-    line.flag("--no-torch", arguments->no_torch, "of --full: leave PyTorch's kernels out");
+    line.flag("--no-torch", arguments->no_torch, "with --full: leave PyTorch's kernels out");
     add_keep_option(line, arguments->keep);
     line.option("--samples", arguments->samples, "samples for each ceiling").in_range(5, 1000);
     add_format_option(line, arguments->format, "table|json|csv|md");

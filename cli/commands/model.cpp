@@ -111,7 +111,7 @@ int run_model(const Context& context, ModelCommand& command) {
     }
     const Format format = parse_format(command.format);
     if (!command.chart_name.empty() && command.chart.file.empty()) {
-        throw InputError("chart: where to?", {}, "add -o FILE.svg");
+        throw InputError("chart: it needs a file to be written to", {}, "add -o FILE.svg");
     }
     std::optional<Machines> machines;
     Place place;

@@ -118,13 +118,15 @@ ServingOptions::ServingOptions(CommandLine& line) {
     line.flag("--serve", serve, "time to first token, time per token, tokens/s over batch sizes");
     line.option("--answer", answer, "serve: tokens of an answer").group("Serving");
     line.option("--most", most, "serve: largest batch").group("Serving");
-    line.option("--ttft", ttft, "serve: time to the first token at most, \"500 ms\"")
+    line.option("--ttft", ttft, "serve: longest time to the first token, \"500 ms\"")
         .value("TIME")
         .group("Serving");
-    line.option("--tpot", tpot, "serve: time per token at most, \"50 ms\"")
+    line.option("--tpot", tpot, "serve: longest time per token, \"50 ms\"")
         .value("TIME")
         .group("Serving");
-    line.option("--price", price, "serve: of a GPU for an hour").not_negative().group("Serving");
+    line.option("--price", price, "serve: price of one GPU per hour")
+        .not_negative()
+        .group("Serving");
     line.option("--requests", requests, "serve: requests per second to meet")
         .not_negative()
         .group("Serving");

@@ -64,7 +64,8 @@ std::string find_library() {
     std::error_code error;
     if (named != nullptr && *named != '\0') {
         if (fs::is_regular_file(named, error)) return fs::absolute(named).string();
-        throw DeviceError(std::string(library_variable) + " names " + named + ", which is no file");
+        throw DeviceError(std::string(library_variable) + " names " + named +
+                          ", which is not a file");
     }
     const std::vector<fs::path> places = library_places();
     for (const fs::path& place : places) {
@@ -186,7 +187,7 @@ ChildStatus count(const Context& context, const ProfileOptions& options, const s
     std::error_code error;
     std::int64_t before = 0;
     for (std::int64_t run = 0; run < options.runs; ++run) {
-        if (run == 0) context.err << "ridge: once more, for the counters\n";
+        if (run == 0) context.err << "ridge: running it once more, for the counters\n";
         status = record(context, options, library, prefix, true);
         if (!status.failure.empty() || status.code != 0) break;
         const auto missing = programs::missing_sets(files_of(counting_prefix(prefix)));
@@ -204,7 +205,8 @@ ChildStatus count(const Context& context, const ProfileOptions& options, const s
             break;
         }
         std::ofstream(earlier) << to_text(missing);
-        context.err << fmt::format("ridge: again, for what {} kernels lack\n", kernels);
+        context.err << fmt::format(
+            "ridge: running it again, for the counters that {} kernels lack\n", kernels);
     }
     fs::remove(earlier, error);
     return status;
@@ -259,7 +261,7 @@ Action build_profile(CommandLine& line, std::span<const std::string> arguments) 
     line.positional("command", options->command, "the program and its arguments, after --")
         .value("COMMAND");
     line.option("-o,--output", options->output,
-                "record to NAME.PID.ridge, a file a process (default ridge-profile)")
+                "record to NAME.PID.ridge, one file per process (default ridge-profile)")
         .value("NAME");
     line.flag("--wait-for-start", options->wait_for_start,
               "record only between cudaProfilerStart and cudaProfilerStop");
@@ -270,7 +272,7 @@ Action build_profile(CommandLine& line, std::span<const std::string> arguments) 
         .value("SECONDS")
         .not_negative();
     line.flag("--whole-graphs", options->whole_graphs,
-              "one entry a replayed CUDA graph instead of one a kernel of it");
+              "one entry per replayed CUDA graph instead of one per kernel in it");
     line.flag("--counters", options->counters,
               "run the program again and count DRAM, L2 and shared bytes and FLOP of its kernels");
     line.option("--launches", options->launches,

@@ -30,7 +30,7 @@ std::vector<std::int64_t> counts_of(const std::string& text, const char* option)
     if (!is_range(text)) return {parse_count(text, option)};
     const SweepRange range = parse_range(option, text);
     if (range.values.empty())
-        throw InputError(std::string(option) + ": '" + text + "' is no count");
+        throw InputError(std::string(option) + ": '" + text + "' is not a count");
     return range.values;
 }
 
@@ -82,7 +82,8 @@ ModelOptions::ModelOptions(CommandLine& line, Lists lists) {
     line.option("--gpus", gpus_, "train: GPUs with data of their own");
     std::vector<std::string> hosts;
     for (const programs::Host& host : programs::hosts()) hosts.emplace_back(host.name);
-    line.option("--host", host_, "whose dispatch (default: the host measured beside the GPU)")
+    line.option("--host", host_,
+                "host that dispatches the kernels (default: the one measured beside the GPU)")
         .one_of(hosts);
     line.option("--launch", launch_,
                 "what that host takes to launch one small kernel, \"12.5 us\": scales its times");

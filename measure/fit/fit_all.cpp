@@ -25,13 +25,13 @@ std::string reason_to_keep(const FitReport& report, const ErrorSummary& before,
                            before.count == 1 ? "" : "s", fewest_fit_rows);
     }
     if (report.parameters.empty()) return "the rows determine no parameter";
-    if (after.count < before.count) return "the rows are too few shapes to be held out";
+    if (after.count < before.count) return "there are too few shapes to hold some out";
     for (const FittedParameter& each : report.parameters) {
         if (!std::isfinite(each.number) || !(each.standard_error <= 1.0)) {
             return each.field + " is not determined";
         }
     }
-    if (!(after.mean < before.mean)) return "rows held out come out no better";
+    if (!(after.mean < before.mean)) return "rows held out are predicted no better";
     return {};
 }
 

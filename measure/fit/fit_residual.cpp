@@ -119,7 +119,7 @@ std::map<ResidualClass, Samples> samples_of(const std::vector<MeasuredRow>& rows
         if (!features) continue;
         const double residual = std::log(row.measured / prediction->time);
         if (!std::isfinite(residual)) {
-            throw InputError("a row's time is no number",
+            throw InputError("a row's time is not a number",
                              {row.file, static_cast<int>(row.line), 1});
         }
         classes[features->residual_class].push_back(
@@ -243,7 +243,7 @@ ResidualForest forest_of(const std::vector<BoostedTree>& grown, std::size_t part
         }
         each.values = tree.values[part];
         for (const double value : each.values) {
-            if (!std::isfinite(value)) throw InputError("a correction is no number");
+            if (!std::isfinite(value)) throw InputError("a correction is not a number");
         }
     }
     return {{splits.begin(), splits.end()}, std::move(trees)};

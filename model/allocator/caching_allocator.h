@@ -3,8 +3,8 @@
 // Requests are rounded up to 512 bytes and served from two pools. Blocks up to 1 MiB come from
 // segments of 2 MiB, larger ones from segments of 20 MiB or, from 10 MiB on, of their own size in
 // steps of 2 MiB. The smallest free block that is large enough is taken and split; what would
-// leave a rest of at most 1 MiB in the large pool is handed out whole, which is how more is
-// allocated than was requested. Freed neighbours merge and stay reserved until `empty_cache`. With
+// leave at most 1 MiB in the large pool is handed out whole, which is how more is allocated than
+// was requested. Freed neighbours merge and stay reserved until `empty_cache`. With
 // expandable segments each pool is one growing range that is mapped in steps of 2 and 20 MiB
 // (eq. V10 to V13 of docs/vram.md).
 //

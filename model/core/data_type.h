@@ -18,7 +18,7 @@
 namespace ridge::model {
 
 /// fp8 is e4m3 or e5m2 (the cost is the same); tf32 is stored in 4 bytes; int32 is what products of
-/// int8 may be stored as, and no operand of anything. fp8_block is e4m3 with an fp32 scale per 128
+/// int8 may be stored as, and never an operand. fp8_block is e4m3 with an fp32 scale per 128
 /// elements along k (activations) or 128 x 128 (weights), as DeepSeek-V3 has it; nvfp4 is e2m1 with
 /// an e4m3 scale per 16 elements along k.
 enum class DataType : std::uint8_t {
@@ -61,7 +61,7 @@ inline constexpr std::size_t data_type_count = all_data_types.size();
     return 0;
 }
 
-/// Whether blocks of elements share a scale: such a type is one of operands of products.
+/// Whether blocks of elements share a scale: only operands of products have such a type.
 [[nodiscard]] constexpr bool is_block_scaled(DataType type) {
     return type == DataType::fp8_block || type == DataType::nvfp4;
 }

@@ -129,7 +129,7 @@ struct FieldInfo {
 
 [[nodiscard]] std::span<const FieldInfo> field_table();
 [[nodiscard]] const FieldInfo& info_of(Field field);
-/// By its name, in either case and with '-' for '_'.
+/// By name, in upper or lower case and with '-' for '_'.
 [[nodiscard]] std::optional<Field> find_field(std::string_view name);
 
 struct OperationInfo {
@@ -151,18 +151,18 @@ struct OperationAlias {
 };
 [[nodiscard]] std::span<const OperationAlias> operation_aliases();
 
-/// By name or alias, in either case.
+/// By name or alias, in upper or lower case.
 [[nodiscard]] std::optional<OperationKind> find_operation_kind(std::string_view name);
 /// The same; InputError suggests the nearest name.
 [[nodiscard]] OperationKind parse_operation_kind(std::string_view name);
 [[nodiscard]] OperationKind kind_of(const Operation& operation);
 /// The collective of that name; the operation must be one.
 [[nodiscard]] CollectiveKind collective_kind(OperationKind kind);
-/// The same of an operation along rows.
+/// The same for an operation along rows.
 [[nodiscard]] RowKind row_kind(OperationKind kind);
 [[nodiscard]] bool applies(OperationKind kind, Field field);
 
-/// Whether the operation can be carried out so; `automatic` always.
+/// Whether the operation has this implementation; it always has `automatic`.
 [[nodiscard]] bool has(OperationKind kind, Implementation implementation);
 /// "impl library is not an implementation of copy; it has bundled, eager".
 [[nodiscard]] std::string refusal(OperationKind kind, Implementation implementation);
@@ -204,7 +204,7 @@ class Parameters {
     friend Execution make_execution(const Parameters&);
 };
 
-/// What must still be given, in the order of the table: "m", "n", "k".
+/// The required fields that are missing, in the table's order: "m", "n", "k".
 [[nodiscard]] std::vector<std::string_view> missing_fields(OperationKind kind,
                                                            const Parameters& parameters);
 /// "m, n and k are missing for matmul".

@@ -30,7 +30,7 @@ struct L2Resident {
     Bytes capacity;
 };
 
-/// A leading dimension is no multiple of 16 bytes.
+/// A leading dimension is not a multiple of 16 bytes.
 struct AlignmentCliff {
     std::int64_t bytes = 0;
     double issue_share = 1.0;  ///< of the issue rate, where that is an estimate
@@ -83,7 +83,7 @@ struct RotatedWeights {
     std::int64_t weights = 1;
 };
 
-/// A warp request touches more sectors than it asks bytes of.
+/// A warp's request touches sectors of which it needs only some bytes.
 struct WholeSectors {
     double sectors = 1.0;  ///< of one request
     double useful = 1.0;   ///< share of their bytes asked for

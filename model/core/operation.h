@@ -206,13 +206,13 @@ struct Gather {
     DataType type = DataType::bf16;
 };
 
-/// One kind of access or branch that the hardware serialises, everything else at its best.
+/// One kind of access or branch that the hardware serialises; everything else is at its best.
 ///   strided        reads `elements` words, each `degree` words after the last
 ///   misaligned     reads `elements` words from word `degree` of an aligned array
-///   divergent      one result per thread after `divergent_steps` (access_work.h) FMA; neighbouring
+///   divergent      one result per thread after `divergent_steps` (bundled/access.h) FMA; adjacent
 ///                  threads take one of `degree` code paths in turn
 ///   bank_conflict  reads `elements` words of shared memory, `degree` threads of a warp on one bank
-///   chase          one thread follows pointers through `elements` words, a line of its own for each
+///   chase          one thread follows pointers through `elements` words, each on a line of its own
 ///   reread         all multiprocessors read the same `elements` words over and over
 enum class AccessPattern : std::uint8_t {
     strided,

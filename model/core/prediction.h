@@ -22,7 +22,7 @@ namespace ridge::model {
 /// What an operation does, whatever the GPU: counts per pipe and bytes per level.
 struct Work {
     Flop tensor;             ///< on tensor cores
-    Flop fma;                ///< on the vector pipes, as their instructions do it
+    Flop fma;                ///< on the vector pipes, as their instructions count
     Flop vector;             ///< of that, as the field counts it: one per operator and function
     double special = 0.0;    ///< special-function results (exp2, reciprocal, ...)
     Bytes compulsory_read;   ///< each input once

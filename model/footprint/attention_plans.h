@@ -1,7 +1,7 @@
-// The plans of each implementation, made by attention_plan(). The phase `inputs` is already there.
+// The plans of each implementation, called by attention_plan(), which has made the phase `inputs`.
 //
-// Each adds the phases inference, forward, grad_out and backward. The call is one that the
-// implementation takes (attention_refusal.h).
+// Each adds the phases inference, forward, grad_out and backward. The implementation accepts the
+// call (attention_refusal.h).
 #pragma once
 
 #include "model/allocator/memory_plan.h"

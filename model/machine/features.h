@@ -1,4 +1,4 @@
-// What a GPU's multiprocessors can do that kernels are written for, from its compute capability.
+// The abilities of a GPU's multiprocessors that kernels are written for, by compute capability.
 //
 //   if (features_of(machine.compute_capability).wgmma) ...   // Hopper's kernels run
 //

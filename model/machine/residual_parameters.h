@@ -1,5 +1,5 @@
-// The residual correction of a GPU, as its description holds it: for each class of operations a sum of
-// small trees that a fit found in ln(measured / predicted). (docs/model.md K1 to K3)
+// The residual correction of a GPU, as its description holds it: for each class of operations a sum
+// of small trees, fitted to ln(measured / predicted). (docs/model.md K1 to K3)
 //
 //   [model.residual.decode]
 //   implementation = { value = "flash3", source = "FIT" }

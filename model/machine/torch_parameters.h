@@ -1,4 +1,4 @@
-// What a GPU contributes to the time of PyTorch's kernels; their instruction counts are code.
+// What a GPU contributes to the time of PyTorch's kernels; their instruction counts are in the code.
 //
 //   if (memory.torch) memory.torch->first_dram   // a kernel's start with its first loads
 //

@@ -1,5 +1,5 @@
-// Which residuals a prediction of a matrix product rests on: the class of `band.h` for its kernels
-// and regime, and whether the question lies where residuals were taken.
+// Which residuals the band of a matrix product rests on: its class in `band.h`, by kernel and
+// regime, and whether the shape lies within the range in which residuals were taken.
 //
 //   apply_band(prediction, matmul_band(situation, regime_of(time)), confidence, validity);
 #pragma once

@@ -1,5 +1,5 @@
-// Tiles of matrix-product kernels, as data: what a library may choose from, and what the bundled
-// kernels have built in.
+// Tiles of matrix-product kernels, as data: what a library may choose from, and what is built into
+// the bundled kernels.
 //
 //   library_tiles(MatmulPipe::tensor, 16, machine.compute_capability).tiles[0]
 //   bundled_kernel(Implementation::tiled)->layout.tile      // 32 x 32 x 32

@@ -1,12 +1,12 @@
-// Products of a few rows in fp32, or of misaligned ones in 16 bits, as cuBLAS runs them for PyTorch: kernels of their own (gemmSN, gemv)
-// that read B once and hold every row of A, instead of tiles.
+// Products of a few rows in fp32, or of misaligned rows in 16 bits, as cuBLAS runs them for PyTorch:
+// special kernels (gemmSN, gemv) that read B once and hold every row of A, instead of tiles.
 //
 //   if (runs_few_rows(op)) const MatmulTime t = few_rows_time(situation);
 //
 // Method (equation M26 of docs/model.md): where B lies by columns, a block of 128 threads forms eight columns
 // as dot products whose lanes share out k; where it lies by rows, a block forms 64 columns and its threads
 // walk along k.
-// Limits: which of its kernels cuBLAS takes is known for most shapes alone; clocks of an H200 and an H100.
+// Limits: which kernel cuBLAS takes is known for most shapes only; clocks of an H200 and an H100.
 #pragma once
 
 #include "model/matmul/time.h"

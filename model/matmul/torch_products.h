@@ -1,6 +1,6 @@
-// What PyTorch's products have of their own: how their kernels differ from those that the library's
-// parameters were fitted to, int8 products with int32 results by kernels of an earlier generation,
-// epilogues that wait for a vector, and lines of others that reads have to write back.
+// What sets PyTorch's products apart: how their kernels differ from those to which the library's
+// parameters were fitted, int8 products with int32 results by kernels of an earlier generation,
+// epilogues that wait for a vector, and other data's dirty lines that must be written back first.
 //
 //   if (is_integer_product(op)) const MatmulTime t = integer_product_time(situation);
 //   const MatmulParameters mine = parameters_of_torch(op, pipe, library);   // GPUs with model.torch
@@ -9,7 +9,7 @@
 // that type and alignment ask for. int8 products take tiles of 64 x 64 to 256 x 128, whose steps
 // along k come one after the other, one tile of a multiprocessor at a time; k is not split.
 // Limits: clocks of an H200 and an H100; other generations follow their clock. cuBLAS's choices for
-// fp32 and batched tf32 have no order that shapes tell; they are most of what is left.
+// fp32 and batched tf32 follow no rule that the shape reveals; they are most of what error is left.
 #pragma once
 
 #include "model/matmul/time.h"

@@ -1,4 +1,4 @@
-// How the tokens of a block of experts fall on experts and GPUs.
+// How the tokens of a block of experts are spread over experts and GPUs.
 //
 //   const MoeLoad load = moe_load(op);
 //   load.pairs / load.active     // rows of an expert's products, on average

@@ -1,4 +1,4 @@
-// Who predicts a matrix product: handed in, because operations do not know each other.
+// The function that predicts a matrix product: handed in, because operations do not know each other.
 #pragma once
 
 #include "model/core/implementation.h"

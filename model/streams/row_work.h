@@ -2,7 +2,7 @@
 //
 //   row_work(RowWise{.kind = RowKind::softmax, ...}, Implementation::manual)   // 5 kernels
 //
-// Method: docs/model.md equations B11 to B14. Pure counting, no clock.
+// Method: docs/model.md equations B11 to B14. Pure counting: nothing here knows a clock.
 #pragma once
 
 #include "model/core/implementation.h"

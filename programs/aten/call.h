@@ -7,7 +7,7 @@
 //   call.tensor(1)->strides;   // {1, 4}: the transpose of a [2, 4] matrix
 //
 // The four lists are the profiler's `Input type`, `Input Dims`, `Input Strides` and
-// `Concrete Inputs`. A profiler's list of tensors (`TensorList`) carries no type: its tensors' is
+// `Concrete Inputs`. A profiler's list of tensors (`TensorList`) carries no type, so theirs is
 // `unknown`; a dispatch mode writes "TensorList torch.float32".
 // What does not parse gives an argument without tensors; nothing here throws on strange input.
 #pragma once

@@ -94,7 +94,7 @@ std::optional<Understood> added_matrix_vector(const Subject& subject) {
     return vector_at(subject, 1);
 }
 
-/// A convolution as the product of im2col (eq. P3): rows are pixels of the result, k the weights of one.
+/// A convolution as the product of im2col (eq. S3): rows are pixels of the result, k the weights of one.
 struct Convolution {
     Matmul forward;
     std::int64_t groups = 1;

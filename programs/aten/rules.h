@@ -1,4 +1,4 @@
-// The rules behind operations.h: each turns a call into operations, or finds that it is not for it.
+// The rules behind operations.h: each turns a call into operations, or leaves it to the others.
 #pragma once
 
 #include <optional>

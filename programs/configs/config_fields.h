@@ -1,4 +1,4 @@
-// Fields of a config.json with errors that name them; a config is somebody else's file.
+// Fields of a config.json with errors that name them, since a config is written by somebody else.
 //
 //   const ConfigFields fields(json, "config.json");
 //   fields.count("hidden_size");                    // InputError: config.json: hidden_size is missing

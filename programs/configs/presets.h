@@ -1,4 +1,4 @@
-// Configs of well-known models that come with ridge, each with the place its numbers are from.
+// Configs of well-known models that come with ridge, each with the source of its numbers.
 //
 //   const Architecture a = find_model("llama-3.1-8b");       // a preset
 //   const Architecture b = find_model("./my-model");         // a folder with config.json

@@ -1,4 +1,4 @@
-// A decoder written by hand as a small TOML, for models of one's own.
+// A decoder written by hand as a small TOML file, for a model of your own.
 //
 //   name = "mine"            vocabulary = 32000     hidden = 2048     layers = 24
 //   heads = 16               kv_heads = 4           head_dim = 128    intermediate = 8192

@@ -12,7 +12,7 @@
 //
 //   const std::optional<Program> program = find_program("block.toml");
 //
-// Limits: at most 10,000 operations; nothing is said of memory.
+// Limits: at most 10,000 operations; memory is not covered.
 #pragma once
 
 #include <optional>

@@ -1,10 +1,10 @@
-// The file in which `ridge profile` keeps what a process did on its GPUs: one file a process, appended
+// The file in which `ridge profile` keeps what a process did on its GPUs: one file per process, appended
 // to while the process runs.
 //
-// A file is the 16 bytes of `magic` and then records: a head of four bytes (tag in the lowest byte,
+// A file is the 16 bytes of `magic` and then records: a header of four bytes (tag in the lowest byte,
 // bytes of the payload above it), then the payload, all in little-endian order. The first record is a
-// text that names every record with its fields, so a file says itself how to be read. A record may
-// later grow at its end: a reader passes over bytes and tags that it does not know and leaves fields
+// text that names every record with its fields, so a file explains itself. A record may later
+// grow at its end: a reader passes over bytes and tags that it does not know and leaves fields
 // that a file does not have at their defaults. Each record is complete in itself, so a file that was
 // cut off in the middle of one is good up to there.
 //

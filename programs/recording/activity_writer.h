@@ -7,8 +7,8 @@
 //   writer.write(KernelActivity{.start_ns = 5, .duration_ns = 700, .shape = shape});
 //   writer.flush();                                     // from here a kill loses nothing
 //
-// Every call is safe from any thread. What was flushed is the kernel's: it outlives the process however
-// that ends. A write that fails (a full disk) ends the file at a whole record, and `failure` says so.
+// Every call is safe from any thread. What was flushed belongs to the operating system: it survives
+// however the process ends. A write that fails (a full disk) ends the file at a whole record, and `failure` says so.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What earlier runs of a program left to count, as the text of a file: `ridge profile --counters` writes
+// What earlier runs of a program left uncounted, as the text of a file: `ridge profile --counters` writes
 // it between two runs, the library that the program loads reads it.
 //
 //   std::ofstream(path) << to_text({{{.name = "copy", .grid = {132, 1, 1}}, 0b100}});

@@ -1,4 +1,4 @@
-// What `ridge profile` tells the library that it has a program load: one environment variable, lines
+// What `ridge profile` tells the library that it loads into a program: one environment variable, lines
 // of KEY=VALUE.
 //
 //   setenv(recording_variable, to_text({.prefix = "/tmp/run", .run = 7}).c_str(), 1);
@@ -18,7 +18,7 @@ struct RecordingOptions {
     std::string prefix;            ///< files are PREFIX.PID.ridge or PREFIX.rankN.PID.ridge
     std::uint64_t run = 0;         ///< the same in all files of one run
     bool wait_for_start = false;   ///< record only between cudaProfilerStart and -Stop
-    bool whole_graphs = false;     ///< one entry a replayed graph, not one a kernel of it
+    bool whole_graphs = false;     ///< one entry per replayed graph, not one per kernel
     std::int64_t delay_ms = 0;     ///< after the program's first use of CUDA
     std::int64_t duration_ms = 0;  ///< 0: to the end
     std::int64_t counted = 0;      ///< launches of each kernel to count; 0: times instead

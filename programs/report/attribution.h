@@ -1,8 +1,8 @@
-// Which operator a kernel counts for, and the operator calls of a trace in the order of their kernels.
+// Which operator a kernel is attributed to, and a trace's operator calls in the order of their kernels.
 //
-// A kernel's innermost operator is not always the one that says most: the walk goes up to the first
-// that the model understands and whose arguments were recorded, else stays at the innermost. Kernels
-// that no operator launched count by their own name.
+// A kernel's innermost operator is not always the most telling one: the search goes outwards to the
+// first that the model understands and whose arguments were recorded, else stays at the innermost.
+// Kernels that no operator launched are listed by their own name.
 #pragma once
 
 #include <cstdint>

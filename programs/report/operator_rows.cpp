@@ -215,7 +215,7 @@ class RowBuilder {
         row.answer = std::move(answer);
     }
 
-    /// Counted arithmetic at the peaks of the machine, where that takes longer than the bytes. (eq. P4)
+    /// Counted arithmetic at the peaks of the machine, where that takes longer than the bytes. (eq. S4)
     void add_counted_work(OperatorRow& row) const {
         const auto time_at = [&row](double flop, const std::optional<FlopRate>& peak) {
             if (flop <= 0.0 || !peak || *peak <= FlopRate{}) return Time{};

@@ -1,4 +1,4 @@
-// The rows of a report: calls with equal arguments added up, and predicted once.
+// The rows of a report: calls with equal arguments are added up and predicted once.
 #pragma once
 
 #include <cstdint>

@@ -102,7 +102,7 @@ class FusionFinder {
     }
 
     /// One kernel that reads and writes what the chain does, less the write and the read of each
-    /// result but the last: those stay in registers. (eq. P1)
+    /// result but the last: those stay in registers. (eq. S1)
     [[nodiscard]] std::optional<Time> fused_time(const std::vector<std::int32_t>& chain) const {
         double bytes = 0.0;
         double between = 0.0;

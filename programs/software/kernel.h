@@ -1,4 +1,4 @@
-// One kernel of a framework as plain data: what it computes, over how much, how it reads.
+// One kernel of a framework as plain data: what it computes, on how much data, and how it reads it.
 //
 // The recorder of a program (recorder.h) collects these, counts equal ones together, and
 // `operation_of` says which operation of the model each is. A kernel that no operation describes

@@ -13,7 +13,7 @@
 // std::move ends it with the call.
 // Method: a tensor is a count of elements and a type; views share storage. Equal kernels are counted
 // together, so that a model of 80 layers costs the few different ones.
-// Limits: one stream; no memory formats beyond "rows lie apart".
+// Limits: one stream; no memory formats beyond rows that lie apart.
 #pragma once
 
 #include <array>

@@ -16,7 +16,7 @@ constexpr std::size_t head_bytes = 4;
 ActivityRecords::ActivityRecords(const std::string& file) : source_(file), buffer_(piece) {
     const std::size_t got = fill(activity_magic.size());
     if (std::string_view(buffer_.data(), got) != activity_magic) {
-        throw InputError("is no activity file of ridge profile", {.file = file});
+        throw InputError("is not an activity file of ridge profile", {.file = file});
     }
     begin_ += got;
     result_.bytes = got;

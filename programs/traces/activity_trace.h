@@ -6,8 +6,8 @@
 //
 // GPUs are told apart by their UUID, so that device 0 of two ranks is two devices where it is. Files of
 // counters (`ridge profile --counters`) add what they counted to the kernels of the same name, grid and
-// block. Ranges of NVTX become ranges of the trace; one that was still open when the process ended ends
-// there. Records that this program does not know are passed over; damage ends a file where it stands.
+// block. NVTX ranges become ranges of the trace; one that was still open when the process ended ends
+// there. Records that this program does not know are skipped; a damaged file is read up to the damage.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@ namespace ridge::programs {
 /// What the files of a run left to count; every kernel that was counted at all is in it.
 [[nodiscard]] MissingSets missing_sets(const std::vector<std::string>& files);
 
-/// InputError where a file cannot be opened or is no activity file.
+/// InputError where a file cannot be opened or is not an activity file.
 [[nodiscard]] Trace read_activity_files(const std::vector<std::string>& files);
 
 }  // namespace ridge::programs

@@ -1,11 +1,11 @@
-// The bytes of a file, unpacked on the way where it is a gzip file.
+// The bytes of a file, decompressed on the way where it is a gzip file.
 //
 //   ByteSource source("trace.json.gz");
 //   const std::size_t got = source.read(buffer, sizeof buffer);   // 0 at the end
 //
 // A file that cannot be opened is an InputError. What breaks in the middle (a read error, a gzip
-// stream that is cut off or damaged) ends the bytes and is told by `failure`, so that what was read
-// until then can be used. A directory, a device or a pipe is refused: only a file has an end.
+// stream that is cut off or damaged) ends the bytes and is reported by `failure`, so that what was
+// read until then can be used. A directory, a device or a pipe is refused: only a file has an end.
 #pragma once
 
 #include <cstddef>

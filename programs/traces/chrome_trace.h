@@ -1,4 +1,4 @@
-// A trace of the PyTorch profiler: Chrome JSON, packed by gzip or not.
+// A trace of the PyTorch profiler: Chrome JSON, plain or compressed by gzip.
 //
 // Operators are the events `cpu_op`; annotations and modules become ranges; kernels, copies and fills
 // carry the operator's id and the correlation of the call that launched them.

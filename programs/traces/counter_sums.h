@@ -1,4 +1,4 @@
-// The counters of one kernel, grid and block from those of its launches, each of which has only one set.
+// The counters of one kernel, grid and block, put together from launches that each counted one set.
 //
 //   CounterSums sums;
 //   sums.add(0, with_dram);  sums.add(0, with_flop);   // of process 0

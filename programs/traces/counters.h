@@ -1,4 +1,4 @@
-// What the hardware counted: of a launch of one kernel (counter_sums.h), and of the whole GPU over time.
+// What the hardware counted: for one launch of a kernel (counter_sums.h), and for the whole GPU over time.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// JSON as a stream of what stands in it, in memory that does not grow with the file.
+// JSON as a stream of its parts, in memory that does not grow with the file.
 //
 //   JsonScanner scanner(source);
 //   const std::string damage = scanner.run(handler);   // empty: all of one value was read
@@ -6,7 +6,7 @@
 //
 // The handler has `bool start_object()`, `bool start_array()` (false: nested too deeply),
 // `void end_object()`, `void end_array()`, `void key(text)`, `void string(text)`, `void number(text)`;
-// true, false and null are passed over. A text is valid during its call only.
+// true, false and null are skipped. A text is valid only during its call.
 //
 // Method: a window over the source, in which a text or a number always stands as a whole; the ends of
 // texts are found by memchr, and only those with a backslash are copied. What follows the value is

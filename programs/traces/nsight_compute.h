@@ -2,9 +2,9 @@
 //
 //   ncu --csv --page raw --metrics gpu__time_duration.sum,dram__bytes.sum python step.py > kernels.csv
 //
-// Both forms are read: one line a kernel with a second header line of units, and one line a kernel and
-// metric ("Metric Name", "Metric Unit", "Metric Value"). Lines before the header, such as the
-// program's own output, are passed over. Numbers may carry separators of thousands.
+// Both forms are read: one line per kernel with a second header line of units, and one line per kernel
+// and metric ("Metric Name", "Metric Unit", "Metric Value"). Lines before the header, such as the
+// program's own output, are passed over. Numbers may have thousands separators.
 //
 // Each kernel was run on its own, several times: the trace has durations and DRAM bytes, but no time
 // line, no operators and no idle time; kernels stand one after another. What breaks in the middle ends

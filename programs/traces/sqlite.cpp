@@ -101,7 +101,7 @@ bool SqliteRows::next() {
     reading_->bytes_left -= least_row;
     if (code == row && reading_->bytes_left >= 0) return true;
     if (code != done && reading_->failure.empty()) {
-        reading_->failure = code == row ? "holds more rows than its bytes can be"
+        reading_->failure = code == row ? "holds more rows than fit in its bytes"
                                         : sqlite().errmsg(sqlite().db_handle(statement_));
     }
     return false;

@@ -6,8 +6,8 @@
 //   }
 //   database.failure();   // empty, or what broke a query on its way
 //
-// The library (libsqlite3) is looked for when it is first needed, so that nothing depends on it
-// otherwise; where it is missing that is an InputError that says so. Files are opened read-only.
+// The library (libsqlite3) is loaded when it is first needed, so that nothing else depends on it;
+// where it is missing, an InputError says so. Files are opened read-only.
 // A query that the database does not understand (no such table) is no value, not an error.
 //
 // A file of a few bytes can be made to yield rows without end (a page that is listed a thousand times,

@@ -1,5 +1,5 @@
-// Each distinct text once, named by a small number: a trace of a million events says a few thousand
-// different things.
+// Each distinct text is kept once and named by a small number: a trace of a million events holds only a
+// few thousand different texts.
 //
 //   TextPool pool;
 //   const TextId id = pool.add("aten::mm");   // the same id for the same text, always

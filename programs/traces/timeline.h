@@ -8,8 +8,8 @@
 // what is left of it is the GPU's own way from one kernel to the next. Kernels whose launch is not in
 // the trace (those of a replayed graph beyond the first) leave their gaps to the GPU. Communication is
 // what NCCL's kernels take; it is hidden where another kernel runs at the same time.
-// With several GPUs in one trace the figures are sums over them. A trace without a time line (kernels
-// that were run one at a time) has its kernel time alone.
+// With several GPUs in one trace the figures are sums over them. A trace without a timeline (kernels
+// that were run one at a time) has only its kernel time.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Puts a Trace together from what a reader finds in a file, in any order; then finds who encloses
-// whom and which operator launched which kernel.
+// Puts a Trace together from what a reader finds in a file, in any order; then works out what lies
+// within what, and which operator launched which kernel.
 //
 //   TraceBuilder builder(trace);
 //   builder.add(Operator{.name = builder.text("aten::mm"), ...});
@@ -8,7 +8,7 @@
 //   builder.finish();
 //
 // A reader whose correlations are unique only within a process makes them unique with the process.
-// Past 2^31 entries of a kind the rest is left out.
+// Entries of a kind beyond 2^31 are left out.
 #pragma once
 
 #include <cstdint>

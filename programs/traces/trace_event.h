@@ -3,7 +3,7 @@
 //   for_each_event(source, [&](const TraceEvent& event) { ... });
 //
 // Both forms are read: an object with `traceEvents`, or the bare array. The parser streams: memory
-// does not grow with the file. Only the fields below are kept; everything else is passed over.
+// does not grow with the file. Only the fields below are kept; everything else is skipped.
 // Times are nanoseconds. Nesting is limited, and one event's texts are cut at `longest_text`.
 #pragma once
 

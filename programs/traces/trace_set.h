@@ -1,5 +1,5 @@
-// Several files of traces: those of one run of `ridge profile` belong together, and a part of a trace by
-// the name of a range.
+// Traces in several files, of which those of one run of `ridge profile` belong together; and the part of
+// a trace that ran within the ranges of one name.
 //
 //   for (const std::vector<std::string>& files : runs_of({"a.rank0.7.ridge", "a.rank1.8.ridge"})) {
 //       Trace trace = read_run(files);

@@ -97,7 +97,7 @@ TEST_CASE("ridge profile names what is missing") {
         const Variable nowhere("RIDGE_INJECT_PATH", place.file("nowhere.so"));
         const auto answer = run({"profile", "--", "true"});
         CHECK(answer.code == cli::device_failure);
-        CHECK_THAT(answer.err, contains_text("nowhere.so, which is no file"));
+        CHECK_THAT(answer.err, contains_text("nowhere.so, which is not a file"));
     }
     {
         const Variable unset("RIDGE_INJECT_PATH", "");

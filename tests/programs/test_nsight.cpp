@@ -204,7 +204,7 @@ TEST_CASE("a SQLite file whose rows or texts have no end is said to be damaged",
     }
     // A column of 6 kB a row from nothing.
     CHECK_THROWS_WITH(read_trace(folder + "/computed_texts.sqlite"),
-                      contains_text("holds more rows than its bytes can be"));
+                      contains_text("holds more rows than fit in its bytes"));
 }
 
 TEST_CASE("ranges that name an operator", "[nsight]") {
