@@ -31,10 +31,14 @@ STEPS = [
     ("llama-3.2-1b", "prefill", 2, 1024), ("llama-3.2-1b", "decode", 16, 2048), ("llama-3.2-1b", "train", 2, 1024),
     ("gpt2", "prefill", 8, 1024), ("gpt2", "decode", 8, 512), ("gpt2", "train", 4, 1024),
     ("qwen3-0.6b", "prefill", 4, 1024), ("qwen3-0.6b", "decode", 8, 1024), ("qwen3-0.6b", "train", 2, 1024),
-    ("pythia-410m", "prefill", 4, 2048), ("pythia-410m", "train", 4, 1024),
-    ("phi-1.5", "prefill", 4, 1024), ("phi-1.5", "train", 2, 1024),
-    ("gemma-3-270m", "prefill", 4, 1024), ("gemma-3-270m", "train", 2, 1024),
+    ("pythia-410m", "prefill", 4, 2048), ("pythia-410m", "decode", 16, 1024), ("pythia-410m", "train", 4, 1024),
+    ("phi-1.5", "prefill", 4, 1024), ("phi-1.5", "decode", 8, 1024), ("phi-1.5", "train", 2, 1024),
+    ("gemma-3-270m", "prefill", 4, 1024), ("gemma-3-270m", "decode", 8, 1024), ("gemma-3-270m", "train", 2, 1024),
+    ("vit-base", "inference", 64, 224), ("vit-base", "train", 32, 224),
+    ("resnet-50", "inference", 64, 224), ("resnet-50", "train", 32, 224),
 ]
+# Networks for images, as transformers configures them; a step's length is their edge.
+VISION = {"vit-base": "vit", "resnet-50": "resnet"}
 FIELDS = ["model", "phase", "batch", "seq", "method", "time_us", "peak_bytes", "kernels", "seconds", "reason"]
 METHODS = ("measured", "benchmark", "cost model", "MemTracker", "ridge")
 
@@ -44,6 +48,13 @@ def model_of(name, device, train):
     import torch
     from transformers import AutoConfig, AutoModelForCausalLM
 
+    if name in VISION:
+        from transformers import AutoModelForImageClassification
+
+        config = AutoConfig.for_model(VISION[name], num_labels=1000)
+        with torch.device(device):
+            model = AutoModelForImageClassification.from_config(config, dtype=torch.bfloat16)
+        return model.train(train)
     root = pathlib.Path(__file__).resolve().parent.parent
     fields = json.loads((root / "programs" / "presets" / f"{name}.json").read_text(encoding="utf-8"))
     fields = {key: value for key, value in fields.items() if not key.startswith("ridge_")}
@@ -70,16 +81,31 @@ def filled_cache(model, batch, seq, device):
     return cache
 
 
+def inputs_of(model, phase, batch, seq, device):
+    """Token ids, and what the model is called with by name: images with labels where it trains, or the ids."""
+    import torch
+
+    train = phase == "train"
+    if not hasattr(model.config, "vocab_size"):
+        images = torch.zeros(batch, 3, seq, seq, dtype=torch.bfloat16, device=device)
+        labels = torch.zeros(batch, dtype=torch.long, device=device)
+        return None, {"pixel_values": images, **({"labels": labels} if train else {})}
+    ids = torch.zeros(batch, 1 if phase == "decode" else seq, dtype=torch.long, device=device)
+    return ids, {"input_ids": ids, "labels": ids} if train else {"input_ids": ids}
+
+
 def step_of(model, phase, batch, seq, device, optimizer):
     """A function that runs one step."""
     import torch
 
-    ids = torch.zeros(batch, 1 if phase == "decode" else seq, dtype=torch.long, device=device)
+    ids, inputs = inputs_of(model, phase, batch, seq, device)
     if phase == "train":
         def step():
-            model(input_ids=ids, labels=ids).loss.backward()
+            model(**inputs).loss.backward()
             optimizer.step()
         return step
+    if "pixel_values" in inputs:
+        return torch.no_grad()(lambda: model(**inputs))
     cache = filled_cache(model, batch, seq, device) if phase == "decode" else None
 
     def forward():
@@ -133,14 +159,15 @@ def tracked_memory(name, phase, batch, seq):
 
 def ridge_estimate(gpu):
     def run(name, phase, batch, seq):
-        import torch
         import ridge.torch
 
         train = phase == "train"
         model = model_of(name, "meta", train)
-        ids = torch.zeros(batch, 1 if phase == "decode" else seq, dtype=torch.long, device="meta")
+        ids, inputs = inputs_of(model, phase, batch, seq, "meta")
         if train:
-            report = ridge.torch.estimate(model, input_ids=ids, labels=ids, gpu=gpu, mode="train", optimizer="adamw")
+            report = ridge.torch.estimate(model, **inputs, gpu=gpu, mode="train", optimizer="adamw")
+        elif ids is None:
+            report = ridge.torch.estimate(model, **inputs, gpu=gpu)
         elif phase == "decode":
             cache = filled_cache(model, batch, seq, "meta")
             report = ridge.torch.estimate(model, ids, past_key_values=cache, use_cache=True, gpu=gpu)
@@ -150,18 +177,45 @@ def ridge_estimate(gpu):
     return run
 
 
+def image_stepper(models, model, phase, batch, seq, optimizer):
+    """As models.Stepper, for a network that takes images."""
+    import torch
+
+    class Images(models.Stepper):
+        def __init__(self):  # pylint: disable=super-init-not-called
+            self.model, self.phase, self.optimizer = model, phase, optimizer
+            self.cache, self.held = None, []
+            self.inputs = inputs_of(model, phase, batch, seq, "cuda")[1]
+
+        def step(self):
+            if phase != "train":
+                with torch.no_grad():
+                    return model(**self.inputs)
+            loss = model(**self.inputs).loss
+            loss.backward()
+            optimizer.step()
+            return loss
+
+    return Images()
+
+
+OPERATORS = None  # a file for every distinct kernel of the measured steps, with --operators
+
+
 def measured(name, phase, batch, seq):
     import torch
 
     models = sibling("torch-models.py")
     train = phase == "train"
     torch._C._cuda_clearCublasWorkspaces()  # of the model before
-    model = models.build(name, train)
+    model = model_of(name, "cuda", train) if name in VISION else models.build(name, train)
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.normal_(0.0, 0.02)
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-5) if train else None
-    row = models.measure(models.Stepper(model, phase, batch, seq, optimizer), None, {}, 3)
+    stepper = models.Stepper(model, phase, batch, seq, optimizer) if name not in VISION else \
+        image_stepper(models, model, phase, batch, seq, optimizer)
+    row = models.measure(stepper, OPERATORS, {"model": name, "phase": phase}, 3)
     return {"time_us": row["time_us"], "kernels": row["kernels"],
             "peak_bytes": row["allocated_before"] + row["peak_extra_bytes"]}
 
@@ -230,12 +284,19 @@ def main():
     parser.add_argument("--gpu", default="h200-sxm")
     parser.add_argument("--seconds", type=float, default=1e9)
     parser.add_argument("--join", nargs="+")
+    parser.add_argument("--models", help="names, separated by commas")
+    parser.add_argument("--operators", help="file for the kernels of the measured steps")
     args = parser.parse_args()
+    if args.models:
+        STEPS[:] = [step for step in STEPS if step[0] in args.models.split(",")]
     if args.join:
         joined(args.join)
         return
     if not args.csv:
         parser.error("--csv or --join is needed")
+    if args.operators:
+        global OPERATORS  # pylint: disable=global-statement
+        OPERATORS = open(args.operators, "w", encoding="utf-8")
     parts = args.parts.split(",")
     methods = {}
     if "measured" in parts:

@@ -225,6 +225,23 @@ def cats(draw, count):
                    (" axis=rows" if axis == "rows" else ""), "torch", make, draw.states())
 
 
+def views(draw, count):
+    """Heads of attention that lie token by token, joined: rotary halves, prompts' keys, a cache and new keys."""
+    for number in range(count):
+        dtype, batch, heads = draw.dtype(), draw.size(1, 32), draw.size(2, 64)
+        tokens, run = draw.size(16, 4096), draw.pick([16, 32, 64, 80, 128])
+        while batch * heads * tokens * run > 1 << 26:
+            batch, heads, tokens = max(1, batch // 2), max(2, heads // 2), max(16, tokens // 2)
+        halves = number % 2 == 0
+
+        def make(dtype=dtype, shape=(batch, tokens, heads, run), halves=halves):
+            parts = [normal(shape, dtype).transpose(1, 2) for _ in range(2 if halves else 1)]
+            return once(torch.cat, parts if halves else [normal((0,), dtype), *parts], -1 if halves else -2)
+        rows, cols = (batch * heads * tokens, run) if halves else (batch * heads, tokens * run)
+        yield Case(f"cat dtype={dtype} rows={rows} cols={cols} inner={run} inputs={2 if halves else 1}",
+                   "torch", make, draw.states())
+
+
 def gathers(draw, count):
     for _ in range(count):
         dtype, rows, cols = draw.dtype(), draw.size(16, 1 << 19), draw.edge(8, 8192)
@@ -534,7 +551,7 @@ def lessons(draw, count):
 
 CLASSES = {pointwise: 150, casts: 30, masks: 36, copies: 40, transposes: 55, cats: 45, gathers: 45,
            scans: 28, reductions: 110, row_operations: 130, optimizers: 22, compiled: 48,
-           products: 260, attentions: 170}
+           products: 260, attentions: 170, views: 40}
 
 
 def cases_of(seed, names):

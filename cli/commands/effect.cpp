@@ -9,6 +9,7 @@
 #include "cli/charts/chart_output.h"
 #include "cli/commands/commands.h"
 #include "cli/console/interruption.h"
+#include "cli/console/progress.h"
 #include "cli/console/table.h"
 #include "cli/console/version.h"
 #include "cli/input/records.h"
@@ -110,13 +111,7 @@ bool measure_live(const Context& context, const EffectOptions& options, measure:
     suite.measuring.sampling.seconds = options.seconds;
     suite.measuring.tool = std::string("ridge ") + version;
     suite.measuring.hooks.interrupted = [&interruption] { return interruption.requested(); };
-    if (context.terminal) {
-        suite.progress = [&context](const measure::SuiteProgress& progress) {
-            context.err << fmt::format("\r\033[K{}/{}  {}", progress.done, progress.total,
-                                       progress.current.substr(0, 60))
-                        << std::flush;
-        };
-    }
+    suite.progress = suite_progress(context);
     const measure::SuiteResult result = measure::measure_suite(device, questions, suite);
     if (context.terminal) context.err << "\r\033[K";
     if (result.skipped > 0) {

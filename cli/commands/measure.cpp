@@ -1,12 +1,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <memory>
 #include <ostream>
 
 #include "cli/commands/commands.h"
 #include "cli/console/interruption.h"
+#include "cli/console/progress.h"
 #include "cli/console/table.h"
 #include "cli/console/version.h"
 #include "cli/options/command_line.h"
@@ -76,21 +76,6 @@ std::vector<Question> questions_of(const MeasureArguments& arguments,
     return questions;
 }
 
-/// "[12/78] 41 s left  matmul ..." on one line of the terminal.
-std::string progress_line(const measure::SuiteProgress& progress, int width) {
-    constexpr std::int64_t bar_width = 20;
-    const std::int64_t filled =
-        progress.total > 0 ? progress.done * bar_width / progress.total : bar_width;
-    std::string line =
-        fmt::format("[{}{}] {}/{}", std::string(static_cast<std::size_t>(filled), '#'),
-                    std::string(static_cast<std::size_t>(bar_width - filled), '.'), progress.done,
-                    progress.total);
-    if (progress.seconds_left)
-        line += fmt::format(", {:.0f} s left", std::ceil(*progress.seconds_left));
-    if (!progress.current.empty()) line += "  " + progress.current;
-    return line.substr(0, static_cast<std::size_t>(std::max(20, width - 1)));
-}
-
 measure::SuiteOptions suite_options(const Context& context, const MeasureArguments& arguments,
                                     const Interruption& interruption) {
     measure::SuiteOptions options;
@@ -104,11 +89,7 @@ measure::SuiteOptions suite_options(const Context& context, const MeasureArgumen
     options.measuring.tool = std::string("ridge ") + version;
     if (arguments.no_counters) options.measuring.counters.clear();
     options.measuring.hooks.interrupted = [&interruption] { return interruption.requested(); };
-    if (context.terminal) {
-        options.progress = [&context](const measure::SuiteProgress& progress) {
-            context.err << "\r\033[K" << progress_line(progress, context.width) << std::flush;
-        };
-    }
+    options.progress = suite_progress(context);
     return options;
 }
 

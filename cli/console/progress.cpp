@@ -1,8 +1,34 @@
 #include "cli/console/progress.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
 #include <ostream>
 
 namespace ridge::cli {
+namespace {
+
+std::string amount(const measure::SuiteProgress& progress) {
+    std::string text = fmt::format("{}/{}", progress.done, progress.total);
+    if (progress.seconds_left) {
+        text += fmt::format(", {:.0f} s left", std::ceil(*progress.seconds_left));
+    }
+    return text;
+}
+
+std::string bar_line(const measure::SuiteProgress& progress, int width) {
+    constexpr std::int64_t bar_width = 20;
+    const std::int64_t filled =
+        progress.total > 0 ? progress.done * bar_width / progress.total : bar_width;
+    std::string line = fmt::format("[{}{}] {}", std::string(static_cast<std::size_t>(filled), '#'),
+                                   std::string(static_cast<std::size_t>(bar_width - filled), '.'),
+                                   amount(progress));
+    if (!progress.current.empty()) line += "  " + progress.current;
+    return line.substr(0, static_cast<std::size_t>(std::max(20, width - 1)));
+}
+
+}  // namespace
 
 using std::chrono::steady_clock;
 
@@ -26,6 +52,20 @@ void Progress::count(std::int64_t done) {
     context_.err << "\r\033[K" << done << ' ' << noun_ << ", "
                  << static_cast<std::int64_t>(static_cast<double>(done) / seconds) << " per second"
                  << std::flush;
+}
+
+std::function<void(const measure::SuiteProgress&)> suite_progress(const Context& context) {
+    if (context.terminal) {
+        return [&context](const measure::SuiteProgress& progress) {
+            context.err << "\r\033[K" << bar_line(progress, context.width) << std::flush;
+        };
+    }
+    return [&context, next = 10.0](const measure::SuiteProgress& progress) mutable {
+        constexpr double interval = 10.0;
+        if (progress.seconds < next) return;
+        next = progress.seconds + interval;
+        context.err << amount(progress) << '\n' << std::flush;
+    };
 }
 
 }  // namespace ridge::cli

@@ -1,11 +1,14 @@
 // A line of progress on the error stream for anything over a second; silent when it is no terminal.
+// Measuring, which takes minutes, says every ten seconds how far it is where there is no terminal.
 #pragma once
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <string>
 
 #include "cli/console/context.h"
+#include "measure/run/measure.h"
 
 namespace ridge::cli {
 
@@ -26,5 +29,10 @@ class Progress {
     std::chrono::steady_clock::time_point shown_;
     bool visible_ = false;
 };
+
+/// "[###.................] 12/78, 41 s left  matmul ..." on one line of the terminal that each call
+/// writes anew; elsewhere "12/78, 41 s left" on a line of its own every ten seconds.
+[[nodiscard]] std::function<void(const measure::SuiteProgress&)> suite_progress(
+    const Context& context);
 
 }  // namespace ridge::cli

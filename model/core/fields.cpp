@@ -443,7 +443,8 @@ Operation make_operation(OperationKind kind, const Parameters& p) {
                             .rows = p.count(rows),
                             .cols = p.count(cols),
                             .type = type,
-                            .axis = enumerator_or(p, axis, Axis::columns)};
+                            .axis = enumerator_or(p, axis, Axis::columns),
+                            .inner = p.count_or(inner, 0)};
             break;
         case Kind::adamw:
             operation = AdamW{

@@ -108,6 +108,7 @@ class FieldsOf {
         matrix(op);
         count(Field::inputs, op.inputs);
         word_unless(Field::axis, op.axis, Axis::columns);
+        unless(Field::inner, op.inner, 0);
     }
     void operator()(const AdamW& op) {
         type(op.type);

@@ -205,6 +205,10 @@ void check(const Cat& op) {
     require_plain("dtype", op.type);
     require_product({{"inputs", op.inputs}, {"rows", op.rows}, {"cols", op.cols}});
     if (op.axis == Axis::all) throw InputError("axis: cat joins along rows or columns, not all");
+    if (op.views() && op.rows * op.cols % op.inner != 0) {
+        throw InputError("inner must divide rows x cols of one input: " +
+                         std::to_string(op.rows * op.cols) + " by " + std::to_string(op.inner));
+    }
 }
 
 void check(const AdamW& op) {

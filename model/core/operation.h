@@ -181,13 +181,17 @@ struct Copy {
 };
 
 /// `inputs` matrices [rows, cols] joined: side by side (`Axis::columns`, the rows of the result are
-/// made of pieces) or one below the other (`Axis::rows`).
+/// made of pieces) or one below the other (`Axis::rows`). Matrices that are views, as heads of
+/// attention are of a projection, lie in memory in runs of `inner` elements.
 struct Cat {
     std::int64_t inputs = 2;
     std::int64_t rows = 0;
     std::int64_t cols = 0;
     DataType type = DataType::bf16;
     Axis axis = Axis::columns;
+    std::int64_t inner = 0;  ///< 0: contiguous
+
+    [[nodiscard]] constexpr bool views() const { return inner > 0; }
 };
 
 /// One step of AdamW over all parameters: reads parameters, gradients and both moments, writes

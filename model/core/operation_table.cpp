@@ -57,7 +57,9 @@ constexpr std::array<FieldInfo, field_count> fields{{
      "how tokens spread over experts: balanced, or power_law_E with exponent E", "balanced"},
     {rows, "rows", FieldKind::count, "rows"},
     {cols, "cols", FieldKind::count, "columns: elements of one row"},
-    {inner, "inner", FieldKind::count, "elements that a transpose keeps together", "1"},
+    {inner, "inner", FieldKind::count,
+     "elements that a transpose keeps together, or that lie together in views that cat joins",
+     "1; contiguous inputs of cat"},
     {inputs, "inputs", FieldKind::count, "tensors that are joined, or hold the parameters", "1"},
     {axis, "axis", FieldKind::word,
      "results of a reduction: one per row (rows), per column (columns), or one (all)",
@@ -109,7 +111,7 @@ constexpr std::array copy_required{elements};
 constexpr std::array copy_optional{dtype, stride, impl, l2, launch};
 constexpr std::array adamw_optional{dtype, inputs, impl, l2, launch};
 constexpr std::array cat_required{inputs, rows, cols};
-constexpr std::array cat_optional{dtype, axis, impl, l2, launch};
+constexpr std::array cat_optional{dtype, axis, inner, impl, l2, launch};
 constexpr std::array plain_optional{dtype, impl, l2, launch};
 constexpr std::array gather_required{rows, cols, table_rows};
 constexpr std::array access_required{pattern, elements};

@@ -171,6 +171,24 @@ Prediction framework_stream(const Op& op, const Work& work, Direction direction,
     return prediction;
 }
 
+/// Where PyTorch's kernels have no times of their own, indices are a roof: computed by the lanes of
+/// all multiprocessors at their clock, after the launch. (eq. B33)
+void await_indices(Prediction& prediction, const Cat& op, const Machine& machine) {
+    constexpr double lanes = 128.0;
+    if (machine.sm_count == 0) return;
+    const double elements = static_cast<double>(op.inputs) * static_cast<double>(op.rows) *
+                            static_cast<double>(op.cols);
+    const double per_clock = lanes * static_cast<double>(machine.sm_count);
+    const Time computing = elements * view_slots / per_clock * units::cycle / machine.boost_clock;
+    const Time time = machine.kernel_floor + computing;
+    if (time <= prediction.time) return;
+    const double factor = time / prediction.time;
+    prediction.time = time;
+    prediction.low *= factor;
+    prediction.high *= factor;
+    prediction.limiter = Resource::issue;
+}
+
 BandClass framework_row_class(const RowWise& op, const RowKernel& kernel) {
     constexpr std::int64_t short_rows = 2560;
     if (op.kind != RowKind::layernorm && op.kind != RowKind::rmsnorm) {
@@ -365,7 +383,11 @@ Outcome predict(const Gather& op, const Execution& execution, const Machine& mac
 }
 
 Outcome predict(const Cat& op, const Execution& execution, const Machine& machine) {
-    return framework_stream(op, cat_work(op), Direction::forward, execution, machine);
+    Prediction prediction =
+        framework_stream(op, cat_work(op), Direction::forward, execution, machine);
+    const bool counted = machine.memory && machine.memory->torch;
+    if (op.views() && !counted) await_indices(prediction, op, machine);
+    return prediction;
 }
 
 Outcome predict(const AdamW& op, const Execution& execution, const Machine& machine) {

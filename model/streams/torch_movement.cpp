@@ -25,6 +25,12 @@ constexpr double join_chain = 275;  // of pieces of rows
 constexpr double join_slots = 17.1;
 constexpr double join_odd_slots = 39.3;  // where a piece is not whole vectors
 
+// Views: an index of the source and one of the result for every element.
+constexpr double view_threads = 512.0;
+constexpr double view_blocks = 2.0;  // a multiprocessor and input
+constexpr double view_chain = 2500;
+constexpr double view_rounds = 0.5;  // of a thread's first element that each further one takes
+
 constexpr double gather_chain = 882;  // with the index, of a block that copies a row
 constexpr double gather_warm_chain = 265;
 constexpr double gather_block_clocks = 1.173;  // of the whole GPU, from one block to the next
@@ -78,6 +84,18 @@ double transposed_sectors(const Transpose& op) {
     const double span = runs * real(op.cols) * inner * element / sector + 1.0;
     const double all = real(op.batch) * real(op.rows) * real(op.cols) * inner;
     return all / block * std::max(block * element / sector, std::min(by_runs, span));
+}
+
+/// As many threads for each input, whatever its size, which take one element after the other.
+TorchKernel joining_views(const MemoryParameters& memory, TorchKernel kernel, const Cat& op) {
+    const double part = real(op.rows) * real(op.cols);
+    const double run = std::min(sector, real(op.inner) * bytes_of(op.type));
+    kernel.l2_read *= sector / run;
+    kernel.chain = view_chain;
+    kernel.slots = real(op.inputs) * part * view_slots;
+    kernel.rounds =
+        view_rounds * (std::ceil(part / (view_threads * view_blocks * memory.sm_count)) - 1.0);
+    return kernel;
 }
 
 /// Chunks of all tensors, and elements of one.
@@ -164,6 +182,7 @@ TorchTime torch_time(const MemoryParameters& memory, const Cat& op, Implementati
     kernel.chain = op.axis == Axis::rows ? 0.0 : join_chain;
     const double odd = op.axis == Axis::rows ? join_slots : join_odd_slots;
     kernel.slots = elements * (vectors ? join_slots * bytes_of(op.type) / 2.0 : odd);
+    if (op.views()) kernel = joining_views(memory, kernel, op);
     TorchTime sum;
     sum.add(torch_kernel_time(memory, kernel, free_running));
     return sum;

@@ -2,13 +2,12 @@
 #include <algorithm>
 #include <array>
 
+#include "model/core/join.h"
 #include "programs/aten/rules.h"
 
 namespace ridge::programs {
 namespace {
 
-using model::Axis;
-using model::Cat;
 using model::Gather;
 using model::L2State;
 
@@ -55,15 +54,15 @@ std::optional<Understood> copy(const Subject& subject) {
                   OperatorFamily::copy, elements, size_of(type));
 }
 
-/// Elements that stay together in every part: parts that are views are not loaded as vectors.
+/// Elements that lie together in every part.
 std::int64_t together(const std::vector<const Tensor*>& parts) {
-    std::int64_t inner = 0;
+    std::int64_t run = 0;
     for (const Tensor* part : parts) {
         const bool last = part->strides.empty() || part->strides.back() == 1;
-        const std::int64_t run = last ? part->dims.back() : 1;
-        inner = inner == 0 ? run : std::min(inner, run);
+        const std::int64_t own = last ? part->dims.back() : 1;
+        run = run == 0 ? own : std::min(run, own);
     }
-    return std::max<std::int64_t>(1, inner);
+    return std::max<std::int64_t>(1, run);
 }
 
 std::optional<Understood> concatenation(const Subject& subject) {
@@ -75,34 +74,29 @@ std::optional<Understood> concatenation(const Subject& subject) {
     const ElementType type = type_of(*parts.front(), subject);
     std::int64_t elements = 0;
     for (const Tensor* part : parts) elements += part->elements();
-    std::int64_t dim = subject.call.whole(1).value_or(0);
-    const auto rank = static_cast<std::int64_t>(parts.front()->dims.size());
-    if (dim < 0) dim += rank;
-    std::int64_t rows = 1;
-    for (std::int64_t i = 0; i < std::min(dim, rank); ++i) {
-        rows *= parts.front()->dims[static_cast<std::size_t>(i)];
-    }
     const bool views = std::any_of(parts.begin(), parts.end(),
                                    [](const Tensor* part) { return !part->contiguous(); });
-    const std::int64_t inner = together(parts);
-    if (views && elements % inner == 0) {
-        return result(
-            torch_step(model::Transpose{
-                .rows = 1, .cols = elements / inner, .type = data_type(type), .inner = inner}),
-            OperatorFamily::copy, elements, size_of(type));
-    }
-    const auto inputs = static_cast<std::int64_t>(parts.size());
-    const std::int64_t cols = std::max<std::int64_t>(1, elements / (rows * inputs));
-    if (inputs == 1) {
+    if (parts.size() == 1 && !views) {
         return result(torch_step(model::Copy{.elements = elements, .type = data_type(type)}),
                       OperatorFamily::copy, elements, size_of(type));
     }
-    return result(torch_step(Cat{.inputs = inputs,
-                                 .rows = rows,
-                                 .cols = cols,
-                                 .type = data_type(type),
-                                 .axis = Axis::columns}),
-                  OperatorFamily::copy, elements, size_of(type));
+    const Tensor& largest = **std::max_element(
+        parts.begin(), parts.end(),
+        [](const Tensor* a, const Tensor* b) { return a->elements() < b->elements(); });
+    std::int64_t dim = subject.call.whole(1).value_or(0);
+    const auto rank = static_cast<std::int64_t>(largest.dims.size());
+    if (dim < 0) dim += rank;
+    std::int64_t rows = 1;
+    for (std::int64_t i = 0; i < std::min(dim, rank); ++i) {
+        rows *= largest.dims[static_cast<std::size_t>(i)];
+    }
+    return result(
+        torch_step(model::joined({.elements = elements,
+                                  .largest = largest.elements(),
+                                  .piece = std::max<std::int64_t>(1, largest.elements() / rows),
+                                  .run = views ? together(parts) : 0,
+                                  .type = data_type(type)})),
+        OperatorFamily::copy, elements, size_of(type));
 }
 
 /// Rows of `table` by as many places as `index` holds.

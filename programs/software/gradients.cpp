@@ -105,13 +105,18 @@ void Recorder::run_again(TapeEntry& entry, Buffer gradient) {
 void Recorder::run_backward(TapeEntry& entry) {
     if (entry.step == Step::split) {
         std::vector<Buffer> parts;
-        for (const std::int32_t id : entry.outputs) parts.push_back(take_gradient(id));
+        std::int64_t largest = 0;
+        for (const std::int32_t id : entry.outputs) {
+            parts.push_back(take_gradient(id));
+            if (parts.back()) largest = std::max(largest, parts.back().elements());
+        }
         Buffer joined = allocate(entry.sizes[0], entry.type, entry.name);
         launch({.kind = KernelKind::cat,
                 .in = entry.type,
                 .out = entry.type,
                 .a = entry.sizes[0],
-                .b = 1,
+                .b = largest,
+                .c = largest,
                 .name = entry.name});
         accumulate(entry.inputs[0], entry.transposed ? joined.apart() : std::move(joined));
         return;

@@ -56,14 +56,14 @@ inline constexpr std::size_t math_count = 32;
 enum class Reading : std::uint8_t { vectors, indexed, converting };
 
 enum class KernelKind : std::uint8_t {
-    pointwise,     ///< a: elements; inputs
-    row_mean,      ///< a: rows, b: columns
-    row_sum,       ///< a: rows, b: columns
-    column_sum,    ///< a: rows, b: columns
-    softmax,       ///< a: rows, b: columns
-    layer_norm,    ///< a: rows, b: columns
-    rms_norm,      ///< a: rows, b: columns
-    cat,           ///< a: elements of the result, b: elements of a piece that stays together
+    pointwise,   ///< a: elements; inputs
+    row_mean,    ///< a: rows, b: columns
+    row_sum,     ///< a: rows, b: columns
+    column_sum,  ///< a: rows, b: columns
+    softmax,     ///< a: rows, b: columns
+    layer_norm,  ///< a: rows, b: columns
+    rms_norm,    ///< a: rows, b: columns
+    cat,  ///< a: elements of the result, b: of a piece that stays together, c: of the largest part
     gather,        ///< a: rows, b: columns, c: rows of the table
     product,       ///< a: m, b: n, c: k, d: batch
     attention,     ///< by AttentionShape

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "hardware/checked.h"
+#include "model/core/join.h"
 #include "model/expression/expression.h"
 
 namespace ridge::programs {
@@ -152,7 +153,11 @@ model::Operation operation_of(const Kernel& k, const Recorder& recorder) {
             }
             return model::RowWise{.kind = row_kind(k.kind), .rows = k.a, .cols = k.b, .type = k.in};
         case KernelKind::cat:
-            return model::Copy{.elements = k.a, .type = k.in};
+            return model::joined({.elements = k.a,
+                                  .largest = k.c,
+                                  .piece = k.b,
+                                  .run = k.reading == Reading::vectors ? 0 : k.b,
+                                  .type = k.in});
         case KernelKind::gather:
             return model::Gather{.rows = k.a,
                                  .cols = k.b,
@@ -195,15 +200,11 @@ model::Operation operation_of(const Kernel& k, const Recorder& recorder) {
 }
 
 // Clocks of a multiprocessor for an element of a kernel that computes indices (W3): 1.5 elements a
-// clock where tensors are read with strides, 0.72 where they are joined.
+// clock where tensors are read with strides.
 constexpr double clocks_indexed = 1.0 / 1.5;
-constexpr double clocks_joined = 1.0 / 0.72;
 
 double indexed_clocks(const Kernel& k) {
     const auto elements = static_cast<double>(k.a);
-    if (k.kind == KernelKind::cat) {
-        return k.reading == Reading::vectors ? 0.0 : elements * clocks_joined;
-    }
     const bool indexed = k.kind == KernelKind::pointwise &&
                          (k.reading != Reading::vectors || k.math == Math::masked_fill);
     return indexed ? elements * clocks_indexed : 0.0;
@@ -247,8 +248,6 @@ Time least_of(const Kernel& k) {
         case KernelKind::row_sum:
         case KernelKind::column_sum:
             return 2.1 * us;
-        case KernelKind::cat:
-            return 1.9 * us;
         case KernelKind::gather:
             // The gradient of a table adds rows up one after the other.
             return k.pass == Pass::backward ? static_cast<double>(k.a) * 0.045 * us : 1.9 * us;

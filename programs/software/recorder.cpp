@@ -348,6 +348,7 @@ Buffer Recorder::cat(Buffer x, Buffer y, std::int64_t piece, std::string_view na
             .out = y.type(),
             .a = elements,
             .b = piece,
+            .c = x ? std::max(x.elements(), y.elements()) : elements,
             .name = name});
     if (TapeEntry* const entry = note(Step::cat, out, name, {&x, &y})) {
         entry->sizes = {x ? x.elements() : 0, y.elements(), 0, 0};

@@ -277,12 +277,15 @@ Operation random_operation(Random& random, OperationKind kind) {
             return Copy{.elements = random.size(std::int64_t{1} << 34),
                         .type = random.pick(plain_types),
                         .stride = random.coin() ? 1 : random.size(64)};
-        case OperationKind::cat:
+        case OperationKind::cat: {
+            const std::int64_t run = random.size(256);
             return Cat{.inputs = random.whole(1, 16),
                        .rows = random.size(1 << 14),
-                       .cols = random.size(1 << 12),
+                       .cols = run * random.whole(1, 16),
                        .type = random.pick(plain_types),
-                       .axis = random.coin() ? Axis::rows : Axis::columns};
+                       .axis = random.coin() ? Axis::rows : Axis::columns,
+                       .inner = random.coin() ? 0 : run};
+        }
         case OperationKind::adamw:
             return AdamW{.elements = 300 + random.size(std::int64_t{1} << 32),
                          .type = random.coin() ? DataType::fp32 : DataType::bf16,

@@ -34,7 +34,8 @@ TEST_CASE("what only a framework does goes through text and back", "[framework]"
           "cross_entropy dtype=bf16 rows=8 cols=16", "scan dtype=fp32 rows=8 cols=16",
           "transpose dtype=bf16 batch=2 rows=8 cols=16 inner=64",
           "copy dtype=bf16 elements=64 stride=3",
-          "cat dtype=bf16 rows=8 cols=16 inputs=3 axis=rows", "adamw dtype=fp32 elements=1000",
+          "cat dtype=bf16 rows=8 cols=16 inputs=3 axis=rows",
+          "cat dtype=bf16 rows=8 cols=16 inner=8 inputs=2", "adamw dtype=fp32 elements=1000",
           "elementwise dtype=bf16 out_dtype=fp32 elements=64 expr=x",
           "matmul dtype=int8 m=8 n=8 k=16 out_dtype=int32"}) {
         INFO(text);
@@ -126,4 +127,25 @@ TEST_CASE("a dirty L2 costs the writes of the lines that make room", "[framework
 }
 
 }  // namespace
+
+TEST_CASE("views are joined slower than contiguous tensors, a large one slower than two halves",
+          "[framework]") {
+    const Time whole = predicted("cat dtype=bf16 rows=1024 cols=4096 inputs=2").time;
+    const Time views = predicted("cat dtype=bf16 rows=1024 cols=4096 inner=64 inputs=2").time;
+    const Time one = predicted("cat dtype=bf16 rows=2048 cols=4096 inner=64 inputs=1").time;
+    CHECK(views > 2.0 * whole);
+    CHECK(one > 1.2 * views);
+    // Pieces shorter than a sector move whole sectors.
+    CHECK(predicted("cat dtype=bf16 rows=1024 cols=4096 inner=1 inputs=2").time >= views);
+    CHECK_THROWS_WITH(operation_of("cat rows=3 cols=5 inner=4 inputs=2"),
+                      Catch::Contains("inner must divide"));
+    // A GPU without times of PyTorch's kernels counts indices as well.
+    static const Machine other = make_machine(catalogue().at("k80"));
+    const auto on = [](const char* text) {
+        return std::get<Prediction>(predict(operation_of(text), {}, other)).time;
+    };
+    CHECK(on("cat dtype=fp32 rows=4096 cols=4096 inner=64 inputs=2") >
+          on("cat dtype=fp32 rows=4096 cols=4096 inputs=2"));
+}
+
 }  // namespace ridge::model

@@ -179,14 +179,25 @@ TEST_CASE("copies, cat and gathers", "[aten]") {
     CHECK(joined.rows == 8);
     CHECK(joined.cols == 32);
     CHECK(joined.type == DataType::bf16);
-    // Parts that are views are read piece by piece, as by a copy that exchanges dimensions.
+    // Parts that are views are read element by element.
     const auto views =
-        only<Transpose>(understood("aten::cat",
-                                   {R"(["TensorList","Scalar"])", "[[[2,4,16,32],[2,4,16,32]],[]]",
-                                    "[[[2048,32,128,1],[4096,64,256,1]],[]]", R"(["","-1"])"},
-                                   ElementType::bf16));
+        only<Cat>(understood("aten::cat",
+                             {R"(["TensorList","Scalar"])", "[[[2,4,16,32],[2,4,16,32]],[]]",
+                              "[[[2048,32,128,1],[4096,64,256,1]],[]]", R"(["","-1"])"},
+                             ElementType::bf16));
+    CHECK(views.inputs == 2);
+    CHECK(views.rows == 2 * 4 * 16);
+    CHECK(views.cols == 32);
     CHECK(views.inner == 32);
-    CHECK(views.rows * views.cols == 2 * 2 * 4 * 16);
+    // A new token's keys behind those of a cache: its threads wait for the cache.
+    const auto cache =
+        only<Cat>(understood("aten::cat",
+                             {R"(["TensorList","Scalar"])", "[[[8,12,512,64],[8,12,1,64]],[]]",
+                              "[[[393216,32768,64,1],[2304,64,2304,1]],[]]", R"(["","-2"])"},
+                             ElementType::bf16));
+    CHECK(cache.inputs == 1);
+    CHECK(cache.rows * cache.cols == 8 * 12 * 513 * 64);
+    CHECK(cache.inner == 64);
     // Joined with nothing, it is a copy.
     const auto alone = only<Copy>(understood(
         "aten::cat", {R"(["TensorList","Scalar"])", "[[[0],[2,4]],[]]", "", R"(["","-2"])"},

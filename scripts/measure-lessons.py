@@ -1,0 +1,159 @@
+#!/usr/bin/env python3
+"""Measures with PyTorch what `ridge effect` shows and bundled kernels cannot: calls, steps and memory.
+
+    scripts/measure-lessons.py measure/records/h200-sxm-effects [--only calls,attention,steps] [--seconds 60]
+
+calls      relu over 256 to 268 million numbers as eager calls: time between two events around one call
+           on an idle GPU (the host's dispatch included), median of 20; records in eager.jsonl
+attention  peak of allocated bytes, q, k, v and result included, of one forward call in fp16 with 32
+           heads of 128: written out with stored scores, and PyTorch's flash backend; tokens double
+           until a call does not fit
+steps      a training step of GPT-2 (AdamW, 1024 tokens), stored and with its layers recomputed
+           (gradient_checkpointing_enable): peak of allocated bytes and the sum of its kernels
+
+The last two are rows of lessons.csv: the question as `ridge effect NAME --questions` writes it, time in
+seconds, bytes at the peak; one of the two may be empty. Both files are written as the run goes on, and what
+they hold is not measured again. scripts/effect-points puts them beside the predictions.
+"""
+
+import argparse
+import csv
+import gc
+import json
+import pathlib
+import statistics
+import time
+
+import torch
+from siblings import sibling
+
+FIELDS = ["question", "time_s", "memory_bytes"]
+
+
+def calls(folder, known, _csv):
+    kernels = sibling("torch-kernels.py")
+    device, path = kernels.describe_device(), folder / "eager.jsonl"
+    for elements in [256 * 4**power for power in range(11)]:
+        op = f"elementwise dtype=fp32 elements={elements} expr=relu(x)"
+        if op in known:
+            continue
+        x = torch.randn(elements, device="cuda")
+        times = []
+        for repeat in range(23):
+            torch.cuda.synchronize()
+            begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+            begin.record()
+            y = torch.relu(x)
+            end.record()
+            torch.cuda.synchronize()
+            if repeat > 2:
+                times.append(begin.elapsed_time(end) * 1e-3)
+            del y
+        record = {"schema": 1, "op": op, "implementation": "torch", "l2": "warm", "launch": "stream",
+                  "pattern": "normal", "date": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+                  "tool": f"measure-lessons.py, PyTorch {torch.__version__}", "device": device,
+                  "no_counters": {"reason": "not requested", "remedy": ""}, "before": {}, "after": {},
+                  "timing": {"method": "events", "statistics": kernels.summary_of(times), "discarded": 0,
+                             "converged": False, "seconds": sum(times), "times_s": times}}
+        with open(path, "a", encoding="utf-8") as file:
+            file.write(json.dumps(record, separators=(",", ":")) + "\n")
+        print(op, f"{statistics.median(times) * 1e6:.1f} us", flush=True)
+        yield
+
+
+def attention(_folder, known, write):
+    def stored(q, k, v):
+        return torch.softmax(q @ k.transpose(-2, -1), -1) @ v
+
+    def flash(q, k, v):
+        with torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.FLASH_ATTENTION):
+            return torch.nn.functional.scaled_dot_product_attention(q, k, v)
+
+    for name, run in (("standard", stored), ("flash2", flash)):
+        for tokens in [1024 * 2**power for power in range(8)]:
+            question = f"memory of attention dtype=fp16 heads=32 seq={tokens} head_dim=128 impl={name}"
+            if question in known:
+                continue
+            gc.collect()
+            torch.cuda.empty_cache()
+            before = torch.cuda.memory_allocated()  # cuBLAS's workspace
+            try:
+                with torch.no_grad():
+                    q, k, v = (torch.empty(1, 32, tokens, 128, dtype=torch.float16, device="cuda") for _ in range(3))
+                    torch.cuda.reset_peak_memory_stats()
+                    run(q[:, :, :8], k[:, :, :8], v[:, :, :8])  # so that the workspace is there
+                    before = max(before, torch.cuda.memory_allocated() - 3 * q.numel() * 2)
+                    torch.cuda.reset_peak_memory_stats()
+                    run(q, k, v)
+                torch.cuda.synchronize()
+                write(question, None, torch.cuda.max_memory_allocated() - before)
+            except torch.cuda.OutOfMemoryError:
+                print("does not fit:", question, flush=True)
+                break
+            finally:
+                q = k = v = None
+            yield
+
+
+def steps(_folder, known, write):
+    models = sibling("torch-models.py")
+    torch.nn.init.normal_ = lambda tensor, *a, **k: tensor  # values do not matter
+    for again in (False, True):
+        model = optimizer = None
+        for batch in (1, 2, 4, 8, 16):
+            question = f"step of gpt2 phase=train batch={batch} seq=1024 checkpoint={'full' if again else 'none'}"
+            if question in known:
+                continue
+            if model is None:
+                model = models.build("gpt2", True)
+                if again:
+                    model.gradient_checkpointing_enable()
+                with torch.no_grad():
+                    for parameter in model.parameters():
+                        parameter.normal_(0.0, 0.02)
+                optimizer = torch.optim.AdamW(model.parameters(), lr=1e-5)
+            row = models.measure(models.Stepper(model, "train", batch, 1024, optimizer), None, {}, 3)
+            write(question, row["time_us"] * 1e-6, row["allocated_before"] + row["peak_extra_bytes"])
+            gc.collect()
+            torch.cuda.empty_cache()
+            yield
+        del model, optimizer
+
+
+PARTS = {"calls": calls, "attention": attention, "steps": steps}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("folder", type=pathlib.Path)
+    parser.add_argument("--only", default=",".join(PARTS))
+    parser.add_argument("--seconds", type=float, default=1e9)
+    options = parser.parse_args()
+    options.folder.mkdir(parents=True, exist_ok=True)
+    table = options.folder / "lessons.csv"
+    known = set()
+    if table.exists():
+        with open(table, encoding="utf-8") as file:
+            known |= {row["question"] for row in csv.DictReader(file)}
+    else:
+        table.write_text(",".join(FIELDS) + "\n", encoding="utf-8")
+    eager = options.folder / "eager.jsonl"
+    if eager.exists():
+        known |= {json.loads(line)["op"] for line in eager.read_text(encoding="utf-8").splitlines()}
+
+    def write(question, seconds, peak):
+        with open(table, "a", encoding="utf-8") as file:
+            cells = [question, "" if seconds is None else f"{seconds:.6g}", str(peak)]
+            file.write(",".join(cells) + "\n")
+        print(*cells, flush=True)
+
+    began = time.monotonic()
+    for name in options.only.split(","):
+        for _ in PARTS[name](options.folder, known, write):
+            if time.monotonic() - began > options.seconds:
+                print("out of time", flush=True)
+                return
+
+
+if __name__ == "__main__":
+    main()
