@@ -50,6 +50,7 @@ std::optional<Location> too_deep(std::string_view text, const std::string& file)
 /// where a header was cut before its LF.
 std::string with_plain_line_ends(std::string_view text) {
     std::string plain;
+    if (text.find('\r') == std::string_view::npos) return plain.assign(text);
     plain.reserve(text.size());
     for (std::size_t i = 0; i < text.size(); ++i) {
         const bool ends_line = i + 1 == text.size() || text[i + 1] == '\n';
@@ -58,14 +59,121 @@ std::string with_plain_line_ends(std::string_view text) {
     return plain;
 }
 
-Node convert(const toml::node& source, const std::string& file) {
+bool is_plain(std::string_view text) {
+    return std::all_of(text.begin(), text.end(),
+                       [](char letter) { return letter >= ' ' && letter <= '~'; });
+}
+
+bool is_ascii(std::string_view text) {
+    return std::all_of(text.begin(), text.end(),
+                       [](char letter) { return static_cast<unsigned char>(letter) < 128; });
+}
+
+/// A long string that the TOML library did not see, and where.
+struct LongText {
+    std::int64_t line = 0;    ///< of its opening quote
+    std::int64_t column = 0;  ///< of the same
+    std::string_view text;
+};
+
+/// Where a value begins that is a string of plain letters, long enough to be put aside; npos: nowhere
+/// in the line. Only where nothing before it can be anything but keys and basic strings without escapes.
+std::size_t long_string_at(std::string_view line, std::size_t from) {
+    constexpr std::size_t long_enough = 64;
+    while (true) {
+        const std::size_t open = line.find_first_of("\"'\\#", from);
+        if (open == std::string_view::npos || line[open] != '"') return std::string_view::npos;
+        const std::size_t end = line.find_first_of("\"\\", open + 1);
+        if (end == std::string_view::npos || line[end] != '"') return std::string_view::npos;
+        const std::string_view inside = line.substr(open + 1, end - open - 1);
+        const std::size_t before = line.substr(0, open).find_last_not_of(" \t");
+        const bool value = before != std::string_view::npos && line[before] == '=';
+        if (value && inside.size() >= long_enough && is_plain(inside)) return open;
+        from = end + 1;
+    }
+}
+
+/// A text whose long strings are left empty, and those strings in order: the TOML library takes some
+/// 100 ns for each letter of a string.
+struct Shortened {
+    std::string text;
+    std::vector<LongText> cut;
+
+    explicit Shortened(std::string_view whole) {
+        text.reserve(whole.size());
+        const bool lines_end_strings = whole.find("\"\"\"") == std::string_view::npos &&
+                                       whole.find("'''") == std::string_view::npos;
+        std::int64_t number = 0;
+        while (!whole.empty()) {
+            ++number;
+            const std::size_t end = std::min(whole.find('\n'), whole.size() - 1) + 1;
+            add_line(whole.substr(0, end), lines_end_strings ? number : 0);
+            whole.remove_prefix(end);
+        }
+    }
+
+    /// A place in the shortened text as one in the whole.
+    [[nodiscard]] Location at(Location place) const {
+        const std::int64_t column = place.column;
+        for (const LongText* each = of_line(place.line); each != cut.data() + cut.size(); ++each) {
+            if (each->line != place.line) break;
+            if (column > each->column - removed_before(*each)) {
+                place.column += static_cast<std::int64_t>(each->text.size());
+            }
+        }
+        return place;
+    }
+
+    /// The string that stood where `place` of the whole text is; null: none was cut there.
+    [[nodiscard]] const LongText* find(const Location& place) const {
+        const LongText* const from = of_line(place.line);
+        const LongText* const end = cut.data() + cut.size();
+        const LongText* const found = std::find_if(from, end, [&](const LongText& each) {
+            return each.line == place.line && each.column == place.column;
+        });
+        return found == end ? nullptr : found;
+    }
+
+  private:
+    [[nodiscard]] const LongText* of_line(std::int64_t line) const {
+        return std::lower_bound(
+            cut.data(), cut.data() + cut.size(), line,
+            [](const LongText& each, std::int64_t wanted) { return each.line < wanted; });
+    }
+
+    /// What lines lost before a cut.
+    [[nodiscard]] std::int64_t removed_before(const LongText& one) const {
+        std::int64_t removed = 0;
+        for (const LongText* each = of_line(one.line); each != &one; ++each) {
+            removed += static_cast<std::int64_t>(each->text.size());
+        }
+        return removed;
+    }
+
+    /// Line 0: nothing is cut.
+    void add_line(std::string_view line, std::int64_t number) {
+        std::size_t from = 0;
+        while (number > 0 && is_ascii(line)) {  // columns count letters, not bytes
+            const std::size_t open = long_string_at(line, from);
+            if (open == std::string_view::npos) break;
+            const std::size_t end = line.find('"', open + 1);
+            cut.push_back({number, static_cast<std::int64_t>(open) + 1,
+                           line.substr(open + 1, end - open - 1)});
+            text.append(line.substr(from, open + 1 - from)).push_back('"');
+            from = end + 1;
+        }
+        text.append(line.substr(from));
+    }
+};
+
+Node convert(const toml::node& source, const std::string& file, const Shortened& shortened) {
     Node node;
-    node.location = place(file, source.source().begin);
+    node.location = shortened.at(place(file, source.source().begin));
     if (const auto* table = source.as_table()) {
         for (const auto& [key, value] : *table) {
-            Node child = convert(value, file);
+            Node child = convert(value, file, shortened);
             child.key = std::string(key.str());
-            child.key_location = place(file, key.source().begin);
+            child.key_location = shortened.at(place(file, key.source().begin));
             node.children.push_back(std::move(child));
         }
         std::stable_sort(node.children.begin(), node.children.end(),
@@ -76,10 +184,12 @@ Node convert(const toml::node& source, const std::string& file) {
                          });
     } else if (const auto* array = source.as_array()) {
         node.kind = NodeKind::array;
-        for (const toml::node& value : *array) node.children.push_back(convert(value, file));
+        for (const toml::node& value : *array)
+            node.children.push_back(convert(value, file, shortened));
     } else if (const auto* text = source.as_string()) {
         node.kind = NodeKind::text;
-        node.text = text->get();
+        const LongText* const whole = shortened.find(node.location);
+        node.text = whole == nullptr ? text->get() : std::string(whole->text);
     } else if (const auto* integer = source.as_integer()) {
         node.kind = NodeKind::integer;
         node.integer = integer->get();
@@ -134,15 +244,18 @@ Document parse_document(std::string_view text, const std::string& file) {
         document.problem = {{.file = file}, "the file is larger than 1 MiB"};
         return document;
     }
-    if (const auto deep = too_deep(text, file)) {
-        document.problem = {*deep, "nested more than 32 levels deep"};
+    const std::string plain = with_plain_line_ends(text);
+    const Shortened shortened(plain);
+    if (const auto deep = too_deep(shortened.text, file)) {
+        document.problem = {shortened.at(*deep), "nested more than 32 levels deep"};
         return document;
     }
     try {
-        const toml::table table = toml::parse(with_plain_line_ends(text), file);
-        document.root = convert(table, file);
+        const toml::table table = toml::parse(shortened.text, file);
+        document.root = convert(table, file, shortened);
     } catch (const toml::parse_error& error) {
-        document.problem = {place(file, error.source().begin), std::string(error.description())};
+        document.problem = {shortened.at(place(file, error.source().begin)),
+                            std::string(error.description())};
     }
     return document;
 }

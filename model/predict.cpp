@@ -76,8 +76,14 @@ Outcome analytic(const Operation& operation, const Execution& execution, const M
 
 Outcome predict(const Operation& operation, const Execution& execution, const Machine& machine) {
     Outcome outcome = analytic(operation, execution, machine);
-    if (auto* prediction = std::get_if<Prediction>(&outcome)) {
-        apply_correction(*prediction, operation, execution, machine);
+    auto* const prediction = std::get_if<Prediction>(&outcome);
+    if (prediction == nullptr) return outcome;
+    const bool of_state = apply_correction(*prediction, operation, execution, machine);
+    if (of_state && execution.l2 != L2State::warm) {
+        Execution warm = execution;
+        warm.l2 = L2State::warm;
+        const Outcome other = predict(operation, warm, machine);
+        keep_above(*prediction, std::get<Prediction>(other).time);
     }
     return outcome;
 }

@@ -151,13 +151,14 @@ class Calibrated {
         Machine analytic = fits_.machine;
         analytic.residuals = nullptr;
         auto rest = std::make_shared<model::Residuals>(*fits_.machine.residuals);
-        for (std::size_t i = 0; i < rest->classes.size(); ++i) {
-            if (!rest->classes[i]) continue;
+        for (std::size_t i = 0; i < model::residual_class_count; ++i) {
             const auto each = static_cast<ResidualClass>(i);
+            if (rest->find(each) == nullptr) continue;
             const auto with = error_of(each, fits_.machine);
             const auto without = error_of(each, analytic);
-            if (!with || !without || *with <= *without) continue;
-            rest->classes[i].reset();
+            if (!with || !without) continue;
+            if (*with <= *without && !model::rests_on_records(each)) continue;
+            rest->drop(each);
             fits_.dropped.insert(each);
         }
         fits_.machine.residuals = std::move(rest);
@@ -168,9 +169,8 @@ class Calibrated {
                        ? std::make_shared<model::Residuals>()
                        : std::make_shared<model::Residuals>(*fits_.machine.residuals);
         for (ResidualReport& report : fit_residuals(mine_)) {
-            auto& place = all->classes[static_cast<std::size_t>(report.residual_class)];
-            if (place) continue;
-            if (report.kept_because.empty()) place = report.fit;
+            if (all->find(report.residual_class) != nullptr) continue;
+            if (report.kept_because.empty()) all->set(report.residual_class, report.fit);
             fits_.corrections.push_back(std::move(report));
         }
         fits_.machine.residuals = std::move(all);

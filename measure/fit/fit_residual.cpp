@@ -28,7 +28,8 @@ using model::ResidualForest;
 using model::ResidualSplit;
 using model::ResidualTree;
 
-constexpr double largest_residual = 0.25;
+/// Residuals count up to this multiple of the ln of the largest factor: 0.25 where that is 1.2.
+const double residual_reach = 0.25 / std::log(1.2);
 constexpr std::uint64_t held_out_of = 3;
 constexpr double least_gain = 0.06;  ///< of the error, or a correction is not worth its terms
 constexpr std::array<double, 3> shares{8.0, 32.0,
@@ -64,9 +65,10 @@ std::string family_of(const model::Operation& operation) {
     if (const auto* op = std::get_if<model::Mla>(&operation)) {
         return fmt::format("{} {}", op->batch, op->heads);
     }
-    const auto& op = std::get<model::Moe>(operation);
-    return fmt::format("{} {} {} {} {} {}", op.hidden, op.intermediate, op.topk, op.experts, op.tp,
-                       op.ep);
+    const auto* const op = std::get_if<model::Moe>(&operation);
+    if (op == nullptr) return canonical_text(operation);
+    return fmt::format("{} {} {} {} {} {}", op->hidden, op->intermediate, op->topk, op->experts,
+                       op->tp, op->ep);
 }
 
 /// Machines without corrections, by GPU.
@@ -117,6 +119,13 @@ std::map<ResidualClass, Samples> samples_of(const std::vector<MeasuredRow>& rows
         const auto features =
             model::residual_features_of(row.operation, row.execution, *prediction, machine);
         if (!features) continue;
+        // How many milliseconds a host takes to launch is no property of the kernel.
+        if (model::has_kernel_feature(features->residual_class) &&
+            row.execution.launch == model::LaunchMode::stream) {
+            continue;
+        }
+        const double most =
+            residual_reach * std::log(model::largest_correction(features->residual_class));
         const double residual = std::log(row.measured / prediction->time);
         if (!std::isfinite(residual)) {
             throw InputError("a row's time is not a number",
@@ -126,7 +135,7 @@ std::map<ResidualClass, Samples> samples_of(const std::vector<MeasuredRow>& rows
             {.row = &row,
              .implementation = prediction->implementation,
              .features = *features,
-             .residual = std::clamp(residual, -largest_residual, largest_residual),
+             .residual = std::clamp(residual, -most, most),
              .family = hash_of(family_of(row.operation)),
              .held_out = hash_of(canonical_text(row.operation)) % held_out_of == 0});
     }
@@ -175,9 +184,8 @@ TreeProblem problem_of(const Samples& samples, const std::vector<std::string>& g
 /// Errors of families that the trees did not see, by the number of trees.
 using ErrorsByCount = std::array<double, model::most_residual_trees + 1>;
 
-void add_errors(const TreeProblem& out, const std::vector<BoostedTree>& trees,
+void add_errors(const TreeProblem& out, const std::vector<BoostedTree>& trees, double largest,
                 ErrorsByCount& errors) {
-    const double largest = std::log(model::largest_correction);
     for (std::size_t row = 0; row < out.values.size(); ++row) {
         double sum = 0.0;
         for (std::size_t count = 0; count < errors.size(); ++count) {
@@ -191,26 +199,42 @@ ErrorsByCount held_out_errors(const Samples& samples, const std::vector<std::str
                               const TreeOptions& options) {
     constexpr std::uint64_t folds = 5;
     ErrorsByCount errors{};
+    const double largest = std::log(model::largest_correction(samples[0].features.residual_class));
     for (std::uint64_t fold = 0; fold < folds; ++fold) {
         const auto is_out = [&](const Sample& each) { return each.family % folds == fold; };
         const Samples out = part_of(samples, is_out);
         const Samples known = part_of(samples, [&](const Sample& each) { return !is_out(each); });
         if (out.empty() || known.empty()) continue;
-        add_errors(problem_of(out, gpus), boosted_trees(problem_of(known, gpus), options), errors);
+        add_errors(problem_of(out, gpus), boosted_trees(problem_of(known, gpus), options), largest,
+                   errors);
     }
     return errors;
 }
 
-/// The share and the number of trees with the least error of held-out families; fewer trees where they cost
-/// less than half a hundredth.
+/// What is tried: how much GPUs share, where there are several, and slower steps where rows are few.
+std::vector<TreeOptions> candidates_of(const Samples& samples, std::size_t gpus) {
+    const bool few = model::rests_on_records(samples[0].features.residual_class);
+    std::vector<TreeOptions> all;
+    for (const double share : shares) {
+        for (const double rate : {0.4, 0.2, 0.1}) {
+            TreeOptions& options = all.emplace_back();
+            options.share = share;
+            if (!few) break;
+            options.rate = rate;
+        }
+        if (gpus == 1) break;  // nothing to draw towards
+    }
+    return all;
+}
+
+/// The candidate and the number of trees with the least error of held-out families; fewer trees where they
+/// cost less than half a hundredth.
 TreeOptions options_of(const Samples& samples) {
     constexpr double worth = 0.005;
     const std::vector<std::string> gpus = gpus_of(samples);
     TreeOptions best;
     double least = std::numeric_limits<double>::infinity();
-    for (const double share : shares) {
-        TreeOptions options;
-        options.share = share;
+    for (const TreeOptions& options : candidates_of(samples, gpus.size())) {
         const ErrorsByCount errors = held_out_errors(samples, gpus, options);
         const double lowest = *std::min_element(errors.begin(), errors.end());
         if (lowest < least) {
@@ -221,7 +245,6 @@ TreeOptions options_of(const Samples& samples) {
             });
             best.trees = static_cast<std::size_t>(enough - errors.begin());
         }
-        if (gpus.size() == 1) break;  // nothing to draw towards
     }
     return best;
 }
@@ -253,6 +276,9 @@ ResidualForest forest_of(const std::vector<BoostedTree>& grown, std::size_t part
 std::map<std::string, ResidualFit> corrections_of(const Samples& samples,
                                                   const TreeOptions& options) {
     ResidualFit box{.implementation = samples[0].implementation, .range = {}, .forest = {}};
+    if (model::has_kernel_feature(samples[0].features.residual_class)) {
+        box.implementation = model::Implementation::automatic;
+    }
     set_range(samples, box);
     const std::vector<std::string> gpus = gpus_of(samples);
     const std::vector<BoostedTree> trees = boosted_trees(problem_of(samples, gpus), options);
@@ -269,7 +295,7 @@ ErrorSummary errors_of(const Samples& samples, const std::string& gpu, model::Ma
                        ResidualClass residual_class, const ResidualFit* fit) {
     if (fit != nullptr) {
         auto residuals = std::make_shared<model::Residuals>();
-        residuals->classes[static_cast<std::size_t>(residual_class)] = *fit;
+        residuals->set(residual_class, *fit);
         machine.residuals = std::move(residuals);
     }
     std::vector<TimeError> errors;
@@ -286,6 +312,7 @@ ErrorSummary errors_of(const Samples& samples, const std::string& gpu, model::Ma
 
 /// Samples of the GPU's most usual implementation: a correction holds for one.
 Samples of_one_implementation(const Samples& samples) {
+    if (model::has_kernel_feature(samples[0].features.residual_class)) return samples;
     std::map<model::Implementation, std::size_t> counts;
     for (const Sample& each : samples) ++counts[each.implementation];
     const auto most =

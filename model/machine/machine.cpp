@@ -9,6 +9,7 @@
 #include "hardware/schema.h"
 #include "hardware/units.h"
 #include "model/machine/clock.h"
+#include "model/machine/residual_parameters.h"
 #include "model/machine/section_reader.h"
 
 namespace ridge::model {

@@ -28,9 +28,10 @@
 #include "model/machine/moe_parameters.h"
 #include "model/machine/parameter.h"
 #include "model/machine/residency.h"
-#include "model/machine/residual_parameters.h"
 
 namespace ridge::model {
+
+class Residuals;  // residual_parameters.h
 
 /// Limits on what one SM can hold.
 struct SmLimits {

@@ -12,10 +12,6 @@
 namespace ridge::model {
 namespace {
 
-constexpr std::array<std::string_view, residual_class_count> class_names{
-    "product_16",     "product_8",     "product_4",      "prefill",       "decode",
-    "prefill_cache8", "decode_cache8", "latent_prefill", "latent_decode", "experts"};
-
 constexpr std::array<std::string_view, 11> product_features{
     "m",           "n",    "k",       "tiles",  "wave", "wave_square",
     "wave_narrow", "last", "compute", "memory", "bytes"};
@@ -28,20 +24,110 @@ constexpr std::array<std::string_view, 12> expert_features{
     "tokens", "hidden", "intermediate", "topk",    "experts", "split",
     "load",   "type",   "rows",         "compute", "memory",  "time"};
 
+constexpr std::array<std::string_view, 15> record_product_features{
+    "m",       "n",       "k",    "batch",   "tiles",  "wave_square", "wave_narrow", "last",
+    "align_n", "align_k", "type", "compute", "memory", "bytes",       "l2"};
+constexpr std::array<std::string_view, 14> bundled_product_features{
+    "kernel",      "m",    "n",       "k",       "batch",   "tiles",  "wave",
+    "wave_square", "last", "align_n", "align_k", "compute", "memory", "l2"};
+constexpr std::array<std::string_view, 14> bundled_attention_features{
+    "kernel", "batch", "heads", "group",   "queries", "tokens", "head_dim",
+    "type",   "tiles", "wave",  "compute", "memory",  "time",   "l2"};
+constexpr std::array<std::string_view, 8> bundled_row_features{"kernel", "rows",  "cols", "type",
+                                                               "align",  "bytes", "wave", "l2"};
+constexpr std::array<std::string_view, 8> bundled_pointwise_features{
+    "kernel", "elements", "type", "inputs", "special", "fma", "bytes", "l2"};
+constexpr std::array<std::string_view, 9> bundled_movement_features{
+    "kernel", "rows", "cols", "extent", "type", "align", "align_other", "bytes", "l2"};
+
+/// The share by which a factor may change a time that public tables determine, with thousands of
+/// rows in a class, and one of records.
+constexpr double usual_correction = 1.2;
+constexpr double wide_correction = 1.5;
+
+/// What determines a class: tables of many GPUs, or the records of one.
+enum class Rows : std::uint8_t { tables, records };
+
+constexpr bool has(std::span<const std::string_view> features, std::string_view name) {
+    return std::find(features.begin(), features.end(), name) != features.end();
+}
+
+struct ClassEntry {
+    ResidualClass residual_class;
+    std::string_view name;
+    std::span<const std::string_view> features;
+    Rows rows = Rows::tables;
+    double largest = usual_correction;
+    bool has_kernel = has(features, "kernel");
+    bool has_l2 = has(features, "l2");
+};
+
+/// Every class once, in the order of `ResidualClass`.
+constexpr std::array<ClassEntry, residual_class_count> class_table{{
+    {ResidualClass::product_16, "product_16", product_features},
+    {ResidualClass::product_8, "product_8", product_features},
+    {ResidualClass::product_4, "product_4", product_features},
+    {ResidualClass::prefill, "prefill", attention_features},
+    {ResidualClass::decode, "decode", attention_features},
+    {ResidualClass::prefill_cache8, "prefill_cache8", attention_features},
+    {ResidualClass::decode_cache8, "decode_cache8", attention_features},
+    {ResidualClass::latent_prefill, "latent_prefill", latent_features},
+    {ResidualClass::latent_decode, "latent_decode", latent_features},
+    {ResidualClass::experts, "experts", expert_features},
+    {ResidualClass::product_odd, "product_odd", record_product_features, Rows::records,
+     wide_correction},
+    {ResidualClass::product_wide, "product_wide", record_product_features, Rows::records,
+     wide_correction},
+    {ResidualClass::bundled_product, "bundled_product", bundled_product_features, Rows::records},
+    {ResidualClass::bundled_attention, "bundled_attention", bundled_attention_features,
+     Rows::records},
+    {ResidualClass::bundled_rows, "bundled_rows", bundled_row_features, Rows::records},
+    {ResidualClass::bundled_pointwise, "bundled_pointwise", bundled_pointwise_features,
+     Rows::records},
+    {ResidualClass::bundled_movement, "bundled_movement", bundled_movement_features, Rows::records},
+}};
+
+constexpr bool is_in_order() {
+    for (std::size_t i = 0; i < residual_class_count; ++i) {
+        if (static_cast<std::size_t>(class_table[i].residual_class) != i) return false;
+        if (class_table[i].features.size() > most_residual_features) return false;
+    }
+    return true;
+}
+static_assert(is_in_order());
+
+const ClassEntry& entry_of(ResidualClass residual_class) {
+    return class_table.at(static_cast<std::size_t>(residual_class));
+}
+
 constexpr hardware::Range spread_range{0.1, 1.0};
 
 std::string path_of(ResidualClass residual_class, std::string_view field) {
     return fmt::format("{}.{}.{}", hardware::correction_section, name_of(residual_class), field);
 }
 
+/// A field as its description holds it.
+struct WrittenField {
+    std::string path;
+    std::string text;
+    Location location;
+};
+
+/// One class as its description holds it.
+struct WrittenClass {
+    ResidualClass residual_class{};
+    WrittenField implementation;
+    WrittenField range;
+    WrittenField splits;
+    WrittenField trees;
+    double spread = 1.0;
+};
+
 /// Reads one field's text; every error names the field.
 class Text {
   public:
-    Text(const hardware::Description& gpu, std::string path) : path_(std::move(path)) {
-        const hardware::Datum* const datum = gpu.find(path_);
-        if (datum != nullptr) location_ = datum->location;
-        text_ = gpu.text(path_).value_or("");
-    }
+    explicit Text(const WrittenField& field)
+        : path_(field.path), text_(field.text), location_(field.location) {}
 
     [[noreturn]] void refuse(std::string_view part, const char* why) const {
         throw InputError(fmt::format("{}: '{}' {}", path_, part, why), location_);
@@ -81,9 +167,9 @@ class Text {
     }
 
   private:
-    std::string path_;
-    std::string text_;
-    Location location_;
+    const std::string& path_;
+    std::string_view text_;
+    const Location& location_;
 };
 
 void read_range(const Text& text, ResidualClass residual_class, ResidualFit& fit) {
@@ -148,6 +234,42 @@ std::vector<ResidualTree> read_trees(const Text& text, std::size_t splits) {
     return trees;
 }
 
+WrittenClass written_class(const hardware::Description& gpu, ResidualClass residual_class) {
+    const auto field = [&](std::string_view name) {
+        std::string path = path_of(residual_class, name);
+        const hardware::Datum* const datum = gpu.find(path);
+        if (datum == nullptr) {
+            throw InputError("the description of " + gpu.name + " has " +
+                             path_of(residual_class, "trees") + " but no " + path);
+        }
+        return WrittenField{std::move(path), datum->text, datum->location};
+    };
+    WrittenClass written{.residual_class = residual_class,
+                         .implementation = field("implementation"),
+                         .range = field("range"),
+                         .splits = field("splits"),
+                         .trees = field("trees"),
+                         .spread = 1.0};
+    const WrittenField spread = field("spread");
+    written.spread = gpu.number(spread.path).value_or(1.0);
+    if (!spread_range.contains(written.spread)) {
+        throw InputError(spread.path + " must lie between 0.1 and 1", spread.location);
+    }
+    return written;
+}
+
+ResidualFit fit_of(const WrittenClass& written) {
+    ResidualFit fit{.implementation = parse_implementation(written.implementation.text),
+                    .spread = written.spread,
+                    .range = {},
+                    .forest = {}};
+    read_range(Text(written.range), written.residual_class, fit);
+    std::vector<ResidualSplit> splits = read_splits(Text(written.splits), written.residual_class);
+    std::vector<ResidualTree> trees = read_trees(Text(written.trees), splits.size());
+    fit.forest = ResidualForest(std::move(splits), std::move(trees));
+    return fit;
+}
+
 long in_units(double value) {
     return std::lround(value / residual_unit);
 }
@@ -155,27 +277,27 @@ long in_units(double value) {
 }  // namespace
 
 std::string_view name_of(ResidualClass residual_class) {
-    return class_names.at(static_cast<std::size_t>(residual_class));
+    return entry_of(residual_class).name;
 }
 
 std::span<const std::string_view> residual_features(ResidualClass residual_class) {
-    switch (residual_class) {
-        case ResidualClass::product_16:
-        case ResidualClass::product_8:
-        case ResidualClass::product_4:
-            return product_features;
-        case ResidualClass::prefill:
-        case ResidualClass::decode:
-        case ResidualClass::prefill_cache8:
-        case ResidualClass::decode_cache8:
-            return attention_features;
-        case ResidualClass::latent_prefill:
-        case ResidualClass::latent_decode:
-            return latent_features;
-        case ResidualClass::experts:
-            return expert_features;
-    }
-    contract_violated("the class is known", __FILE__, __LINE__);
+    return entry_of(residual_class).features;
+}
+
+bool has_kernel_feature(ResidualClass residual_class) {
+    return entry_of(residual_class).has_kernel;
+}
+
+bool has_l2_feature(ResidualClass residual_class) {
+    return entry_of(residual_class).has_l2;
+}
+
+bool rests_on_records(ResidualClass residual_class) {
+    return entry_of(residual_class).rows == Rows::records;
+}
+
+double largest_correction(ResidualClass residual_class) {
+    return entry_of(residual_class).largest;
 }
 
 std::vector<hardware::Field> residual_schema() {
@@ -206,33 +328,21 @@ std::vector<hardware::Field> residual_schema() {
 
 std::shared_ptr<const Residuals> read_residuals(const hardware::Description& gpu) {
     std::shared_ptr<Residuals> found;
-    for (std::size_t i = 0; i < residual_class_count; ++i) {
-        const auto each = static_cast<ResidualClass>(i);
+    for (const ClassEntry& entry : class_table) {
+        const ResidualClass each = entry.residual_class;
         if (gpu.find(path_of(each, "trees")) == nullptr) continue;
-        for (const char* needed : {"implementation", "spread", "range", "splits"}) {
-            if (gpu.find(path_of(each, needed)) == nullptr) {
-                throw InputError("the description of " + gpu.name + " has " +
-                                 path_of(each, "trees") + " but no " + path_of(each, needed));
-            }
-        }
-        ResidualFit fit{.implementation = parse_implementation(
-                            gpu.text(path_of(each, "implementation")).value_or("")),
-                        .spread = gpu.number(path_of(each, "spread")).value_or(1.0),
-                        .range = {},
-                        .forest = {}};
-        if (!spread_range.contains(fit.spread)) {
-            throw InputError(path_of(each, "spread") + " must lie between 0.1 and 1",
-                             gpu.find(path_of(each, "spread"))->location);
-        }
-        read_range(Text(gpu, path_of(each, "range")), each, fit);
-        std::vector<ResidualSplit> splits = read_splits(Text(gpu, path_of(each, "splits")), each);
-        std::vector<ResidualTree> trees =
-            read_trees(Text(gpu, path_of(each, "trees")), splits.size());
-        fit.forest = ResidualForest(std::move(splits), std::move(trees));
         if (!found) found = std::make_shared<Residuals>();
-        found->classes[i] = std::move(fit);
+        const auto read = [written = written_class(gpu, each)] { return fit_of(written); };
+        found->set(each, std::make_shared<LazyResidualFit>(read));
     }
     return found;
+}
+
+void LazyResidualFit::read_now() const {
+    const std::lock_guard lock(reading_);
+    if (is_read_.load(std::memory_order_relaxed)) return;
+    fit_ = read_();
+    is_read_.store(true, std::memory_order_release);
 }
 
 std::string range_text(ResidualClass residual_class, const ResidualFit& fit) {

@@ -15,16 +15,28 @@
 // from 0 as they stand. A tree is the numbers of its four splits and 16 values. All in ten-thousandths.
 // `residual_forest.h` evaluates them.
 //
+// A description of five classes holds some 50 KB, of which a prediction needs one class: a class is
+// understood when it is first asked for, by whichever thread, and stays as it is from then on.
+//
+// To add a class: a name in `ResidualClass`, its row (and, for new features, their names) in
+// `class_table` of residual_parameters.cpp, and what the operation's part of model/residual/ says of its
+// shapes (`features.cpp` for operations that libraries run). Fit, overlays, schema, `ridge calibrate --full` and
+// documentation follow from the table. An implementation of any origin may have classes; a correction holds for the one it was fitted
+// to (`implementation`), or for all of a class whose row says that the implementation is a feature.
+//
 // Limits: those of `residual_forest.h`.
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
-#include <optional>
+#include <mutex>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "hardware/description.h"
@@ -45,13 +57,35 @@ enum class ResidualClass : std::uint8_t {
     decode_cache8,
     latent_prefill,
     latent_decode,
-    experts
+    experts,
+    // of records; the others are of tables of many GPUs
+    product_odd,   ///< library products of 16 bits, rows not at multiples of 16 bytes
+    product_wide,  ///< of fp32 and tf32
+    bundled_product,
+    bundled_attention,
+    bundled_rows,       ///< softmax, norms, reductions
+    bundled_pointwise,  ///< elementwise
+    bundled_movement    ///< copies, transposes, gathers, access patterns
 };
-inline constexpr std::size_t residual_class_count = 10;
+inline constexpr std::size_t residual_class_count = 17;
 [[nodiscard]] std::string_view name_of(ResidualClass residual_class);
 
 /// The names of a class's features, in the order in which `model/residual/features.h` gives them.
 [[nodiscard]] std::span<const std::string_view> residual_features(ResidualClass residual_class);
+
+/// Whether a correction holds for all kernels of the class, which one feature tells apart; it then
+/// names `auto`.
+[[nodiscard]] bool has_kernel_feature(ResidualClass residual_class);
+
+/// Whether the state of the L2 is a feature, `l2`: 0 warm, 1 cold, 2 dirty.
+[[nodiscard]] bool has_l2_feature(ResidualClass residual_class);
+
+/// Whether records of one GPU alone determine it: a GPU whose parameters are fitted anew needs it
+/// fitted anew too.
+[[nodiscard]] bool rests_on_records(ResidualClass residual_class);
+
+/// A correction's largest factor, and one over its least. (K3)
+[[nodiscard]] double largest_correction(ResidualClass residual_class);
 
 /// The box of the data in one feature.
 struct ResidualRange {
@@ -67,21 +101,54 @@ struct ResidualFit {
     ResidualForest forest;
 };
 
-/// All corrections of a GPU.
-struct Residuals {
-    std::array<std::optional<ResidualFit>, residual_class_count> classes;
+/// The correction of one class, understood when it is first asked for.
+class LazyResidualFit {
+  public:
+    explicit LazyResidualFit(ResidualFit fit) : is_read_(true), fit_(std::move(fit)) {}
 
-    [[nodiscard]] const ResidualFit* find(ResidualClass residual_class) const {
-        const auto& found = classes[static_cast<std::size_t>(residual_class)];
-        return found ? &*found : nullptr;
+    /// `read` runs once, and again where it threw.
+    explicit LazyResidualFit(std::function<ResidualFit()> read) : read_(std::move(read)) {}
+
+    [[nodiscard]] const ResidualFit& fit() const {
+        if (!is_read_.load(std::memory_order_acquire)) read_now();
+        return fit_;
     }
+
+  private:
+    void read_now() const;
+
+    std::function<ResidualFit()> read_;
+    mutable std::mutex reading_;
+    mutable std::atomic<bool> is_read_ = false;
+    mutable ResidualFit fit_;
+};
+
+/// All corrections of a GPU. A copy shares those that it does not replace.
+class Residuals {
+  public:
+    /// Null where there is none. InputError names the field that cannot be understood.
+    [[nodiscard]] const ResidualFit* find(ResidualClass residual_class) const {
+        const auto& found = classes_[static_cast<std::size_t>(residual_class)];
+        return found ? &found->fit() : nullptr;
+    }
+
+    void set(ResidualClass residual_class, ResidualFit fit) {
+        set(residual_class, std::make_shared<LazyResidualFit>(std::move(fit)));
+    }
+    void set(ResidualClass residual_class, std::shared_ptr<const LazyResidualFit> fit) {
+        classes_[static_cast<std::size_t>(residual_class)] = std::move(fit);
+    }
+    void drop(ResidualClass residual_class) { set(residual_class, nullptr); }
+
+  private:
+    std::array<std::shared_ptr<const LazyResidualFit>, residual_class_count> classes_;
 };
 
 /// The fields of a description that hold corrections.
 [[nodiscard]] std::vector<hardware::Field> residual_schema();
 
-/// The corrections of a description; empty where it has none. InputError names the field that cannot
-/// be understood.
+/// The corrections of a description; empty where it has none. InputError names a field that is
+/// missing; what a field holds is read by `Residuals::find`.
 [[nodiscard]] std::shared_ptr<const Residuals> read_residuals(const hardware::Description& gpu);
 
 /// The values of the fields `range`, `splits` and `trees`, as a description writes them.

@@ -30,19 +30,21 @@ double fade_of(const ResidualFeatures& features, const ResidualFit& fit) {
 Correction correction_of(const ResidualFeatures& features, const ResidualFit& fit) {
     const double fade = fade_of(features, fit);
     if (!(fade > 0.0)) return {};
-    static const double largest = std::log(largest_correction);
+    const double largest = std::log(largest_correction(features.residual_class));
     const double sum = fit.forest.at(features.values);
     return {.log_factor = fade * std::clamp(sum, -largest, largest), .fade = fade};
 }
 
-void apply_correction(Prediction& prediction, const Operation& operation,
+bool apply_correction(Prediction& prediction, const Operation& operation,
                       const Execution& execution, const Machine& machine) {
-    if (machine.residuals == nullptr || prediction.confidence == Confidence::roofline) return;
+    if (machine.residuals == nullptr || prediction.confidence == Confidence::roofline) return false;
     const auto features =
         residual_features_of(operation, execution, prediction, machine, machine.residuals.get());
-    if (!features) return;
+    if (!features) return false;
     const ResidualFit& fit = *machine.residuals->find(features->residual_class);
-    if (fit.implementation != prediction.implementation) return;
+    const bool holds = fit.implementation == prediction.implementation ||
+                       has_kernel_feature(features->residual_class);
+    if (!holds) return false;
     const Correction correction = correction_of(*features, fit);
     Prediction& p = prediction;
     Time least = std::max(p.lower_bound, machine.kernel_floor);
@@ -53,6 +55,15 @@ void apply_correction(Prediction& prediction, const Operation& operation,
     p.low = std::min(time, std::max(time - width * (p.time - p.low), p.lower_bound));
     p.high = std::max(time, time + width * (p.high - p.time));
     p.time = time;
+    return has_l2_feature(features->residual_class);
+}
+
+void keep_above(Prediction& prediction, Time least) {
+    Prediction& p = prediction;
+    if (p.time >= least) return;
+    p.correction *= least / p.time;
+    p.high = std::max(p.high, least);
+    p.time = least;
 }
 
 }  // namespace ridge::model

@@ -1,11 +1,12 @@
 // The residual correction: a smooth factor over the analytic time, near the shapes that were measured.
 //
-//   apply_correction(prediction, operation, execution, machine);
+//   if (apply_correction(prediction, operation, execution, machine)) keep_above(prediction, warm);
 //   prediction.correction   // 1.034: the time of the terms was 3.4 % too short for such shapes
 //
 // Method (docs/model.md K1 to K3). ln of the factor is a sum of small trees over the features of the
-// shape, clamped to `largest_correction`, faded to nothing with the distance
-// from the box of the data, the same whatever the L2's state and the launch. Time and band take the
+// shape, clamped to the class's `largest_correction`, faded to nothing with the distance
+// from the box of the data, the same whatever the launch. Where a class has the state of the L2 as a
+// feature, no time is below that of a warm one. Time and band take the
 // factor, the band narrows to the spread of what is left, the terms keep the analytic model's times; no time falls below the lower bound.
 //
 // Limits: nothing happens where the description has no correction, for other implementations than
@@ -18,9 +19,6 @@
 #include "model/residual/features.h"
 
 namespace ridge::model {
-
-/// A correction's largest factor, and one over its least.
-inline constexpr double largest_correction = 1.2;
 
 /// A feature over its box: -1 to 1 inside.
 [[nodiscard]] double scaled(double value, const ResidualRange& range);
@@ -35,8 +33,12 @@ struct Correction {
 };
 [[nodiscard]] Correction correction_of(const ResidualFeatures& features, const ResidualFit& fit);
 
-/// Multiplies time and band of a settled prediction by its correction. (K3)
-void apply_correction(Prediction& prediction, const Operation& operation,
-                      const Execution& execution, const Machine& machine);
+/// Multiplies time and band of a settled prediction by its correction; true where that depends on the
+/// state of the L2. (K3)
+[[nodiscard]] bool apply_correction(Prediction& prediction, const Operation& operation,
+                                    const Execution& execution, const Machine& machine);
+
+/// Raises a corrected time to `least`, that of a warm L2. (K3)
+void keep_above(Prediction& prediction, Time least);
 
 }  // namespace ridge::model

@@ -4,49 +4,10 @@
 #include <cmath>
 
 #include "model/core/real.h"
+#include "model/residual/shares.h"
 
 namespace ridge::model {
 namespace {
-
-double log_of(std::int64_t value) {
-    return std::log2(real(value));
-}
-
-double parts(double extent, double tile) {
-    return std::ceil(extent / tile);
-}
-
-/// How full waves of `blocks` are on `slots` multiprocessors.
-double fullness(double blocks, double slots) {
-    return blocks / (std::ceil(blocks / slots) * slots);
-}
-
-/// The time on a nominal GPU, and shares of it.
-struct Nominal {
-    double compute = 0.0;
-    double memory = 0.0;
-    double us = 0.0;
-};
-
-Nominal nominal_of(double flop, double bytes) {
-    constexpr double flop_per_us = 5e8;
-    constexpr double bytes_per_us = 3e6;
-    constexpr double fixed_us = 4.0;
-    const double compute = flop / flop_per_us;
-    const double memory = bytes / bytes_per_us;
-    const double whole = compute + memory + fixed_us;
-    return {compute / whole, memory / whole, whole};
-}
-
-/// Blocks over multiprocessors, and how full their waves are.
-struct Waves {
-    double blocks = 0.0;
-    double fullness = 0.0;
-};
-
-Waves waves_of(double blocks, double slots) {
-    return {std::log2(blocks / slots), model::fullness(blocks, slots)};
-}
 
 struct Finder {
     const Execution& execution;
@@ -57,7 +18,7 @@ struct Finder {
     using Found = std::optional<ResidualFeatures>;
 
     [[nodiscard]] bool is_wanted(ResidualClass kind) const {
-        return wanted == nullptr || wanted->find(kind) != nullptr;
+        return model::is_wanted(wanted, kind);
     }
 
     template <class Op>
@@ -190,8 +151,10 @@ std::optional<ResidualFeatures> residual_features_of(const Operation& operation,
                                                      const Machine& machine,
                                                      const Residuals* wanted) {
     if (machine.sm_count == 0) return std::nullopt;
-    return std::visit(Finder{execution, prediction, static_cast<double>(machine.sm_count), wanted},
-                      operation);
+    const auto slots = static_cast<double>(machine.sm_count);
+    const auto found = std::visit(Finder{execution, prediction, slots, wanted}, operation);
+    if (found || execution.tile) return found;
+    return kernel_features_of(operation, execution.l2, prediction, slots, wanted);
 }
 
 }  // namespace ridge::model

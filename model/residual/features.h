@@ -9,8 +9,8 @@
 // 4 us), the same for every GPU, and the shares of compute and of memory in it. Options that change nothing
 // give the same features, and a GPU with more bandwidth has those of the one with less.
 //
-// Limits: empty for operations that the data do not hold (batched products, rows that are not
-// multiples of 16 bytes, windows, backward passes, a tile given by the user).
+// Limits: empty for operations that the data do not hold (windows, backward passes, a tile given by
+// the user).
 #pragma once
 
 #include <array>

@@ -13,6 +13,8 @@
 namespace ridge::model {
 namespace {
 
+const double largest = largest_correction(ResidualClass::product_16);
+
 const char* const product_range =
     "m 0 10, n 5 15, k 5 15, tiles -7 5, wave 0 1, wave_square 0 1, wave_narrow 0 1, last 0 1, "
     "compute 0 1, memory 0 1, bytes 10 30";
@@ -68,7 +70,10 @@ Prediction predicted(const Operation& operation, const Machine& machine, Executi
 std::string refusal_of(const std::string& range, const std::string& trees,
                        const std::string& splits = product_splits) {
     try {
-        (void)machine_with(range, trees, splits);
+        // Refused when the class is met, each time.
+        const Machine machine = machine_with(range, trees, splits);
+        CHECK_THROWS_AS(machine.residuals->find(ResidualClass::product_16), InputError);
+        (void)predicted(Matmul{.m = 32, .n = 1024, .k = 1024}, machine);
     } catch (const InputError& error) {
         return error.message();
     }
@@ -149,9 +154,9 @@ TEST_CASE("a correction never exceeds its factor nor passes the lower bound", "[
     const Matmul small{.m = 32, .n = 1024, .k = 1024};
     const Prediction before = predicted(small, analytic_machine());
     CHECK(predicted(small, machine_with(product_range, constant(9000))).time / before.time ==
-          Approx(largest_correction));
+          Approx(largest));
     CHECK(predicted(small, machine_with(product_range, constant(-9000))).time / before.time ==
-          Approx(1.0 / largest_correction));
+          Approx(1.0 / largest));
     const Machine faster = machine_with(product_range, constant(-9000));
     std::mt19937 random(41);  // NOLINT(cert-msc32-c,cert-msc51-cpp): shapes must repeat
     for (int i = 0; i < 2000; ++i) {
@@ -273,8 +278,8 @@ TEST_CASE("a mask never costs time and twice the tokens take longer with correct
                          .paged = true};
             CAPTURE(name, op.batch, op.heads, op.kv_heads, op.seq_q, op.seq_kv);
             const Prediction p = predicted(op, machine);
-            REQUIRE(p.correction <= largest_correction * (1.0 + 1e-12));
-            REQUIRE(p.correction >= 1.0 / largest_correction * (1.0 - 1e-12));
+            REQUIRE(p.correction <= largest * (1.0 + 1e-12));
+            REQUIRE(p.correction >= 1.0 / largest * (1.0 - 1e-12));
             Attention full = op;
             full.causal = false;
             REQUIRE(p.time <= 1.03 * predicted(full, machine).time);

@@ -1,0 +1,214 @@
+// Features of bundled kernels, and of library products that records alone hold. (docs/model.md K1)
+#include <algorithm>
+#include <cmath>
+#include <initializer_list>
+#include <numeric>
+
+#include "model/core/real.h"
+#include "model/residual/shares.h"
+
+namespace ridge::model {
+namespace {
+
+/// log2 of the largest power of two up to 16 bytes that divides a row.
+double alignment_of(std::int64_t elements, DataType type) {
+    const std::int64_t bits = elements * bits_of(type);
+    return std::log2(real(std::gcd(bits, std::int64_t{128})) / 8.0);
+}
+
+double log_bytes(double elements, DataType type) {
+    return std::log2(elements * real(bits_of(type)) / 8.0);
+}
+
+/// Bundled kernels in the order in which they were made better; also those that others stand between.
+double number_of(Implementation implementation) {
+    return real(static_cast<std::int64_t>(implementation));
+}
+
+/// Shapes in whole vectors: a piece of one takes what the vector takes.
+double log_of_whole(std::int64_t elements) {
+    constexpr std::int64_t vector = 16;
+    return std::log2(real((elements + vector - 1) / vector * vector));
+}
+
+struct KernelFinder {
+    double l2;  ///< state of the cache
+    const Prediction& prediction;
+    double slots;
+    const Residuals* wanted;
+
+    using Found = std::optional<ResidualFeatures>;
+
+    template <class Op>
+    Found operator()(const Op&) const {
+        return std::nullopt;
+    }
+
+    [[nodiscard]] bool is(std::initializer_list<Implementation> kernels) const {
+        return std::find(kernels.begin(), kernels.end(), prediction.implementation) !=
+               kernels.end();
+    }
+
+    Found operator()(const Matmul& op) const {
+        const bool library = prediction.implementation == Implementation::library;
+        if (!library &&
+            !is({Implementation::naive, Implementation::coalesced, Implementation::tiled,
+                 Implementation::register_tiled, Implementation::mma, Implementation::wgmma})) {
+            return std::nullopt;
+        }
+        const bool plain = op.a_layout == Layout::row_major && op.b_layout == Layout::row_major;
+        const std::optional<ResidualClass> kind =
+            library ? library_class_of(op) : ResidualClass::bundled_product;
+        if (!plain || !kind || !is_wanted(wanted, *kind)) return std::nullopt;
+        const double m = real(op.m);
+        const double n = real(op.n);
+        const double k = real(op.k);
+        const double batch = real(op.batch);
+        const double rows = batch * parts(m, 128.0);
+        const double bytes = real(bits_of(op.type)) / 8.0 * batch * (k * (m + n) + m * n);
+        const Waves square = waves_of(rows * parts(n, 128.0), slots);
+        const double last = m / (128.0 * parts(m, 128.0));
+        const double align_n = alignment_of(op.n, op.type);
+        const double align_k = alignment_of(op.k, op.type);
+        // Of another rate where no tensor core multiplies: the shares then say as much.
+        const double rate = bits_of(op.type) == 32 ? 0.125 : 1.0;
+        const Nominal nominal = nominal_of(2.0 * batch * m * n * k / rate, bytes);
+        if (library) {
+            const double narrow = fullness(batch * parts(m, 64.0) * parts(n, 128.0), slots);
+            return ResidualFeatures{*kind,
+                                    {std::log2(m), std::log2(n), std::log2(k), std::log2(batch),
+                                     square.blocks, square.fullness, narrow, last, align_n, align_k,
+                                     op.type == DataType::tf32 ? 1.0 : 0.0, nominal.compute,
+                                     nominal.memory, std::log2(bytes), l2}};
+        }
+        const double wide = fullness(rows * parts(n, 256.0), slots);
+        return ResidualFeatures{
+            *kind,
+            {number_of(prediction.implementation), std::log2(m), std::log2(n), std::log2(k),
+             std::log2(batch), square.blocks, wide, square.fullness, last, align_n, align_k,
+             nominal.compute, nominal.memory, l2}};
+    }
+
+    static std::optional<ResidualClass> library_class_of(const Matmul& op) {
+        switch (op.type) {
+            case DataType::bf16:
+            case DataType::fp16: {
+                // Single products with rows at 16 bytes have a class of their own (features.cpp).
+                const bool whole = op.n % 8 == 0 && op.k % 8 == 0 && op.batch == 1;
+                if (whole) return std::nullopt;
+                return ResidualClass::product_odd;
+            }
+            case DataType::fp32:
+            case DataType::tf32:
+                return ResidualClass::product_wide;
+            default:
+                return std::nullopt;
+        }
+    }
+
+    /// The mask does not count: with one a call is then never slower for its correction.
+    Found operator()(const Attention& op) const {
+        const bool bundled =
+            is({Implementation::standard, Implementation::mma, Implementation::wgmma});
+        if (!bundled || op.direction != Direction::forward || op.window != 0 || op.paged ||
+            bits_of(op.type) != 16 || !is_wanted(wanted, ResidualClass::bundled_attention)) {
+            return std::nullopt;
+        }
+        const double heads = real(op.batch * op.heads);
+        const double queries = real(op.seq_q);
+        const double tokens = real(op.seq_kv);
+        const double depth = real(op.head_dim);
+        const Nominal nominal =
+            nominal_of(4.0 * heads * queries * tokens * depth,
+                       4.0 * depth * (heads * queries + real(op.batch * op.kv_heads) * tokens));
+        const Waves waves = waves_of(heads * parts(queries, 128.0), slots);
+        return ResidualFeatures{
+            ResidualClass::bundled_attention,
+            {number_of(prediction.implementation), log_of(op.batch), log_of(op.heads),
+             std::log2(real(op.heads) / real(op.kv_heads)), std::log2(queries), std::log2(tokens),
+             std::log2(depth), op.type == DataType::bf16 ? 1.0 : 0.0, waves.blocks, waves.fullness,
+             nominal.compute, nominal.memory, std::log2(nominal.us), l2}};
+    }
+
+    Found operator()(const RowWise& op) const {
+        if (!is({Implementation::fused, Implementation::manual}) || op.axis != Axis::rows ||
+            op.direction != Direction::forward || !is_wanted(wanted, ResidualClass::bundled_rows)) {
+            return std::nullopt;
+        }
+        const double kernel = 2.0 * real(static_cast<std::int64_t>(op.kind)) +
+                              (prediction.implementation == Implementation::manual ? 1.0 : 0.0);
+        const double whole = real(op.rows) * real(op.cols);
+        return ResidualFeatures{ResidualClass::bundled_rows,
+                                {kernel, log_of(op.rows), log_of(op.cols), log_bytes(1.0, op.type),
+                                 alignment_of(op.cols, op.type), log_bytes(whole, op.type),
+                                 fullness(real(op.rows), 8.0 * slots), l2}};
+    }
+
+    Found operator()(const Elementwise& op) const {
+        if (!is({Implementation::fused, Implementation::unfused}) || op.output ||
+            op.direction != Direction::forward ||
+            !is_wanted(wanted, ResidualClass::bundled_pointwise)) {
+            return std::nullopt;
+        }
+        const double each = 1.0 / real(op.elements);
+        const Work& work = prediction.work;
+        return ResidualFeatures{
+            ResidualClass::bundled_pointwise,
+            {number_of(prediction.implementation), log_of_whole(op.elements),
+             log_bytes(1.0, op.type), work.compulsory_read.base() * each, work.special * each,
+             work.fma.base() * each, log_of_whole(op.elements) + log_bytes(1.0, op.type), l2}};
+    }
+
+    [[nodiscard]] Found movement(double kernel, double rows, double cols, double extent,
+                                 DataType type, double align, double align_other,
+                                 double elements) const {
+        if (!is_wanted(wanted, ResidualClass::bundled_movement)) return std::nullopt;
+        return ResidualFeatures{
+            ResidualClass::bundled_movement,
+            {kernel, std::log2(rows), std::log2(cols), std::log2(extent), log_bytes(1.0, type),
+             align, align_other, log_bytes(elements, type), l2}};
+    }
+
+    Found operator()(const Copy& op) const {
+        if (!is({Implementation::bundled})) return std::nullopt;
+        const double elements = std::exp2(log_of_whole(op.elements));
+        return movement(0.0, elements, 1.0, real(op.stride), op.type, 4.0, 4.0, elements);
+    }
+
+    Found operator()(const Transpose& op) const {
+        if (!is({Implementation::naive, Implementation::tiled}) || op.inner != 1) {
+            return std::nullopt;
+        }
+        const double kernel = prediction.implementation == Implementation::naive ? 1.0 : 2.0;
+        return movement(kernel, real(op.rows), real(op.cols), real(op.batch), op.type,
+                        alignment_of(op.cols, op.type), alignment_of(op.rows, op.type),
+                        real(op.batch) * real(op.rows) * real(op.cols));
+    }
+
+    Found operator()(const Gather& op) const {
+        if (!is({Implementation::bundled})) return std::nullopt;
+        return movement(3.0, real(op.rows), real(op.cols), real(op.table_rows), op.type,
+                        alignment_of(op.cols, op.type), 4.0, real(op.rows) * real(op.cols));
+    }
+
+    Found operator()(const Access& op) const {
+        const bool known =
+            op.pattern == AccessPattern::strided || op.pattern == AccessPattern::misaligned ||
+            op.pattern == AccessPattern::divergent || op.pattern == AccessPattern::bank_conflict;
+        if (!known || !is({Implementation::bundled})) return std::nullopt;
+        const double kernel = 4.0 + real(static_cast<std::int64_t>(op.pattern));
+        return movement(kernel, real(op.elements), 1.0, 1.0 + real(op.degree), op.type, 4.0, 4.0,
+                        real(op.elements));
+    }
+};
+
+}  // namespace
+
+std::optional<ResidualFeatures> kernel_features_of(const Operation& operation, L2State l2,
+                                                   const Prediction& prediction, double slots,
+                                                   const Residuals* wanted) {
+    const double state = real(static_cast<std::int64_t>(l2));
+    return std::visit(KernelFinder{state, prediction, slots, wanted}, operation);
+}
+
+}  // namespace ridge::model

@@ -1,0 +1,112 @@
+// Corrections of bundled kernels and of library products that records alone hold: which class a shape
+// has, and what does not change its features.
+#include <initializer_list>
+
+#include "model/machine/catalogue.h"
+#include "model/machine/residual_parameters.h"
+#include "model/predict.h"
+#include "model/residual/features.h"
+#include "tests/catch.h"
+#include "tests/model/random_operation.h"
+
+namespace ridge::model {
+namespace {
+
+Machine analytic_machine() {
+    return make_machine(catalogue().at("h200-sxm", hardware::View::analytic));
+}
+
+std::optional<ResidualFeatures> features_of(const Operation& operation, Execution execution,
+                                            const Machine& machine) {
+    const Outcome outcome = predict(operation, execution, machine);
+    return residual_features_of(operation, execution, std::get<Prediction>(outcome), machine);
+}
+
+std::string class_of(const Operation& operation, Implementation implementation) {
+    const auto found =
+        features_of(operation, {.implementation = implementation}, analytic_machine());
+    return found ? std::string(name_of(found->residual_class)) : "";
+}
+
+}  // namespace
+
+TEST_CASE("kernels that records hold have a class by operation", "[residual]") {
+    using enum Implementation;
+    const Matmul aligned{.m = 300, .n = 1024, .k = 512};
+    Matmul odd = aligned;
+    odd.n = 1023;
+    Matmul wide = aligned;
+    wide.type = wide.output = DataType::fp32;
+    Matmul batched = aligned;
+    batched.batch = 3;
+    CHECK(class_of(aligned, library) == "product_16");
+    CHECK(class_of(odd, library) == "product_odd");
+    CHECK(class_of(batched, library) == "product_odd");
+    CHECK(class_of(wide, library) == "product_wide");
+    CHECK(class_of(aligned, wgmma) == "bundled_product");
+    CHECK(class_of(aligned, mma) == "bundled_product");
+    CHECK(
+        class_of(Attention{.heads = 8, .kv_heads = 8, .seq_q = 512, .seq_kv = 512, .head_dim = 64},
+                 standard) == "bundled_attention");
+    CHECK(class_of(RowWise{.kind = RowKind::softmax, .rows = 99, .cols = 512}, manual) ==
+          "bundled_rows");
+    CHECK(class_of(Transpose{.rows = 99, .cols = 512}, tiled) == "bundled_movement");
+    CHECK(class_of(Gather{.rows = 9, .cols = 512, .table_rows = 100}, bundled) ==
+          "bundled_movement");
+    CHECK(class_of(RowWise{.kind = RowKind::softmax, .rows = 99, .cols = 512}, torch).empty());
+}
+
+TEST_CASE(
+    "features have as many numbers as their class has names, the same but for the state of the L2",
+    "[residual][property]") {
+    const Machine machine = analytic_machine();
+    test::Random random(47);
+    std::size_t seen = 0;
+    for (std::size_t i = 0; i < test::case_count(4000); ++i) {
+        const Operation operation = test::random_operation(random);
+        Execution execution = test::random_execution(operation, random);
+        const Outcome outcome = predict(operation, execution, machine);
+        const auto* const prediction = std::get_if<Prediction>(&outcome);
+        if (prediction == nullptr) continue;
+        const auto found = residual_features_of(operation, execution, *prediction, machine);
+        if (!found) continue;
+        ++seen;
+        const std::size_t names = residual_features(found->residual_class).size();
+        for (std::size_t each = 0; each < found->values.size(); ++each) {
+            CAPTURE(name_of(found->residual_class), each);
+            REQUIRE(std::isfinite(found->values[each]));
+            if (each >= names) REQUIRE(found->values[each] == 0.0);
+        }
+        execution.l2 = execution.l2 == L2State::warm ? L2State::cold : L2State::warm;
+        execution.implementation = prediction->implementation;
+        const Outcome other = predict(operation, execution, machine);
+        auto same =
+            residual_features_of(operation, execution, std::get<Prediction>(other), machine);
+        REQUIRE(same);
+        if (has_l2_feature(found->residual_class))
+            same->values[names - 1] = found->values[names - 1];
+        REQUIRE(same->values == found->values);
+    }
+    CHECK(seen > 400);
+}
+
+TEST_CASE("with corrections cold is never faster than warm", "[residual][property]") {
+    const Machine machine = make_machine(catalogue().at("h200-sxm"));
+    test::Random random(53);
+    for (std::size_t i = 0; i < test::case_count(3000); ++i) {
+        const Operation operation = test::random_operation(random);
+        Execution execution = test::random_execution(operation, random);
+        execution.l2 = L2State::warm;
+        const Outcome warm = predict(operation, execution, machine);
+        const auto* const prediction = std::get_if<Prediction>(&warm);
+        if (prediction == nullptr || prediction->correction == 1.0) continue;
+        execution.l2 = L2State::cold;
+        const Prediction cold = std::get<Prediction>(predict(operation, execution, machine));
+        CAPTURE(test::describe(operation));
+        REQUIRE(cold.time >= prediction->time * (1.0 - 1e-12));
+        REQUIRE(cold.low <= cold.time);
+        REQUIRE(cold.high >= cold.time);
+    }
+}
+
+}  // namespace ridge::model
