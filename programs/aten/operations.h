@@ -6,9 +6,9 @@
 //
 // Method: a table of operators. Products, attention in its backends, rows (softmax, norms, losses,
 // reductions, scans), pointwise chains with their types and broadcasts, copies, cat, gathers,
-// optimizers and convolutions (as the product of im2col) are modelled by their shapes. Triton kernels
-// and operators that the table lacks are modelled by the bytes of their arguments, as one streaming
-// kernel, and marked so. A call without a tensor that has elements gives no operation.
+// optimizers, convolutions (as the product of im2col) and batch norms are modelled by their shapes.
+// Triton kernels and operators that the table lacks are modelled by the bytes of their arguments, as one
+// streaming kernel, and marked so. A call without a tensor that has elements gives no operation.
 //
 // In a running program the inputs of an operator were mostly written by the one before, so streaming
 // operators are asked for with a warm L2 cache (which holds what fits); products, gathers and
