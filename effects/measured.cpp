@@ -25,6 +25,14 @@ std::string_view bare_name(std::string_view name) {
     return scope == std::string_view::npos ? name : name.substr(scope + 1);
 }
 
+double number_of(std::string_view cell, const std::string& file, std::int64_t line) {
+    try {
+        return parse_number(cell, "measured");
+    } catch (const InputError& error) {
+        throw InputError(error.what(), {.file = file, .line = line});
+    }
+}
+
 }  // namespace
 
 std::string kernels_text(const measure::Record& record) {
@@ -60,17 +68,19 @@ Measured Measured::parse(std::string_view table, const std::string& file) {
         if (++number == 1 || line.empty()) continue;  // names of the columns
         const std::string_view question = take(line, '\t');
         std::array<std::optional<double>, 4> values{};
-        try {
-            for (auto& value : values) {
-                const std::string_view cell = take(line, '\t');
-                if (!cell.empty()) value = parse_number(cell, "measured");
-            }
-        } catch (const InputError& error) {
-            throw InputError(error.what(), {.file = file, .line = number});
+        for (auto& value : values) {
+            const std::string_view cell = take(line, '\t');
+            if (!cell.empty()) value = number_of(cell, file, number);
         }
-        if (!values[0]) throw InputError("time is missing", {.file = file, .line = number});
-        Seen seen{.time = Time::from_base(*values[0]), .clock = {}, .dram = {}, .l2 = {}};
+        Seen seen;
         seen.kernels = std::string(take(line, '\t'));
+        if (const std::string_view cell = take(line, '\t'); !cell.empty()) {
+            seen.memory = Bytes::from_base(number_of(cell, file, number));
+        }
+        if (!values[0] && !seen.memory) {
+            throw InputError("time and memory are missing", {.file = file, .line = number});
+        }
+        if (values[0]) seen.time = Time::from_base(*values[0]);
         if (values[1]) seen.clock = Frequency::from_base(*values[1]);
         if (values[2]) seen.dram = Bytes::from_base(*values[2]);
         if (values[3]) seen.l2 = Bytes::from_base(*values[3]);
@@ -81,7 +91,7 @@ Measured Measured::parse(std::string_view table, const std::string& file) {
 
 void Measured::add(const measure::Record& record) {
     if (!record.measured()) return;
-    Seen seen{.time = record.time(), .clock = record.timing->clock, .dram = {}, .l2 = {}};
+    Seen seen{.time = record.time(), .clock = record.timing->clock};
     if (const auto* counters = std::get_if<measure::Counters>(&record.counters)) {
         if (counters->dram_read && counters->dram_write) {
             seen.dram = *counters->dram_read + *counters->dram_write;

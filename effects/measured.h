@@ -4,7 +4,8 @@
 //   const Seen* seen = known.find("copy dtype=fp32 elements=1024 impl=bundled l2=cold launch=kernel");
 //
 // A compact table has one line per question: canonical text, median time, clock, DRAM and L2 bytes,
-// names of the kernels where a library chose them, apart by tabs, empty where not observed. `scripts/effect-points` makes it from the records in
+// names of the kernels where a library chose them, bytes of memory at the peak, apart by tabs, empty
+// where not observed. `scripts/effect-points` makes it from the records in
 // measure/records.
 #pragma once
 
@@ -20,11 +21,12 @@
 namespace ridge::effects {
 
 struct Seen {
-    Time time;
-    std::optional<Frequency> clock;
-    std::optional<Bytes> dram;
-    std::optional<Bytes> l2;
+    std::optional<Time> time = {};
+    std::optional<Frequency> clock = {};
+    std::optional<Bytes> dram = {};
+    std::optional<Bytes> l2 = {};
     std::string kernels = {};  ///< of a library, in order: "NAME, 128 blocks; NAME, 64 blocks"
+    std::optional<Bytes> memory = {};  ///< most that was allocated at a time
 };
 
 /// The names of a library's kernels, without namespaces and arguments; empty for other kernels.

@@ -143,7 +143,7 @@ Sums sums_of(const std::vector<Part>& parts, const model::Machine& machine,
             sums.refused = std::get<model::NotModelled>(outcome).reason;
         }
         const Seen* seen = measured.find(measure::canonical_text(part.question));
-        add(sums.measured, seen ? std::optional(seen->time) : std::nullopt, count);
+        add(sums.measured, seen ? seen->time : std::nullopt, count);
         add(sums.dram, seen ? seen->dram : std::nullopt, count);
         add(sums.l2, seen ? seen->l2 : std::nullopt, count);
         if (seen != nullptr) sums.clock = seen->clock;
@@ -227,6 +227,10 @@ Value value_of(const Point& point, const Figure& figure, Quantity quantity, cons
     }
     if (point.value) value.predicted = point.value;
     if (point.measured) value.measured = point.measured;
+    if (const Seen* seen = measured.find(point.question); seen != nullptr) {
+        if (quantity == Quantity::memory && seen->memory) value.measured = seen->memory->base();
+        if (quantity == Quantity::time && seen->time) value.measured = seen->time->base();
+    }
     return value;
 }
 
@@ -364,6 +368,19 @@ std::vector<measure::Question> questions(const Effect& effect, const Subject& su
                     if (!known.insert(measure::canonical_text(question)).second) continue;
                     out.push_back(std::move(question));
                 }
+            }
+        }
+    }
+    return out;
+}
+
+std::vector<std::string> further_questions(const Effect& effect, const Subject& subject) {
+    std::vector<std::string> out;
+    for (const Figure& figure : planned(effect, subject).figures) {
+        for (const Series& series : figure.series) {
+            for (const Point& point : series.points) {
+                const bool known = std::find(out.begin(), out.end(), point.question) != out.end();
+                if (!point.question.empty() && !known) out.push_back(point.question);
             }
         }
     }

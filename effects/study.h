@@ -87,6 +87,10 @@ inline constexpr double close_enough = 0.2;
 [[nodiscard]] std::vector<measure::Question> questions(const Effect& effect,
                                                        const Subject& subject);
 
+/// What the effect asks that is no operation, in words: memory, a whole step.
+[[nodiscard]] std::vector<std::string> further_questions(const Effect& effect,
+                                                         const Subject& subject);
+
 /// All effects, in the order in which they are read.
 [[nodiscard]] std::span<const Effect> effects();
 /// InputError with the nearest name.

@@ -198,6 +198,11 @@ int show_effects(const Context& context, const EffectOptions& options) {
         for (const measure::Question& question : questions_of(names, subject)) {
             context.out << canonical_text(question) << '\n';
         }
+        for (const effects::Effect* effect : names) {
+            for (const std::string& text : effects::further_questions(*effect, subject)) {
+                context.out << text << '\n';
+            }
+        }
         return success;
     }
     effects::Measured measured = effects::Measured::of(subject.machine.name);

@@ -14,7 +14,7 @@
 //
 // Points are operations in the words of `ridge predict --op`, so that predictions come from the model
 // and measurements from records of the same question; where an effect is about memory or occupancy
-// they are values of the model's functions. No formula stands here: equation numbers are those of
+// they are values of the model's functions, and a record answers the point's `question`. No formula stands here: equation numbers are those of
 // docs/model.md.
 //
 // Places in the text, one sentence a line, paragraphs apart by an empty line:
@@ -56,7 +56,8 @@ struct Point {
     std::string name = {};  ///< where x stands for a name
     /// Operations in words, one after the other, apart by ';'. `data=zeros` says what fills them.
     std::string work = {};
-    std::optional<double> value = {};     ///< in base units, in place of what `work` gives
+    std::optional<double> value = {};  ///< in base units, in place of what `work` gives
+    std::string question = {};  ///< what records call it, where `work` does not say: memory, a step
     std::optional<double> measured = {};  ///< the same, seen on the GPU (from its description)
     double amount = 0.0;    ///< bytes, FLOP or loads of use; 0: what the operations count
     bool labelled = false;  ///< its name is written beside it

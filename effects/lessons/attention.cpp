@@ -112,7 +112,13 @@ Series memory_of(const char* id, const char* name, model::Implementation impleme
         const Bytes bytes =
             one_head ? model::one_head_formula(op).rule_total
                      : model::footprint(op, implementation, model::Pass::inference).total();
-        series.points.push_back({.x = length, .value = bytes.base()});
+        std::string question;
+        if (!one_head) {
+            question =
+                fmt::format("memory of attention dtype=fp16 heads=32 seq={} head_dim=128 impl={}",
+                            seq, name_of(implementation));
+        }
+        series.points.push_back({.x = length, .value = bytes.base(), .question = question});
     }
     return series;
 }
@@ -292,10 +298,10 @@ Plan attention_vram_plan(const Subject& subject) {
     plan.formula =
         "standard: batch x heads x N^2 x bytes for each kept matrix of scores; flash2: 4 "
         "bytes a row";
-    plan.ratio = {.what = "Memory of all heads over flash2 at 32768 tokens",
-                  .above = "standard@32768",
-                  .below = "flash@32768",
-                  .unmeasured = "it is a count of bytes"};
+    plan.ratio = {.what = "Memory of all heads over flash2 at 16384 tokens",
+                  .above = "standard@16384",
+                  .below = "flash@16384",
+                  .unmeasured = "it takes PyTorch (scripts/measure-lessons.py)"};
     plan.text = R"(The scores of attention are one N x N matrix for every head of every sequence.
 A notebook's formula, N^2 times the bytes of an element, leaves out heads and batch: at 131072 tokens it gives {one@131072} with q, k, v and output where 32 heads hold {standard@131072}.
 The 34.4 GB that it quotes for 128K tokens are the matrix of a single head.
@@ -307,7 +313,8 @@ What fits decides what can be trained.
 Forward and backward of this one call, with nothing else on the GPU, can have {standard40} tokens in 40 GB, {standard80} in 80 GB and {standard141} in 141 GB with stored scores, and {flash40}, {flash80} and {flash141} with PyTorch's flash backend.
 Doubling the memory lengthens the first by 1.4 only, and doubles the second.
 
-These are sizes of tensors, which the model counts to the byte (docs/vram.md, against PyTorch's own counts); there is no time in them to measure.)";
+These are sizes of tensors, which the model counts to the byte (docs/vram.md).
+Measured is what PyTorch's allocator had handed out at most during one call, with the scores written out and with its flash backend: {standard@16384:measured} and {flash@16384:measured} at 16384 tokens.)";
     return plan;
 }
 

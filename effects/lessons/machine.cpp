@@ -366,13 +366,23 @@ Plan occupancy_plan(const Subject& subject) {
                             .quantity = Quantity::bandwidth,
                             .unit = giga,
                             .series = {std::move(copies)}});
+    plan.facts["first_load"] = format(machine.memory->bundled.first_dram);
     plan.formula = "bytes in flight = latency x bandwidth (Little)";
-    plan.ratio = {.what = "Bandwidth with many blocks over four for each SM",
-                  .above = "blocks@many",
-                  .below = "blocks@four each",
-                  .why =
-                      "Where a GPU's own small kernels were not measured, the start of a block and "
-                      "its first load are those of an H200."};
+    plan.ratio = {
+        .what = "Bandwidth with many blocks over four for each SM",
+        .above = "blocks@many",
+        .below = "blocks@four each",
+        .why =
+            "A copy with one block for each SM reaches {blocks@one each:measured} where "
+            "{blocks@one each} are predicted: bundled kernels were fitted on an H200, so that "
+            "other GPUs take over the {first_load} that a kernel's first load out of DRAM "
+            "waits there. "
+            "With four blocks the start is still a fifth of the time, with many it is "
+            "nothing."};
+    if (machine.memory->torch) {
+        plan.ratio.why += fmt::format(" PyTorch's kernels, fitted apart, wait {} on this GPU.",
+                                      format(machine.memory->torch->first_dram));
+    }
     plan.text =
         R"(A load from DRAM takes hundreds of nanoseconds, and a warp that waits for one does nothing.
 To keep the memory busy as many bytes must be on their way as arrive during that wait: latency times bandwidth, Little's law.

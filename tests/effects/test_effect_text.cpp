@@ -61,10 +61,16 @@ TEST_CASE("a broken table of measured points names its line", "[effects]") {
     const std::string head = "question\ttime_s\tclock_hz\tdram_bytes\tl2_bytes\n";
     const Measured good = Measured::parse(head + "copy x\t1e-06\t1.9e+09\t\t\n", "a.tsv");
     REQUIRE(good.find("copy x") != nullptr);
-    CHECK(good.find("copy x")->time.in(units::us) == Approx(1.0));
+    CHECK(good.find("copy x")->time->in(units::us) == Approx(1.0));
     CHECK(good.find("copy x")->clock.has_value());
     CHECK_FALSE(good.find("copy x")->dram.has_value());
     CHECK(good.find("copy y") == nullptr);
     CHECK_THROWS_AS(Measured::parse(head + "copy x\tsoon\t\t\t\n", "a.tsv"), InputError);
     CHECK_THROWS_AS(Measured::parse(head + "copy x\n", "a.tsv"), InputError);
+    // Memory alone is a measurement too.
+    const Measured memory = Measured::parse(head + "memory of x\t\t\t\t\t\t4096\n", "a.tsv");
+    REQUIRE(memory.find("memory of x") != nullptr);
+    CHECK_FALSE(memory.find("memory of x")->time.has_value());
+    CHECK(memory.find("memory of x")->memory->in(units::B) == 4096.0);
+    CHECK_THROWS_AS(Measured::parse(head + "memory of x\t\t\t\t\t\tmuch\n", "a.tsv"), InputError);
 }
