@@ -125,8 +125,9 @@ A result of 640 is covered by tiles of 128 exactly, one of 656 wastes {waste} of
 Plan wave_quantization_plan(const Subject& subject) {
     const std::int64_t sms = subject.machine.sm_count;
     Plan plan;
-    if (sms == 0) {
-        plan.refused = "it has no multiprocessors that take thread blocks";
+    if (sms < 4) {
+        plan.refused = sms == 0 ? "it has no multiprocessors that take thread blocks"
+                                : "it has fewer than four multiprocessors (sm.count)";
         return plan;
     }
     const auto blocks = [](std::int64_t count) {

@@ -287,8 +287,11 @@ FitReport run_fit(const FitProblem& problem) {
 }
 
 std::vector<MeasuredRow> record_rows(const FitRequest& request) {
-    std::vector<MeasuredRow> rows = read_record_rows(
-        request.records, [&](const std::string& driver) { return request.machine(driver).name; });
+    std::vector<MeasuredRow> rows =
+        request.read != nullptr ? *request.read
+                                : read_record_rows(request.records, [&](const std::string& driver) {
+                                      return request.machine(driver).name;
+                                  });
     if (request.wanted) std::erase_if(rows, std::not_fn(request.wanted));
     return rows;
 }
@@ -296,7 +299,9 @@ std::vector<MeasuredRow> record_rows(const FitRequest& request) {
 std::vector<MeasuredRow> table_rows(const FitRequest& request,
                                     const std::vector<std::string>& prefixes) {
     std::vector<MeasuredRow> rows =
-        read_tables(request.data, prefixes, request.keep, request.gpu_of_tables);
+        request.read != nullptr
+            ? rows_named(*request.read, prefixes)
+            : read_tables(request.data, prefixes, request.keep, request.gpu_of_tables);
     if (request.wanted) std::erase_if(rows, std::not_fn(request.wanted));
     return rows;
 }

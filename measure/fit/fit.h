@@ -127,6 +127,8 @@ struct FitRequest {
     Prior prior = Prior::none;
     std::string gpu_of_tables{};                       ///< of tables without a column `gpu`
     std::function<bool(const MeasuredRow&)> wanted{};  ///< rows that count; empty: all do
+    /// What `data` or `records` hold, where it was read before: a file is then not read again.
+    const std::vector<MeasuredRow>* read = nullptr;
 };
 
 /// The rows of `request.records`, or of the tables in `request.data` that begin with one of

@@ -67,6 +67,7 @@ class Calibrated {
         };
         mine_.wanted = [this](const MeasuredRow& row) { return row.gpu == fits_.gpu; };
         rows_ = all_rows();
+        mine_.read = &rows_;
         fits_.rows = static_cast<std::int64_t>(rows_.size());
         std::erase_if(rows_, [&](const MeasuredRow& row) {
             if (row.seed) fits_.seeds.insert(*row.seed);

@@ -95,7 +95,11 @@ std::vector<MeasuredRow> read_tables(const std::string& path,
                                      const std::vector<std::string>& prefixes,
                                      const OtherColumns& keep, const std::string& gpu) {
     if (std::filesystem::is_directory(path)) return read_folder(path, prefixes, keep);
-    std::vector<MeasuredRow> rows = read_rows(path, keep, gpu);
+    return rows_named(read_rows(path, keep, gpu), prefixes);
+}
+
+std::vector<MeasuredRow> rows_named(std::vector<MeasuredRow> rows,
+                                    const std::vector<std::string>& prefixes) {
     if (prefixes.empty()) return rows;
     std::erase_if(rows, [&prefixes](const MeasuredRow& row) {
         const std::string_view name = std::holds_alternative<model::Collective>(row.operation)

@@ -57,6 +57,10 @@ using GpuNames = std::function<std::string(const std::string& driver_name)>;
                                                    const OtherColumns& keep = {},
                                                    const std::string& gpu = {});
 
+/// Of rows of any operations those that such tables would hold; all without prefixes.
+[[nodiscard]] std::vector<MeasuredRow> rows_named(std::vector<MeasuredRow> rows,
+                                                  const std::vector<std::string>& prefixes);
+
 /// The rows of all tables NAME*.csv of a folder whose name begins with one of `prefixes`, in the
 /// order of their names. InputError when there is none.
 [[nodiscard]] std::vector<MeasuredRow> read_folder(const std::string& folder,

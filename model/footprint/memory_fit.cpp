@@ -1,6 +1,7 @@
 // Plans against a limit (eq. V14, V15 of docs/vram.md).
 #include "model/footprint/memory_fit.h"
 
+#include <algorithm>
 #include <array>
 #include <vector>
 
@@ -124,7 +125,8 @@ UsableMemory usable_memory(const hardware::Description& gpu) {
     constexpr std::int64_t unit = 2 << 20;  // of cudaMalloc
     const auto measured = gpu.quantity<Bytes>("dram.usable");
     const Bytes estimate = usable_share * gpu.quantity<Bytes>("dram.capacity").value_or(Bytes{});
-    const double bytes = measured.value_or(estimate).base();
+    constexpr double most = 0x1p62;  // more than any counts of bytes here
+    const double bytes = std::clamp(measured.value_or(estimate).base(), 0.0, most);
     return {.bytes = static_cast<std::int64_t>(bytes) / unit * unit,
             .measured = measured.has_value()};
 }

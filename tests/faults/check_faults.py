@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What ridge promises when disks are broken or full and when it is killed, tried call by call.
 
-Usage: check_faults.py RIDGE APPEND_RECORDS LIBRARY RECORDS. LIBRARY (failing_calls.cpp) makes the n-th
+Usage: check_faults.py RIDGE APPEND_RECORDS LIBRARY RECORDS TRACES. LIBRARY (failing_calls.cpp) makes the n-th
 write, fsync, ftruncate, rename or read of a file fail with EIO or ENOSPC, or kills the program in the
 middle of it; n goes up until a run ends without a fault. What must hold:
 
@@ -10,10 +10,12 @@ records   every record that was said to be kept is read back whole; at most one 
 charts    the file of that name is the old chart or the new one, never a part; nothing is left beside it
           but by a kill.
 output    what does not fit is an error with exit code 2; what was written is the beginning of the answer.
-input     a file that cannot be read to its end is an error with exit code 2 that names it.
+input     a file that cannot be read to its end is an error with exit code 2 that names it; a trace is
+          shown up to there, and said to be damaged.
 """
 import os
 import pathlib
+import re
 import resource
 import signal
 import subprocess
@@ -100,10 +102,29 @@ def check_records(faults, folder, append, records):
         check(file.read_text(encoding="utf-8") == "".join(lines), f"{step.fault}: the next run goes wrong")
 
 
-def check_charts(faults, folder, ridge):
-    for name in ("chart.svg", "chart.html"):
+def measured_table(folder, rows=16):
+    """A table of measured times with enough rows for a fit."""
+    file = folder / "measured.csv"
+    file.write_text("op,m,n,k,measured_us\n" + "".join(
+        f"matmul,{256 * i},{256 * i},1024,{6 + 0.2 * i * i:.1f}\n" for i in range(1, rows + 1)), encoding="utf-8")
+    return file
+
+
+def undated(text):
+    """Without the moment of a fit, which an overlay states."""
+    return re.sub(rb"\d{4}-\d\d-\d\dT[\d:]+Z", b"", text)
+
+
+def check_charts(faults, folder, ridge, traces):
+    rows = measured_table(folder)
+    written = {"chart.svg": ["roofline", "--gpu", "h100-sxm"], "chart.html": ["roofline", "--gpu", "h100-sxm"],
+               "model.html": ["model", "gpt2", "--gpu", "h100-sxm", "--seq", "64"],
+               "trace.html": ["trace", traces / "trace_llama_prefill.json.gz"],
+               "effect.html": ["effect", "coalescing", "--gpu", "h100-sxm"],
+               "overlay.toml": ["calibrate", "--rows", rows, "--gpu", "h100-sxm"]}
+    for name, words in written.items():
         chart = folder / name
-        command = [ridge, "roofline", "--gpu", "h100-sxm", "-o", chart]
+        command = [ridge, *words, "-o", chart]
         subprocess.run([str(word) for word in command], check=True, capture_output=True)
         new = chart.read_bytes()
         for step in faults.each(("write", "rename")):
@@ -111,7 +132,7 @@ def check_charts(faults, folder, ridge):
             result = faults.run(command, step.fault, name)
             step.done = not result.faulty
             expected = b"old" if result.faulty else new
-            check(chart.read_bytes() == expected, f"{name} {step.fault}: is neither old nor new")
+            check(undated(chart.read_bytes()) == undated(expected), f"{name} {step.fault}: is neither old nor new")
             killed = step.effect == "KILL" and result.faulty
             check(result.returncode == (0 if step.done else -signal.SIGKILL if killed else 2),
                   f"{name} {step.fault}: exit code {result.returncode}")
@@ -132,7 +153,7 @@ def table(folder, rows):
     return file
 
 
-def check_output(faults, folder, ridge, records):
+def check_output(faults, folder, ridge, records, traces):
     rows = table(folder, 20000)
     command = [ridge, "predict", "--from", rows, "--gpu", "h100-sxm", "--jobs", "2"]
     answer = subprocess.run([str(word) for word in command], check=True, capture_output=True).stdout
@@ -148,7 +169,13 @@ def check_output(faults, folder, ridge, records):
                  "sweep copy --elements 4:400:4 --gpu h100-sxm --format csv", "gpus", "gpus show h100-sxm",
                  "roofline --gpu h100-sxm", "compare copy --elements 4 --gpu h100-sxm,h200-sxm",
                  "vram attention --heads 4 --seq 64 --head-dim 64 --gpu h100-sxm",
-                 "completions bash", "--help", "--version", f"validate {records}"]
+                 "completions bash", "--help", "--version", f"validate {records}", "ops", "ops elementwise",
+                 "gpus timeline", "occupancy --threads 256 --gpu a100", "effect list", "effect coalescing --gpu h100-sxm",
+                 "model gpt2 --gpu h100-sxm --seq 64", "model gpt2 --gpu h100-sxm --seq 64 --format json",
+                 "model gpt2 --gpu h100-sxm --serve --seq 64 --answer 16", "compare model gpt2 --seq 64 --gpu h100-sxm,h200-sxm",
+                 f"trace {traces / 'trace_llama_prefill.json.gz'}", f"trace {traces / 'kernels_h200.ridge'} --format csv",
+                 f"calibrate --rows {measured_table(folder)} --gpu h100-sxm -o {folder / 'c.toml'}",
+                 "vram kv-cache --kind gqa --layers 2 --kv-heads 8 --head-dim 128"]
     for question in questions:
         with open("/dev/full", "wb") as full:
             result = subprocess.run([ridge, *question.split()], check=False, stdout=full, stderr=subprocess.PIPE)
@@ -156,34 +183,76 @@ def check_output(faults, folder, ridge, records):
         check(b"cannot write" in result.stderr, f"{question} > /dev/full: says {result.stderr[:80]}")
 
 
-def check_input(faults, folder, ridge, records):
+def check_input(faults, folder, ridge, records, traces):
     rows = table(folder, 200000)
     gpu = folder / "own.toml"
     gpu.write_text('schema = 1\nkind = "overlay"\nname = "own"\noverlay = "h100-sxm"\n'
                    '[sources]\nT = { kind = "estimate", text = "a test" }\n'
                    '[latency]\ndram = { value = "700 clk", source = "T" }\n', encoding="utf-8")
+    config = folder / "config.json"
+    config.write_text('{"model_type": "gpt2", "n_layer": 2, "n_head": 4, "n_embd": 64, "vocab_size": 100, "n_positions": 64}',
+                      encoding="utf-8")
+    own_model = folder / "own-model.toml"
+    own_model.write_text('name = "mine"\nvocabulary = 100\nhidden = 64\nlayers = 2\nheads = 4\nintermediate = 128\n',
+                         encoding="utf-8")
+    program = folder / "block.toml"
+    program.write_text('[[operation]]\nop = "copy elements=4"\n', encoding="utf-8")
+    measured = measured_table(folder)
+    with_gpu = folder / "with-gpu.csv"
+    with_gpu.write_text("".join(f"{'gpu' if i == 0 else 'h100-sxm'},{line}\n" for i, line in
+                                enumerate(measured.read_text(encoding="utf-8").splitlines())), encoding="utf-8")
+    small = ["--gpu", "h100-sxm", "--seq", "16"]
     for command, path in (([ridge, "predict", "--from", rows, "--gpu", "h100-sxm"], rows),
                           ([ridge, "validate", records], records),
+                          ([ridge, "validate", measured, "--gpu", "h100-sxm"], measured),
+                          ([ridge, "fit", "matmul", "--data", with_gpu, "--gpu", "h100-sxm"], with_gpu),
+                          ([ridge, "calibrate", "--rows", measured, "--gpu", "h100-sxm", "-o", folder / "c.toml"], measured),
+                          ([ridge, "model", config, *small], config),
+                          ([ridge, "model", own_model, *small], own_model),
+                          ([ridge, "model", program, "--gpu", "h100-sxm"], program),
                           ([ridge, "predict", "copy", "--elements", "4", "--gpu-file", gpu], gpu)):
+        # A fit of so few rows need not converge, which is said once the table was read.
+        whole = subprocess.run([str(word) for word in command], check=False, capture_output=True)
+        check(path == with_gpu or whole.returncode == 0, f"{path.name}: fails: {whole.stderr[:200]}")
         for step in faults.each(("read",), ("EIO",)):
             result = faults.run(command, step.fault, path)
             step.done = not result.faulty
             if step.done:
-                check(result.returncode == 0, f"{path.name}: fails without a fault: {result.stderr[:200]}")
+                check(result.returncode == whole.returncode, f"{path.name}: fails without a fault")
                 continue
             check(result.returncode == 2, f"{path.name} {step.fault}: exit code {result.returncode}")
             check(path.name.encode() in result.stderr, f"{path.name} {step.fault}: the file is not named")
 
 
+def check_traces(faults, ridge, traces):
+    """A trace that cannot be read to its end is shown up to there and named as damaged, or refused by name."""
+    for name in ("trace_llama_prefill.json.gz", "kernels_h200.ridge", "ncu_torch.csv", "nsys_report.sqlite"):
+        path = next(folder / name for folder in (traces, traces.parent / "data") if (folder / name).exists())
+        whole = subprocess.run([ridge, "trace", path], check=True, capture_output=True).stdout
+        for step in faults.each(("read",), ("EIO",)):
+            result = faults.run([ridge, "trace", path], step.fault, path)
+            step.done = not result.faulty
+            if step.done:
+                check(result.returncode == 0, f"{name}: fails without a fault: {result.stderr[:200]}")
+                continue
+            said = result.stdout + result.stderr
+            check(result.returncode in (0, 2), f"{name} {step.fault}: exit code {result.returncode}")
+            # A look at the first bytes that fails costs nothing: the file is read for itself.
+            told = result.returncode == 2 or b"damaged" in said or result.stdout == whole
+            check(told, f"{name} {step.fault}: nothing is said")
+            check(name.encode() in said, f"{name} {step.fault}: the file is not named")
+
+
 def main():
-    ridge, append, library, records = (pathlib.Path(path).resolve() for path in sys.argv[1:5])
+    ridge, append, library, records, traces = (pathlib.Path(path).resolve() for path in sys.argv[1:6])
     with tempfile.TemporaryDirectory(prefix="ridge-faults-") as scratch:
         folder = pathlib.Path(scratch)
         faults = Faults(library, folder)
         check_records(faults, folder, append, records)
-        check_charts(faults, folder, ridge)
-        check_output(faults, folder, ridge, records)
-        check_input(faults, folder, ridge, records)
+        check_charts(faults, folder, ridge, traces)
+        check_output(faults, folder, ridge, records, traces)
+        check_input(faults, folder, ridge, records, traces)
+        check_traces(faults, ridge, traces)
     print(f"{runs} runs under faults, {failures} failures")
     return 1 if failures else 0
 

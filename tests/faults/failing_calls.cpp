@@ -2,10 +2,10 @@
 //
 //   RIDGE_FAULT=write:ENOSPC:3 RIDGE_FAULT_PATH=/tmp/x LD_PRELOAD=libfailing_calls.so program ...
 //
-// The third `write` (or `writev`, `pwrite`) to a file whose path contains RIDGE_FAULT_PATH writes half
+// The third `write` (or `writev`) to a file whose path contains RIDGE_FAULT_PATH writes half
 // of its bytes, and every one from there on fails with ENOSPC; with EIO it fails at once. With KILL
-// the program dies by SIGKILL in the middle of the call. The calls are write, read, fsync, ftruncate,
-// rename and open; each is counted by itself. RIDGE_FAULT_LOG names a file that gets one letter per
+// the program dies by SIGKILL in the middle of the call. The calls are write, read (or pread64), fsync,
+// ftruncate and rename; each is counted by itself. RIDGE_FAULT_LOG names a file that gets one letter per
 // fault, so that a driver sees when a run came to an end without one.
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -150,6 +150,13 @@ ssize_t read(int descriptor, void* bytes, size_t size) {
         if (const Fate fate = fate_of("read"); fate.effect != Effect::none) return fail(fate);
     }
     return next<ssize_t(int, void*, std::size_t)>("read")(descriptor, bytes, size);
+}
+
+ssize_t pread64(int descriptor, void* bytes, size_t size, off64_t at) {
+    if (is_watched(descriptor)) {
+        if (const Fate fate = fate_of("read"); fate.effect != Effect::none) return fail(fate);
+    }
+    return next<ssize_t(int, void*, std::size_t, off64_t)>("pread64")(descriptor, bytes, size, at);
 }
 
 int fsync(int descriptor) {
