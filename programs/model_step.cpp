@@ -42,6 +42,11 @@ void validate(const Architecture& a, const Request& request) {
         throw InputError("batch x seq must be at most 10^10 tokens");
     }
     check("gpus", request.data_parallel, 1024);
+    const bool experts = std::any_of(a.kinds.begin(), a.kinds.end(), [](const LayerSpec& kind) {
+        return kind.feed_forward.experts > 0;
+    });
+    if (request.expert_parallel > 1 && !experts)
+        throw InputError("ep: " + a.name + " has no experts");
     if (a.positions > 0 && request.seq > a.positions) {
         throw InputError("seq is " + std::to_string(request.seq) + "; " + a.name + " has " +
                          std::to_string(a.positions) + " positions");

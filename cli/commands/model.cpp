@@ -101,6 +101,7 @@ int run_model(const Context& context, ModelCommand& command) {
     if (command.model.config().empty()) {
         throw InputError("CONFIG is missing", {}, "a config.json, a folder, or a preset (--list)");
     }
+    command.serving.check();
     std::optional<programs::Program> program = programs::find_program(command.model.config());
     programs::Architecture architecture;
     if (program) {

@@ -106,8 +106,9 @@ void write_choice(const Context& context, const ServingOptions& options,
                     format_number(best->tokens_per_s, 4), format(best->ttft), format(best->tpot));
     if (options.requests > 0.0) {
         const double needed = options.requests * static_cast<double>(options.answer);
-        text += fmt::format(" {} requests/s need {} GPUs.", format_number(options.requests, 4),
-                            std::ceil(needed / best->per_gpu()));
+        text +=
+            fmt::format(" {} requests/s need {} GPUs.", format_number(options.requests, 4),
+                        std::ceil(needed / best->tokens_per_s) * static_cast<double>(best->gpus));
     }
     write_sentence(context, text);
 }
@@ -131,6 +132,17 @@ ServingOptions::ServingOptions(CommandLine& line) {
         .not_negative()
         .group("Serving");
     line.flag("--advise", advise, "what would help, each by predicting it");
+}
+
+void ServingOptions::check() const {
+    if (serve) return;
+    const auto refuse = [](bool given, const char* option) {
+        if (given) throw InputError(std::string(option) + ": of serving", {}, "add --serve");
+    };
+    refuse(!ttft.empty(), "ttft");
+    refuse(!tpot.empty(), "tpot");
+    refuse(price > 0.0, "price");
+    refuse(requests > 0.0, "requests");
 }
 
 int write_serving(const Context& context, const ServingOptions& options, const ChartOutput& chart,

@@ -18,6 +18,8 @@ class CommandLine;
 
 struct ServingOptions {
     explicit ServingOptions(CommandLine& line);
+    /// InputError naming an option that changes nothing without --serve.
+    void check() const;
 
     bool serve = false;
     bool advise = false;

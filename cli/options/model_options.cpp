@@ -1,6 +1,7 @@
 #include "cli/options/model_options.h"
 
 #include <algorithm>
+#include <array>
 #include <sstream>
 
 #include "cli/options/command_line.h"
@@ -196,6 +197,7 @@ programs::Request ModelOptions::request_of(const std::string& software, const st
     request.zero = zero_;
     request.data_parallel = gpus_;
     request.cache = !no_cache_;
+    check_phase(request);
     if (request.training() && request.software == programs::Software::serving) {
         throw InputError("software: a serving engine does not train");
     }
@@ -203,6 +205,36 @@ programs::Request ModelOptions::request_of(const std::string& software, const st
         throw InputError("quantise: weights that are trained are not quantised");
     }
     return request;
+}
+
+/// What would change nothing is an error.
+void ModelOptions::check_phase(const programs::Request& request) const {
+    using model::DataType;
+    constexpr std::array<DataType, 6> types{DataType::fp32, DataType::tf32, DataType::fp16,
+                                            DataType::bf16, DataType::fp8,  DataType::int8};
+    const auto check_type = [&](DataType type, std::ptrdiff_t count, const char* option,
+                                const char* hint) {
+        const auto* const known = types.begin() + count;
+        if (std::find(types.begin(), known, type) != known) return;
+        throw InputError(std::string(option) + ": not " + std::string(model::name_of(type)), {},
+                         hint);
+    };
+    check_type(request.type, 4, "dtype",
+               "fp32, tf32, fp16 or bf16; --quantise for weights in less");
+    check_type(request.cache_type, 6, "kv-dtype", "fp32, tf32, fp16, bf16, fp8 or int8");
+    const auto refuse = [](bool given, const char* option, const char* phase) {
+        if (given) throw InputError(std::string(option) + ": of a step of --phase " + phase);
+    };
+    if (!request.training()) {
+        refuse(!amp_.empty(), "amp", "train");
+        refuse(checkpoint_ != "none", "checkpoint", "train");
+        refuse(optimizer_ != "adamw", "optimizer", "train");
+        refuse(zero_ != 0, "zero", "train");
+        refuse(gpus_ != 1, "gpus", "train");
+    }
+    if (request.zero > 0 && request.data_parallel == 1) {
+        throw InputError("zero: there is one GPU", {}, "--gpus 8");
+    }
 }
 
 }  // namespace ridge::cli

@@ -59,6 +59,8 @@ class ModelOptions {
                                                const std::string& dtype, std::int64_t tp,
                                                std::int64_t batch) const;
 
+    void check_phase(const programs::Request& request) const;
+
     std::string config_;
     std::string phase_ = "prefill";
     std::string software_ = "transformers";

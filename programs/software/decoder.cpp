@@ -13,6 +13,7 @@ Decoder::Decoder(const Architecture& architecture, const Request& request, bool 
       request_(request),
       run_({.training = request.training(),
             .memory = memory,
+            .layers = architecture.layers(),
             .data_parallel = request.data_parallel,
             .zero = request.zero}) {}
 

@@ -108,6 +108,7 @@ struct Kernel {
     std::int8_t inputs = 1;  ///< tensors read
     ProductForm form = ProductForm::forward;
     bool bias = false;
+    bool inside = false;  ///< a layer, not what comes before or behind them
     Module module = Module::other;
     Pass pass = Pass::forward;
     std::int16_t launches = 1;

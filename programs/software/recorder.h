@@ -81,6 +81,7 @@ struct Linear {
 struct RecorderOptions {
     bool training = false;
     bool memory = true;  ///< whether allocations are recorded
+    std::int64_t layers = 0;
     /// GPUs with data of their own, and what ZeRO spreads over them: 1 the optimizer's states, 2 the
     /// gradients too, 3 the weights too.
     std::int64_t data_parallel = 1;

@@ -217,6 +217,31 @@ TEST_CASE("what a model's command refuses") {
     refused("model gpt2 --gpu l40s --kv-dtype fp8 --serve --software serving --seq 64",
             "attention: kv_dtype");
     refused("model gpt2 --gpu h100-sxm --seq 64 --host abacus", "xeon-h200");
+    // What would change nothing.
+    const std::string step = "model gpt2 --gpu h100-sxm --seq 64 ";
+    for (const char* option : {"ttft 5ms", "tpot 5ms", "price 2", "requests 9"}) {
+        const std::string words(option);
+        refused(step + "--" + words, words.substr(0, words.find(' ')) + ": of serving");
+    }
+    for (const char* option :
+         {"amp bf16", "checkpoint full", "optimizer none", "zero 1", "gpus 2"}) {
+        const std::string words(option);
+        refused(step + "--" + words,
+                words.substr(0, words.find(' ')) + ": of a step of --phase train");
+    }
+    refused(step + "--phase train --zero 2", "zero: there is one GPU");
+    refused(step + "--ep 2", "ep: gpt2 has no experts");
+    refused(step + "--dtype nvfp4", "dtype: not nvfp4");
+    refused(step + "--kv-dtype nvfp4", "kv-dtype: not nvfp4");
+}
+
+TEST_CASE("a load takes whole groups of GPUs") {
+    const Transcript run = run_line(
+        "model llama-3.1-8b --gpu h100-sxm --serve --software serving --tp 4 --requests 100");
+    REQUIRE(run.code == 0);
+    const std::size_t place = run.out.find("requests/s need");
+    REQUIRE(place != std::string::npos);
+    CHECK(std::stoi(run.out.substr(place + 16)) % 4 == 0);
 }
 
 }  // namespace

@@ -44,6 +44,19 @@ TEST_CASE("layers that are alike are counted, not run again") {
     CHECK(kernels_of("llama-3.1-8b", 32, Phase::decode) == two + 30 * (three - two));
 }
 
+TEST_CASE("what a layer runs is told from what runs behind the last") {
+    const ModelStep step =
+        make_step(find_model("llama-3.2-1b"), {.phase = Phase::train, .seq = 64});
+    std::int64_t inside = 0;
+    std::int64_t outside = 0;
+    for (const Entry& entry : step.program.entries) {
+        if (entry.name != "norm: square" || entry.pass != Pass::forward) continue;
+        (entry.first_layer < 16 ? inside : outside) += entry.count;
+    }
+    CHECK(inside == 32);
+    CHECK(outside == 1);
+}
+
 TEST_CASE("a prefill leaves its cache and the logits") {
     const Architecture a = find_model("llama-3.2-1b");
     const ModelStep step = make_step(a, {.batch = 2, .seq = 1024});
