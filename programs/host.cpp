@@ -9,27 +9,53 @@ namespace {
 
 using units::us;
 
-constexpr double slower = 1.45;  // of the H100's host against the H200's
+// In launches of a small kernel, but for the gaps (W5).
+constexpr double launches_of_kernel = 1.97;
+constexpr double launches_of_gradient_kernel = 3.07;
+constexpr double launches_of_layer = 24.0;
+constexpr double launches_of_step = 68.0;
+constexpr double launches_of_training_step = 171.0;
+constexpr double launches_of_plan = 4400.0;
+constexpr double launches_of_graph = 3.6;
+constexpr double launches_of_graph_kernel = 0.03;
 
-// (W5)
 constexpr std::array<Host, 2> measured{Host{.name = "xeon-h200",
                                             .processor = "Intel Xeon, virtual, beside an H200",
-                                            .per_kernel = 23.5 * us,
-                                            .per_training_kernel = 28.8 * us,
-                                            .new_length = 37900.0 * us,
-                                            .per_graph = 20.0 * us,
-                                            .launch = 8.8 * us,
-                                            .gap = 3.8 * us},
+                                            .launch = 9.6 * us},
                                        Host{.name = "xeon-h100",
                                             .processor = "Intel Xeon, virtual, beside an H100",
-                                            .per_kernel = slower * 23.5 * us,
-                                            .per_training_kernel = slower * 28.8 * us,
-                                            .new_length = slower * 37900.0 * us,
-                                            .per_graph = slower * 20.0 * us,
-                                            .launch = slower * 8.8 * us,
-                                            .gap = 3.8 * us}};
+                                            .launch = 13.8 * us}};
 
 }  // namespace
+
+Time Host::per_kernel() const {
+    return launches_of_kernel * launch;
+}
+Time Host::per_gradient_kernel() const {
+    return launches_of_gradient_kernel * launch;
+}
+Time Host::per_layer() const {
+    return launches_of_layer * launch;
+}
+Time Host::per_step() const {
+    return launches_of_step * launch;
+}
+Time Host::per_training_step() const {
+    return launches_of_training_step * launch;
+}
+Time Host::new_length() const {
+    return launches_of_plan * launch;
+}
+Time Host::per_graph(std::int64_t kernels) const {
+    return (launches_of_graph + launches_of_graph_kernel * static_cast<double>(kernels)) * launch;
+}
+
+Time gap_of_stream() {
+    return 3.8 * us;
+}
+Time gap_of_graph() {
+    return 0.37 * us;
+}
 
 std::span<const Host> hosts() {
     return measured;
@@ -45,11 +71,6 @@ const Host& find_host(std::string_view name) {
 }
 
 Host at_launch(Host host, Time launch) {
-    const double factor = launch / host.launch;
-    host.per_kernel = factor * host.per_kernel;
-    host.per_training_kernel = factor * host.per_training_kernel;
-    host.new_length = factor * host.new_length;
-    host.per_graph = factor * host.per_graph;
     host.launch = launch;
     return host;
 }

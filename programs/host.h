@@ -1,16 +1,20 @@
 // The computer beside the GPU: how long it takes to dispatch a step's kernels.
 //
 //   const Host host = host_beside("h100-sxm");
-//   host.per_kernel, host.per_training_kernel    // Python, the dispatcher, the driver
+//   host.per_kernel(), host.per_layer()          // Python, the dispatcher, the driver
 //   find_host("xeon-h200")                       // by name; InputError lists the names
+//   at_launch(host, 12.5 * units::us)            // as fast as it is now
 //
-// Method: times of eager PyTorch for each kernel launched, fitted by scripts/fit-host.py to the steps
-// of measure/records/torch-models (W5 of docs/models.md). A GPU beside which no host was measured takes
-// the faster one.
-// Limits: both hosts are virtual machines, on which the same step took up to 1.5 times as long from
-// one minute to the next; `at_launch` scales that out by a measured launch.
+// Method: what a host takes is told by what it takes to launch one small kernel; the rest are
+// multiples of that, which the hosts share: for a kernel of eager PyTorch, for the Python of a
+// transformers layer and of the whole model, for a kernel of gradients. scripts/fit-host.py fits
+// them to measured steps (W5 of docs/models.md). A GPU beside which no host was measured takes the
+// faster one.
+// Limits: both hosts are virtual machines, on which the same launch took up to 1.6 times as long
+// from one second to the next.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -22,13 +26,26 @@ namespace ridge::programs {
 struct Host {
     std::string_view name;
     std::string_view processor;
-    Time per_kernel;           ///< dispatched without gradients
-    Time per_training_kernel;  ///< with a tape, or from it
-    Time new_length;           ///< cuDNN's plan for a decode step whose length is new
-    Time per_graph;            ///< launch of a CUDA graph
-    Time launch;               ///< of one small kernel, when the rest was measured
-    Time gap;                  ///< that the GPU waits between two kernels of a stream
+    Time launch;  ///< of one small kernel, in a loop
+
+    /// Dispatched without gradients or in the forward pass.
+    [[nodiscard]] Time per_kernel() const;
+    /// Of the backward pass and of the optimizer.
+    [[nodiscard]] Time per_gradient_kernel() const;
+    /// Python of a layer of transformers, beside its kernels; of the whole model.
+    [[nodiscard]] Time per_layer() const;
+    [[nodiscard]] Time per_step() const;
+    /// Of a training step, beside its kernels.
+    [[nodiscard]] Time per_training_step() const;
+    /// cuDNN's plan for a decode step whose length is new.
+    [[nodiscard]] Time new_length() const;
+    /// Launch of a CUDA graph.
+    [[nodiscard]] Time per_graph(std::int64_t kernels) const;
 };
+
+/// That the GPU waits between two kernels of a stream, and of a graph.
+[[nodiscard]] Time gap_of_stream();
+[[nodiscard]] Time gap_of_graph();
 
 [[nodiscard]] std::span<const Host> hosts();
 /// InputError naming the option where there is no such host.

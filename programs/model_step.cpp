@@ -98,19 +98,45 @@ ModelStep make_step(const Architecture& architecture, const Request& request, bo
     }
     step.tokens = request.batch * request.tokens();
     step.training = request.training();
+    step.called = true;
+    step.layers = request.software == Software::transformers ? architecture.layers() : 0;
     step.graph = request.software == Software::serving && !request.training();
     return step;
+}
+
+namespace {
+
+/// What the host takes to dispatch `kernels` of a pass. (W5)
+Time dispatch(const ModelStep& step, Pass pass, double kernels, const Host& host) {
+    switch (pass) {
+        case Pass::forward: {
+            const Time python = step.called ? host.per_step() : Time{};
+            return python + static_cast<double>(step.layers) * host.per_layer() +
+                   kernels * host.per_kernel();
+        }
+        case Pass::backward:
+            return host.per_training_step() + kernels * host.per_gradient_kernel();
+        case Pass::update:
+            break;
+    }
+    return kernels * host.per_gradient_kernel();
+}
+
+}  // namespace
+
+Time graph_wall(Time busy, std::int64_t kernels, const Host& host) {
+    return std::max(host.per_graph(kernels), busy + static_cast<double>(kernels) * gap_of_graph());
 }
 
 StepTime predict(const ModelStep& step, const model::Machine& machine, const Host& host) {
     StepTime time;
     time.gpu = predict(step.program, machine);
     if (step.graph) {
-        time.host = host.per_graph;
-        time.wall = std::max(time.host, time.gpu.total.time);
+        const std::int64_t kernels = step.program.kernels();
+        time.host = host.per_graph(kernels);
+        time.wall = graph_wall(time.gpu.total.time, kernels, host);
         return time;
     }
-    const Time dispatch = step.training ? host.per_training_kernel : host.per_kernel;
     for (const Pass pass : {Pass::forward, Pass::backward, Pass::update}) {
         std::int64_t kernels = 0;
         Time busy{};
@@ -121,11 +147,12 @@ StepTime predict(const ModelStep& step, const model::Machine& machine, const Hos
             kernels += entry.count * entry.kernels;
             (entry.overlapped ? beside : busy) += time_of(entry, time.gpu.outcomes[i]);
         }
+        if (kernels == 0) continue;
         const auto count = static_cast<double>(kernels);
         const Time start = time.host;
-        time.host += count * dispatch;
+        time.host += dispatch(step, pass, count, host);
         const Time executed =
-            std::max(time.wall, start) + std::max(busy + count * host.gap, beside);
+            std::max(time.wall, start) + std::max(busy + count * gap_of_stream(), beside);
         time.wall = std::max(executed, time.host);
     }
     return time;

@@ -36,7 +36,9 @@ struct ModelStep {
     std::int64_t kv_cache_bytes = 0;     ///< on one GPU, after a prefill or before a decode step
     std::int64_t tokens = 0;             ///< that the step makes or reads
     bool training = false;
-    bool graph = false;  ///< replayed as a CUDA graph
+    bool graph = false;       ///< replayed as a CUDA graph
+    bool called = false;      ///< a model of transformers; false: a list of operations
+    std::int64_t layers = 0;  ///< whose Python the host runs; a compiled model has none
 };
 
 [[nodiscard]] ModelStep make_step(const Architecture& architecture, const Request& request,
@@ -50,6 +52,9 @@ struct StepTime {
 };
 [[nodiscard]] StepTime predict(const ModelStep& step, const model::Machine& machine,
                                const Host& host);
+
+/// Of kernels that take `busy` when a CUDA graph launches them. (W5)
+[[nodiscard]] Time graph_wall(Time busy, std::int64_t kernels, const Host& host);
 
 /// Bytes of a step through PyTorch's caching allocator.
 struct StepMemory {

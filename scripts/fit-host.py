@@ -1,144 +1,116 @@
 #!/usr/bin/env python3
-"""Fits how long a host takes to dispatch eager PyTorch, from measured wall times of models' steps.
+"""Fits how long a host takes to dispatch eager PyTorch, from measured steps of models. Needs numpy.
 
     scripts/fit-host.py [RIDGE]            # default: build/release/ridge
 
-Reads measure/records/torch-models (rows marked `judge` fit nothing) and asks RIDGE how many kernels
-the passes of each step have. Host and GPU are two clocks (W5 of docs/models.md): a kernel starts when it has been
-dispatched and the one before it has ended, plus a gap. Pass times are ridge's, scaled to the measured
-sum of the kernels' times, so that errors of those do not enter. Parameters: host time for a kernel
-without and with gradients, gap, cuDNN's plan for a new length (`new_length_wall_us`), and how much slower
-the H100's host is than the H200's; found by least squares of the logarithms (Levenberg-Marquardt),
-printed with standard errors, and errors of the judged rows beside those of the fitted.
+Reads the files of measure/records/torch-models whose rows have `probe_us`, what the host took for one small
+kernel beside the step (rows marked `judge` fit nothing), and asks RIDGE how many kernels the passes
+of each step have. A step takes so many times that launch (W5 of docs/models.md): of each kernel without
+gradients, of each layer, of the whole model, of each kernel of the backward pass and of the optimizer, of a
+training step. Found by least squares of the logarithms of `dispatch_us` (Gauss-Newton, errors above 10 %
+weighted less), printed with standard errors, with the factor that would be left between the hosts, and with the
+power of the launch; then the errors, those of judged steps beside those of the fitted.
 """
 import csv
 import json
 import math
 import pathlib
+import statistics
 import subprocess
 import sys
-import tempfile
+
+import numpy
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-START = {"kernel": 20.0, "training kernel": 25.0, "gap": 2.0, "h100 host": 1.3, "new length": 35000.0}
-PASSES = ("forward", "backward", "update")
+RECORDS = ROOT / "measure/records/torch-models"
+# File, GPU, and the folder of its models; presets where there is none.
+FILES = [("h200-short", "h200", None), ("h200-fit", "h200", "fit"), ("h100-fit", "h100", "fit"),
+         ("h200-drawn", "h200", "drawn"), ("h200-drawn-2", "h200", "drawn-2"), ("h100-drawn-3", "h100", "drawn-3")]
+NAMES = ("kernel", "layer", "step", "gradient kernel", "training step")
+START = {"kernel": 2.0, "layer": 20.0, "step": 60.0, "gradient kernel": 3.0, "training step": 150.0}
 
 
-def config_of(row, folder):
-    """The preset, or a copy of it with what the row changes."""
-    if not row["layers"] and not row["window"]:
-        return row["model"]
-    fields = json.loads((ROOT / "programs/presets" / (row["model"] + ".json")).read_text())
-    if row["layers"]:
-        fields["num_hidden_layers"] = int(row["layers"])
-    if row["window"] == "0":
-        fields["sliding_window"] = None
-    path = pathlib.Path(folder) / (row["model"] + ".json")
-    path.write_text(json.dumps(fields))
-    return str(path)
-
-
-def steps_of(ridge, folder):
-    """(what was asked, kernels and time of each pass, measured wall time)."""
+def steps_of(ridge):
+    """What was launched in each step that waited for its host, and how long that took."""
     steps = []
-    for gpu in ("h200", "h100"):
-        lines = (ROOT / f"measure/records/torch-models/{gpu}.csv").read_text().splitlines()
-        for row in csv.DictReader(line for line in lines if not line.startswith("#")):
-            out = subprocess.check_output(
-                [ridge, "model", config_of(row, folder), "--phase", row["phase"], "--batch", row["batch"],
-                 "--seq", row["seq"], "--gpu", gpu + "-sxm", "--format", "json"])
-            answer = json.loads(out)
-            scale = float(row["time_us"]) / answer["time_us"]
-            kernels = {name: 0 for name in PASSES}
-            times = {name: 0.0 for name in PASSES}
+    for name, gpu, folder in FILES:
+        path = RECORDS / f"{name}.csv"
+        if not path.exists():
+            continue
+        for row in csv.DictReader(line for line in path.read_text().splitlines() if not line.startswith("#")):
+            if not row["dispatch_us"] or float(row["wall_us"]) < 1.4 * float(row["time_us"]):
+                continue
+            config = (RECORDS / folder if folder else ROOT / "programs/presets") / (row["model"] + ".json")
+            answer = json.loads(subprocess.check_output(
+                [ridge, "model", str(config), "--phase", row["phase"], "--batch", row["batch"], "--seq", row["seq"],
+                 "--gpu", gpu + "-sxm", "--format", "json"]))
+            fields = json.loads(config.read_text())
+            train = row["phase"] == "train"
+            kernels = {True: 0, False: 0}
             for each in answer["operations"]:
-                kernels[each["pass"]] += each["kernels"]
-                times[each["pass"]] += each.get("time_us", 0.0) * scale
-            for column in ("wall_us", "new_length_wall_us"):
-                if row[column]:
-                    steps.append({"gpu": gpu, "name": f"{row['model']} {row['phase']} {row['batch']}x{row['seq']}",
-                                  "train": row["phase"] == "train", "judge": row["judge"] == "1",
-                                  "new": column != "wall_us", "kernels": kernels, "times": times,
-                                  "gpu_us": float(row["time_us"]), "wall": float(row[column])})
+                kernels[each["pass"] == "forward"] += each["kernels"]
+            steps.append({"name": f"{gpu} {row['model']} {row['phase']} {row['batch']}x{row['seq']}", "gpu": gpu,
+                          "judge": row["judge"] == "1", "train": train, "file": name,
+                          "counts": [kernels[True], fields.get("num_hidden_layers") or fields["n_layer"], 1,
+                                     kernels[False], int(train)],
+                          "probe": float(row["probe_us"]), "dispatch": float(row["dispatch_us"])})
     return steps
 
 
-def wall_of(step, p):
-    factor = p["h100 host"] if step["gpu"] == "h100" else 1.0
-    host = factor * p["new length"] if step["new"] else 0.0
-    gpu = 0.0
-    for name in PASSES:
-        start = host
-        host += factor * step["kernels"][name] * p["training kernel" if step["train"] else "kernel"]
-        gpu = max(max(gpu, start) + step["times"][name] + step["kernels"][name] * p["gap"], host)
-    return gpu
+def columns(steps):
+    """Counts, logarithms of the launch, whether it is the H100's host, logarithms of what was measured."""
+    return (numpy.array([s["counts"] for s in steps], float), numpy.log([s["probe"] for s in steps]),
+            numpy.array([s["gpu"] == "h100" for s in steps], float), numpy.log([s["dispatch"] for s in steps]))
 
 
-def errors(steps, p):
-    return [math.log(wall_of(step, p) / step["wall"]) for step in steps]
-
-
-def solve(matrix, right):
-    """Gauss with pivots; `right` holds columns."""
-    n = len(matrix)
-    rows = [list(matrix[i]) + list(right[i]) for i in range(n)]
-    for i in range(n):
-        best = max(range(i, n), key=lambda r: abs(rows[r][i]))
-        rows[i], rows[best] = rows[best], rows[i]
-        rows[i] = [x / rows[i][i] for x in rows[i]]
-        for r in range(n):
-            if r != i:
-                rows[r] = [a - rows[r][i] * b for a, b in zip(rows[r], rows[i])]
-    return [row[n:] for row in rows]
-
-
-def fit(steps):
-    names, p, damping = list(START), dict(START), 1e-3
-    now = errors(steps, p)
+def fit(steps, free):
+    """Launches of each, and (where `free`) the power of the launch and the H100's factor; relative errors."""
+    counts, probe, other, measured = columns(steps)
+    cost = numpy.array([START[name] for name in NAMES])
+    power, factor = 1.0, 0.0
     for _ in range(200):
-        slopes = [[(b - a) / 1e-3 for a, b in zip(now, errors(steps, dict(p, **{name: p[name] * 1.001})))]
-                  for name in names]
-        normal = [[sum(x * y for x, y in zip(a, b)) for b in slopes] for a in slopes]
-        right = [[-sum(x * y for x, y in zip(a, now))] for a in slopes]
-        damped = [[value * (1 + damping) if i == j else value for j, value in enumerate(row)]
-                  for i, row in enumerate(normal)]
-        move = solve(damped, right)
-        tried = {name: p[name] * math.exp(max(-0.5, min(0.5, step[0]))) for name, step in zip(names, move)}
-        then = errors(steps, tried)
-        gain = sum(e * e for e in now) - sum(e * e for e in then)
-        if gain > 0:
-            p, now, damping = tried, then, damping * 0.3
-        else:
-            damping *= 4
-        if damping > 1e9 or 0 < gain < 1e-10:
-            break
-    variance = sum(e * e for e in now) / (len(now) - len(names))
-    identity = [[float(i == j) for j in range(len(names))] for i in range(len(names))]
-    inverse = solve(normal, identity)
-    return p, {name: math.sqrt(variance * inverse[i][i]) for i, name in enumerate(names)}
+        mean = counts @ cost
+        error = numpy.log(mean) + power * (probe - probe.mean()) + probe.mean() + factor * other - measured
+        slopes = counts * cost / mean[:, None]
+        if free:
+            slopes = numpy.column_stack([slopes, probe - probe.mean(), other])
+        weight = 1.0 / numpy.sqrt(numpy.maximum(abs(error), 0.1))
+        move = numpy.linalg.lstsq(slopes * weight[:, None], -error * weight, rcond=None)[0]
+        cost = cost * numpy.exp(numpy.clip(0.5 * move[:len(NAMES)], -0.3, 0.3))
+        if free:
+            power, factor = power + 0.5 * move[-2], factor + 0.5 * move[-1]
+    spread = numpy.sqrt(numpy.diag(numpy.linalg.inv(slopes.T @ slopes)) * error.var())
+    return cost, power, factor, spread
+
+
+def report(steps, cost):
+    """Errors with the launch that was measured beside each step, and with the host's usual one."""
+    counts, probe, _, measured = columns(steps)
+    error = numpy.exp(numpy.log(counts @ cost) + probe - measured) - 1.0
+    worst = int(numpy.argmax(abs(error)))
+    print(f"{len(steps):4} steps, mean {100 * abs(error).mean():.1f} %, {100 * (abs(error) <= 0.25).mean():.0f} % within "
+          f"25 %, worst {100 * error[worst]:+.0f} % ({steps[worst]['name']})")
 
 
 def main():
-    ridge = sys.argv[1] if len(sys.argv) > 1 else str(ROOT / "build/release/ridge")
-    with tempfile.TemporaryDirectory() as folder:
-        steps = steps_of(ridge, folder)
+    steps = steps_of(sys.argv[1] if len(sys.argv) > 1 else str(ROOT / "build/release/ridge"))
     fitted = [step for step in steps if not step["judge"]]
-    p, relative = fit(fitted)
-    print(f"{len(fitted)} wall times fitted")
-    for name in START:
-        print(f"  {name:<16} {p[name]:10.4g} {'' if 'host' in name else 'us':<3} standard error {100 * relative[name]:.0f} %")
-    print("steps that wait for their host (wall over 1.2 times the kernels), mean absolute error")
+    cost, _, _, spread = fit(fitted, False)
+    print(f"{len(fitted)} steps fitted; in launches of a small kernel:")
+    for name, value, error in zip(NAMES, cost, spread):
+        print(f"  {name:<16} {value:8.4g}  standard error {100 * error:.0f} %")
+    _, power, factor, spread = fit(fitted, True)
+    print(f"left free: power of the launch {power:.2f} +- {spread[-2]:.2f}, the H100's host x {math.exp(factor):.2f} "
+          f"+- {spread[-1]:.2f}")
     for gpu in ("h200", "h100"):
-        for judge in (False, True):
-            part = [step for step in steps if step["gpu"] == gpu and step["judge"] == judge and not step["new"] and
-                    step["wall"] > 1.2 * step["gpu_us"]]
-            found = [(wall_of(step, p) / step["wall"] - 1, step["name"]) for step in part]
-            if not found:
-                continue
-            worst = max(found, key=lambda each: abs(each[0]))
-            print(f"  {gpu} {'judged' if judge else 'fitted'}: {len(found)}, "
-                  f"{100 * sum(abs(e) for e, _ in found) / len(found):.1f} %, "
-                  f"worst {100 * worst[0]:+.0f} % ({worst[1]})")
+        print(f"usual launch beside the {gpu}: "
+              f"{statistics.median(s['probe'] for s in fitted if s['gpu'] == gpu):.1f} us")
+    for file in dict.fromkeys(step["file"] for step in steps):
+        for train in (False, True):
+            part = [step for step in steps if step["file"] == file and step["train"] == train]
+            if part:
+                print(f"{file + (', training' if train else ''):<24}", end="")
+                report(part, cost)
 
 
 if __name__ == "__main__":

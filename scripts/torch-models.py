@@ -13,8 +13,8 @@ weights, cache, allocated before the step, its peak (and as it was asked for, be
 rounded), reserved. --drawn measures the steps that scripts/draw-models.py drew.
 
 Method: three warm steps; wall is the median of up to 10 steps between synchronisations, dispatch what
-of it passed before the step returned, and probe what the host took for one small kernel just before
-and after (hosts that are virtual machines change from one minute to the next); a decode
+of it passed before the step returned, and probe what the host took for one small kernel between
+these steps (hosts that are virtual machines change within seconds); a decode
 step is repeated from the same cache, new_length_wall_us is one whose length is new; memory is
 torch.cuda.memory_stats of one step, with the peak reset before; kernels and their time come from
 the profiler (CUPTI activities) of one more step. --operators also keeps every distinct kernel of a
@@ -159,11 +159,11 @@ def device_work(run):
             yield name, event.duration_ns() / 1000.0
 
 
-def probe():
-    """Microseconds that the host takes now for one small kernel: median of ten times a hundred."""
+def probe(times=10):
+    """Microseconds that the host takes now for one small kernel: median of some times a hundred."""
     x = torch.zeros(1, device="cuda")
     times = []
-    for _ in range(10):
+    for _ in range(times):
         torch.cuda.synchronize()
         start = time.perf_counter()
         for _ in range(100):
@@ -256,9 +256,14 @@ def measure(stepper, operators_file, label, repeats):
         for _ in range(2):
             stepper.step()
             stepper.after()
-    probed = probe()
-    walls, sent = timed(stepper.step, stepper.after, repeats=repeats)
-    row["probe_us"] = round((probed + probe()) / 2, 3)
+    probes = []
+
+    def after():
+        stepper.after()
+        probes.append(probe(3))
+
+    walls, sent = timed(stepper.step, after, repeats=repeats)
+    row["probe_us"] = round(statistics.median(probes), 3)
     row["wall_us"] = round(statistics.median(walls), 1)
     row["least_wall_us"] = round(min(walls), 1)
     row["dispatch_us"] = round(statistics.median(sent), 1)

@@ -196,6 +196,12 @@ Table exact_table(const StepAnswer& answer) {
     return table;
 }
 
+/// The wall time of the same kernels in a CUDA graph.
+Time as_graph(const StepAnswer& answer) {
+    const programs::Totals& total = answer.time->gpu.total;
+    return programs::graph_wall(total.time, total.kernels, answer.host);
+}
+
 void write_totals(const Context& context, const StepAnswer& answer) {
     const programs::StepTime& time = *answer.time;
     const programs::Totals& total = time.gpu.total;
@@ -210,12 +216,11 @@ void write_totals(const Context& context, const StepAnswer& answer) {
                                             total.not_modelled, *why));
     }
     if (time.host_bound()) {
-        write_sentence(
-            context,
-            fmt::format("Host-bound: {} of dispatch over {} of kernels; a CUDA graph "
-                        "gives up to {}x.",
-                        format(time.host), format(total.time),
-                        format_number(time.wall / std::max(total.time, answer.host.per_graph), 2)));
+        write_sentence(context,
+                       fmt::format("Host-bound: {} of dispatch over {} of kernels; a CUDA graph "
+                                   "gives up to {}x.",
+                                   format(time.host), format(total.time),
+                                   format_number(time.wall / as_graph(answer), 2)));
     }
     if (answer.listed) return;
     Json rates;

@@ -230,6 +230,7 @@ void Decoder::skip_cache(std::size_t layer) {
     const std::int64_t keys = s.latent() ? s.kv_rank : shard(s.kv_heads) * s.head_dim;
     const std::int64_t values = s.latent() ? s.rotary_dim : shard(s.kv_heads) * s.value_dim;
     auto& [k, v] = cache_[layer];
+    hold_cache(k, v);
     const auto grown = [&](const Buffer& old, std::int64_t width) {
         const std::int64_t all = (old ? old.elements() : 0) + added * width;
         const bool slides = s.window > 0 && request_.phase == Phase::decode;
@@ -237,6 +238,13 @@ void Decoder::skip_cache(std::size_t layer) {
     };
     k = run_.allocate(grown(k, keys), request_.cache_type, "keys");
     v = run_.allocate(grown(v, values), request_.cache_type, "values");
+}
+
+/// What a compiled graph takes in lives until it has given everything.
+void Decoder::hold_cache(const Buffer& keys, const Buffer& values) {
+    if (request_.software != Software::compiled || request_.phase != Phase::decode) return;
+    held_.push_back(keys);
+    held_.push_back(values);
 }
 
 Buffer Decoder::block(Buffer x, std::size_t layer) {

@@ -83,6 +83,7 @@ class Decoder {
     void sliding_mask();
     void run_layers(Buffer& x);
     void skip_cache(std::size_t layer);
+    void hold_cache(const Buffer& keys, const Buffer& values);
     [[nodiscard]] Buffer block(Buffer x, std::size_t layer);
     [[nodiscard]] Buffer sequential_block(Buffer x, std::size_t layer);
     [[nodiscard]] Buffer parallel_block(Buffer x, std::size_t layer);
@@ -142,7 +143,8 @@ class Decoder {
     Buffer rest_;                ///< weights of layers that are not run, in one piece
     std::vector<Cache> cache_;
     std::vector<Buffer> states_;
-    Buffer buckets_;  ///< of gradients, with several GPUs
+    std::vector<Buffer> held_;  ///< the cache before a compiled step, whose caller keeps it
+    Buffer buckets_;            ///< of gradients, with several GPUs
     std::int64_t weight_elements_ = 0;
     Buffer embedded_, embedded_positions_;
     Buffer cosine_, sine_, mask_;

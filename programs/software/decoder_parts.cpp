@@ -170,6 +170,9 @@ void Decoder::update_cache(Buffer& k, Buffer& v, std::size_t layer) {
         if (decode) added = added.together();
         kept = added;
     };
+    hold_cache(keys, values);
+    // A sliding layer's code joins keys and values before it gives either's name away.
+    const Buffer old_keys = s.window > 0 ? keys : Buffer();
     append(keys, k, "cache: keys");
     append(values, v, "cache: values");
 }

@@ -87,11 +87,11 @@ nb::dict dispatch_facts(const std::string& gpu) {
     nb::dict out;
     out["compute_capability"] = machine.compute_capability;
     out["host"] = std::string(host.name);
-    out["us_per_kernel"] = host.per_kernel.in(units::us);
+    out["us_per_kernel"] = host.per_kernel().in(units::us);
     const model::AttentionCall product{.software = model::AttentionSoftware::torch_math};
     out["cublas_workspace_bytes"] =
         library_workspace(product, false, machine.compute_capability).cublas_per_thread;
-    out["us_per_training_kernel"] = host.per_training_kernel.in(units::us);
+    out["us_per_gradient_kernel"] = host.per_gradient_kernel().in(units::us);
     return out;
 }
 

@@ -383,7 +383,7 @@ def summary(recorder: Recorder, model: Any, gpu: str, mode: str, datasheet: bool
     """What a recording costs on a GPU."""
     operators: dict[tuple[str, str], dict[str, Any]] = {}
     modules: dict[str, float] = {}
-    totals = {"time": 0.0, "below": 0.0, "above": 0.0, "kernels": 0, "missing": 0}
+    totals = {"time": 0.0, "below": 0.0, "above": 0.0, "kernels": 0, "backward_kernels": 0, "missing": 0}
     answers: dict[tuple[str, str], dict[str, Any]] = {}
     for call in recorder.calls.values():
         key = (_hint(call), call.inputs)
@@ -405,6 +405,7 @@ def summary(recorder: Recorder, model: Any, gpu: str, mode: str, datasheet: bool
         row["time_low_us"] = (row["time_low_us"] or 0.0) + answer["time_low_us"] * call.count
         row["time_high_us"] = (row["time_high_us"] or 0.0) + answer["time_high_us"] * call.count
         row["kernels"] += answer["kernels"] * call.count
+        totals["backward_kernels"] += answer["kernels"] * call.count if call.backward else 0
         title = "backward" if call.backward else call.module or "outside modules"
         modules[title] = modules.get(title, 0.0) + time * call.count
     for row in operators.values():
@@ -423,7 +424,8 @@ def summary(recorder: Recorder, model: Any, gpu: str, mode: str, datasheet: bool
     memory = checked(_core.replay, workspaces + recorder.before + recorder.events)
     parameters = sum(_nbytes(_storage(p)) for p in {id(p): p for p in [*model.parameters(), *model.buffers()]}.values())
     # The host that was measured beside this GPU, as `ridge model` takes it (docs/models.md, W5).
-    host = totals["kernels"] * facts["us_per_training_kernel" if mode == "train" else "us_per_kernel"]
+    backward = totals["backward_kernels"]
+    host = (totals["kernels"] - backward) * facts["us_per_kernel"] + backward * facts["us_per_gradient_kernel"]
     by_time = sorted(operators.values(), key=lambda row: -(row["time_us"] or 0.0))
     return Estimate(
         {

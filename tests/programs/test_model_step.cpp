@@ -260,14 +260,19 @@ TEST_CASE("host and GPU are two clocks") {
     const StepTime slow = predict(decode, machine, host);
     CHECK(slow.host_bound());
     CHECK(slow.wall >= slow.host);  // beside it the last kernels
-    CHECK(slow.host / host.per_kernel == Approx(static_cast<double>(decode.program.kernels())));
-    host.per_kernel = Time{};
+    const Time dispatched = static_cast<double>(decode.program.kernels()) * host.per_kernel() +
+                            12.0 * host.per_layer() + host.per_step();
+    CHECK(slow.host / dispatched == Approx(1.0));
+    CHECK(predict(decode, machine, at_launch(host, 2.0 * host.launch)).host / slow.host ==
+          Approx(2.0));
+    host.launch = Time{};
     const StepTime fast = predict(decode, machine, host);
-    const double gaps = static_cast<double>(decode.program.kernels()) * host.gap.in(units::us);
+    const double gaps =
+        static_cast<double>(decode.program.kernels()) * gap_of_stream().in(units::us);
     CHECK(fast.wall.in(units::us) == Approx(fast.gpu.total.time.in(units::us) + gaps));
     // Forward is dispatched slower than it runs, the update is not: the update's time comes on top.
     const ModelStep train = make_step(a, {.phase = Phase::train, .batch = 1, .seq = 512});
-    const StepTime step = predict(train, machine, host);
+    const StepTime step = predict(train, machine, at_launch(host, 10.0 * units::us));
     CHECK(step.wall > step.host);
     CHECK(step.wall > step.gpu.total.time);
     CHECK(step.wall < step.host + step.gpu.total.time);

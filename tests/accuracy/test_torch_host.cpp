@@ -1,0 +1,75 @@
+// What dispatch takes, and how many kernels: small models of the families (h200-fit.csv, h100-fit.csv,
+// which the host's times are fitted to) and compiled steps, which fitted nothing.
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "programs/configs/presets.h"
+#include "programs/model_step.h"
+#include "tests/accuracy/model_records.h"
+#include "tests/accuracy/reference.h"
+#include "tests/catch.h"
+
+namespace ridge::programs {
+namespace {
+
+using test::ModelRow;
+
+Request request_of(const ModelRow& row, Software software) {
+    return {.phase = test::phase_of(row.cells.at("phase")),
+            .software = software,
+            .batch = row.count("batch"),
+            .seq = row.count("seq")};
+}
+
+/// Of the dispatch, on the host as fast as it was beside the step.
+double host_error(const ModelRow& row, const ModelStep& step, const std::string& gpu) {
+    const model::Machine& machine = test::machine_of(gpu + "-sxm");
+    const Host host = at_launch(host_beside(machine.name), row.number("probe_us") * units::us);
+    return predict(step, machine, host).host.in(units::us) / row.number("dispatch_us") - 1.0;
+}
+
+TEST_CASE("small models of the families") {
+    const std::string folder = std::string(RIDGE_RECORDS) + "/torch-models/fit/";
+    std::vector<double> errors;
+    for (const char* gpu : {"h200", "h100"}) {
+        for (const ModelRow& row : test::model_rows(std::string(gpu) + "-fit")) {
+            const Architecture a = find_model(folder + row.cells.at("model") + ".json");
+            const Request request = request_of(row, Software::transformers);
+            const ModelStep step = make_step(a, request);
+            CAPTURE(gpu, row.cells.at("model"), row.cells.at("phase"));
+            CHECK(step.parameters == row.count("parameters"));
+            if (request.phase != Phase::train) {
+                CHECK(step.program.kernels() == row.count("kernels"));
+            }
+            if (row.number("wall_us") < 1.4 * row.number("time_us")) continue;
+            errors.push_back(host_error(row, step, gpu));
+        }
+    }
+    REQUIRE(errors.size() > 80);
+    CAPTURE(test::mean_percent(errors));
+    CHECK(test::mean_percent(errors) <= test::bound("models.small.mean"));
+}
+
+TEST_CASE("compiled steps") {
+    std::vector<double> errors;
+    std::vector<double> kernels;
+    for (const char* gpu : {"h200", "h100"}) {
+        for (const ModelRow& row : test::model_rows(std::string(gpu) + "-compiled")) {
+            if (row.cells.at("mode") != "default") continue;
+            Architecture a = find_model(row.cells.at("model"));
+            a.layer_kinds.resize(static_cast<std::size_t>(row.count("layers")));
+            const ModelStep step = make_step(a, request_of(row, Software::compiled));
+            errors.push_back(host_error(row, step, gpu));
+            kernels.push_back(static_cast<double>(step.program.kernels()) / row.number("kernels") -
+                              1.0);
+        }
+    }
+    REQUIRE(errors.size() == 12);
+    CAPTURE(test::mean_percent(errors), test::mean_percent(kernels));
+    CHECK(test::mean_percent(errors) <= test::bound("models.compiled.mean"));
+    CHECK(test::mean_percent(kernels) <= test::bound("models.compiled.kernels"));
+}
+
+}  // namespace
+}  // namespace ridge::programs
