@@ -31,7 +31,7 @@ void CounterSums::add(std::int64_t process, const CounterActivity& counted) {
     l2_.add(counted.l2_bytes);
     shared_.add(counted.shared_bytes);
     tensor_.add(counted.tensor_flop);
-    tensor_by_type_.add(counted.tensor_type_flop);
+    tensor_by_type_[counted.set].add(counted.tensor_type_flop);
     vector_.add(counted.vector_flop);
     packed_.add(counted.packed_fma_flop);
     packed_on_pipe_.add(counted.packed_on_tensor_pipe);
@@ -40,18 +40,27 @@ void CounterSums::add(std::int64_t process, const CounterActivity& counted) {
     tensor_active_.add(counted.tensor_active);
 }
 
+double CounterSums::tensor_flop() const {
+    // A kernel has one type, and wgmma stands in several sets: the set that saw most saw all.
+    double most = -1.0;
+    for (const auto& [set, mean] : tensor_by_type_) most = std::max(most, mean.value());
+    const double flop = most >= 0.0 ? most : tensor_.value();
+    constexpr double busy = 0.001;
+    const bool unseen = flop <= 0.0 && tensor_active_.value() > busy;
+    return unseen ? -1.0 : flop;
+}
+
 KernelCounters CounterSums::mean() const {
-    KernelCounters one{
-        .duration_ns = duration_.value(),
-        .dram_read_bytes = dram_read_.value(),
-        .dram_write_bytes = dram_write_.value(),
-        .l2_bytes = l2_.value(),
-        .shared_bytes = shared_.value(),
-        .tensor_flop = tensor_by_type_.count > 0 ? tensor_by_type_.value() : tensor_.value(),
-        .vector_flop = vector_.value(),
-        .special_results = special_.value(),
-        .occupancy = occupancy_.value(),
-        .tensor_active = tensor_active_.value()};
+    KernelCounters one{.duration_ns = duration_.value(),
+                       .dram_read_bytes = dram_read_.value(),
+                       .dram_write_bytes = dram_write_.value(),
+                       .l2_bytes = l2_.value(),
+                       .shared_bytes = shared_.value(),
+                       .tensor_flop = tensor_flop(),
+                       .vector_flop = vector_.value(),
+                       .special_results = special_.value(),
+                       .occupancy = occupancy_.value(),
+                       .tensor_active = tensor_active_.value()};
     for (const auto& [number, set] : sets_) {
         one.launches = std::max(one.launches, set.launches);
         one.passes += set.passes;

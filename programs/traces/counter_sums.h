@@ -37,7 +37,11 @@ class CounterSums {
         std::int64_t passes = 0;
     };
 
-    Mean duration_, dram_read_, dram_write_, l2_, shared_, tensor_, tensor_by_type_;
+    /// FLOP on the tensor cores; negative where what was counted does not say.
+    [[nodiscard]] double tensor_flop() const;
+
+    Mean duration_, dram_read_, dram_write_, l2_, shared_, tensor_;
+    std::map<std::uint32_t, Mean> tensor_by_type_;  ///< by set
     Mean vector_, packed_, packed_on_pipe_, special_, occupancy_, tensor_active_;
     std::map<std::uint32_t, Set> sets_;
     std::map<std::int64_t, std::uint32_t> missing_;  ///< after each process's last launch

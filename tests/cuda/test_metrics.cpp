@@ -6,6 +6,7 @@
 
 #include "measure/cuda/counters/counters.h"
 #include "measure/cuda/counters/metrics.h"
+#include "measure/cuda/inject/counter_sets.h"
 #include "tests/catch.h"
 
 using namespace ridge::measure;
@@ -68,12 +69,43 @@ TEST_CASE("GH100 takes every metric in four passes") {
     const auto types = accepted_metrics(*table, "GH100", tensor_types());
     CHECK(types.size() == tensor_types().size());
     CHECK(plan_profile(*table, "GH100", types).passes <= 7);
-    for (const Metric& type : single_tensor_types()) {
-        INFO(type.name);
-        const auto known = accepted_metrics(*table, "GH100", {&type, 1});
-        REQUIRE(known.size() == 1);
+    for (const std::vector<Metric>& type : single_tensor_types()) {
+        INFO(type.front().name);
+        const auto known = accepted_metrics(*table, "GH100", type);
+        REQUIRE(known.size() == type.size());
         CHECK(plan_profile(*table, "GH100", known).passes == 1);
     }
+}
+
+TEST_CASE("Two sets of one pass serve every kernel on GH100, and one more what works by type") {
+    const Cupti* table = cupti_or_skip();
+    if (table == nullptr) return;
+    const CounterSets sets(*table, "GH100");
+    CHECK(sets.common() == 0b11U);
+    CHECK(sets.size() == 6);
+    for (unsigned set = 0; set < sets.size(); ++set) CHECK(sets[set].passes == 1);
+    CHECK(sets.together().passes == sets.size());
+    CHECK(sets.pass_of(0) == 0);
+    CHECK(sets.pass_of(1) == 5);  // what software counts
+    CHECK(sets.pass_of(2) == 1);
+    CHECK(holds(sets[0].metrics, Meaning::dram_write));
+    CHECK(holds(sets[0].metrics, Meaning::occupancy));
+    CHECK(holds(sets[1].metrics, Meaning::fma));
+    constexpr auto pipe =
+        "sm__pipe_tensor_type_hmma_hgmma_qgmma_imma_igmma_bmma_bgmma_cycles_active.avg.pct_of_"
+        "peak_sustained_elapsed";
+    const std::array plain{kernel(sets[0].metrics, {}), kernel(sets[1].metrics, {})};
+    CHECK(sets.types_of(plain) == 0);
+    const std::array busy{kernel(sets[0].metrics, {{pipe, 3.0}})};
+    CHECK(sets.types_of(busy) == 0b111100U);
+    CHECK(sets.likeliest_type("void wmma_kernel<__half>", 0b111100U) == 0b1000U);
+    CHECK(sets.likeliest_type("nvjet_sm90_tst", 0b111100U) == 0b100U);
+    const std::array fp8{
+        kernel(sets[0].metrics, {{pipe, 3.0}, {"sm__ops_path_tensor_src_fp8.sum", 8e6}})};
+    CHECK(sets.types_of(fp8) == 0);
+    const std::array fp64{
+        kernel(sets[1].metrics, {{"smsp__sass_thread_inst_executed_op_dmul_pred_on.sum", 256.0}})};
+    CHECK(sets.types_of(fp64) == 0b100000U);
 }
 
 TEST_CASE("Every supported chip from Ampere on gives traffic and arithmetic") {

@@ -120,6 +120,17 @@ TEST_CASE("Sets of counters add up to one kernel's") {
     CHECK(sums.missing() == 0);
 }
 
+TEST_CASE("Tensor work is what the set of its type saw, and unknown where none did") {
+    CounterSums sums;
+    sums.add(0, {.passes = 1, .tensor_flop = 0.0, .vector_flop = 8.0, .tensor_active = 0.3});
+    CHECK(sums.mean().tensor_flop < 0.0);
+    sums.add(0, {.passes = 1, .tensor_type_flop = 0.0, .set = 2});
+    CHECK(sums.mean().tensor_flop < 0.0);
+    sums.add(0, {.passes = 1, .tensor_type_flop = 5000.0, .set = 3});
+    sums.add(0, {.passes = 1, .tensor_type_flop = 0.0, .set = 4});
+    CHECK(sums.mean().tensor_flop == 5000.0);
+}
+
 TEST_CASE("Packed FMA whose constants cannot be told from arithmetic are no count") {
     CounterSums sums;
     sums.add(0, {.passes = 1, .tensor_flop = 0.0, .vector_flop = 8.0, .packed_fma_flop = 80.0});

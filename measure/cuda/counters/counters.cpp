@@ -44,7 +44,7 @@ std::vector<std::vector<double>> CounterProfiler::rows(const ProfiledRun& run,
             require(cudaStreamSynchronize(run.stream), "cudaStreamSynchronize");
             run.launch(run.stream);
             require(cudaStreamSynchronize(run.stream), "cudaStreamSynchronize");
-            finished = profiler.stop();
+            finished = profiler.stop().all;
         }
         profiler.decode();
     }

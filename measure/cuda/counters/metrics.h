@@ -68,8 +68,9 @@ struct Metric {
 /// so they are read only for kernels whose default metrics show mma.sync at work.
 [[nodiscard]] std::span<const Metric> tensor_types();
 
-/// The same by instruction and type, for counting one of them at a time in a single pass.
-[[nodiscard]] std::span<const Metric> single_tensor_types();
+/// The same by instruction and type in sets of a single pass on GH100, a type of mma.sync in front of each;
+/// wgmma stands in the first.
+[[nodiscard]] std::vector<std::vector<Metric>> single_tensor_types();
 
 [[nodiscard]] std::vector<const char*> names_of(std::span<const Metric> metrics);
 

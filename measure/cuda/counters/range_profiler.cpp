@@ -131,7 +131,8 @@ void RangeProfiler::clear(std::vector<std::uint8_t>& data) const {
 }
 
 void RangeProfiler::configure(const ProfilePlan& plan, std::vector<std::uint8_t>& data,
-                              std::size_t ranges, CUpti_ProfilerReplayMode replay) const {
+                              std::size_t ranges, CUpti_ProfilerReplayMode replay,
+                              std::size_t pass) const {
     auto parameters = sized<CUpti_RangeProfiler_SetConfig_Params>(
         CUpti_RangeProfiler_SetConfig_Params_STRUCT_SIZE);
     parameters.pRangeProfilerObject = object_;
@@ -144,7 +145,7 @@ void RangeProfiler::configure(const ProfilePlan& plan, std::vector<std::uint8_t>
     parameters.maxRangesPerPass = ranges;
     parameters.numNestingLevels = 1;
     parameters.minNestingLevel = 1;
-    parameters.passIndex = 0;
+    parameters.passIndex = pass;
     parameters.targetNestingLevel = 1;
     check(cupti_->range_config(&parameters), "cuptiRangeProfilerSetConfig");
 }
@@ -156,12 +157,12 @@ void RangeProfiler::start() const {
     check(cupti_->range_start(&parameters), "cuptiRangeProfilerStart");
 }
 
-bool RangeProfiler::stop() const {
+RangeProfiler::Stopped RangeProfiler::stop() const {
     auto parameters =
         sized<CUpti_RangeProfiler_Stop_Params>(CUpti_RangeProfiler_Stop_Params_STRUCT_SIZE);
     parameters.pRangeProfilerObject = object_;
     check(cupti_->range_stop(&parameters), "cuptiRangeProfilerStop");
-    return parameters.isAllPassSubmitted != 0;
+    return {.all = parameters.isAllPassSubmitted != 0, .next_pass = parameters.passIndex};
 }
 
 void RangeProfiler::decode() const {

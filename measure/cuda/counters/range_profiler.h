@@ -55,11 +55,16 @@ class RangeProfiler {
                                                        std::size_t ranges) const;
     /// Makes an image of `empty_data` empty again.
     void clear(std::vector<std::uint8_t>& data) const;
+    /// `pass` counts where nothing was started yet; after that each stop goes on to the next one, and
+    /// from the last to the first.
     void configure(const ProfilePlan& plan, std::vector<std::uint8_t>& data, std::size_t ranges,
-                   CUpti_ProfilerReplayMode replay) const;
+                   CUpti_ProfilerReplayMode replay, std::size_t pass = 0) const;
     void start() const;
-    /// Whether every pass has run.
-    [[nodiscard]] bool stop() const;
+    struct Stopped {
+        bool all = false;           ///< every pass has run
+        std::size_t next_pass = 0;  ///< of the next start
+    };
+    Stopped stop() const;
     /// DeviceError where kernels were dropped.
     void decode() const;
 

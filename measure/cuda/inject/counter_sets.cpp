@@ -2,16 +2,19 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <string_view>
 #include <utility>
 
+#include "hardware/error.h"
+#include "measure/cuda/counters/pass_groups.h"
 #include "measure/cuda/inject/set_turns.h"
 
 namespace ridge::measure::cuda {
 namespace {
 
-/// Sets that one pass of GH100 takes; what a report does not show is left out.
-std::optional<std::size_t> set_of(const Metric& metric) {
+/// What a report does not show is left out, and what tells tensor work by type is counted later.
+std::optional<std::size_t> part_of(const Metric& metric) {
     if (metric.name.starts_with("smsp__sass_")) return 1;
     switch (metric.meaning) {
         case Meaning::sm_l2:
@@ -19,19 +22,38 @@ std::optional<std::size_t> set_of(const Metric& metric) {
         case Meaning::dram_clock:
         case Meaning::informative:
             return std::nullopt;
-        case Meaning::occupancy:
-        case Meaning::tensor_active:
+        case Meaning::hmma_instructions:
+        case Meaning::gmma_instructions:
             return 2;
-        case Meaning::tensor: {
-            // Those that do not fit beside the others.
-            const bool apart = metric.name.find("fp64") != std::string_view::npos;
-            const bool last = metric.name.find("int8") != std::string_view::npos;
-            if (last) return std::nullopt;  // counted by type
-            return apart ? 2 : 0;
-        }
+        case Meaning::tensor:
+            // The one type that fits beside everything else.
+            return metric.name.ends_with("fp8.sum") ? std::optional<std::size_t>(0) : std::nullopt;
         default:
             return 0;
     }
+}
+
+bool holds(std::span<const Metric> metrics, Meaning meaning) {
+    return std::any_of(metrics.begin(), metrics.end(),
+                       [meaning](const Metric& metric) { return metric.meaning == meaning; });
+}
+
+/// The sum of what contributes to `meaning`, over names that hold `part`.
+double sum_of(std::span<const KernelValues> seen, Meaning meaning, std::string_view part = {}) {
+    double sum = 0.0;
+    for (const KernelValues& kernel : seen) {
+        for (std::size_t i = 0; i < kernel.values.size(); ++i) {
+            const Metric& metric = kernel.metrics[i];
+            const bool named = metric.name.find(part) != std::string_view::npos;
+            if (metric.meaning == meaning && named) sum += kernel.values[i];
+        }
+    }
+    return sum;
+}
+
+bool holds_no_number(const std::vector<double>& values) {
+    return std::none_of(values.begin(), values.end(),
+                        [](double value) { return std::isfinite(value); });
 }
 
 }  // namespace
@@ -44,16 +66,50 @@ CounterSets::CounterSets(const Cupti& cupti, std::string chip)
                                 CounterGroup::tensor};
     std::array<std::vector<Metric>, 3> parts;
     for (const Metric& metric : metrics_of(groups)) {
-        if (const auto set = set_of(metric)) parts[*set].push_back(metric);
+        if (const auto part = part_of(metric)) parts[*part].push_back(metric);
     }
-    for (const auto& part : parts) add(known_metrics(part));
+    std::vector<Metric> of_all = known_metrics(parts[0]);
+    if (!holds(of_all, Meaning::tensor_active)) {
+        // Instructions then say whether there is tensor work.
+        const std::vector<Metric> instructions = known_metrics(parts[2]);
+        of_all.insert(of_all.end(), instructions.begin(), instructions.end());
+    }
+    add(of_all);
+    add(known_metrics(parts[1]));
     common_ = sets_.size();
-    const auto known_types = [&](std::span<const Metric> types) {
-        return accepted_metrics(cupti, chip_, types);
+    for (const std::vector<Metric>& type : single_tensor_types()) {
+        const std::vector<Metric> known = known_metrics(type);
+        if (!known.empty() && known.front().name == type.front().name) add(known);
+    }
+    if (sets_.size() == common_) {
+        for (const Metric& type : accepted_metrics(cupti, chip_, tensor_types())) add({type});
+    }
+    gather();
+}
+
+void CounterSets::gather() {
+    std::vector<std::vector<Metric>> groups(sets_.size());
+    for (unsigned set = 0; set < sets_.size(); ++set) groups[pass_of(set)] = sets_[set].metrics;
+    together_.image = image_of_groups(chip_, groups);
+    if (together_.image.empty()) return;
+    together_.passes = groups.size();
+    for (const std::vector<Metric>& group : groups) {
+        together_.metrics.insert(together_.metrics.end(), group.begin(), group.end());
+    }
+}
+
+std::size_t CounterSets::pass_of(unsigned set) const {
+    const auto is_software = [](const ProfilePlan& plan) {
+        return plan.metrics.front().name.starts_with("smsp__sass_");
     };
-    std::vector<Metric> types = known_types(single_tensor_types());
-    if (types.empty()) types = known_types(tensor_types());
-    for (const Metric& type : types) add({type});
+    std::size_t before = 0;
+    for (unsigned other = 0; other < sets_.size(); ++other) {
+        const bool earlier = is_software(sets_[other]) == is_software(sets_[set])
+                                 ? other < set
+                                 : is_software(sets_[set]);
+        if (earlier) ++before;
+    }
+    return before;
 }
 
 std::vector<Metric> CounterSets::known_metrics(const std::vector<Metric>& metrics) const {
@@ -80,10 +136,35 @@ std::uint32_t CounterSets::by_type() const {
     return ((1U << sets_.size()) - 1) & ~common();
 }
 
+std::uint32_t CounterSets::types_of(std::span<const KernelValues> seen) const {
+    const bool active = sum_of(seen, Meaning::tensor_active) > 0.0;
+    const auto has = [seen](Meaning meaning) {
+        return std::any_of(seen.begin(), seen.end(), [meaning](const KernelValues& kernel) {
+            return holds(kernel.metrics, meaning);
+        });
+    };
+    if (active && sum_of(seen, Meaning::tensor) == 0.0) return by_type();
+    if (has(Meaning::hmma_instructions) && needs_tensor_types(seen)) return by_type();
+    // The pipe of fp64 products is another one, and theirs is scaled by vector instructions.
+    if (sum_of(seen, Meaning::fma, "_op_d") == 0.0) return 0;
+    std::uint32_t types = 0;
+    for (std::size_t set = common_; set < sets_.size(); ++set) {
+        const auto& metrics = sets_[set].metrics;
+        const bool fp64 = std::any_of(metrics.begin(), metrics.end(), [](const Metric& metric) {
+            return metric.name.find("fp64") != std::string_view::npos;
+        });
+        if (fp64) types |= std::uint32_t{1} << set;
+    }
+    return types;
+}
+
 std::uint32_t CounterSets::likeliest_type(std::string_view kernel, std::uint32_t among) const {
     // In the words of kernels' names, and of the counters that belong to them.
-    constexpr std::array<std::pair<std::string_view, std::string_view>, 8> words{
-        {{"bf16", "bf16"},
+    constexpr std::array<std::pair<std::string_view, std::string_view>, 11> words{
+        {{"nvjet", "bf16"},  // wgmma of any type, which stands there
+         {"gmma", "bf16"},
+         {"sm90", "bf16"},
+         {"bf16", "bf16"},
          {"bfloat16", "bf16"},
          {"tf32", "tf32"},
          {"f16", "fp16"},
@@ -102,32 +183,69 @@ std::uint32_t CounterSets::likeliest_type(std::string_view kernel, std::uint32_t
     return std::uint32_t{1} << static_cast<unsigned>(std::countr_zero(among));
 }
 
-void ContextCounter::start(unsigned set) {
-    const ProfilePlan& plan = (*sets_)[set];
-    std::vector<std::uint8_t>& data = data_[set];
-    if (profiler_ && configured_ == set) {
-        profiler_->clear(data);
-    } else {
-        // An object keeps the configuration that it was started with first, and knows only images that
-        // it has made itself.
-        profiler_.reset();
-        profiler_ = std::make_unique<RangeProfiler>(*cupti_, context_);
-        data = profiler_->empty_data(plan.metrics, SetTurns::most_launches);
-        configured_ = set;
+const ProfilePlan& ContextCounter::plan_of(unsigned set) const {
+    return together_ ? sets_->together() : (*sets_)[set];
+}
+
+void ContextCounter::open(unsigned set) {
+    // An object keeps the configuration that it was started with first, and knows only images that
+    // it has made itself.
+    profiler_.reset();
+    profiler_ = std::make_unique<RangeProfiler>(*cupti_, context_);
+    data_ = profiler_->empty_data(plan_of(set).metrics, SetTurns::most_launches);
+    next_pass_ = together_ ? sets_->pass_of(set) : 0;
+}
+
+void ContextCounter::go_to(std::size_t pass) {
+    for (std::size_t i = 0; i < sets_->size() && next_pass_ != pass; ++i) {
+        profiler_->configure(sets_->together(), data_, SetTurns::most_launches, CUPTI_UserReplay,
+                             next_pass_);
+        profiler_->start();
+        next_pass_ = profiler_->stop().next_pass;
     }
-    profiler_->configure(plan, data, SetTurns::most_launches, CUPTI_UserReplay);
+}
+
+void ContextCounter::begin(unsigned set) {
+    if (profiler_ && together_) go_to(sets_->pass_of(set));
+    const bool goes_on =
+        profiler_ && (together_ ? next_pass_ == sets_->pass_of(set) : running_ == set);
+    if (goes_on) {
+        profiler_->clear(data_);
+    } else {
+        open(set);
+    }
+    profiler_->configure(plan_of(set), data_, SetTurns::most_launches, CUPTI_UserReplay,
+                         next_pass_);
     profiler_->start();
     running_ = set;
 }
 
+void ContextCounter::start(unsigned set) {
+    try {
+        begin(set);
+    } catch (const DeviceError&) {
+        if (!together_) throw;
+        apart();
+        begin(set);
+    }
+}
+
+void ContextCounter::apart() {
+    together_ = false;
+    profiler_.reset();
+}
+
 std::vector<std::vector<double>> ContextCounter::stop() {
-    static_cast<void>(profiler_->stop());
+    next_pass_ = profiler_->stop().next_pass;
     profiler_->decode();
     std::vector<std::vector<double>> rows;
-    const std::vector<std::uint8_t>& data = data_[running_];
-    const std::size_t ranges = ranges_in(*cupti_, data);
+    const std::size_t ranges = ranges_in(*cupti_, data_);
     for (std::size_t i = 0; i < ranges; ++i) {
-        rows.push_back(sets_->host().evaluate((*sets_)[running_].metrics, data, i));
+        rows.push_back(sets_->host().evaluate((*sets_)[running_].metrics, data_, i));
+    }
+    if (together_ && !rows.empty() && std::all_of(rows.begin(), rows.end(), holds_no_number)) {
+        apart();  // the passes stand in another order here
+        rows.clear();
     }
     return rows;
 }

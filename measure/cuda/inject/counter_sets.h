@@ -3,9 +3,13 @@
 //
 // Method: each set is a configuration of its own with a single pass, so nothing is replayed, saved or
 // restored: a launch is counted where it stands, with what its predecessors left in the L2. Every
-// launch while a set runs becomes one range, in their order. On GH100 three sets serve all kernels
-// (DRAM, L2 and tensor instructions | work of the SMs' lanes and shared memory | occupancy and the tensor
-// pipe), and one more each type of mma.sync.
+// launch while a set runs becomes one range, in their order. On GH100 two sets serve all kernels
+// (DRAM, L2, occupancy and the tensor pipe | work of the SMs' lanes and shared memory); kernels with work
+// on the tensor pipe, or with fp64, need one of the sets by type as well.
+//
+// Making a profiler takes a quarter of a second, going on to its next pass 2 to 40 ms. So where the chip takes
+// all sets as passes of one configuration (pass_groups.h), a context keeps one profiler and goes round
+// its passes; passes that nobody needs are started and stopped. Elsewhere each set has a profiler.
 //
 //   ContextCounter counter(cupti, context, std::make_shared<CounterSets>(cupti, "GH100"));
 //   counter.start(0);
@@ -36,11 +40,17 @@ class CounterSets {
     [[nodiscard]] const ProfilePlan& operator[](unsigned set) const { return sets_[set]; }
     [[nodiscard]] std::size_t size() const { return sets_.size(); }
     [[nodiscard]] const HostProfiler& host() const { return *host_; }
+    /// All sets as passes of one configuration; no passes where that is not to be had.
+    [[nodiscard]] const ProfilePlan& together() const { return together_; }
+    /// The pass of a set there: the counters of software come last.
+    [[nodiscard]] std::size_t pass_of(unsigned set) const;
 
     /// The sets that every kernel needs, a bit each.
     [[nodiscard]] std::uint32_t common() const { return (1U << common_) - 1; }
     /// Those that count tensor work by type, a bit each.
     [[nodiscard]] std::uint32_t by_type() const;
+    /// Of these, what a kernel of which this was seen needs.
+    [[nodiscard]] std::uint32_t types_of(std::span<const KernelValues> seen) const;
     /// The set of the type that a kernel's name speaks of, or the first.
     [[nodiscard]] std::uint32_t likeliest_type(std::string_view kernel, std::uint32_t among) const;
 
@@ -51,7 +61,11 @@ class CounterSets {
 
     const Cupti* cupti_;
     std::string chip_;
+    /// Makes `together_` of the sets.
+    void gather();
+
     std::vector<ProfilePlan> sets_;
+    ProfilePlan together_;
     std::size_t common_ = 0;
     std::unique_ptr<HostProfiler> host_;
 };
@@ -59,7 +73,10 @@ class CounterSets {
 class ContextCounter {
   public:
     ContextCounter(const Cupti& cupti, CUcontext context, std::shared_ptr<const CounterSets> sets)
-        : cupti_(&cupti), context_(context), sets_(std::move(sets)), data_(sets_->size()) {}
+        : cupti_(&cupti),
+          context_(context),
+          sets_(std::move(sets)),
+          together_(sets_->together().passes > 0) {}
 
     [[nodiscard]] const CounterSets& sets() const { return *sets_; }
     /// Busy where the counters cannot be had.
@@ -71,9 +88,20 @@ class ContextCounter {
     const Cupti* cupti_;
     CUcontext context_;
     std::shared_ptr<const CounterSets> sets_;
+    /// The configuration in which a set is counted.
+    [[nodiscard]] const ProfilePlan& plan_of(unsigned set) const;
+    void begin(unsigned set);
+    /// Makes a profiler for `set`.
+    void open(unsigned set);
+    /// From now on each set has a profiler.
+    void apart();
+    /// Goes on to the pass of `set`, from a stop.
+    void go_to(std::size_t pass);
+
     std::unique_ptr<RangeProfiler> profiler_;
-    std::vector<std::vector<std::uint8_t>> data_;  ///< an image a set, made when first used
-    unsigned configured_ = 0;                      ///< the set of `profiler_`
+    std::vector<std::uint8_t> data_;  ///< knows only the profiler that made it
+    bool together_;
+    std::size_t next_pass_ = 0;
     unsigned running_ = 0;
 };
 

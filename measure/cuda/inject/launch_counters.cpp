@@ -379,23 +379,17 @@ void LaunchCounters::keep(const CounterSets& sets, unsigned set, Launched& launc
     const std::uint32_t types = sets.by_type();
     if ((types >> set & 1U) != 0) {
         if (activity.tensor_type_flop > 0.0) launch.missing &= ~types;
-    } else if (!launch.typed) {
+    } else {
         const auto same = [&kernel](const KernelValues& other) {
             return other.metrics.data() == kernel.metrics.data();
         };
         if (std::none_of(launch.seen.begin(), launch.seen.end(), same)) {
             launch.seen.push_back(std::move(kernel));
         }
-        const bool begun = std::any_of(
-            launch.seen.begin(), launch.seen.end(),
-            [](const auto& each) { return sum_of(each, Meaning::hmma_instructions) >= 0.0; });
-        launch.typed = begun && needs_tensor_types(launch.seen);
-        if (launch.typed) {
-            launch.seen.clear();
-            launch.missing |= types;
-        }
+        const std::uint32_t found = sets.types_of(launch.seen) & ~launch.typed;
+        launch.typed |= found;
+        launch.missing |= found;
     }
-    if (launch.typed) activity.tensor_flop = -1.0;
     activity.shape = launch.shape;
     activity.set = set;
     activity.missing = launch.missing;

@@ -5,7 +5,7 @@
 // is counted where it stands, serialised but neither saved, restored nor repeated. So a kernel that is
 // launched as often as there are sets is counted in one run of the program; `ridge profile` runs the
 // program again for those that are not, and says in `earlier` what was counted before. Kernels whose
-// counters show mma.sync at work need the set of their type as well. When nothing is missing the program
+// counters show tensor work need the set of its type as well. When nothing is missing the program
 // runs freely.
 //
 // Limits: while a set runs, launches are serialised. Kernels of NCCL and NVSHMEM wait for each other
@@ -47,8 +47,8 @@ class LaunchCounters {
     struct Launched {
         std::uint32_t shape = 0;
         std::uint32_t missing = 0;
-        bool known = false;  ///< whether `missing` is set
-        bool typed = false;  ///< its tensor work is counted by type
+        bool known = false;       ///< whether `missing` is set
+        std::uint32_t typed = 0;  ///< sets by type that were found to be needed
         std::map<unsigned, std::int64_t> counts{};
         std::vector<KernelValues> seen{};  ///< what says whether it is to be counted by type
         std::string name{};
