@@ -162,15 +162,15 @@ def device_work(run):
 def probe(times=10):
     """Microseconds that the host takes now for one small kernel: median of some times a hundred."""
     x = torch.zeros(1, device="cuda")
-    times = []
+    taken = []
     for _ in range(times):
         torch.cuda.synchronize()
         start = time.perf_counter()
         for _ in range(100):
             x.add_(1.0)
-        times.append((time.perf_counter() - start) * 1e4)
+        taken.append((time.perf_counter() - start) * 1e4)
     torch.cuda.synchronize()
-    return statistics.median(times)
+    return statistics.median(taken)
 
 
 def layers_of(model):
