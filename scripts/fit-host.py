@@ -9,7 +9,7 @@ of each step have. A step takes so many times that launch (W5 of docs/models.md)
 gradients, of each layer, of the whole model, of each kernel of the backward pass and of the optimizer, of a
 training step. Found by least squares of the logarithms of `dispatch_us` (Gauss-Newton, errors above 10 %
 weighted less), printed with standard errors, with the factor that would be left between the hosts, and with the
-power of the launch; then the errors, those of judged steps beside those of the fitted.
+power of the launch; then the errors: of models left out one by one, of the fitted and of the judged steps.
 """
 import csv
 import json
@@ -25,7 +25,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 RECORDS = ROOT / "measure/records/torch-models"
 # File, GPU, and the folder of its models; presets where there is none.
 FILES = [("h200-short", "h200", None), ("h200-fit", "h200", "fit"), ("h100-fit", "h100", "fit"),
-         ("h200-drawn", "h200", "drawn"), ("h200-drawn-2", "h200", "drawn-2"), ("h100-drawn-3", "h100", "drawn-3")]
+         ("h200-drawn", "h200", "drawn")]
 NAMES = ("kernel", "layer", "step", "gradient kernel", "training step")
 START = {"kernel": 2.0, "layer": 20.0, "step": 60.0, "gradient kernel": 3.0, "training step": 150.0}
 
@@ -35,8 +35,6 @@ def steps_of(ridge):
     steps = []
     for name, gpu, folder in FILES:
         path = RECORDS / f"{name}.csv"
-        if not path.exists():
-            continue
         for row in csv.DictReader(line for line in path.read_text().splitlines() if not line.startswith("#")):
             if not row["dispatch_us"] or float(row["wall_us"]) < 1.4 * float(row["time_us"]):
                 continue
@@ -49,7 +47,7 @@ def steps_of(ridge):
             kernels = {True: 0, False: 0}
             for each in answer["operations"]:
                 kernels[each["pass"] == "forward"] += each["kernels"]
-            steps.append({"name": f"{gpu} {row['model']} {row['phase']} {row['batch']}x{row['seq']}", "gpu": gpu,
+            steps.append({"name": f"{gpu} {row['model']} {row['phase']} {row['batch']}x{row['seq']}", "gpu": gpu, "model": row["model"],
                           "judge": row["judge"] == "1", "train": train, "file": name,
                           "counts": [kernels[True], fields.get("num_hidden_layers") or fields["n_layer"], 1,
                                      kernels[False], int(train)],
@@ -83,6 +81,18 @@ def fit(steps, free):
     return cost, power, factor, spread
 
 
+def report_left_out(steps):
+    """Each model's steps by constants that were fitted without it."""
+    errors = []
+    for model in dict.fromkeys(step["model"] for step in steps):
+        cost, *_ = fit([step for step in steps if step["model"] != model], False)
+        counts, probe, _, measured = columns([step for step in steps if step["model"] == model])
+        errors.extend(numpy.exp(numpy.log(counts @ cost) + probe - measured) - 1.0)
+    errors = numpy.array(errors)
+    print(f"models left out of the fit one by one: mean {100 * abs(errors).mean():.1f} %, "
+          f"{100 * (abs(errors) <= 0.25).mean():.0f} % within 25 %, worst {100 * errors[numpy.argmax(abs(errors))]:+.0f} %")
+
+
 def report(steps, cost):
     """Errors with the launch that was measured beside each step, and with the host's usual one."""
     counts, probe, _, measured = columns(steps)
@@ -105,6 +115,7 @@ def main():
     for gpu in ("h200", "h100"):
         print(f"usual launch beside the {gpu}: "
               f"{statistics.median(s['probe'] for s in fitted if s['gpu'] == gpu):.1f} us")
+    report_left_out(fitted)
     for file in dict.fromkeys(step["file"] for step in steps):
         for train in (False, True):
             part = [step for step in steps if step["file"] == file and step["train"] == train]
