@@ -173,6 +173,20 @@ void RooflineCharts::add(const std::string& name, const measure::Record& record,
     standings_.push_back(std::move(standing));
 }
 
+/// What a mark says of itself: the question, the prediction and what was measured.
+std::vector<plot::Term> RooflineCharts::terms_beside(const model::Prediction& p,
+                                                     const std::string& question,
+                                                     const std::optional<Measured>& measured) {
+    std::vector<plot::Term> terms{{"question", question}};
+    const std::optional<Time> time = measured ? std::optional(measured->time) : std::nullopt;
+    for (plot::Term& term : terms_of(p, time)) terms.push_back(std::move(term));
+    if (measured && measured->dram) {
+        const Intensity counted = p.work.flop() / *measured->dram;
+        terms.push_back({"DRAM intensity, counted", format(counted), counted.base()});
+    }
+    return terms;
+}
+
 void RooflineCharts::add(const std::string& name, const model::Operation& operation,
                          const std::string& question, const model::Prediction& p,
                          const std::optional<Measured>& measured) {
@@ -188,13 +202,7 @@ void RooflineCharts::add(const std::string& name, const model::Operation& operat
     standing.recorded = measured && measured->radius;
     standing.counted = measured && measured->dram && !standing.from_l2;
     const std::string full_name = name + (standing.from_l2 ? " (from L2)" : "");
-    std::vector<plot::Term> terms{{"question", question}};
-    const std::optional<Time> time = measured ? std::optional(measured->time) : std::nullopt;
-    for (plot::Term& term : terms_of(p, time)) terms.push_back(std::move(term));
-    if (measured && measured->dram) {
-        const Intensity counted = flop / *measured->dram;
-        terms.push_back({"DRAM intensity, counted", format(counted), counted.base()});
-    }
+    const std::vector<plot::Term> terms = terms_beside(p, question, measured);
     // Of a program's operators the one that takes longest comes first.
     const double order = measured && measured->radius ? -*measured->radius
                          : measured                   ? measured->time.base()

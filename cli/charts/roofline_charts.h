@@ -86,6 +86,9 @@ class RooflineCharts {
     void add(const std::string& name, const model::Operation& operation,
              const std::string& question, const model::Prediction& prediction,
              const std::optional<Measured>& measured);
+    [[nodiscard]] static std::vector<plot::Term> terms_beside(
+        const model::Prediction& prediction, const std::string& question,
+        const std::optional<Measured>& measured);
     [[nodiscard]] std::vector<Group> groups() const;
     [[nodiscard]] plot::Roofline chart_of(const Group& group, model::DataType otherwise) const;
     [[nodiscard]] std::vector<std::string> closing_notes() const;

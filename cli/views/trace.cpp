@@ -265,6 +265,47 @@ void write_comparison(const Context& context, const TraceReport& before, const T
     write_text(context.out, table);
 }
 
+Json to_json(const OperatorRow& row, std::int64_t kernel_ns) {
+    Json item{{"name", row.name},
+              {"shape", row.shape},
+              {"family", name_of(row.family)},
+              {"count", row.count},
+              {"kernels", row.kernels},
+              {"kernel", row.kernel},
+              {"measured_us", microseconds(row.measured)},
+              {"share", kernel_ns > 0 ? row.measured / time_of(kernel_ns) : 0.0},
+              {"host_late_us", microseconds(row.host_late)},
+              {"slower_us", microseconds(row.slower)},
+              {"needless_us", microseconds(row.needless)}};
+    if (row.counters) item["counters"] = to_json(*row.counters);
+    if (row.predicted) {
+        item["predicted_us"] = microseconds(*row.predicted);
+        item["low_us"] = microseconds(row.low);
+        item["high_us"] = microseconds(row.high);
+        item["lower_bound_us"] = microseconds(row.lower_bound);
+        item["bound"] = row.bound;
+        item["limiter"] = row.limiter;
+        item["basis"] = name_of(row.basis);
+    } else {
+        item["not_modelled"] = row.reason;
+    }
+    return item;
+}
+
+Json to_json(const std::vector<Saving>& list) {
+    Json savings = Json::array();
+    for (const Saving& saving : list) {
+        savings.push_back({{"kind", name_of(saving.kind)},
+                           {"what", saving.what},
+                           {"count", saving.count},
+                           {"kernels", saving.kernels},
+                           {"now_us", microseconds(saving.now)},
+                           {"then_us", microseconds(saving.then)},
+                           {"saves_us", microseconds(saving.saves())}});
+    }
+    return savings;
+}
+
 Json to_json(const TraceReport& report) {
     const auto& line = report.timeline;
     Json json{{"file", report.file},
@@ -293,47 +334,11 @@ Json to_json(const TraceReport& report) {
         for (const std::string& note : report.notes) json["notes"].push_back(note);
     }
     if (!report.samples.empty()) json["samples"] = to_json(report.samples);
-    Json operators = Json::array();
+    json["operators"] = Json::array();
     for (const OperatorRow& row : report.operators) {
-        Json item{{"name", row.name},
-                  {"shape", row.shape},
-                  {"family", name_of(row.family)},
-                  {"count", row.count},
-                  {"kernels", row.kernels},
-                  {"kernel", row.kernel},
-                  {"measured_us", microseconds(row.measured)},
-                  {"share", report.timeline.kernel_ns > 0
-                                ? row.measured / time_of(report.timeline.kernel_ns)
-                                : 0.0},
-                  {"host_late_us", microseconds(row.host_late)},
-                  {"slower_us", microseconds(row.slower)},
-                  {"needless_us", microseconds(row.needless)}};
-        if (row.counters) item["counters"] = to_json(*row.counters);
-        if (row.predicted) {
-            item["predicted_us"] = microseconds(*row.predicted);
-            item["low_us"] = microseconds(row.low);
-            item["high_us"] = microseconds(row.high);
-            item["lower_bound_us"] = microseconds(row.lower_bound);
-            item["bound"] = row.bound;
-            item["limiter"] = row.limiter;
-            item["basis"] = name_of(row.basis);
-        } else {
-            item["not_modelled"] = row.reason;
-        }
-        operators.push_back(std::move(item));
+        json["operators"].push_back(to_json(row, report.timeline.kernel_ns));
     }
-    json["operators"] = std::move(operators);
-    Json savings = Json::array();
-    for (const Saving& saving : report.savings) {
-        savings.push_back({{"kind", name_of(saving.kind)},
-                           {"what", saving.what},
-                           {"count", saving.count},
-                           {"kernels", saving.kernels},
-                           {"now_us", microseconds(saving.now)},
-                           {"then_us", microseconds(saving.then)},
-                           {"saves_us", microseconds(saving.saves())}});
-    }
-    json["savings"] = std::move(savings);
+    json["savings"] = to_json(report.savings);
     Json ranges = Json::array();
     for (const programs::RangeRow& row : report.ranges) {
         ranges.push_back({{"name", row.name},

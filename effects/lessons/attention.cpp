@@ -137,6 +137,30 @@ std::string longest(model::AttentionSoftware software, double gigabytes) {
     return std::to_string(most.size);
 }
 
+/// The paper's 64 x 16 heads, by what the kernels do.
+Figure setting_of_paper() {
+    const auto call = [](const char* how, const char* direction) {
+        return fmt::format(
+            "attention batch=64 heads=16 seq=1024 head_dim=64 dtype=fp16 impl={} "
+            "direction={}",
+            how, direction);
+    };
+    const std::string scores = " dtype=fp16 elements=1073741824 impl=torch";
+    return {.title = "The setting of the paper, forward and backward",
+            .x = {.title = "Kernels", .names = {"standard", "+dropout, mask", "flash1"}},
+            .y = {.title = "Time", .unit = "ms"},
+            .quantity = Quantity::time,
+            .unit = millisecond,
+            .series = {named(
+                "paper", "64 x 16 heads of 1024 x 64, fp16",
+                {{"standard", call("torch", "forward") + "; " + call("torch", "backward")},
+                 {"+dropout, mask", call("torch", "forward") + "; " + call("torch", "backward") +
+                                        "; elementwise expr=\"x * c\"" + scores +
+                                        "; elementwise expr=dropout(x)" + scores +
+                                        "; elementwise expr=masked_fill(x,mask)" + scores},
+                 {"flash1", call("flash1", "forward") + "; " + call("flash1", "backward")}})}};
+}
+
 }  // namespace
 
 Plan online_softmax_plan(const Subject&) {
@@ -220,27 +244,7 @@ Plan flash_io_plan(const Subject&) {
          .quantity = Quantity::traffic,
          .unit = giga,
          .series = {std::move(chip)}});
-    const auto call = [](const char* how, const char* direction) {
-        return fmt::format(
-            "attention batch=64 heads=16 seq=1024 head_dim=64 dtype=fp16 impl={} "
-            "direction={}",
-            how, direction);
-    };
-    const std::string scores = " dtype=fp16 elements=1073741824 impl=torch";
-    plan.figures.push_back(
-        {.title = "The setting of the paper, forward and backward",
-         .x = {.title = "Kernels", .names = {"standard", "+dropout, mask", "flash1"}},
-         .y = {.title = "Time", .unit = "ms"},
-         .quantity = Quantity::time,
-         .unit = millisecond,
-         .series = {
-             named("paper", "64 x 16 heads of 1024 x 64, fp16",
-                   {{"standard", call("torch", "forward") + "; " + call("torch", "backward")},
-                    {"+dropout, mask", call("torch", "forward") + "; " + call("torch", "backward") +
-                                           "; elementwise expr=\"x * c\"" + scores +
-                                           "; elementwise expr=dropout(x)" + scores +
-                                           "; elementwise expr=masked_fill(x,mask)" + scores},
-                    {"flash1", call("flash1", "forward") + "; " + call("flash1", "backward")}})}});
+    plan.figures.push_back(setting_of_paper());
     model::AttentionContext plain;
     model::AttentionContext full{.dropout = true, .separate_mask = true};
     plan.facts["plain_bytes"] = format_traffic(both_passes(Implementation::standard, plain));

@@ -1,6 +1,8 @@
 // Matrix products: tiles, waves, alignment, and the sawtooth that they make together.
 #include <fmt/format.h>
 
+#include <numeric>
+
 #include "effects/lessons/lessons.h"
 #include "hardware/units.h"
 #include "model/matmul/work.h"
@@ -53,6 +55,7 @@ std::vector<Named> ladder() {
 
 std::vector<std::string> names_of(const std::vector<Named>& points) {
     std::vector<std::string> names;
+    names.reserve(points.size());
     for (const Named& each : points) names.push_back(each.name);
     return names;
 }
@@ -63,6 +66,18 @@ std::string waves_text(std::int64_t n, const model::Machine& machine) {
         {.m = n, .n = n, .k = n}, {.m = 256, .n = 128, .k = 32}, machine.sm_count, 1);
     return fmt::format("{} tiles, {} wave{}", tiling.tiles, tiling.waves,
                        tiling.waves == 1 ? "" : "s");
+}
+
+/// Parts of waves and whole ones up to four, and one block more.
+std::vector<double> counts_of_blocks(std::int64_t sms) {
+    std::vector<double> counts{1.0};
+    for (const std::int64_t quarter : {1, 2, 3, 4, 6, 8, 10, 12, 14, 16}) {
+        const std::int64_t blocks = sms * quarter / 4;
+        counts.push_back(static_cast<double>(blocks));
+        const bool whole = quarter % 4 == 0;
+        if (whole && quarter < 16) counts.push_back(static_cast<double>(blocks + 1));
+    }
+    return counts;
 }
 
 }  // namespace
@@ -133,13 +148,7 @@ Plan wave_quantization_plan(const Subject& subject) {
     const auto blocks = [](std::int64_t count) {
         return fmt::format("matmul m={} n=128 k=4096 impl=mma", 128 * count);
     };
-    std::vector<double> counts{1.0};
-    for (const std::int64_t quarter : {1, 2, 3, 4, 6, 8, 10, 12, 14, 16}) {
-        counts.push_back(static_cast<double>(sms * quarter / 4));
-        if (quarter % 4 == 0 && quarter < 16) {
-            counts.push_back(static_cast<double>(sms * quarter / 4 + 1));
-        }
-    }
+    const std::vector<double> counts = counts_of_blocks(sms);
     Series time = sweep("blocks", "tiles of 128 x 128", counts, blocks);
     Series rate = sweep("rate", "tiles of 128 x 128", counts, blocks);
     for (Series* series : {&time, &rate}) {
@@ -202,8 +211,8 @@ That the library falls to {library@1793} at 1793, by the model, is another effec
 }
 
 Plan alignment_plan(const Subject&) {
-    std::vector<double> all;
-    for (double n = 2040; n <= 2056; ++n) all.push_back(n);
+    std::vector<double> all(17);
+    std::iota(all.begin(), all.end(), 2040.0);
     const std::vector<double> some{2040, 2044, 2046, 2047, 2048, 2049, 2050, 2052, 2056};
     Plan plan;
     plan.figures.push_back(

@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <string>
+#include <utility>
 
 #include "model/machine/features.h"
 #include "model/matmul/band.h"
@@ -239,6 +241,42 @@ void keep_roofline(Prediction& p, const Matmul& op, const Execution& execution,
     }
 }
 
+/// Why a bundled kernel does not do the product; empty where it does.
+std::string bundled_refusal(const Matmul& op, Implementation implementation, Pipe pipe,
+                            const BundledKernel& kernel, const Machine& machine) {
+    const std::string impl = "impl " + std::string(name_of(implementation));
+    const std::string type = std::string(name_of(op.type));
+    const Features features = features_of(machine.compute_capability);
+    if (kernel.pipe == MatmulPipe::tensor && pipe == Pipe::vector) {
+        return impl + " runs on tensor cores, which do not take dtype " + type + " on " +
+               machine.name;
+    }
+    if (is_block_scaled(op.type)) {
+        return impl + " takes no block-scaled operands; dtype " + type + " is the library's";
+    }
+    if (machine.sm_count == 0) {
+        return impl + " is a CUDA kernel; " + machine.name + " does not run it";
+    }
+    if (implementation == Implementation::mma && !features.mma_sync) {
+        return impl + " needs compute capability 8.0 or newer; " + machine.name +
+               " does not have it";
+    }
+    if (implementation == Implementation::wgmma && !features.wgmma) {
+        return impl + " needs compute capability 9.0, which " + machine.name + " does not have";
+    }
+    return {};
+}
+
+/// Why nothing can be said; empty where there is an answer.
+std::string refusal(const Matmul& op, Implementation implementation, Pipe pipe,
+                    const std::optional<BundledKernel>& bundled, const Machine& machine) {
+    if (pipe == Pipe::none) {
+        return "dtype " + std::string(name_of(op.type)) +
+               " has neither a tensor-core nor a vector rate on " + machine.name;
+    }
+    return bundled ? bundled_refusal(op, implementation, pipe, *bundled, machine) : std::string();
+}
+
 }  // namespace
 
 Outcome predict(const Matmul& op, const Execution& execution, const Machine& machine) {
@@ -248,33 +286,9 @@ Outcome predict(const Matmul& op, const Execution& execution, const Machine& mac
     const Implementation implementation =
         asked == Implementation::torch ? Implementation::library : asked;
     const Pipe pipe = pipe_of(op, implementation, machine);
-    if (pipe == Pipe::none) {
-        return NotModelled{"dtype " + std::string(name_of(op.type)) +
-                           " has neither a tensor-core nor a vector rate on " + machine.name};
-    }
     const auto bundled = bundled_kernel(implementation);
-    if (bundled && bundled->pipe == MatmulPipe::tensor && pipe == Pipe::vector) {
-        return NotModelled{"impl " + std::string(name_of(implementation)) +
-                           " runs on tensor cores, which do not take dtype " +
-                           std::string(name_of(op.type)) + " on " + machine.name};
-    }
-    if (bundled && is_block_scaled(op.type)) {
-        return NotModelled{"impl " + std::string(name_of(implementation)) +
-                           " takes no block-scaled operands; dtype " +
-                           std::string(name_of(op.type)) + " is the library's"};
-    }
-    if (bundled && machine.sm_count == 0) {
-        return NotModelled{"impl " + std::string(name_of(implementation)) + " is a CUDA kernel; " +
-                           machine.name + " does not run it"};
-    }
-    if (implementation == Implementation::mma &&
-        !features_of(machine.compute_capability).mma_sync) {
-        return NotModelled{"impl mma needs compute capability 8.0 or newer; " + machine.name +
-                           " does not have it"};
-    }
-    if (implementation == Implementation::wgmma && !features_of(machine.compute_capability).wgmma) {
-        return NotModelled{"impl wgmma needs compute capability 9.0, which " + machine.name +
-                           " does not have"};
+    if (std::string reason = refusal(op, implementation, pipe, bundled, machine); !reason.empty()) {
+        return NotModelled{std::move(reason)};
     }
     Work work = matmul_work(op, pipe == Pipe::tensor);
     work.l2 = matmul_tile_traffic(op, execution.tile.value_or(Tile{128, 128, 32}));

@@ -117,6 +117,8 @@ class Decoder {
     [[nodiscard]] Routed route(const Buffer& x, const Layer& weights, const FeedForwardSpec& spec);
     [[nodiscard]] Buffer grouped_experts(const Buffer& x, Routed routed, const Layer& weights,
                                          const FeedForwardSpec& spec);
+    [[nodiscard]] Buffer eager_experts(const Buffer& x, Routed routed, const Layer& weights,
+                                       const FeedForwardSpec& spec);
     [[nodiscard]] Buffer expand_and_attend(Buffer q_pass, Buffer q_turned, Buffer latent,
                                            Buffer k_turned, std::size_t layer);
     [[nodiscard]] Buffer apply(Buffer x, const Linear& layer, std::string_view name);

@@ -77,7 +77,6 @@ Buffer Decoder::grouped_experts(const Buffer& x, Routed routed, const Layer& w,
     const std::int64_t inner = shard(s.intermediate);
     const std::int64_t experts = ceil_divide(s.experts, request_.expert_parallel);
     const std::int64_t here = ceil_divide(rows, request_.expert_parallel);
-    const auto small = [&](const char* name, std::int64_t bytes) { run_.small(name, bytes); };
     if (request_.software == Software::serving) {
         run_.launch({.kind = KernelKind::expert_block,
                      .in = x.type(),
@@ -92,7 +91,7 @@ Buffer Decoder::grouped_experts(const Buffer& x, Routed routed, const Layer& w,
         return run_.allocate(tokens() * hidden, x.type(), "experts");
     }
     if (!eager()) {
-        small("experts: sort", rows * 16);
+        run_.small("experts: sort", rows * 16);
         Buffer up = run_.grouped(x, w.experts_up, here, (s.gated ? 2 : 1) * inner, hidden, experts,
                                  "experts up");
         up = run_.fused(Math::silu_multiply, run_.slice(up, here * inner, "gate"), 2,
@@ -102,6 +101,16 @@ Buffer Decoder::grouped_experts(const Buffer& x, Routed routed, const Layer& w,
         run_.small("experts: sum", (here + tokens()) * hidden * 2);
         return run_.allocate(tokens() * hidden, x.type(), "experts: sum");
     }
+    return eager_experts(x, std::move(routed), w, s);
+}
+
+Buffer Decoder::eager_experts(const Buffer& x, Routed routed, const Layer& w,
+                              const FeedForwardSpec& s) {
+    const std::int64_t hidden = architecture_.hidden;
+    const std::int64_t rows = tokens() * s.active;
+    const std::int64_t inner = shard(s.intermediate);
+    const std::int64_t experts = ceil_divide(s.experts, request_.expert_parallel);
+    const auto small = [&](const char* name, std::int64_t bytes) { run_.small(name, bytes); };
     run_.sort(rows, "experts: sort");
     const Buffer order = run_.allocate(4 * rows, DataType::fp32, "experts: order");
     small("experts: token of row", rows * 16);
