@@ -136,6 +136,27 @@ Series by_registers(const model::SmLimits& limits) {
     return series;
 }
 
+/// Copies out of DRAM by the number of their blocks, of which some carry names.
+Series copies_by_blocks(std::int64_t sm_count) {
+    // A block of the bundled copy takes 1024 words.
+    std::vector<double> blocks;
+    for (const double each : {0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 64.0, 256.0}) {
+        const double count = each * static_cast<double>(sm_count);
+        if (count >= 1.0) blocks.push_back(count);
+    }
+    Series copies = sweep("blocks", "blocks of 256 threads", blocks, [](std::int64_t count) {
+        return fmt::format("copy dtype=fp32 elements={} l2=cold", 1024 * count);
+    });
+    for (Point& point : copies.points) {
+        const double each = point.x / static_cast<double>(sm_count);
+        if (each == 1.0) point.name = "one each";
+        if (each == 4.0) point.name = "four each";
+        if (each == 16.0) point.name = "sixteen each";
+        if (each == 256.0) point.name = "many";
+    }
+    return copies;
+}
+
 }  // namespace
 
 Plan roofline_plan(const Subject&) {
@@ -345,27 +366,12 @@ Plan occupancy_plan(const Subject& subject) {
                             .y = {.title = "Warps per SM"},
                             .quantity = Quantity::number,
                             .series = {by_registers(*machine.limits)}});
-    // A block of the bundled copy takes 1024 words.
-    std::vector<double> blocks;
-    for (const double each : {0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 64.0, 256.0}) {
-        blocks.push_back(each * static_cast<double>(machine.sm_count));
-    }
-    Series copies = sweep("blocks", "blocks of 256 threads", blocks, [](std::int64_t count) {
-        return fmt::format("copy dtype=fp32 elements={} l2=cold", 1024 * count);
-    });
-    for (Point& point : copies.points) {
-        const double each = point.x / static_cast<double>(machine.sm_count);
-        if (each == 1.0) point.name = "one each";
-        if (each == 4.0) point.name = "four each";
-        if (each == 16.0) point.name = "sixteen each";
-        if (each == 256.0) point.name = "many";
-    }
     plan.figures.push_back({.title = "A copy out of DRAM, by its number of blocks",
                             .x = {.title = "Blocks", .scale = plot::Scale::log},
                             .y = {.title = "Bandwidth", .unit = "GB/s"},
                             .quantity = Quantity::bandwidth,
                             .unit = giga,
-                            .series = {std::move(copies)}});
+                            .series = {copies_by_blocks(machine.sm_count)}});
     plan.facts["first_load"] = format(machine.memory->bundled.first_dram);
     plan.formula = "bytes in flight = latency x bandwidth (Little)";
     plan.ratio = {

@@ -31,7 +31,7 @@ using M = MemoryParameters;
 constexpr std::array memory_table{
     parameter<&M::read_efficiency>("read_efficiency", share, "share of the DRAM bandwidth that a pure read stream reaches", {either}, required),
     parameter<&M::write_efficiency>("write_efficiency", share, "share of the DRAM bandwidth that a pure write stream reaches", {records}, required),
-    parameter<&M::turnaround>("turnaround", {1e-6, 10.0}, "time added per byte at equal reads and writes, over that at full bandwidth", {either}, required),
+    parameter<&M::turnaround>("turnaround", {1e-6, 10.0}, "time added per byte at equal reads and writes, over that at full bandwidth; none where measurements cannot tell it from the efficiencies", {either}),
     parameter<&M::skip>("skip", data_rate, "rate at which DRAM passes over the bytes between pieces that are far apart", {measured}),
     parameter<&M::dram_latency>("dram_latency", span_of_time, "load from DRAM under load", {measured}, required),
     parameter<&M::l2_latency>("l2_latency", span_of_time, "load that hits in the L2 under load", {measured}, required),

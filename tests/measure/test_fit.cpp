@@ -261,8 +261,8 @@ TEST_CASE("what a fit may change is what the model says it determines", "[fit]")
     // Its thread blocks overlap nothing between them, and no record shows its tail.
     CHECK(paths.size() == 5);
     CHECK(std::find(paths.begin(), paths.end(), "model.attention.wgmma.tail") == paths.end());
-    CHECK(free_parameters("memory", model::Origin::tables, h200).size() == 2);
-    CHECK(free_parameters("memory", model::Origin::records, h200).size() == 4);
+    CHECK(free_parameters("memory", model::Origin::tables, h200).size() == 1);
+    CHECK(free_parameters("memory", model::Origin::records, h200).size() == 3);
     const model::Machine k80 = model::make_machine(test::catalogue().at("k80"));
     CHECK_THROWS_WITH(
         free_parameters("attention.wgmma", model::Origin::records, k80),
