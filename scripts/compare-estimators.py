@@ -78,6 +78,8 @@ def filled_cache(model, batch, seq, device):
     for layer in range(config.num_hidden_layers):
         keys = torch.empty(batch, heads, seq, width, dtype=torch.bfloat16, device=device)
         cache.update(keys, torch.empty_like(keys), layer)
+    for layer in cache.layers:  # a window is a view of all tokens until a step has joined its own
+        layer.keys, layer.values = layer.keys.clone(), layer.values.clone()
     return cache
 
 

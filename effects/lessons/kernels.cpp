@@ -154,13 +154,14 @@ Plan launch_plan(const Subject& subject) {
     }
     if (subject.machine.l2_latency) plan.facts["l2_latency"] = format(*subject.machine.l2_latency);
     plan.text = R"(The same kernel has three regimes.
-Up to some ten thousand elements its time does not move at all: {kernel@256} for 256 elements, {kernel@16384} for 16384.
+Up to some ten thousand elements its time hardly moves: {kernel@256} for 256 elements, {kernel@16384} for 16384.
 Starting and ending a kernel and waiting once for memory takes that long; a million times the data takes only {kernel@268435456/kernel@256} times as long.
 Then the L2 serves it, {bandwidth@4194304} for 4.2 million elements, which is why measurements of a few MB say nothing about DRAM.
 Beyond the {l2} of L2 the bandwidth of DRAM is left: {bandwidth@268435456} of {bandwidth}.
 
 How the kernel is launched matters for small ones alone.
 As a call in a stream 256 elements take {stream@256}, as a node of a replayed graph {graph@256}, and through eager PyTorch, with its dispatch on the host, {eager@256}.
+Measured the three are {stream@256:measured}, {graph@256:measured} and {eager@256:measured}.
 At 268 million elements the slowest way takes {eager@268435456/kernel@268435456} times the fastest.
 So a model of many small kernels is bound by its host, whatever its GPU: make the kernels larger (batch), fewer (fusion) or cheaper to launch (graphs).
 
@@ -261,7 +262,7 @@ Measured it is {chain_stored@3/chain_again@3:measured}.
 For whole networks the same trade is called checkpointing: keep the input of each layer, recompute the rest when its gradient is due.
 A training step of GPT-2 with 16 sequences of 1024 tokens needs {peak_stored@16} with everything stored and {peak_again@16} with the layers recomputed, {peak_stored@16/peak_again@16} times less.
 Its kernels take {step_stored@16} against {step_again@16}, {step_again@16/step_stored@16} times as long: a second forward pass, about a third more of the products' work.
-Measured with PyTorch: {peak_stored@16:measured} and {peak_again@16:measured}, and {step_again@16/step_stored@16:measured} times as long.
+Measured with PyTorch and 4 sequences: {peak_stored@4:measured} and {peak_again@4:measured} (predicted {peak_stored@4} and {peak_again@4}), and {step_again@4/step_stored@4:measured} times as long (predicted {step_again@4/step_stored@4}).
 Memory that is saved can be spent on a larger batch, which is why checkpointing often trains faster in the end.
 FlashAttention is the same idea: it stores no scores, and its backward pass computes them again.)";
     return plan;

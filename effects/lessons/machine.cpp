@@ -395,10 +395,10 @@ To keep the memory busy as many bytes must be on their way as arrive during that
 Warps in flight are one way to have them, more elements a thread another.
 
 With one element a thread {gpu} needs many warps: {little1@8} with 8 on each multiprocessor, {little1@32} with 32, {little1@last} with all that it can hold.
-With four elements a thread, one load of 16 bytes, 8 warps give {little4@8} and 32 {little4@32}.
+With four elements a thread, one load of 16 bytes, 8 warps give {little4@8} and 32 warps {little4@32}.
 So a low occupancy is no fault by itself; what counts is bytes in flight.
 
-What an SM holds is limited by registers: at 32 a thread it is {registers@32} warps, at 128 {registers@128} and at 248 {registers@248}.
+What an SM holds is limited by registers: {registers@32} warps where a thread has 32 of them, {registers@128} where it has 128 and {registers@248} where it has 248.
 
 The rule of thumb "at least four blocks for each multiprocessor" is about something else, the imbalance of the last wave.
 A copy with four blocks of 256 threads an SM reaches {blocks@four each} of {bandwidth}, with 256 an SM {blocks@many}, {blocks@many/blocks@four each} times as much (measured {blocks@many/blocks@four each:measured}): start-up and one latency weigh more than imbalance as long as the whole kernel takes a few microseconds.
