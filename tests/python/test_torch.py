@@ -44,7 +44,7 @@ class Estimates(unittest.TestCase):
     def test_product_costs_what_predict_says(self):
         report = self.estimate()
         single = ridge.predict(
-            "matmul", m=1024, n=2048, k=512, dtype="fp32", b_layout="column", epilogue="bias", l2="cold", impl="library", gpu=GPU
+            "matmul", m=1024, n=2048, k=512, dtype="fp32", b_layout="column", epilogue="bias", l2="cold", impl="torch", gpu=GPU
         )
         shapes = {row["shape"]: row for row in report.to_dict()["operators"] if row["name"] == "aten::addmm"}
         wide = next(row for shape, row in shapes.items() if "[512,2048]" in shape)
