@@ -2,18 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
+#include <numeric>
 
 #include "hardware/error.h"
 
 namespace ridge::model {
-
-namespace {
-
-/// The code of an answer between 0 and 1: a leaf's number with one in it is no leaf's.
-constexpr std::uint32_t ramp = residual_leaves;
-
-}  // namespace
 
 double side_of(double value, const ResidualSplit& split) {
     return std::clamp((value - split.threshold) / split.width + 0.5, 0.0, 1.0);
@@ -27,70 +20,66 @@ ResidualForest::ResidualForest(std::vector<ResidualSplit> splits, std::vector<Re
     : splits_(std::move(splits)), trees_(std::move(trees)) {
     RIDGE_CONTRACT(splits_.size() <= most_residual_splits);
     RIDGE_CONTRACT(trees_.size() <= most_residual_trees);
-    std::vector<std::uint16_t> places;  // of splits among the answers
-    std::size_t lane = lanes;
     for (std::size_t i = 0; i < splits_.size(); ++i) {
         const ResidualSplit& split = splits_[i];
         RIDGE_CONTRACT(split.feature < most_residual_features && split.width > 0.0);
         RIDGE_CONTRACT(i == 0 || splits_[i - 1].feature <= split.feature);
-        if (lane == lanes || cuts_.back().feature != split.feature) {
-            Cuts& added = cuts_.emplace_back();
-            added.feature = split.feature;
-            added.thresholds.fill(std::numeric_limits<float>::max());
-            added.slopes.fill(1.0F);
-            lane = 0;
-        }
-        places.push_back(static_cast<std::uint16_t>(lanes * (cuts_.size() - 1) + lane));
-        cuts_.back().thresholds[lane] = static_cast<float>(split.threshold);
-        cuts_.back().slopes[lane] = static_cast<float>(1.0 / split.width);
-        ++lane;
+        ++first_[split.feature + 1U];
+        thresholds_.push_back(static_cast<float>(split.threshold));
+        slopes_.push_back(static_cast<float>(1.0 / split.width));
     }
-    for (const ResidualTree& tree : trees_) {
-        Leaves& each = leaves_.emplace_back();
+    std::partial_sum(first_.begin(), first_.end(), first_.begin());
+    blocks_.resize((trees_.size() + lanes - 1) / lanes);
+    for (std::size_t i = 0; i < trees_.size(); ++i) {
+        Block& block = blocks_[i / lanes];
         for (std::size_t level = 0; level < residual_levels; ++level) {
-            RIDGE_CONTRACT(tree.splits[level] < splits_.size());
-            each.answers[level] = places[tree.splits[level]];
+            RIDGE_CONTRACT(trees_[i].splits[level] < splits_.size());
+            block.splits[level][i % lanes] = trees_[i].splits[level];
         }
         for (std::size_t leaf = 0; leaf < residual_leaves; ++leaf) {
-            each.values[leaf] = static_cast<float>(tree.values[leaf]);
+            block.values[leaf][i % lanes] = static_cast<float>(trees_[i].values[leaf]);
         }
     }
-}
-
-float ResidualForest::interpolated(const Leaves& tree, const Answers& sides) {
-    std::array<float, residual_leaves> values = tree.values;
-    std::size_t half = residual_leaves / 2;
-    for (const std::uint16_t answer : tree.answers) {
-        const float side = std::clamp(sides[answer], 0.0F, 1.0F);
-        for (std::size_t leaf = 0; leaf < half; ++leaf) {
-            values[leaf] += side * (values[leaf + half] - values[leaf]);
-        }
-        half /= 2;
-    }
-    return values[0];
 }
 
 double ResidualForest::at(const FeatureValues& features) const {
-    Answers sides;                                  // only those of cuts are set and read
-    std::array<std::uint32_t, most_answers> codes;  // 0, 1, or `ramp`
-    std::size_t answer = 0;
-    for (const Cuts& cuts : cuts_) {
-        const auto value = static_cast<float>(features[cuts.feature]);
-        for (std::size_t i = 0; i < lanes; ++i) {
-            const float side = (value - cuts.thresholds[i]) * cuts.slopes[i] + 0.5F;
-            sides[answer + i] = side;
-            codes[answer + i] = side >= 1.0F ? 1U : (side > 0.0F ? ramp : 0U);
+    std::array<float, most_residual_splits> sides;  // only those of splits are set and read
+    for (std::size_t feature = 0; feature < most_residual_features; ++feature) {
+        const auto value = static_cast<float>(features[feature]);
+        for (std::size_t i = first_[feature]; i < first_[feature + 1]; ++i) {
+            const float side = (value - thresholds_[i]) * slopes_[i] + 0.5F;
+            const float above = side > 0.0F ? side : 0.0F;
+            sides[i] = above < 1.0F ? above : 1.0F;
         }
-        answer += lanes;
     }
-    double sum = 0.0;
-    for (const Leaves& tree : leaves_) {
-        std::uint32_t leaf = 0;
-        for (const std::uint16_t each : tree.answers) leaf = 2 * leaf + codes[each];
-        sum += static_cast<double>(leaf < residual_leaves ? tree.values[leaf]
-                                                          : interpolated(tree, sides));
+    std::array<float, lanes> sums{};
+    for (const Block& block : blocks_) {
+        std::array<std::array<float, lanes>, residual_levels> side;
+        for (std::size_t level = 0; level < residual_levels; ++level) {
+            for (std::size_t i = 0; i < lanes; ++i) side[level][i] = sides[block.splits[level][i]];
+        }
+        std::array<std::array<float, lanes>, residual_leaves / 2> left;
+        for (std::size_t leaf = 0; leaf < 8; ++leaf) {
+            for (std::size_t i = 0; i < lanes; ++i) {
+                left[leaf][i] = block.values[leaf][i] +
+                                side[0][i] * (block.values[leaf + 8][i] - block.values[leaf][i]);
+            }
+        }
+        for (std::size_t leaf = 0; leaf < 4; ++leaf) {
+            for (std::size_t i = 0; i < lanes; ++i) {
+                left[leaf][i] += side[1][i] * (left[leaf + 4][i] - left[leaf][i]);
+            }
+        }
+        for (std::size_t leaf = 0; leaf < 2; ++leaf) {
+            for (std::size_t i = 0; i < lanes; ++i) {
+                left[leaf][i] += side[2][i] * (left[leaf + 2][i] - left[leaf][i]);
+            }
+        }
+        for (std::size_t i = 0; i < lanes; ++i) {
+            sums[i] += left[0][i] + side[3][i] * (left[1][i] - left[0][i]);
+        }
     }
-    return sum;
+    return static_cast<double>(std::accumulate(sums.begin(), sums.end(), 0.0F));
 }
 
 }  // namespace ridge::model

@@ -7,8 +7,7 @@
 // 0 to 1, so that the sum has no jumps. All nodes of one level of a tree share a split (oblivious trees,
 // Kohavi 1994; as in CatBoost, Prokhorenkova et al. 2018), so a tree is four splits and a table of
 // 16 values, read by linear interpolation in the four answers. The answers are found once for all
-// trees. Nearly all are 0 or 1: then the answers of a tree's splits are the number of its value, and only
-// a tree with a ramp interpolates. Nothing is allocated.
+// trees, and four trees are evaluated side by side; nothing is allocated.
 //
 // Limits: 256 splits, which trees name by number; 64 trees.
 #pragma once
@@ -63,28 +62,19 @@ class ResidualForest {
 
   private:
     static constexpr std::size_t lanes = 4;
-    static constexpr std::size_t most_answers =
-        most_residual_splits + (lanes - 1) * most_residual_features;
 
-    using Answers = std::array<float, most_answers>;
-
-    /// Splits of one feature side by side, the last ones filled up with thresholds out of reach.
-    struct Cuts {
-        std::size_t feature = 0;
-        std::array<float, lanes> thresholds{};
-        std::array<float, lanes> slopes{};
+    /// Trees side by side, each in a lane.
+    struct Block {
+        std::array<std::array<std::uint8_t, lanes>, residual_levels> splits{};
+        std::array<std::array<float, lanes>, residual_leaves> values{};
     };
-    struct Leaves {
-        std::array<std::uint16_t, residual_levels> answers{};  ///< numbers in order of `cuts_`
-        std::array<float, residual_leaves> values{};
-    };
-
-    [[nodiscard]] static float interpolated(const Leaves& tree, const Answers& sides);
 
     std::vector<ResidualSplit> splits_;
     std::vector<ResidualTree> trees_;
-    std::vector<Cuts> cuts_;
-    std::vector<Leaves> leaves_;
+    std::array<std::size_t, most_residual_features + 1> first_{};  ///< split of each feature
+    std::vector<float> thresholds_;
+    std::vector<float> slopes_;
+    std::vector<Block> blocks_;
 };
 
 }  // namespace ridge::model
