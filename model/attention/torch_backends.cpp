@@ -36,15 +36,17 @@ struct Code {
     double single;  ///< factor of fp32
     double wide;    ///< factor of head dimensions over 128
     double middle;  ///< factor of those over 64
+    double shared =
+        0.0;  ///< gradients that heads with common keys add up, in passes over four times their bytes
 };
 constexpr Code flash_forward{0.158, 0.319, 0.0,  2.0,   1.1, 0.0, 4.2,
                              1.63,  0.484, 0.57, 0.985, 3.0, 1.0, 1.0};
-constexpr Code flash_backward{0.382, 0.702, 0.09,  0.062, 0.149, 0.453, 0.722,
-                              2.191, 3.676, 0.382, 1.725, 3.0,   1.0,   1.0};
+constexpr Code flash_backward{0.418, 0.678, 0.069, 0.011, 0.0,   0.0,   0.726, 1.031,
+                              3.338, 0.924, 2.434, 3.0,   1.453, 1.046, 2.73};
 constexpr Code cudnn_forward{0.219, 0.083, 0.15,  0.401, 0.239, 0.883, 1.463,
                              1.569, 0.671, 0.738, 0.292, 3.0,   1.0,   1.0};
-constexpr Code cudnn_backward{0.472, 0.295, 0.21,  0.224, 0.168, 0.221, 1.083,
-                              1.55,  2.145, 0.308, 0.468, 3.0,   1.0,   1.0};
+constexpr Code cudnn_backward{0.477, 0.29,  0.279, 0.232, 0.0, 0.0,   1.016, 1.412,
+                              2.137, 0.077, 0.0,   3.0,   1.0, 1.014, 0.7};
 constexpr Code efficient_forward{1.014, 0.113, 1.542, 0.844, 0.594, 0.664, 3.013,
                                  0.404, 1.0,   1.62,  0.482, 3.76,  2.319, 1.201};
 
@@ -65,17 +67,21 @@ constexpr SplitCode cudnn_split{2.167, 0.016, 0.215, 0.262, 2.308, 0.05, 2.286, 
 /// The backward kernels of the efficient backend: visits of a block come one after the other.
 struct SerialCode {
     double prologue;
-    double visit;
-    double resident;  ///< blocks of a multiprocessor
+    double visit;     ///< alone on its multiprocessor
+    double lock;      ///< of its queries' gradients; blocks of one head wait for it in turn
+    double single;    ///< factor of fp32
+    double resident;  ///< blocks of a multiprocessor; one less in fp32, at least one
 };
-constexpr SerialCode narrow_serial{3.0, 6.5, 3.0};
-constexpr SerialCode half_serial{3.0, 7.6, 3.0};
-constexpr SerialCode middle_serial{0.0, 20.5, 1.0};
-constexpr SerialCode wide_serial{35.0, 48.0, 1.0};
-constexpr double serial_single = 2.6;  // factor of fp32
-/// Of a visit that holds the lock of its queries' gradients; blocks of one head wait for it in turn.
-/// From the one training shape with many more keys than queries (256 and 5306, an H100).
-constexpr double locked_share = 0.37;
+constexpr SerialCode narrow_serial{0.0, 6.34, 1.78, 2.14, 3.0};
+constexpr SerialCode half_serial{0.0, 7.37, 1.18, 2.17, 3.0};
+constexpr SerialCode middle_serial{3.37, 19.5, 3.46, 1.6, 1.0};
+constexpr SerialCode wide_serial{34.3, 50.6, 54.7, 0.76, 1.0};
+constexpr double serial_beside = 0.152;  // of a visit, for each further block of its multiprocessor
+constexpr double serial_tail = 0.475;    // of the longest block, where a mask makes them uneven
+constexpr double serial_overlap = 1.53;
+constexpr double serial_cold = 0.4;
+constexpr double serial_product = 1.7;    // each of three more kernels for the products of fp32
+constexpr double serial_few_rows = 0.59;  // of a visit, whatever part of its 128 rows there is
 
 constexpr double reference_clock = 1.98e9;  // per second
 constexpr double dram_share = 0.85;
@@ -140,9 +146,7 @@ Bytes dram_bytes(const Attention& op, const Work& work, const Execution& executi
 std::int32_t further_kernels(const Attention& op, Implementation backend) {
     const bool grouped = op.kv_heads < op.heads;
     if (op.direction == Direction::forward) return backend == Implementation::torch_cudnn ? 1 : 0;
-    if (backend == Implementation::torch_flash) return grouped ? 4 : 3;
-    if (backend == Implementation::torch_cudnn) return grouped ? 4 : 3;
-    return 1;
+    return grouped ? 4 : 3;
 }
 
 BackendTime tiled_time(const Attention& op, Implementation backend, const Code& code,
@@ -169,6 +173,12 @@ BackendTime tiled_time(const Attention& op, Implementation backend, const Code& 
     time.launch =
         machine.kernel_floor +
         micro(code.start + (cold ? code.cold : 0.0) + code.further * (time.kernels - 1.0), machine);
+    if (op.direction == Direction::backward && op.kv_heads < op.heads) {
+        const double gradients = real(op.batch) * real(op.heads) * real(op.seq_kv) *
+                                 real(op.head_dim) * real(size_of(op.type));
+        time.launch +=
+            code.shared * 4.0 * Bytes::from_base(gradients) / (machine.dram_bandwidth * dram_share);
+    }
     time.total =
         time.launch + combined({time.blocks, time.pipes, time.dram}, Overlap{code.overlap});
     return time;
@@ -237,6 +247,28 @@ const SerialCode& serial_code(const Attention& op) {
     return op.head_dim <= 128 ? middle_serial : wide_serial;
 }
 
+/// Visits of each head, and of the block of keys with most of them; under a mask those before it hide queries.
+struct SerialVisits {
+    double head = 0.0;
+    double longest = 0.0;
+};
+
+SerialVisits serial_visits(const Attention& op, const Edges& edges, std::int64_t kept) {
+    const std::int64_t query_blocks = ceil_divide(op.seq_q, edges.queries);
+    const std::int64_t key_blocks = ceil_divide(op.seq_kv, edges.keys);
+    const double rounds = std::ceil(real(key_blocks) / real(kept));
+    if (!op.causal) {
+        return {real(query_blocks * key_blocks), rounds * real(query_blocks)};
+    }
+    SerialVisits visits;
+    for (std::int64_t block = 0; block < key_blocks; ++block) {
+        const std::int64_t hidden = std::min(query_blocks, block * edges.keys / edges.queries);
+        visits.head += real(query_blocks - hidden);
+        if (block % kept == 0) visits.longest += real(query_blocks - hidden);
+    }
+    return visits;
+}
+
 /// Blocks of keys walk through all queries; wide heads share out the blocks of a head among as many
 /// blocks as the GPU has room for.
 BackendTime serial_time(const Attention& op, const Work& work, const Execution& execution,
@@ -244,34 +276,50 @@ BackendTime serial_time(const Attention& op, const Work& work, const Execution& 
     constexpr double most_blocks = 200.0;
     const SerialCode& code = serial_code(op);
     const Edges edges = edges_of(op, Implementation::torch_efficient);
-    Visits visits = visits_of(op, edges);
+    const bool single = size_of(op.type) == 4;
+    const double sms = real(machine.sm_count);
     const double heads = real(op.batch) * real(op.heads);
-    double blocks_of_head = visits.blocks / heads;
+    const std::int64_t key_blocks = ceil_divide(op.seq_kv, edges.keys);
+    std::int64_t kept = key_blocks;
     if (op.head_dim > 128) {
-        const double shared = std::max(1.0, std::floor(most_blocks / heads));
-        const double kept = std::min(blocks_of_head, shared);
-        visits.longest *= std::ceil(blocks_of_head / kept);
-        visits.blocks = heads * kept;
-        blocks_of_head = kept;
+        kept = std::min(kept,
+                        static_cast<std::int64_t>(std::max(1.0, std::floor(most_blocks / heads))));
     }
-    const double room = code.resident * real(machine.sm_count);
-    const double rounds = std::ceil(visits.blocks / room);
-    // Blocks of one head take turns at the gradients of its queries.
-    const double query_blocks = std::ceil(real(op.seq_q) / real(edges.queries));
-    const double resident = std::min(visits.blocks, room);
-    const double together = resident / (query_blocks * (resident / blocks_of_head + 1.0));
-    const double turns = op.head_dim > 128 ? 1.0 : std::max(1.0, locked_share * together);
-    const double in_turn = op.causal ? std::max(visits.longest, rounds * visits.all / visits.blocks)
-                                     : rounds * visits.longest;
-    const double factor = size_of(op.type) == 4 ? serial_single : 1.0;
+    const SerialVisits visits = serial_visits(op, edges, kept);
+    const double blocks = heads * real(kept);
+    const double resident = std::max(1.0, code.resident - (single ? 1.0 : 0.0));
+    const double room = resident * sms;
+    const double factor = single ? code.single : 1.0;
+    double visit = factor * code.visit;
+    if (edges.queries == 128 && op.seq_q < 128) {
+        const double part = std::ceil(real(op.seq_q) / 32.0) / 4.0;
+        visit *= serial_few_rows + (1.0 - serial_few_rows) * part;
+    }
+    const auto slowed = [](double beside) { return 1.0 + serial_beside * (beside - 1.0); };
+    double walk = visits.longest * visit;
+    if (op.causal && blocks > sms) {
+        const double beside = std::min(resident, blocks / sms);
+        const double even = heads * visits.head / (sms * beside) + serial_tail * visits.longest;
+        walk = std::max(even, visits.longest) * visit * slowed(beside);
+    } else if (!op.causal) {
+        const double full = std::floor(blocks / room);
+        const double rest = std::ceil((blocks - full * room) / sms);
+        walk *= full * slowed(resident) + (rest > 0.0 ? slowed(rest) : 0.0);
+    }
+    walk += std::ceil(blocks / room) * factor * code.prologue;
+    const double in_turn =
+        kept > 1 ? heads / std::max(1.0, room / real(kept)) * real(kept) * factor * code.lock : 0.0;
 
     BackendTime time;
-    time.kernels = 1 + further_kernels(op, Implementation::torch_efficient);
-    time.blocks = micro(rounds * code.prologue + in_turn * turns * factor * code.visit, machine);
-    time.pipes = time.blocks;
+    time.kernels = (key_blocks > 1 ? 2 : 1) + (single ? 3 : 0);
+    time.blocks = micro(walk, machine);
+    time.pipes = micro(in_turn, machine);
     time.dram = dram_bytes(op, work, execution) / (machine.dram_bandwidth * dram_share);
-    time.launch = machine.kernel_floor * time.kernels + micro(1.0, machine);
-    time.total = time.launch + combined({time.blocks, time.dram}, Overlap{2.0});
+    const double cold = execution.l2 == L2State::warm ? 0.0 : serial_cold;
+    time.launch = machine.kernel_floor * time.kernels +
+                  micro(cold + (single ? 3.0 * serial_product : 0.0), machine);
+    time.total =
+        time.launch + combined({time.blocks, time.pipes, time.dram}, Overlap{serial_overlap});
     return time;
 }
 

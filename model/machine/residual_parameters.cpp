@@ -39,6 +39,17 @@ constexpr std::array<std::string_view, 8> bundled_pointwise_features{
     "kernel", "elements", "type", "inputs", "special", "fma", "bytes", "l2"};
 constexpr std::array<std::string_view, 9> bundled_movement_features{
     "kernel", "rows", "cols", "extent", "type", "align", "align_other", "bytes", "l2"};
+constexpr std::array<std::string_view, 12> torch_product_features{
+    "m",       "n",       "k",     "batch", "type",        "kernel",
+    "align_n", "align_k", "tiles", "wave",  "wave_narrow", "bytes"};
+constexpr std::array<std::string_view, 11> torch_attention_features{
+    "kernel", "queries", "keys",   "heads", "group", "head_dim",
+    "causal", "type",    "blocks", "wave",  "work"};
+constexpr std::array<std::string_view, 9> torch_row_features{
+    "kernel", "axis", "backward", "rows", "cols", "elements", "type", "align", "wave"};
+constexpr std::array<std::string_view, 11> torch_stream_features{
+    "kernel", "elements", "bytes",  "type",   "output", "reads",
+    "cost",   "cols",     "stride", "pieces", "align"};
 
 /// The share by which a factor may change a time that public tables determine, with thousands of
 /// rows in a class, and one of records.
@@ -85,6 +96,19 @@ constexpr std::array<ClassEntry, residual_class_count> class_table{{
     {ResidualClass::bundled_pointwise, "bundled_pointwise", bundled_pointwise_features,
      Rows::records},
     {ResidualClass::bundled_movement, "bundled_movement", bundled_movement_features, Rows::records},
+    {ResidualClass::torch_product_16, "torch_product_16", torch_product_features, Rows::records,
+     wide_correction},
+    {ResidualClass::torch_product_32, "torch_product_32", torch_product_features, Rows::records,
+     wide_correction},
+    {ResidualClass::torch_product_8, "torch_product_8", torch_product_features, Rows::records,
+     wide_correction},
+    {ResidualClass::torch_forward, "torch_forward", torch_attention_features, Rows::records,
+     wide_correction},
+    {ResidualClass::torch_backward, "torch_backward", torch_attention_features, Rows::records,
+     wide_correction},
+    {ResidualClass::torch_rows, "torch_rows", torch_row_features, Rows::records, wide_correction},
+    {ResidualClass::torch_streams, "torch_streams", torch_stream_features, Rows::records,
+     wide_correction},
 }};
 
 constexpr bool is_in_order() {

@@ -65,10 +65,22 @@ enum class ResidualClass : std::uint8_t {
     bundled_attention,
     bundled_rows,       ///< softmax, norms, reductions
     bundled_pointwise,  ///< elementwise
-    bundled_movement    ///< copies, transposes, gathers, access patterns
+    bundled_movement,   ///< copies, transposes, gathers, access patterns
+    torch_product_16,   ///< PyTorch's products of 16 bits
+    torch_product_32,   ///< of fp32 and tf32
+    torch_product_8,    ///< of fp8 and int8
+    torch_forward,      ///< scaled_dot_product_attention, each backend
+    torch_backward,
+    torch_rows,    ///< reductions, softmax, norms, losses, scans
+    torch_streams  ///< pointwise, copies, cat, gather, optimizers
 };
-inline constexpr std::size_t residual_class_count = 17;
+inline constexpr std::size_t residual_class_count = 24;
 [[nodiscard]] std::string_view name_of(ResidualClass residual_class);
+
+/// Kernels of PyTorch.
+[[nodiscard]] constexpr bool is_torch(ResidualClass residual_class) {
+    return residual_class >= ResidualClass::torch_product_16;
+}
 
 /// The names of a class's features, in the order in which `model/residual/features.h` gives them.
 [[nodiscard]] std::span<const std::string_view> residual_features(ResidualClass residual_class);

@@ -49,13 +49,18 @@ bool apply_correction(Prediction& prediction, const Operation& operation,
     Prediction& p = prediction;
     Time least = std::max(p.lower_bound, machine.kernel_floor);
     if (p.bandwidth > Bandwidth{}) least = std::max(least, p.work.dram() / p.bandwidth);
+    const bool torch = is_torch(features->residual_class);
+    if (torch && machine.memory && machine.memory->torch) {
+        least = std::max(least, machine.kernel_floor + machine.memory->torch->first_l2);
+    }
     const Time time = std::max(p.time * std::exp(correction.log_factor), std::min(least, p.time));
     p.correction = time / p.time;
     const double width = (1.0 - correction.fade * (1.0 - fit.spread)) * p.correction;
     p.low = std::min(time, std::max(time - width * (p.time - p.low), p.lower_bound));
     p.high = std::max(time, time + width * (p.high - p.time));
     p.time = time;
-    return has_l2_feature(features->residual_class);
+    // Which of two kernels of an optimizer runs may depend on the state of the L2.
+    return torch || has_l2_feature(features->residual_class);
 }
 
 void keep_above(Prediction& prediction, Time least) {

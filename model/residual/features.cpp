@@ -5,6 +5,7 @@
 
 #include "model/core/real.h"
 #include "model/residual/shares.h"
+#include "model/residual/torch_features.h"
 
 namespace ridge::model {
 namespace {
@@ -152,6 +153,10 @@ std::optional<ResidualFeatures> residual_features_of(const Operation& operation,
                                                      const Residuals* wanted) {
     if (machine.sm_count == 0) return std::nullopt;
     const auto slots = static_cast<double>(machine.sm_count);
+    if (auto torch = torch_features_of(operation, prediction, slots)) {
+        if (execution.tile || !is_wanted(wanted, torch->residual_class)) return std::nullopt;
+        return torch;
+    }
     const auto found = std::visit(Finder{execution, prediction, slots, wanted}, operation);
     if (found || execution.tile) return found;
     return kernel_features_of(operation, execution.l2, prediction, slots, wanted);

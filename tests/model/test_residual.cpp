@@ -1,5 +1,7 @@
 // The residual correction: its text, its trees by hand, where it fades, and what it leaves alone.
 #include <cmath>
+#include <memory>
+#include <optional>
 #include <random>
 
 #include "hardware/error.h"
@@ -289,6 +291,67 @@ TEST_CASE("a mask never costs time and twice the tokens take longer with correct
             REQUIRE(predicted(twice, machine).time >= 0.8 * p.time);
         }
     }
+}
+
+TEST_CASE("PyTorch's kernels have corrections of their own", "[residual]") {
+    Machine machine = analytic_machine();
+    const Machine plain = machine;
+    ResidualFit fit{
+        .implementation = Implementation::torch, .spread = 1.0, .range = {}, .forest = {}};
+    const auto names = residual_features(ResidualClass::torch_rows);
+    for (std::size_t i = 0; i < names.size(); ++i) fit.range[i] = {0.0, 30.0};
+    ResidualTree tree;
+    for (std::size_t leaf = 0; leaf < residual_leaves; ++leaf) {
+        tree.values[leaf] = leaf < residual_leaves / 2 ? 0.03 : 0.9;
+    }
+    fit.forest = ResidualForest({{.feature = 4, .threshold = 10.0, .width = 0.1}}, {tree});
+    auto residuals = std::make_shared<Residuals>();
+    residuals->set(ResidualClass::torch_rows, fit);
+    machine.residuals = residuals;
+    const RowWise softmax{.rows = 4096, .cols = 4096};
+    for (const L2State l2 : {L2State::warm, L2State::cold, L2State::dirty}) {
+        const auto factor = [&](Implementation implementation, const Operation& op) {
+            const Execution execution{.implementation = implementation, .l2 = l2};
+            const Prediction p = predicted(op, machine, execution);
+            CHECK(p.time / predicted(op, plain, execution).time == Approx(p.correction));
+            return p.correction;
+        };
+        CHECK(factor(Implementation::torch, softmax) ==
+              Approx(largest_correction(ResidualClass::torch_rows)));
+        CHECK(factor(Implementation::compiled, softmax) == 1.0);
+        CHECK(factor(Implementation::torch, RowWise{.rows = 4096, .cols = 256}) ==
+              Approx(std::exp(0.03)));
+        CHECK(factor(Implementation::fused, softmax) == 1.0);
+        CHECK(factor(Implementation::torch, Copy{.elements = 1 << 20}) == 1.0);
+    }
+}
+
+TEST_CASE("what PyTorch runs falls into a class by its operation", "[residual]") {
+    const Machine machine = make_machine(catalogue().at("h200-sxm"));
+    const auto class_of = [&](const Operation& op, Implementation implementation) {
+        const Execution execution{.implementation = implementation};
+        const Prediction p = predicted(op, machine, execution);
+        const auto found = residual_features_of(op, execution, p, machine);
+        return found ? std::optional(found->residual_class) : std::nullopt;
+    };
+    const auto torch = Implementation::torch;
+    CHECK(class_of(Matmul{.m = 64, .n = 64, .k = 64}, torch) == ResidualClass::torch_product_16);
+    CHECK(class_of(Matmul{.m = 64, .n = 64, .k = 64, .type = DataType::tf32}, torch) ==
+          ResidualClass::torch_product_32);
+    Attention attention{
+        .batch = 2, .heads = 8, .kv_heads = 8, .seq_q = 512, .seq_kv = 512, .head_dim = 64};
+    for (const auto backend : {Implementation::torch_flash, Implementation::torch_efficient,
+                               Implementation::torch_cudnn, Implementation::torch_math}) {
+        attention.direction = Direction::forward;
+        CHECK(class_of(attention, backend) == ResidualClass::torch_forward);
+        attention.direction = Direction::backward;
+        CHECK(class_of(attention, backend) == ResidualClass::torch_backward);
+    }
+    CHECK(class_of(AdamW{.elements = 1 << 20}, Implementation::fused) ==
+          ResidualClass::torch_streams);
+    CHECK(class_of(Transpose{.rows = 512, .cols = 512}, torch) == ResidualClass::torch_streams);
+    CHECK(class_of(Transpose{.rows = 512, .cols = 512}, Implementation::tiled) ==
+          ResidualClass::bundled_movement);
 }
 
 TEST_CASE("the analytic view and the datasheet's have no corrections", "[residual]") {
