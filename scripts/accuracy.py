@@ -39,7 +39,7 @@ JUDGED = "<!-- judged: from here -->\n"
 JUDGED_END = "<!-- judged: to here -->\n"
 CALIBRATED = "<!-- calibrated: from here -->\n"
 CALIBRATED_END = "<!-- calibrated: to here -->\n"
-TRAINING = ("h200-sxm", "h200-sxm-fit", "h200-sxm-random")
+TRAINING = ("h200-sxm", "h200-sxm-fit", "h200-sxm-random", "h200-sxm-corrections", "h100-sxm", "h100-sxm-corrections")
 CALIBRATION = ("h100-sxm",)  # what `ridge calibrate --full` measured on an H100
 OVERLAYS = [f"--gpu-file=measure/records/h100-sxm/{name}.toml" for name in ("ceilings", "calibrated")]
 NEIGHBOURS = 8
@@ -429,8 +429,9 @@ NOT_JUDGED = "No seed has been drawn since the last fit.\n\n"
 
 SEEDS = """## Judged blind: an NVIDIA H200, shapes that no fit has seen
 
-Fits and bands see the records in `measure/records/` (`h200-sxm`, `h200-sxm-fit`, `h200-sxm-random`). Every record of a random shape carries
-its seed; the fits have seen seeds 7 and 8 (2026-11-21; beside them 726 shapes that an earlier generator drew), and seeds 9 and 10 (2026-11-21 and 22).
+Fits and bands see the records in `measure/records/` (`h200-sxm`, `h200-sxm-fit`, `h200-sxm-random`); corrections of bundled kernels also `h200-sxm-corrections`, and those of an H100 (`h100-sxm`,
+`h100-sxm-corrections`), which share the trees. Every record of a random shape carries
+its seed; the fits have seen seeds 7 and 8 (2026-11-21; beside them 726 shapes that an earlier generator drew), and seeds 9, 10, 301 and, on the H100, 101 and 302 (2026-11-21 and 22).
 Seeds 9 and 10 once judged; their worst classes then chose 265 more training shapes, so they are training data now. `scripts/accuracy.py --judge FOLDER`
 refuses records without a seed, of a seen seed, or measured before the last training record.
 

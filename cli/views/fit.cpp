@@ -236,7 +236,9 @@ void write_corrections(const Context& context, std::span<const measure::Residual
                              percent(r.after.p90),
                              {r.kept_because}});
     }
-    if (!format) context.out << "Errors of a third of the shapes, which these fits did not see:\n";
+    if (!format)
+        context.out << "Errors of shapes that these fits did not see, a third or, of records, five "
+                       "folds:\n";
     write_rows(context, rows, format.value_or(Format::table));
 }
 

@@ -79,8 +79,9 @@ void write_fitted(const Context& context, const measure::AllFits& fits, Format f
         context.out << fmt::format("  {} {}: {}\n", row[0].text, row[1].text, row.back().text);
     }
     for (const model::ResidualClass each : fits.dropped) {
-        context.out << fmt::format("The correction of {} no longer helps and is dropped.\n",
-                                   name_of(each));
+        context.out << fmt::format(
+            "The correction of {} does not hold for the new parameters and is dropped.\n",
+            name_of(each));
     }
     for (const auto& [operation, number] : fits.not_modelled) {
         context.out << fmt::format(

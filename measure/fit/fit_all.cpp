@@ -58,6 +58,8 @@ class Calibrated {
     Calibrated(const FitRequest& request, const std::string& gpu) : request_(request) {
         fits_.machine = request.machine(gpu);
         fits_.gpu = fits_.machine.name;
+        of_catalogue_ = fits_.machine.residuals;
+        drop_corrections_of_records();
         const Machine start = fits_.machine;
         mine_ = request;
         mine_.gpus.clear();
@@ -85,6 +87,7 @@ class Calibrated {
     AllFits run() {
         if (!rows_.empty()) {
             for (const FitProgram& program : fit_programs()) run(program);
+            keep_what_still_holds();
             drop_corrections();
             add_corrections();
         }
@@ -147,6 +150,28 @@ class Calibrated {
         return sum / static_cast<double>(count);
     }
 
+    /// Those that the records of one GPU determine hold for its parameters before these fits alone.
+    void drop_corrections_of_records() {
+        if (fits_.machine.residuals == nullptr) return;
+        auto rest = std::make_shared<model::Residuals>(*fits_.machine.residuals);
+        for (std::size_t i = 0; i < model::residual_class_count; ++i) {
+            const auto each = static_cast<ResidualClass>(i);
+            if (!model::rests_on_records(each) || rest->find(each) == nullptr) continue;
+            rest->drop(each);
+            fits_.dropped.insert(each);
+        }
+        fits_.machine.residuals = std::move(rest);
+    }
+
+    /// Where no parameter was taken, nothing has changed beneath the corrections.
+    void keep_what_still_holds() {
+        const bool taken = std::any_of(fits_.steps.begin(), fits_.steps.end(),
+                                       [](const FitStep& s) { return s.kept_because.empty(); });
+        if (taken) return;
+        fits_.machine.residuals = of_catalogue_;
+        fits_.dropped.clear();
+    }
+
     void drop_corrections() {
         if (fits_.machine.residuals == nullptr) return;
         Machine analytic = fits_.machine;
@@ -157,8 +182,7 @@ class Calibrated {
             if (rest->find(each) == nullptr) continue;
             const auto with = error_of(each, fits_.machine);
             const auto without = error_of(each, analytic);
-            if (!with || !without) continue;
-            if (*with <= *without && !model::rests_on_records(each)) continue;
+            if (!with || !without || *with <= *without) continue;
             rest->drop(each);
             fits_.dropped.insert(each);
         }
@@ -181,6 +205,7 @@ class Calibrated {
     FitRequest mine_;
     std::vector<MeasuredRow> rows_;
     AllFits fits_;
+    std::shared_ptr<const model::Residuals> of_catalogue_;
 };
 
 std::string errors_text(const ErrorSummary& before, const ErrorSummary& after) {

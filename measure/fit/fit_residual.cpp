@@ -31,6 +31,7 @@ using model::ResidualTree;
 /// Residuals count up to this multiple of the ln of the largest factor: 0.25 where that is 1.2.
 const double residual_reach = 0.25 / std::log(1.2);
 constexpr std::uint64_t held_out_of = 3;
+constexpr std::uint64_t folds = 5;
 constexpr double least_gain = 0.06;  ///< of the error, or a correction is not worth its terms
 constexpr std::array<double, 3> shares{8.0, 32.0,
                                        256.0};  ///< rows that draw towards all GPUs' values
@@ -197,7 +198,6 @@ void add_errors(const TreeProblem& out, const std::vector<BoostedTree>& trees, d
 
 ErrorsByCount held_out_errors(const Samples& samples, const std::vector<std::string>& gpus,
                               const TreeOptions& options) {
-    constexpr std::uint64_t folds = 5;
     ErrorsByCount errors{};
     const double largest = std::log(model::largest_correction(samples[0].features.residual_class));
     for (std::uint64_t fold = 0; fold < folds; ++fold) {
@@ -291,23 +291,66 @@ std::map<std::string, ResidualFit> corrections_of(const Samples& samples,
     return fits;
 }
 
-ErrorSummary errors_of(const Samples& samples, const std::string& gpu, model::Machine machine,
-                       ResidualClass residual_class, const ResidualFit* fit) {
-    if (fit != nullptr) {
-        auto residuals = std::make_shared<model::Residuals>();
-        residuals->set(residual_class, *fit);
-        machine.residuals = std::move(residuals);
+using Fits = std::map<std::string, ResidualFit>;
+using ErrorsByGpu = std::map<std::string, std::vector<TimeError>>;
+
+/// Adds the errors of these samples, each with the correction of its GPU; null: with none.
+void add_time_errors(const Samples& samples, AnalyticMachines& machines, const Fits* fits,
+                     ErrorsByGpu& errors) {
+    for (const std::string& gpu : gpus_of(samples)) {
+        model::Machine machine = machines.at(gpu);
+        if (fits != nullptr && fits->contains(gpu)) {
+            auto residuals = std::make_shared<model::Residuals>();
+            residuals->set(samples[0].features.residual_class, fits->at(gpu));
+            machine.residuals = std::move(residuals);
+        }
+        for (const Sample& each : samples) {
+            if (each.row->gpu != gpu) continue;
+            const model::Outcome outcome =
+                model::predict(each.row->operation, each.row->execution, machine);
+            const auto& p = std::get<model::Prediction>(outcome);
+            errors[gpu].push_back({.ratio = p.time / each.row->measured,
+                                   .inside = model::in_band(p, each.row->measured)});
+        }
     }
-    std::vector<TimeError> errors;
-    for (const Sample& each : samples) {
-        if (!each.held_out || each.row->gpu != gpu) continue;
-        const model::Outcome outcome =
-            model::predict(each.row->operation, each.row->execution, machine);
-        const auto& p = std::get<model::Prediction>(outcome);
-        errors.push_back({.ratio = p.time / each.row->measured,
-                          .inside = model::in_band(p, each.row->measured)});
+}
+
+/// What a correction is judged by: errors without it, of rows that it did not see, and of the same rows
+/// taking part.
+struct Judgement {
+    ErrorsByGpu before;
+    ErrorsByGpu after;
+    ErrorsByGpu inside;
+};
+
+/// By a third of the shapes; where rows are as few as records are, by five folds of whole families, each
+/// corrected by a choice and a fit of the other four.
+Judgement judged(const Samples& samples, const Samples& seen, const Fits& whole,
+                 const TreeOptions& options, AnalyticMachines& machines) {
+    Judgement errors;
+    const auto judge = [&](const Samples& out, const Samples& known, const TreeOptions& chosen) {
+        const Fits fits = corrections_of(known, chosen);
+        add_time_errors(out, machines, nullptr, errors.before);
+        add_time_errors(out, machines, &fits, errors.after);
+        add_time_errors(out, machines, &whole, errors.inside);
+    };
+    if (!model::rests_on_records(samples[0].features.residual_class)) {
+        const Samples out = part_of(samples, [](const Sample& s) { return s.held_out; });
+        if (!out.empty()) judge(out, seen, options);
+        return errors;
     }
-    return errors.empty() ? ErrorSummary{} : summarise_errors(errors);
+    for (std::uint64_t fold = 0; fold < folds; ++fold) {
+        const auto is_out = [&](const Sample& each) { return each.family % folds == fold; };
+        const Samples out = part_of(samples, is_out);
+        const Samples known = part_of(samples, [&](const Sample& each) { return !is_out(each); });
+        if (!out.empty() && !known.empty()) judge(out, known, options_of(known));
+    }
+    return errors;
+}
+
+ErrorSummary summary_of(const ErrorsByGpu& errors, const std::string& gpu) {
+    const auto found = errors.find(gpu);
+    return found == errors.end() ? ErrorSummary{} : summarise_errors(found->second);
 }
 
 /// Samples of the GPU's most usual implementation: a correction holds for one.
@@ -345,13 +388,13 @@ std::vector<ResidualReport> fit_class(ResidualClass residual_class, const Sample
         return each.second < fewest_residual_rows;
     });
     TreeOptions options;
-    std::map<std::string, ResidualFit> known;
-    std::map<std::string, ResidualFit> whole;
+    Fits whole;
+    Judgement errors;
     if (!few) {
         const Samples seen = part_of(samples, [](const Sample& s) { return !s.held_out; });
-        options = options_of(seen);
-        known = corrections_of(seen, options);
+        options = options_of(model::rests_on_records(residual_class) ? samples : seen);
         whole = corrections_of(samples, options);
+        errors = judged(samples, seen, whole, options, machines);
     }
     for (const auto& [gpu, count] : rows) {
         ResidualReport report;
@@ -362,13 +405,11 @@ std::vector<ResidualReport> fit_class(ResidualClass residual_class, const Sample
         if (few) {
             report.kept_because = fmt::format("fewer than {} rows", fewest_residual_rows);
         } else {
-            const model::Machine& machine = machines.at(gpu);
-            report.before = errors_of(samples, gpu, machine, residual_class, nullptr);
-            report.after = errors_of(samples, gpu, machine, residual_class, &known.at(gpu));
+            report.before = summary_of(errors.before, gpu);
+            report.after = summary_of(errors.after, gpu);
             report.held_out = static_cast<std::size_t>(report.before.count);
             report.fit = whole.at(gpu);
-            const ErrorSummary inside =
-                errors_of(samples, gpu, machine, residual_class, &whole.at(gpu));
+            const ErrorSummary inside = summary_of(errors.inside, gpu);
             report.fit.spread = spread_of(report.before, report.after, inside);
             if (report.fit.forest.empty() ||
                 report.after.mean > (1.0 - least_gain) * report.before.mean) {
@@ -422,13 +463,14 @@ std::string residual_sections(const std::vector<ResidualReport>& reports, const 
         const ResidualClass each = report.residual_class;
         text += fmt::format(
             "\n[model.residual.{}]\n"
-            "implementation = {{ value = \"{}\", source = \"FIT\", note = \"{} rows; of a third "
+            "implementation = {{ value = \"{}\", source = \"FIT\", note = \"{} rows; {} "
             "held out, mean error {:.1f} % without and {:.1f} % with it\" }}\n"
             "spread = {{ value = {}, source = \"FIT\" }}\n"
             "range = {{ value = \"{}\", source = \"FIT\" }}\n"
             "splits = {{ value = \"{}\", source = \"FIT\" }}\n"
             "trees = {{ value = \"{}\", source = \"FIT\" }}\n",
             name_of(each), name_of(report.fit.implementation), report.rows,
+            model::rests_on_records(each) ? "in five folds," : "of a third",
             100.0 * report.before.mean, 100.0 * report.after.mean, report.fit.spread,
             range_text(each, report.fit), splits_text(each, report.fit.forest),
             trees_text(report.fit.forest));

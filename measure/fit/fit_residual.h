@@ -9,7 +9,9 @@
 // five folds of whole families of shapes (rows of one n and k, of one batch and heads, of one
 // expert). GPUs named together share the trees: each one's values are drawn to those of all together as
 // strongly as held-out families bear out. The figures are of a third of the shapes, by a hash of the
-// operation, that neither choice nor values have seen; what is written is then fitted to all rows.
+// operation, that neither choice nor values have seen; of classes that rest on records, whose rows are
+// fewer, of five folds of whole families, each corrected by a fit to the other four. What is written is
+// then fitted to all rows.
 //
 // Limits: a class with fewer than `fewest_rows` rows of a GPU, or whose error falls by less than 6 %, keeps
 // what it had. The data themselves are not kept.
@@ -30,7 +32,7 @@ struct ResidualReport {
     std::string gpu;
     model::ResidualClass residual_class = model::ResidualClass::product_16;
     std::size_t rows = 0;
-    std::size_t held_out = 0;  ///< of them, for the figures
+    std::size_t held_out = 0;  ///< of them, for the figures; all in five folds
     ErrorSummary before;       ///< of the held-out rows, by the analytic model
     ErrorSummary after;
     double share = 0.0;        ///< rows that draw its values to those of all GPUs

@@ -65,7 +65,7 @@ enum class ResidualClass : std::uint8_t {
     bundled_attention,
     bundled_rows,       ///< softmax, norms, reductions
     bundled_pointwise,  ///< elementwise
-    bundled_movement,   ///< copies, transposes, gathers, access patterns
+    bundled_movement,   ///< copies, transposes, gathers
     torch_product_16,   ///< PyTorch's products of 16 bits
     torch_product_32,   ///< of fp32 and tf32
     torch_product_8,    ///< of fp8 and int8

@@ -55,7 +55,10 @@ bool apply_correction(Prediction& prediction, const Operation& operation,
     }
     const Time time = std::max(p.time * std::exp(correction.log_factor), std::min(least, p.time));
     p.correction = time / p.time;
-    const double width = (1.0 - correction.fade * (1.0 - fit.spread)) * p.correction;
+    // What a call waits for the host says nothing of its kernel: the host's band keeps its width.
+    const bool waits = p.band_class == BandClass::host_call;
+    const double narrowed = waits ? 1.0 : 1.0 - correction.fade * (1.0 - fit.spread);
+    const double width = narrowed * p.correction;
     p.low = std::min(time, std::max(time - width * (p.time - p.low), p.lower_bound));
     p.high = std::max(time, time + width * (p.high - p.time));
     p.time = time;

@@ -107,11 +107,13 @@ struct KernelFinder {
     }
 
     /// The mask does not count: with one a call is then never slower for its correction.
-    Found operator()(const Attention& op) const {
+    Found operator()(const Attention& asked) const {
+        const Attention op = without_idle_masks(asked);
         const bool bundled =
             is({Implementation::standard, Implementation::mma, Implementation::wgmma});
         if (!bundled || op.direction != Direction::forward || op.window != 0 || op.paged ||
-            bits_of(op.type) != 16 || !is_wanted(wanted, ResidualClass::bundled_attention)) {
+            op.kv_write || bits_of(op.type) != 16 ||
+            !is_wanted(wanted, ResidualClass::bundled_attention)) {
             return std::nullopt;
         }
         const double heads = real(op.batch * op.heads);
@@ -189,16 +191,6 @@ struct KernelFinder {
         if (!is({Implementation::bundled})) return std::nullopt;
         return movement(3.0, real(op.rows), real(op.cols), real(op.table_rows), op.type,
                         alignment_of(op.cols, op.type), 4.0, real(op.rows) * real(op.cols));
-    }
-
-    Found operator()(const Access& op) const {
-        const bool known =
-            op.pattern == AccessPattern::strided || op.pattern == AccessPattern::misaligned ||
-            op.pattern == AccessPattern::divergent || op.pattern == AccessPattern::bank_conflict;
-        if (!known || !is({Implementation::bundled})) return std::nullopt;
-        const double kernel = 4.0 + real(static_cast<std::int64_t>(op.pattern));
-        return movement(kernel, real(op.elements), 1.0, 1.0 + real(op.degree), op.type, 4.0, 4.0,
-                        real(op.elements));
     }
 };
 
