@@ -1,5 +1,5 @@
-// Errors over the committed records of an H200: bundled kernels, cuBLASLt and access patterns. No
-// parameter was chosen with those of random shapes.
+// Errors over the committed records of an H200: bundled kernels, cuBLASLt and access patterns. What
+// judges was drawn after the fits.
 #include <string>
 
 #include "measure/judge/validate.h"
@@ -21,6 +21,17 @@ measure::Validation validated(const std::string& folder,
 }  // namespace
 
 TEST_CASE("random shapes that nothing was fitted to", "[accuracy][records]") {
+    const measure::Validation judged = validated("h200-sxm-judge");
+    REQUIRE(judged.overall);
+    CHECK(judged.unused.empty());
+    check_bounds(judged.overall->errors, "records.judge");
+    const measure::Validation counted = validated("h200-sxm-counted");
+    REQUIRE(counted.overall);
+    REQUIRE(counted.overall->dram_error);
+    CHECK(100.0 * *counted.overall->dram_error < 5.0);
+}
+
+TEST_CASE("random shapes that corrections have seen", "[accuracy][records]") {
     const measure::Validation validation = validated("h200-sxm-random");
     REQUIRE(validation.overall);
     CHECK(validation.unused.empty());
