@@ -150,18 +150,22 @@ class Calibrated {
         return sum / static_cast<double>(count);
     }
 
-    /// Those that the records of one GPU determine hold for its parameters before these fits alone.
-    void drop_corrections_of_records() {
+    /// Takes out the corrections of which `goes` is true, and notes them.
+    template <class Goes>
+    void drop_where(Goes&& goes) {
         if (fits_.machine.residuals == nullptr) return;
         auto rest = std::make_shared<model::Residuals>(*fits_.machine.residuals);
         for (std::size_t i = 0; i < model::residual_class_count; ++i) {
             const auto each = static_cast<ResidualClass>(i);
-            if (!model::rests_on_records(each) || rest->find(each) == nullptr) continue;
+            if (rest->find(each) == nullptr || !goes(each)) continue;
             rest->drop(each);
             fits_.dropped.insert(each);
         }
         fits_.machine.residuals = std::move(rest);
     }
+
+    /// Those that the records of one GPU determine hold for its parameters before these fits alone.
+    void drop_corrections_of_records() { drop_where(model::rests_on_records); }
 
     /// Where no parameter was taken, nothing has changed beneath the corrections.
     void keep_what_still_holds() {
@@ -172,21 +176,15 @@ class Calibrated {
         fits_.dropped.clear();
     }
 
+    /// Those that no longer help.
     void drop_corrections() {
-        if (fits_.machine.residuals == nullptr) return;
         Machine analytic = fits_.machine;
         analytic.residuals = nullptr;
-        auto rest = std::make_shared<model::Residuals>(*fits_.machine.residuals);
-        for (std::size_t i = 0; i < model::residual_class_count; ++i) {
-            const auto each = static_cast<ResidualClass>(i);
-            if (rest->find(each) == nullptr) continue;
+        drop_where([&](ResidualClass each) {
             const auto with = error_of(each, fits_.machine);
             const auto without = error_of(each, analytic);
-            if (!with || !without || *with <= *without) continue;
-            rest->drop(each);
-            fits_.dropped.insert(each);
-        }
-        fits_.machine.residuals = std::move(rest);
+            return with && without && *with > *without;
+        });
     }
 
     void add_corrections() {
