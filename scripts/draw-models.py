@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 """Draws models and steps that no constant was chosen by, to judge `ridge model` on.
 
-    scripts/draw-models.py --seed 17 --families 10 measure/records/torch-models/drawn
+    scripts/draw-models.py --seed 17 --families 10 --dense measure/records/torch-models/drawn
+    scripts/draw-models.py --seed 41 measure/records/torch-models/judge
     scripts/draw-models.py --seed 23 --short measure/records/torch-models/short
 
 Writes one config.json of each family (sizes at random, 0.1 to 3 billion parameters, or what a family's
 experts hold) and steps.csv: a prefill and a decode step of each with batch and length at random, a
-training step of every dense one of less than 1.2 billion. --short: 1 to 300 million parameters in 2 to 12
-layers, and steps so short that they wait for their host, training steps of all but those with grouped
-experts of DeepSeek. scripts/torch-models.py --drawn measures them.
+training step of every one of less than 1.2 billion (--dense: without experts). --short: 1 to 300 million
+parameters in 2 to 12 layers, and steps so short that they wait for their host, training steps of all but
+those with grouped experts of DeepSeek. scripts/torch-models.py --drawn measures them.
 
 Method: sizes are drawn as people choose them (heads x head_dim, widths in multiples of 64,
 vocabularies of any size); lengths and batches are log-uniform and any number; a step holds 3,000 to
@@ -208,6 +209,7 @@ def main():
     parser.add_argument("--seed", type=int, required=True)
     parser.add_argument("--families", type=int, default=len(FAMILIES), help="the first of the list")
     parser.add_argument("--short", action="store_true", help="small models, steps that wait for their host")
+    parser.add_argument("--dense", action="store_true", help="training steps only of models without experts")
     args = parser.parse_args()
     if args.short:
         sizes.update(SMALL)
@@ -221,7 +223,7 @@ def main():
             fields = family(rng)
         name = f"drawn-{family.__name__.replace('_', '-')}"
         (args.folder / f"{name}.json").write_text(json.dumps(fields, indent=1) + "\n", encoding="utf-8")
-        trains = parameters(fields) < 1200 * MILLION and not experts
+        trains = parameters(fields) < 1200 * MILLION and not (args.dense and experts)
         steps += short_steps(rng, name) if args.short else long_steps(rng, name, trains)
     with open(args.folder / "steps.csv", "w", newline="", encoding="utf-8") as file:
         out = csv.writer(file)

@@ -227,6 +227,8 @@ std::string_view name_of(NormKind kind) {
             return "rms";
         case NormKind::rms_plus_one:
             return "rms_plus_one";
+        case NormKind::rms_wide:
+            return "rms_wide";
         case NormKind::layer:
             return "layer";
     }

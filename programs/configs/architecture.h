@@ -16,8 +16,9 @@
 
 namespace ridge::programs {
 
-/// `rms_plus_one` multiplies by one plus the weight, in fp32 (Gemma); `layer` has mean and bias.
-enum class NormKind : std::uint8_t { rms, rms_plus_one, layer };
+/// `rms_plus_one` multiplies by one plus the weight, in fp32 (Gemma), `rms_wide` by the weight in fp32
+/// (OLMo 2); `layer` has mean and bias.
+enum class NormKind : std::uint8_t { rms, rms_plus_one, rms_wide, layer };
 
 /// gelu_new and gelu_fast are the tanh form written out, gelu_tanh is one kernel.
 enum class Activation : std::uint8_t { silu, relu, gelu_erf, gelu_tanh, gelu_new, gelu_fast };

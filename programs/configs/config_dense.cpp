@@ -196,6 +196,7 @@ Architecture read_gpt_neox(const ConfigFields& fields) {
 Architecture read_olmo2(const ConfigFields& fields) {
     Architecture a = common_config(fields);
     a.block = Block::post;
+    a.norm = NormKind::rms_wide;
     LayerSpec layer = common_layer(fields, a);
     layer.attention.qkv_bias = fields.flag_or("attention_bias", false);
     layer.attention.output_bias = layer.attention.qkv_bias;

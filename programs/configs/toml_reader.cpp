@@ -89,10 +89,12 @@ Section section_of(Section& root, const std::string& key) {
 
 NormKind norm_of(Section& root) {
     const std::string word = root.text_or("norm", "rms");
-    for (const NormKind kind : {NormKind::rms, NormKind::rms_plus_one, NormKind::layer}) {
+    for (const NormKind kind :
+         {NormKind::rms, NormKind::rms_plus_one, NormKind::rms_wide, NormKind::layer}) {
         if (name_of(kind) == word) return kind;
     }
-    throw InputError("norm: '" + word + "' is not rms, rms_plus_one or layer", root.place("norm"));
+    throw InputError("norm: '" + word + "' is not rms, rms_plus_one, rms_wide or layer",
+                     root.place("norm"));
 }
 
 QkNorm qk_norm_of(Section& root) {

@@ -115,6 +115,7 @@ class Decoder {
         Buffer weights, chosen;
     };
     [[nodiscard]] Routed route(const Buffer& x, const Layer& weights, const FeedForwardSpec& spec);
+    [[nodiscard]] Buffer weights_of_experts(Buffer scores, const FeedForwardSpec& spec, bool wide);
     [[nodiscard]] Buffer grouped_experts(const Buffer& x, Routed routed, const Layer& weights,
                                          const FeedForwardSpec& spec);
     [[nodiscard]] Buffer eager_experts(const Buffer& x, Routed routed, const Layer& weights,

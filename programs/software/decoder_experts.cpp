@@ -54,19 +54,24 @@ Decoder::Routed Decoder::route(const Buffer& x, const Layer& w, const FeedForwar
     run_.small("router: topk", all * 8, 7.0F);
     if (!wide) run_.small("router: topk sorted", few * 8, 4.5F);
     if (s.routing == Routing::sigmoid_groups) small("router: gather", few);
+    return {weights_of_experts(std::move(scores), s, wide),
+            run_.allocate(2 * few, DataType::fp32, "chosen experts")};
+}
+
+/// The scores of the chosen experts, divided by their sum or scaled, in the type that the family's
+/// code leaves them in.
+Buffer Decoder::weights_of_experts(Buffer scores, const FeedForwardSpec& s, bool wide) {
+    const std::int64_t few = tokens() * s.active;
+    Buffer weights = run_.picked(scores, few, "weights of experts");
+    scores.reset();
     if (s.normalise_weights) {
-        small("router: sum", few);
-        if (s.routing == Routing::sigmoid_groups) small("router: eps", few);
-        small("router: normalise", few);
+        if (s.routing == Routing::sigmoid_groups) run_.small("router: eps", few * 8);
+        weights = run_.normalised(std::move(weights), "router: normalise");
     }
-    if (wide) small("router: scale", few);
-    Routed routed{run_.allocate(few, DataType::fp32, "weights of experts"),
-                  run_.allocate(2 * few, DataType::fp32, "chosen experts")};
+    if (wide) return run_.unary(Math::multiply_scalar, std::move(weights), "router: scale");
     // OLMoE and Qwen bring the weights back to the model's type; Mixtral and DeepSeek leave fp32.
-    if (!wide && architecture_.family != "mixtral") {
-        routed.weights = run_.cast(std::move(routed.weights), request_.type, "router: back");
-    }
-    return routed;
+    if (architecture_.family == "mixtral") return weights;
+    return run_.cast(std::move(weights), request_.type, "router: back");
 }
 
 /// grouped_mm_experts_forward: rows sorted by expert, two grouped products, rows put back.
@@ -115,7 +120,7 @@ Buffer Decoder::eager_experts(const Buffer& x, Routed routed, const Layer& w,
     const Buffer order = run_.allocate(4 * rows, DataType::fp32, "experts: order");
     small("experts: token of row", rows * 16);
     Buffer chosen = run_.gather_rows(x, rows, hidden, tokens(), "experts: gather");
-    small("experts: gather weights", rows * 12);
+    routed.weights = run_.gather_rows(routed.weights, rows, 1, rows, "experts: gather weights");
     small("experts: to int32", rows * 12);
     small("experts: zero counts", experts * 4);
     small("experts: count", rows * 4);

@@ -36,6 +36,10 @@ Buffer Decoder::rms_norm(Buffer x, const Norm& n, std::string_view name) {
         h = run_.broadcast(Math::multiply, std::move(h), std::move(weight), "norm: weight");
         return run_.cast(std::move(h), type, "norm: back");
     }
+    if (architecture_.norm == NormKind::rms_wide) {
+        h = run_.broadcast(Math::multiply, std::move(h), n.weight, "norm: weight");
+        return run_.cast(std::move(h), type, "norm: back");
+    }
     Buffer narrow = run_.cast(h, type, "norm: back");
     return run_.broadcast(Math::multiply, std::move(narrow), n.weight, "norm: weight");
 }

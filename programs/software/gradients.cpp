@@ -1,5 +1,6 @@
 // The backward half of the recorder: the kernels of PyTorch's gradients (derivatives.yaml).
 #include <algorithm>
+#include <bit>
 
 #include "programs/software/recorder.h"
 
@@ -14,13 +15,22 @@ void Recorder::accumulate(std::int32_t id, Buffer gradient) {
     if (values_[static_cast<std::size_t>(id)].leaf) {
         gradient = reduced(std::move(gradient), static_cast<bool>(there));
     }
+    // What is added up in fp32 comes back to the type of what it is the gradient of.
+    gradient =
+        cast(std::move(gradient), values_[static_cast<std::size_t>(id)].type, "gradient: back");
     if (!there) {
         there = std::move(gradient);
         return;
     }
+    // A weight that is used twice (tied to the embedding) gets a third tensor for the sum.
+    Buffer sum;
+    if (values_[static_cast<std::size_t>(id)].leaf) {
+        sum = allocate(gradient.elements(), gradient.type(), "sum of gradients");
+    }
     pointwise(Math::add, gradient.elements(), 2,
               there.dense() && gradient.dense() ? Reading::vectors : Reading::indexed,
               gradient.type(), gradient.type(), "sum of gradients");
+    if (sum) there = std::move(sum);
 }
 
 Buffer Recorder::take_gradient(std::int32_t id) {
@@ -161,14 +171,11 @@ void Recorder::run_backward(TapeEntry& entry) {
             return backward_attention(entry, std::move(gradient));
         case Step::grouped:
             return backward_grouped(entry, std::move(gradient));
-        case Step::gather: {
-            // index_put with accumulation: the indices are sorted first.
-            Buffer whole =
-                made(Math::fill, entry.sizes[2] * entry.sizes[1], entry.type, entry.name);
-            sort(entry.sizes[0], entry.name);
-            rows_kernel(KernelKind::gather, entry.sizes[0], entry.sizes[1], entry.type, entry.name);
-            return accumulate(entry.inputs[0], std::move(whole));
-        }
+        case Step::gather:
+            return backward_gather(entry, std::move(gradient));
+        case Step::picked:
+        case Step::normalised:
+            return backward_picked(entry, std::move(gradient));
         case Step::enter_shards:
             collective(model::CollectiveKind::all_reduce,
                        gradient.elements() * model::size_of(gradient.type()), entry.sizes[0],
@@ -224,6 +231,9 @@ void Recorder::backward_unary(TapeEntry& entry, Buffer gradient) {
             return apply(Math::tanh_backward);
         case Math::sigmoid:
             return apply(Math::sigmoid_backward);
+        case Math::masked_fill:
+            return accumulate(entry.inputs[0],
+                              unary(Math::masked_fill, std::move(gradient), entry.name));
         case Math::relu:
             return apply(Math::relu_backward);
         default:  // sums: the gradient passes
@@ -258,7 +268,7 @@ void Recorder::backward_broadcast(TapeEntry& entry, Buffer gradient) {
     if (entry.inputs[1] >= 0) {
         Buffer each =
             multiplies ? binary(Math::multiply, gradient, entry.saved[0], entry.name) : gradient;
-        second = allocate(few, entry.type, entry.name);
+        second = allocate(few, each.type(), entry.name);
         // Weights are shared by rows, factors of a row by its columns.
         const bool along_rows = entry.transposed;
         rows_kernel(along_rows ? KernelKind::row_sum : KernelKind::column_sum,
@@ -281,6 +291,7 @@ void Recorder::backward_rows(TapeEntry& entry, Buffer gradient) {
                       entry.type, entry.name);
             break;
         case Step::softmax:
+            small(entry.name, rows * columns * 12);  // the product with the gradient comes first
             pointwise(Math::multiply, rows * columns, 2, Reading::vectors, entry.type, entry.type,
                       entry.name);
             break;
@@ -365,6 +376,7 @@ void Recorder::backward_grouped(TapeEntry& entry, Buffer gradient) {
     const std::int64_t experts = entry.sizes[3];
     Buffer input;
     const auto launch_product = [&](std::int64_t outputs, std::int64_t inner) {
+        small("experts: addresses of the products", experts * 32);
         launch({.kind = KernelKind::experts,
                 .in = entry.type,
                 .out = entry.type,
@@ -374,16 +386,52 @@ void Recorder::backward_grouped(TapeEntry& entry, Buffer gradient) {
                 .d = experts,
                 .name = entry.name});
     };
+    Buffer weight = allocate(experts * n * k, entry.type, "gradient of experts");
+    launch_product(n, k);
     if (entry.inputs[0] >= 0) {
         input = allocate(rows * k, entry.type, entry.name);
         launch_product(k, n);
     }
-    Buffer weight = allocate(experts * n * k, entry.type, "gradient of experts");
-    launch_product(n, k);
     entry.saved.clear();
     gradient.reset();
     accumulate(entry.inputs[1], std::move(weight));
     accumulate(entry.inputs[0], std::move(input));
+}
+
+/// index_put with accumulation: indices are made positive, multiplied and divided by strides, numbered
+/// and sorted by radix; up to 2304 of them by one block, more by a histogram, its sums and a pass for
+/// every eight bits of the largest index.
+void Recorder::backward_gather(TapeEntry& entry, Buffer gradient) {
+    const auto [rows, columns, table_rows, unused] = entry.sizes;
+    Buffer whole = made(Math::fill, table_rows * columns, entry.type, entry.name);
+    for (int step = 0; step < 4; ++step) small("index_put: indices", rows * 16);
+    constexpr std::int64_t one_block = 2304;
+    const auto bits = static_cast<std::int64_t>(
+        std::bit_width(static_cast<std::uint64_t>(std::max<std::int64_t>(table_rows - 1, 1))));
+    const std::int64_t passes = rows <= one_block ? 1 : 2 + ceil_divide(bits, 8);
+    for (std::int64_t pass = 0; pass < passes; ++pass) {
+        small("index_put: sort", rows * 32, 3.5F);
+    }
+    pointwise(Math::copy, rows * columns, 1, Reading::indexed, entry.type, entry.type, entry.name);
+    gradient.reset();
+    accumulate(entry.inputs[0], std::move(whole));
+}
+
+/// Of the chosen: scattered into zeros. Of weights divided by their sum: three quotients, a change of
+/// sign, a product, their sum and its share for each.
+void Recorder::backward_picked(TapeEntry& entry, Buffer gradient) {
+    const std::int64_t elements = entry.sizes[0];
+    Buffer out;
+    if (entry.step == Step::picked) {
+        out = made(Math::fill, elements, entry.type, entry.name);
+        small(entry.name, entry.sizes[1] * 12);
+    } else {
+        out = allocate(elements, entry.type, entry.name);
+        for (int step = 0; step < 7; ++step) small(entry.name, elements * 12);
+    }
+    entry.saved.clear();
+    gradient.reset();
+    accumulate(entry.inputs[0], std::move(out));
 }
 
 void Recorder::backward_embedding(TapeEntry& entry, Buffer gradient) {

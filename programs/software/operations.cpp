@@ -210,14 +210,19 @@ double indexed_clocks(const Kernel& k) {
     return indexed ? elements * clocks_indexed : 0.0;
 }
 
-/// cuBLAS splits k of a product with few rows where the tiles of its columns leave a quarter of the
-/// multiprocessors idle and k is long; a second kernel adds the parts up. (W2)
+/// cuBLAS splits k of a product whose tiles leave multiprocessors idle and whose k is long: with few
+/// rows a quarter of them, for the gradient of what a head takes in half of them; a second kernel adds
+/// the parts up. (W2)
 bool splits_k(const Kernel& k, std::int64_t multiprocessors) {
     constexpr std::int64_t most_rows = 64;
     constexpr std::int64_t shortest = 2800;
     constexpr std::int64_t tile = 64;
-    return k.kind == KernelKind::product && k.d == 1 && k.a <= most_rows && k.c >= shortest &&
-           4 * ceil_divide(k.b, tile) < 3 * multiprocessors;
+    if (k.kind != KernelKind::product || k.d != 1 || k.c < shortest) return false;
+    if (k.a <= most_rows) return 4 * ceil_divide(k.b, tile) < 3 * multiprocessors;
+    constexpr std::int64_t classes = 9000;
+    constexpr std::int64_t side = 128;
+    return k.form == ProductForm::input_gradient && k.c >= classes &&
+           2 * ceil_divide(k.a, side) * ceil_divide(k.b, side) <= multiprocessors;
 }
 
 /// cuDNN splits the keys of a decode step where heads and sequences fill less than half of the

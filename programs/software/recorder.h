@@ -185,6 +185,10 @@ class Recorder {
     [[nodiscard]] Buffer gather_rows(const Buffer& x, std::int64_t rows, std::int64_t columns,
                                      std::int64_t table_rows, std::string_view name);
     [[nodiscard]] Buffer in_place(Math math, Buffer x, std::string_view name);
+    /// What was chosen of each row (topk, gather), without its kernel: the gradient is scattered.
+    [[nodiscard]] Buffer picked(const Buffer& x, std::int64_t few, std::string_view name);
+    /// Few numbers divided by the sum of their row.
+    [[nodiscard]] Buffer normalised(Buffer x, std::string_view name);
     /// Each row of x times its own weight.
     [[nodiscard]] Buffer weighted(const Buffer& x, const Buffer& weights, std::string_view name);
     /// Sums of `group` neighbouring rows.
@@ -267,6 +271,8 @@ class Recorder {
         attention,
         grouped,
         gather,
+        picked,
+        normalised,
         cross_entropy,
         checkpoint,
         enter_shards
@@ -327,6 +333,8 @@ class Recorder {
     void backward_linear(TapeEntry& entry, Buffer gradient);
     void backward_attention(TapeEntry& entry, Buffer gradient);
     void backward_grouped(TapeEntry& entry, Buffer gradient);
+    void backward_gather(TapeEntry& entry, Buffer gradient);
+    void backward_picked(TapeEntry& entry, Buffer gradient);
     void backward_embedding(TapeEntry& entry, Buffer gradient);
     void backward_loss(TapeEntry& entry, Buffer gradient);
 

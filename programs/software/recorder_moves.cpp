@@ -43,14 +43,18 @@ Buffer Recorder::repeated(Buffer x, std::int64_t times, std::string_view name) {
 Buffer Recorder::gather_rows(const Buffer& x, std::int64_t rows, std::int64_t columns,
                              std::int64_t table_rows, std::string_view name) {
     Buffer out = allocate(rows * columns, x.type(), name);
-    launch({.kind = KernelKind::gather,
-            .reading = Reading::indexed,
-            .in = x.type(),
-            .out = x.type(),
-            .a = rows,
-            .b = columns,
-            .c = table_rows,
-            .name = name});
+    if (columns == 1) {
+        small(name, rows * 12);
+    } else {
+        launch({.kind = KernelKind::gather,
+                .reading = Reading::indexed,
+                .in = x.type(),
+                .out = x.type(),
+                .a = rows,
+                .b = columns,
+                .c = table_rows,
+                .name = name});
+    }
     if (TapeEntry* const entry = note(Step::gather, out, name, {&x})) {
         entry->sizes = {rows, columns, table_rows, 0};
     }
@@ -59,7 +63,29 @@ Buffer Recorder::gather_rows(const Buffer& x, std::int64_t rows, std::int64_t co
 
 Buffer Recorder::in_place(Math math, Buffer x, std::string_view name) {
     pointwise(math, x.elements(), 1, Reading::indexed, x.type(), x.type(), name);
-    return x;
+    if (!records(x)) return x;
+    Buffer changed(this, new_value(x.elements(), value(x).type, value(x).storage, true), x.dense());
+    if (TapeEntry* const entry = note(Step::unary, changed, name, {&x})) entry->math = math;
+    return changed;
+}
+
+Buffer Recorder::picked(const Buffer& x, std::int64_t few, std::string_view name) {
+    Buffer out = allocate(few, x.type(), name);
+    if (TapeEntry* const entry = note(Step::picked, out, name, {&x})) {
+        entry->sizes = {x.elements(), few, 0, 0};
+    }
+    return out;
+}
+
+Buffer Recorder::normalised(Buffer x, std::string_view name) {
+    small(name, x.elements() * 8);  // the sum
+    small(name, x.elements() * 8);
+    Buffer out = allocate(x.elements(), x.type(), name);
+    if (TapeEntry* const entry = note(Step::normalised, out, name, {&x})) {
+        entry->sizes = {x.elements(), 0, 0, 0};
+        entry->saved = {x};
+    }
+    return out;
 }
 
 Buffer Recorder::weighted(const Buffer& x, const Buffer& weights, std::string_view name) {

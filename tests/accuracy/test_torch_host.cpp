@@ -39,8 +39,13 @@ TEST_CASE("small models of the families") {
             const ModelStep step = make_step(a, request);
             CAPTURE(gpu, row.cells.at("model"), row.cells.at("phase"));
             CHECK(step.parameters == row.count("parameters"));
+            const auto kernels = static_cast<double>(step.program.kernels());
             if (request.phase != Phase::train) {
                 CHECK(step.program.kernels() == row.count("kernels"));
+            } else {
+                const auto peak = static_cast<double>(memory_of(step).extra());
+                CHECK(std::abs(kernels / row.number("kernels") - 1.0) <= 0.01);
+                CHECK(std::abs(peak / row.number("peak_extra_bytes") - 1.0) <= 0.035);
             }
             if (row.number("wall_us") < 1.4 * row.number("time_us")) continue;
             errors.push_back(host_error(row, step, gpu));
