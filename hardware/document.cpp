@@ -7,6 +7,7 @@
 #include <toml++/toml.h>
 
 #include "hardware/input_file.h"
+#include "hardware/plain_toml.h"
 
 namespace ridge::hardware {
 namespace {
@@ -239,6 +240,14 @@ const Node* Node::child(std::string_view name) const {
 }
 
 Document parse_document(std::string_view text, const std::string& file) {
+    if (text.size() <= largest_text) {
+        if (auto root = read_plain_toml(text, file))
+            return {.root = *std::move(root), .problem = {}};
+    }
+    return parse_by_library(text, file);
+}
+
+Document parse_by_library(std::string_view text, const std::string& file) {
     Document document;
     if (text.size() > largest_text) {
         document.problem = {{.file = file}, "the file is larger than 1 MiB"};

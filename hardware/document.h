@@ -4,6 +4,9 @@
 //   if (document.problem) ...                       // syntax error, with line and column
 //   const Node* name = document.root.child("name");
 //
+// Method: `plain_toml.h` reads what nearly every file is written in; the TOML library reads the rest, and says
+// what is wrong with it.
+//
 // Limits: at most 1 MiB of text and 32 levels; dates are kept as a kind without a value. The first
 // syntax error ends the reading, as TOML has no way to go on behind one.
 #pragma once
@@ -51,6 +54,9 @@ struct Document {
 };
 
 [[nodiscard]] Document parse_document(std::string_view text, const std::string& file);
+
+/// The same by the TOML library alone, to compare with.
+[[nodiscard]] Document parse_by_library(std::string_view text, const std::string& file);
 
 /// The whole file. InputError when it cannot be read or is larger than a description can be.
 [[nodiscard]] std::string read_text_file(const std::string& path);

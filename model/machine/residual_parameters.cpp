@@ -324,6 +324,16 @@ double largest_correction(ResidualClass residual_class) {
     return entry_of(residual_class).largest;
 }
 
+double largest_log_correction(ResidualClass residual_class) {
+    // A prediction asks for it, and a logarithm is not free.
+    static const auto logarithms = [] {
+        std::array<double, residual_class_count> all{};
+        for (std::size_t i = 0; i < all.size(); ++i) all[i] = std::log(class_table[i].largest);
+        return all;
+    }();
+    return logarithms[static_cast<std::size_t>(residual_class)];
+}
+
 std::vector<hardware::Field> residual_schema() {
     std::vector<hardware::Field> fields;
     for (std::size_t i = 0; i < residual_class_count; ++i) {

@@ -30,7 +30,7 @@ double fade_of(const ResidualFeatures& features, const ResidualFit& fit) {
 Correction correction_of(const ResidualFeatures& features, const ResidualFit& fit) {
     const double fade = fade_of(features, fit);
     if (!(fade > 0.0)) return {};
-    const double largest = std::log(largest_correction(features.residual_class));
+    const double largest = largest_log_correction(features.residual_class);
     const double sum = fit.forest.at(features.values);
     return {.log_factor = fade * std::clamp(sum, -largest, largest), .fade = fade};
 }

@@ -1,7 +1,13 @@
 // Documents: strings that are put aside while TOML is read come back whole, and places stay.
+// What the plain reader takes it reads as the TOML library does, and takes nothing that breaks a rule.
 #include "hardware/document.h"
 
+#include <string>
+
+#include "hardware/embedded.h"
+#include "hardware/plain_toml.h"
 #include "tests/catch.h"
+#include "tests/hardware/document_difference.h"
 
 using namespace ridge;
 using namespace ridge::hardware;
@@ -63,4 +69,89 @@ TEST_CASE("what is wrong behind a long string is reported at its place") {
     const Document deep = document_of("x = { a = \"" + large + "\", b = " + std::string(40, '['));
     REQUIRE(deep.problem);
     CHECK(deep.problem->location.column > 20000);
+}
+
+TEST_CASE("every description of the catalogue is plain and read as the TOML library reads it") {
+    for (const EmbeddedFile& file : embedded_files()) {
+        const std::string path(file.path);
+        const auto plain = read_plain_toml(file.text, path);
+        INFO(path);
+        REQUIRE(plain);
+        const Document document = parse_by_library(file.text, path);
+        REQUIRE(!document.problem);
+        CHECK(difference(*plain, document.root).empty());
+    }
+}
+
+TEST_CASE("what is plain is read as the TOML library reads it") {
+    for (const char* const text :
+         {"", "\n\n", "# only this", "a = 1", "\ta\t=\t-7 # b\n", "a = -0\n",
+          "a = -0.0\nb = 1e3\nc = -2.5E-03\n", "a = 9223372036854775807\nb = 0.1\nc = 1e-320\n",
+          "a = [ # x\n 1,\n 2, # y\n]\nb = [[], [{}]]\n", "a = true\nb = [true, false]\n",
+          "a = \"\"\nb = \"x \\\"y\\\" \\\\\"\n",
+          "a = { b = { c = 1, d-2 = \"}\" }, e = [\"]\", \"#\"] }\n",
+          "[ a . b ] # c\nd = 1\n[a.c]\n[e]\n[a.d]\n", "[a.b]\nc = 1\n[d]\n[a]\ne = 2\n",
+          "[[a]]\nb = 1\n[[a]]\n[c]\n[[c.d]]\n[[c.d]]\ne = 2\n", "1 = 1\n-_ = 2\ntrue = 3\n"}) {
+        INFO(text);
+        const auto plain = read_plain_toml(text, "toy.toml");
+        REQUIRE(plain);
+        const Document document = parse_by_library(text, "toy.toml");
+        REQUIRE(!document.problem);
+        CHECK(difference(*plain, document.root) == "");
+    }
+}
+
+TEST_CASE("what breaks a rule of TOML or is beyond the plain part is left to the library") {
+    const std::string deep(33, '[');
+    const std::string shut(33, ']');
+    for (const std::string& text : {std::string("a = 1\na = 2\n"),
+                                    std::string("a = 01\n"),
+                                    std::string("a = 1_000\n"),
+                                    std::string("a = +1\n"),
+                                    std::string("a = 1.\n"),
+                                    std::string("a = .5\n"),
+                                    std::string("a = 1e\n"),
+                                    std::string("a = inf\n"),
+                                    std::string("a = 0x1f\n"),
+                                    std::string("a = 2026-01-01\n"),
+                                    std::string("a = 9223372036854775808\n"),
+                                    std::string("a = 1e999\n"),
+                                    std::string("a = \n"),
+                                    std::string("a 1\n"),
+                                    std::string("a = 1 b = 2\n"),
+                                    std::string("a.b = 1\n"),
+                                    std::string("\"a\" = 1\n"),
+                                    std::string("a = 'b'\n"),
+                                    std::string("a = \"\"\"b\"\"\"\n"),
+                                    std::string("a = \"b\n"),
+                                    std::string("a = \"b\\n\"\n"),
+                                    std::string("a = \"\u00e9\"\n"),
+                                    std::string("a = 1\r\n"),
+                                    std::string("a = { b = 1, }\n"),
+                                    std::string("a = { b = 1\n}\n"),
+                                    std::string("a = { b = 1, b = 2 }\n"),
+                                    std::string("a = [1 2]\n"),
+                                    std::string("a = [1\n"),
+                                    std::string("[a\n"),
+                                    std::string("[a]]\n"),
+                                    std::string("[[a]\n"),
+                                    std::string("[]\n"),
+                                    std::string("[a.]\n"),
+                                    std::string("[a]\n[a]\n"),
+                                    std::string("[a.b]\n[a]\n[a]\n"),
+                                    std::string("[a.b]\n[a]\nb = 1\n"),
+                                    std::string("[a]\n[[a]]\n"),
+                                    std::string("[[a]]\n[a]\n"),
+                                    std::string("[[a]]\n[a.b]\n"),
+                                    std::string("a = 1\n[a]\n"),
+                                    std::string("[a]\nb = 1\n[a.b.c]\n"),
+                                    std::string("[a] b = 1\n"),
+                                    "a = " + deep + shut + "\n"}) {
+        INFO(text);
+        CHECK(!read_plain_toml(text, "toy.toml"));
+    }
+    std::string many;
+    for (int i = 0; i < 1100; ++i) many += "k" + std::to_string(i) + " = 1\n";
+    CHECK(!read_plain_toml(many, "toy.toml"));
+    CHECK(document_of(many).root.children.size() == 1100);
 }
