@@ -6,7 +6,7 @@
 //
 // Method: a table of operators. Products, attention in its backends, rows (softmax, norms, losses,
 // reductions, scans), pointwise chains with their types and broadcasts, copies, cat, gathers,
-// optimizers, convolutions (as the product of im2col) and batch norms are modelled by their shapes.
+// optimizers, convolutions (as the product of im2col), batch norms and pooling are modelled by their shapes.
 // Triton kernels and operators that the table lacks are modelled by the bytes of their arguments, as one
 // streaming kernel, and marked so. A call without a tensor that has elements gives no operation.
 //
@@ -17,11 +17,13 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include "model/predict.h"
 #include "programs/aten/call.h"
+#include "programs/aten/kernel_work.h"
 
 namespace ridge::programs {
 
@@ -49,12 +51,24 @@ enum class Basis : std::uint8_t { shapes, bytes, counters };
 
 struct Understood {
     std::vector<model::Step> steps{};
+    /// Where these steps are not how it is carried out: the kernels, which say how long it takes.
+    std::vector<KernelWork> kernels{};
     OperatorFamily family = OperatorFamily::other;
     Basis basis = Basis::shapes;
     /// Bytes of the largest result and elements of it: what a fused neighbour would not write.
     std::int64_t result_bytes = 0;
     std::int64_t result_elements = 0;
 };
+
+/// One call on a GPU: what the steps say, with the time of the kernels where there are any.
+struct CallPrediction {
+    model::WorkloadPrediction answer{};  ///< without parts where there is no prediction
+    Time lower_bound{};
+    std::string_view bound{};
+    std::string_view limiter{};
+    std::string reason{};  ///< why there is no prediction
+};
+[[nodiscard]] CallPrediction predict(const Understood& call, const model::Machine& machine);
 
 /// `hint` is the element type of lists of tensors, which a profiler does not record.
 [[nodiscard]] std::optional<Understood> operations_of(const Call& call,

@@ -100,41 +100,6 @@ std::optional<Understood> rms_norm(const Subject& subject) {
 std::optional<Understood> rms_norm_backward(const Subject& subject) {
     return norm(subject, 1, 2, RowKind::rmsnorm, Direction::backward);
 }
-/// Statistics over all but the channels, a sum over columns each, and one pass over `tensors` of x's size.
-std::optional<Understood> batch_norm_at(const Subject& subject, std::size_t place, bool training,
-                                        int tensors) {
-    const Tensor* const x = subject.call.tensor(place);
-    if (x == nullptr || x->dims.size() < 2 || x->elements() < 1 || x->dims[1] < 1) return {};
-    const auto type = data_type(type_of(*x, subject));
-    Understood found{.family = OperatorFamily::normalisation,
-                     .result_bytes = x->bytes(),
-                     .result_elements = x->elements()};
-    for (int i = 0; training && i < tensors; ++i) {
-        found.steps.push_back(torch_step(RowWise{.kind = RowKind::sum,
-                                                 .rows = x->elements() / x->dims[1],
-                                                 .cols = x->dims[1],
-                                                 .type = type,
-                                                 .axis = Axis::columns}));
-    }
-    found.steps.push_back(torch_step(
-        model::Elementwise{.expression = model::parse_expression(tensors > 1 ? "x + y" : "x"),
-                           .elements = x->elements(),
-                           .type = type}));
-    return found;
-}
-std::optional<Understood> batch_norm(const Subject& subject) {
-    return batch_norm_at(subject, 0, subject.call.flag(5), 1);
-}
-std::optional<Understood> updating_batch_norm(const Subject& subject) {
-    return batch_norm_at(subject, 0, true, 1);
-}
-std::optional<Understood> batch_norm_backward(const Subject& subject) {
-    return batch_norm_at(subject, 1, true, 2);
-}
-std::optional<Understood> cudnn_batch_norm_backward(const Subject& subject) {
-    return batch_norm_at(subject, 0, true, 2);
-}
-
 /// Which of [outer, inner] a set of dimensions reduces; what is neither is taken as the inner.
 RowWise reduced(const Tensor& x, const std::vector<std::int64_t>& dims) {
     const auto rank = static_cast<std::int64_t>(x.dims.size());
@@ -210,11 +175,6 @@ constexpr std::array rules{Rule{"_softmax", softmax},
                            Rule{"native_layer_norm_backward", layer_norm_backward},
                            Rule{"_fused_rms_norm", rms_norm},
                            Rule{"_fused_rms_norm_backward", rms_norm_backward},
-                           Rule{"native_batch_norm", batch_norm},
-                           Rule{"cudnn_batch_norm", batch_norm},
-                           Rule{"_batch_norm_with_update", updating_batch_norm},
-                           Rule{"native_batch_norm_backward", batch_norm_backward},
-                           Rule{"cudnn_batch_norm_backward", cudnn_batch_norm_backward},
                            Rule{"sum", sum},
                            Rule{"nansum", sum},
                            Rule{"prod", sum},

@@ -23,6 +23,8 @@ struct Rule {
 };
 
 [[nodiscard]] std::span<const Rule> product_rules();
+[[nodiscard]] std::span<const Rule> convolution_rules();
+[[nodiscard]] std::span<const Rule> image_rules();
 [[nodiscard]] std::span<const Rule> attention_rules();
 [[nodiscard]] std::span<const Rule> row_rules();
 [[nodiscard]] std::span<const Rule> movement_rules();

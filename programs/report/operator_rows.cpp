@@ -114,8 +114,12 @@ class RowBuilder {
     }
 
     Rows finish() {
-        for (const auto& [row, bytes] : counted_) count_evenly(out_.rows[row], bytes);
-        for (OperatorRow& row : out_.rows) predict(row);
+        for (const auto& [row, bytes] : counted_) {
+            count_evenly(out_.rows[row], out_.understood[row], bytes);
+        }
+        for (std::size_t i = 0; i < out_.rows.size(); ++i) {
+            predict(out_.rows[i], out_.understood[i]);
+        }
         return std::move(out_);
     }
 
@@ -185,34 +189,29 @@ class RowBuilder {
     }
 
     /// A kernel's launches differ a little in what they move: each is predicted at the mean.
-    static void count_evenly(OperatorRow& row, std::int64_t bytes) {
-        if (auto found = counted_work({.dram_bytes = bytes / row.count})) row.steps = found->steps;
+    static void count_evenly(OperatorRow& row, Understood& understood, std::int64_t bytes) {
+        if (auto found = counted_work({.dram_bytes = bytes / row.count})) {
+            row.steps = understood.steps = found->steps;
+        }
     }
 
-    void predict(OperatorRow& row) const {
+    void predict(OperatorRow& row, const Understood& understood) const {
         if (row.steps.empty()) return;
-        model::WorkloadPrediction answer = model::predict(row.steps, machine_);
-        const model::Prediction* longest = nullptr;
-        Time limit;
-        for (const model::Outcome& part : answer.parts) {
-            if (const auto* unmodelled = std::get_if<model::NotModelled>(&part)) {
-                row.reason = unmodelled->reason;
-                return;
-            }
-            const auto& each = std::get<model::Prediction>(part);
-            limit += each.lower_bound;
-            if (longest == nullptr || each.time > longest->time) longest = &each;
+        CallPrediction one = programs::predict(understood, machine_);
+        if (!one.reason.empty()) {
+            row.reason = std::move(one.reason);
+            return;
         }
         const auto count = static_cast<double>(row.count);
-        row.predicted = answer.time * count;
-        row.low = answer.low * count;
-        row.high = answer.high * count;
-        row.lower_bound = limit * count;
-        row.bound = name_of(longest->bound);
-        row.limiter = name_of(longest->limiter);
+        row.predicted = one.answer.time * count;
+        row.low = one.answer.low * count;
+        row.high = one.answer.high * count;
+        row.lower_bound = one.lower_bound * count;
+        row.bound = one.bound;
+        row.limiter = one.limiter;
         if (row.basis == Basis::counters && row.counters) add_counted_work(row);
         if (row.measured > *row.predicted) row.slower = row.measured - *row.predicted;
-        row.answer = std::move(answer);
+        row.answer = std::move(one.answer);
     }
 
     /// Counted arithmetic at the peaks of the machine, where that takes longer than the bytes. (eq. S4)

@@ -41,10 +41,9 @@ void CounterSums::add(std::int64_t process, const CounterActivity& counted) {
 }
 
 double CounterSums::tensor_flop() const {
-    // A kernel has one type, and wgmma stands in several sets: the set that saw most saw all.
-    double most = -1.0;
-    for (const auto& [set, mean] : tensor_by_type_) most = std::max(most, mean.value());
-    const double flop = most >= 0.0 ? most : tensor_.value();
+    // A kernel has one type: the set that saw most saw all.
+    double flop = tensor_.value();
+    for (const auto& [set, mean] : tensor_by_type_) flop = std::max(flop, mean.value());
     constexpr double busy = 0.001;
     const bool unseen = flop <= 0.0 && tensor_active_.value() > busy;
     return unseen ? -1.0 : flop;

@@ -64,15 +64,15 @@ nb::dict predict_call(const std::string& name, const std::string& inputs, const 
     if (!found) return out;
     out["family"] = std::string(name_of(found->family));
     out["basis"] = std::string(name_of(found->basis));
-    const model::WorkloadPrediction answer =
-        model::predict(found->steps, machine_of(gpu, view_of(datasheet, analytic)));
-    if (answer.not_modelled > 0) return out;
-    const auto& first = std::get<model::Prediction>(answer.parts.front());
+    const programs::CallPrediction one =
+        programs::predict(*found, machine_of(gpu, view_of(datasheet, analytic)));
+    if (!one.reason.empty()) return out;
+    const model::WorkloadPrediction& answer = one.answer;
     out["time_us"] = answer.time.in(units::us);
     out["time_low_us"] = answer.low.in(units::us);
     out["time_high_us"] = answer.high.in(units::us);
-    out["bound"] = std::string(name_of(first.bound));
-    out["limiter"] = std::string(name_of(first.limiter));
+    out["bound"] = std::string(one.bound);
+    out["limiter"] = std::string(one.limiter);
     out["kernels"] = answer.work.kernels;
     out["flop"] = answer.work.flop().base();
     out["bytes"] = answer.work.compulsory().base();

@@ -103,6 +103,9 @@ TEST_CASE("Two sets of one pass serve every kernel on GH100, and one more what w
     const std::array fp8{
         kernel(sets[0].metrics, {{pipe, 3.0}, {"sm__ops_path_tensor_src_fp8.sum", 8e6}})};
     CHECK(sets.types_of(fp8) == 0);
+    const std::array wgmma{
+        kernel(sets[0].metrics, {{pipe, 9.0}, {"sm__ops_path_tensor_op_hgmma_src_fp16.sum", 8e6}})};
+    CHECK(sets.types_of(wgmma) == 0);
     const std::array fp64{
         kernel(sets[1].metrics, {{"smsp__sass_thread_inst_executed_op_dmul_pred_on.sum", 256.0}})};
     CHECK(sets.types_of(fp64) == 0b100000U);

@@ -70,64 +70,6 @@ TEST_CASE("products by shape, type and layout", "[aten]") {
     CHECK(integers.type == DataType::int8);
 }
 
-TEST_CASE("a convolution is the product of im2col", "[aten]") {
-    // 224 x 224 by 7 x 7 with stride 2 and padding 3: 112 x 112 pixels, 3 x 49 taps.
-    const auto op = only<Matmul>(understood(
-        "aten::cudnn_convolution",
-        {R"(["c10::Half","c10::Half","ScalarList","ScalarList","ScalarList","Scalar","Scalar","Scalar","Scalar"])",
-         "[[8,3,224,224],[64,3,7,7],[],[],[],[],[],[],[]]", "",
-         R"(["","","[3, 3]","[2, 2]","[1, 1]","1","False","False","True"])"}));
-    CHECK(op.m == 8 * 112 * 112);
-    CHECK(op.n == 64);
-    CHECK(op.k == 3 * 49);
-}
-
-TEST_CASE("images whose channels come first are turned around a convolution", "[aten]") {
-    const auto with_strides = [](const std::string& strides) {
-        return understood(
-            "aten::cudnn_convolution",
-            {R"(["float","float","ScalarList","ScalarList","ScalarList","Scalar","Scalar","Scalar","Scalar"])",
-             "[[8,32,16,16],[64,32,3,3],[],[],[],[],[],[],[]]", strides,
-             R"(["","","[1, 1]","[1, 1]","[1, 1]","1","False","False","True"])"});
-    };
-    const Understood first = with_strides("[[8192,256,16,1],[288,9,3,1],[],[],[],[],[],[],[]]");
-    REQUIRE(first.steps.size() == 3);
-    CHECK(std::get<Matmul>(first.steps[0].operation).type == DataType::tf32);
-    const auto& turned = std::get<model::Transpose>(first.steps[1].operation);
-    CHECK(turned.batch == 8);
-    CHECK(turned.rows == 32);
-    CHECK(turned.cols == 256);
-    CHECK(std::get<model::Transpose>(first.steps[2].operation).rows == 64);
-    CHECK(with_strides("[[8192,1,512,32],[288,1,96,32],[],[],[],[],[],[],[]]").steps.size() == 1);
-}
-
-TEST_CASE("a convolution of each channel for itself moves its images once", "[aten]") {
-    const Understood found = understood(
-        "aten::cudnn_convolution",
-        {R"(["c10::Half","c10::Half","ScalarList","ScalarList","ScalarList","Scalar","Scalar","Scalar","Scalar"])",
-         "[[8,96,16,16],[96,1,7,7],[],[],[],[],[],[],[]]", "",
-         R"(["","","[3, 3]","[1, 1]","[1, 1]","96","False","False","True"])"});
-    CHECK(found.basis == Basis::bytes);
-    CHECK(only<Elementwise>(found).elements == 8 * 96 * 16 * 16);
-}
-
-TEST_CASE("batch norm reads its input once more for its statistics", "[aten]") {
-    const auto called = [](const std::string& training) {
-        return understood(
-            "aten::native_batch_norm",
-            {R"(["c10::Half","c10::Half","c10::Half","c10::Half","c10::Half","Scalar","Scalar","Scalar"])",
-             "[[8,64,16,16],[64],[64],[64],[64],[],[],[]]", "",
-             R"(["","","","","",")" + training + R"(","0.1","1e-05"])"});
-    };
-    CHECK(only<Elementwise>(called("False")).elements == 8 * 64 * 256);
-    const Understood training = called("True");
-    REQUIRE(training.steps.size() == 2);
-    const auto& statistics = std::get<RowWise>(training.steps[0].operation);
-    CHECK(statistics.axis == Axis::columns);
-    CHECK(statistics.rows == 8 * 256);
-    CHECK(statistics.cols == 64);
-}
-
 TEST_CASE("attention in its backends", "[aten]") {
     const std::string types =
         R"(["c10::BFloat16","c10::BFloat16","c10::BFloat16","","Scalar","Scalar","Scalar","Scalar","Scalar"])";

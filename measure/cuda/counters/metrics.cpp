@@ -73,8 +73,8 @@ constexpr std::array by_type{
 
 constexpr auto by_type_ = Meaning::tensor_by_type;
 
-// One pass each on GH100, where all types of mma.sync together take four. The first leaves room for the
-// wgmma of floating types, the last for what is rare.
+// One pass each on GH100, where all types of mma.sync together take four. The first leaves room for
+// wgmma of tf32, the last for what is rare.
 constexpr std::array of_one_pass{
     Metric{"sm__ops_path_tensor_op_hmma_src_bf16_dst_fp32.sum", tensor, by_type_},
     Metric{"sm__ops_path_tensor_op_hmma_src_fp16_dst_fp32.sum", tensor, by_type_},
@@ -82,8 +82,6 @@ constexpr std::array of_one_pass{
     Metric{"sm__ops_path_tensor_op_hmma_src_fp16_dst_fp16.sum", tensor, by_type_},
 };
 constexpr std::array beside_first{
-    Metric{"sm__ops_path_tensor_op_hgmma_src_bf16_dst_fp32.sum", tensor, by_type_},
-    Metric{"sm__ops_path_tensor_op_hgmma_src_fp16.sum", tensor, by_type_},
     Metric{"sm__ops_path_tensor_op_hgmma_src_tf32_dst_fp32.sum", tensor, by_type_},
 };
 constexpr std::array beside_last{

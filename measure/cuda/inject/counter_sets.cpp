@@ -26,8 +26,12 @@ std::optional<std::size_t> part_of(const Metric& metric) {
         case Meaning::gmma_instructions:
             return 2;
         case Meaning::tensor:
-            // The one type that fits beside everything else.
-            return metric.name.ends_with("fp8.sum") ? std::optional<std::size_t>(0) : std::nullopt;
+            // The types that fit beside everything else.
+            return metric.name.ends_with("tensor_src_fp8.sum") ||
+                           metric.name.ends_with("hgmma_src_bf16_dst_fp32.sum") ||
+                           metric.name.ends_with("hgmma_src_fp16.sum")
+                       ? std::optional<std::size_t>(0)
+                       : std::nullopt;
         default:
             return 0;
     }

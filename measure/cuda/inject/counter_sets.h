@@ -4,8 +4,8 @@
 // Method: each set is a configuration of its own with a single pass, so nothing is replayed, saved or
 // restored: a launch is counted where it stands, with what its predecessors left in the L2. Every
 // launch while a set runs becomes one range, in their order. On GH100 two sets serve all kernels
-// (DRAM, L2, occupancy and the tensor pipe | work of the SMs' lanes and shared memory); kernels with work
-// on the tensor pipe, or with fp64, need one of the sets by type as well.
+// (DRAM, L2, occupancy, the tensor pipe and wgmma of 8 and 16 bits | work of the SMs' lanes and shared
+// memory); kernels with other work on the tensor pipe, or with fp64, need one of the sets by type as well.
 //
 // Making a profiler takes a quarter of a second, going on to its next pass 2 to 40 ms. So where the chip takes
 // all sets as passes of one configuration (pass_groups.h), a context keeps one profiler and goes round
@@ -70,13 +70,17 @@ class CounterSets {
     std::unique_ptr<HostProfiler> host_;
 };
 
+/// One profiler that goes round its passes, or one for each set where that is not to be had.
+enum class Profilers : std::uint8_t { one, one_a_set };
+
 class ContextCounter {
   public:
-    ContextCounter(const Cupti& cupti, CUcontext context, std::shared_ptr<const CounterSets> sets)
+    ContextCounter(const Cupti& cupti, CUcontext context, std::shared_ptr<const CounterSets> sets,
+                   Profilers profilers = Profilers::one)
         : cupti_(&cupti),
           context_(context),
           sets_(std::move(sets)),
-          together_(sets_->together().passes > 0) {}
+          together_(profilers == Profilers::one && sets_->together().passes > 0) {}
 
     [[nodiscard]] const CounterSets& sets() const { return *sets_; }
     /// Busy where the counters cannot be had.

@@ -298,7 +298,8 @@ std::uint32_t LaunchCounters::missing_of(Launched& launch, const programs::Shape
             if (found != earlier_.end()) launch.missing = found->second;
         }
     }
-    const std::uint32_t types = launch.missing & sets.by_type();
+    // Which other type is missing stands in the counters of the one that was asked for.
+    const std::uint32_t types = launch.asked ? 0 : launch.missing & sets.by_type();
     const std::uint32_t type = types == 0 ? 0 : sets.likeliest_type(launch.name, types);
     return (launch.missing & sets.common()) | type;
 }
@@ -330,6 +331,7 @@ void LaunchCounters::before(const programs::ShapeActivity& shape, const char* na
     const std::int64_t wanted =
         (counter.sets().common() >> active_set_ & 1U) != 0 ? session_->options().counted : 1;
     if (++launch.counts[active_set_] >= wanted) launch.missing &= ~(1U << active_set_);
+    if ((counter.sets().by_type() >> active_set_ & 1U) != 0) launch.asked = true;
 }
 
 void LaunchCounters::read() {
@@ -348,6 +350,7 @@ void LaunchCounters::read() {
     for (Launched* const launch : ranges) {
         if (launch == nullptr) continue;
         --launch->counts[active_set_];
+        launch->asked = false;
         launch->missing |= 1U << active_set_;
     }
     constexpr int most = 3;
@@ -373,6 +376,7 @@ void LaunchCounters::read_safely() {
 
 void LaunchCounters::keep(const CounterSets& sets, unsigned set, Launched& launch,
                           std::vector<double> values) {
+    if ((sets.by_type() >> set & 1U) != 0) launch.asked = false;
     if (!is_number(values)) return;
     KernelValues kernel{.metrics = sets[set].metrics, .values = std::move(values)};
     programs::CounterActivity activity = activity_of(kernel);

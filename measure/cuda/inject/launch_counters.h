@@ -49,6 +49,7 @@ class LaunchCounters {
         std::uint32_t missing = 0;
         bool known = false;       ///< whether `missing` is set
         std::uint32_t typed = 0;  ///< sets by type that were found to be needed
+        bool asked = false;       ///< one of these was counted and is not read yet
         std::map<unsigned, std::int64_t> counts{};
         std::vector<KernelValues> seen{};  ///< what says whether it is to be counted by type
         std::string name{};

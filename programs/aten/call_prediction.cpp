@@ -1,0 +1,44 @@
+// One call on a GPU: its steps by the model, its kernels by what they keep busy.
+#include <utility>
+
+#include "programs/aten/operations.h"
+
+namespace ridge::programs {
+namespace {
+
+/// Of ln(measured / predicted), of kernels that S6 describes.
+constexpr double band_low = 0.75;
+constexpr double band_high = 1.4;
+
+/// The kernels take the place of the steps' times; the steps still say what the work is.
+void take_kernels(CallPrediction& one, const KernelTime& kernels) {
+    one.answer.time = kernels.time;
+    one.answer.low = std::max(kernels.lower_bound, kernels.time * band_low);
+    one.answer.high = kernels.time * band_high;
+    one.lower_bound = kernels.lower_bound;
+    one.bound = name_of(kernels.by_memory ? model::Bound::memory : model::Bound::compute);
+    one.limiter = kernels.by_memory ? "dram" : "multiprocessors";
+}
+
+}  // namespace
+
+CallPrediction predict(const Understood& call, const model::Machine& machine) {
+    CallPrediction one{.answer = model::predict(call.steps, machine)};
+    const model::Prediction* longest = nullptr;
+    for (const model::Outcome& part : one.answer.parts) {
+        if (const auto* unmodelled = std::get_if<model::NotModelled>(&part)) {
+            return {.reason = unmodelled->reason};
+        }
+        const auto& each = std::get<model::Prediction>(part);
+        one.lower_bound += each.lower_bound;
+        if (longest == nullptr || each.time > longest->time) longest = &each;
+    }
+    if (longest == nullptr) return {.reason = "it takes no time on a GPU"};
+    one.bound = name_of(longest->bound);
+    one.limiter = name_of(longest->limiter);
+    if (call.kernels.empty()) return one;
+    if (const auto kernels = time_of(call.kernels, machine)) take_kernels(one, *kernels);
+    return one;
+}
+
+}  // namespace ridge::programs

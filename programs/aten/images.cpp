@@ -1,0 +1,177 @@
+// Batch norms and pooling over images, by what PyTorch's and cuDNN's kernels take. (eq. S6)
+#include <algorithm>
+#include <array>
+
+#include "model/expression/expression.h"
+#include "programs/aten/rules.h"
+
+namespace ridge::programs {
+namespace {
+
+using model::Axis;
+using model::RowKind;
+using model::RowWise;
+
+/// Images [n, channels, ...] and how they lie in memory.
+struct Images {
+    double elements = 0.0;
+    double channels = 0.0;
+    double plane = 0.0;  ///< pixels of one image
+    double size = 0.0;   ///< bytes of an element
+    bool channels_last = false;
+
+    [[nodiscard]] double bytes() const { return elements * size; }
+};
+
+Images images_of(const Tensor& x, ElementType type) {
+    const auto elements = static_cast<double>(x.elements());
+    const auto channels = static_cast<double>(x.dims[1]);
+    return {.elements = elements,
+            .channels = channels,
+            .plane = elements / (channels * static_cast<double>(x.dims[0])),
+            .size = static_cast<double>(size_of(type)),
+            .channels_last = x.dims.size() > 2 && x.strides.size() == x.dims.size() &&
+                             x.strides[1] == 1 && x.dims[1] > 1};
+}
+
+/// Channels last: threads side by side take channels, and few channels leave them idle.
+KernelWork over_pixels(const Images& x, double tensors, double own, double by_channels) {
+    return {.moved = tensors * x.bytes(), .clocks = x.elements * (own + by_channels / x.channels)};
+}
+
+/// Channels first: one block a channel goes through all images.
+KernelWork by_channel(const Images& x, double tensors, double chain, double busy, double block) {
+    const double each = x.elements / x.channels;
+    return {.moved = tensors * x.bytes(),
+            .chains = static_cast<std::int64_t>(x.channels),
+            .chain_clocks = chain * each,
+            .block_clocks = busy * each + block};
+}
+
+/// Channels first: each plane has a block's turn of its own, however small it is.
+KernelWork over_planes(const Images& x, double tensors) {
+    constexpr double least = 165.0;
+    const double clocks = 80.0 + x.plane * (0.3 + 0.1 * x.size);
+    return {.moved = tensors * x.bytes(), .clocks = x.elements / x.plane * std::max(least, clocks)};
+}
+
+std::vector<KernelWork> forward_kernels(const Images& x, bool training) {
+    std::vector<KernelWork> kernels;
+    if (training) {
+        kernels.push_back(x.channels_last ? over_pixels(x, 1.0, 0.74, 16.0)
+                                          : by_channel(x, 1.0, 1.0, 0.45, 1100.0));
+        kernels.push_back({.moved = 8.0 * x.channels});  // the running statistics
+    }
+    kernels.push_back(x.channels_last ? over_pixels(x, 2.0, 0.34, 14.0) : over_planes(x, 2.0));
+    return kernels;
+}
+
+std::vector<KernelWork> backward_kernels(const Images& x) {
+    if (!x.channels_last) return {by_channel(x, 5.0, 3.0, 0.85, 2600.0)};
+    return {over_pixels(x, 2.0, 0.45, 0.0), over_pixels(x, 3.0, 0.46, 14.0)};
+}
+
+/// Statistics over all but the channels, a sum over columns each, and one pass over `tensors` of x's size.
+std::optional<Understood> batch_norm_at(const Subject& subject, std::size_t place, bool training,
+                                        int tensors) {
+    const Tensor* const x = subject.call.tensor(place);
+    if (x == nullptr || x->dims.size() < 2 || x->elements() < 1 || x->dims[1] < 1) return {};
+    const auto element = type_of(*x, subject);
+    const auto type = data_type(element);
+    Understood found{.family = OperatorFamily::normalisation,
+                     .result_bytes = x->bytes(),
+                     .result_elements = x->elements()};
+    for (int i = 0; training && i < tensors; ++i) {
+        found.steps.push_back(torch_step(RowWise{.kind = RowKind::sum,
+                                                 .rows = x->elements() / x->dims[1],
+                                                 .cols = x->dims[1],
+                                                 .type = type,
+                                                 .axis = Axis::columns}));
+    }
+    found.steps.push_back(torch_step(
+        model::Elementwise{.expression = model::parse_expression(tensors > 1 ? "x + y" : "x"),
+                           .elements = x->elements(),
+                           .type = type}));
+    if (x->dims.size() > 2) {
+        const Images images = images_of(*x, element);
+        found.kernels = tensors > 1 ? backward_kernels(images) : forward_kernels(images, training);
+    }
+    return found;
+}
+std::optional<Understood> batch_norm(const Subject& subject) {
+    return batch_norm_at(subject, 0, subject.call.flag(5), 1);
+}
+std::optional<Understood> updating_batch_norm(const Subject& subject) {
+    return batch_norm_at(subject, 0, true, 1);
+}
+std::optional<Understood> batch_norm_backward(const Subject& subject) {
+    return batch_norm_at(subject, 1, true, 2);
+}
+std::optional<Understood> cudnn_batch_norm_backward(const Subject& subject) {
+    return batch_norm_at(subject, 0, true, 2);
+}
+
+/// (x, window, stride, ...): the window's elements for each result; their places are int64.
+struct Pooling {
+    double taps = 1.0;     ///< inputs of a result
+    double windows = 1.0;  ///< results that an input takes part in, at most
+    double shrink = 1.0;   ///< inputs for one result
+};
+
+Pooling pooling_at(const Subject& subject, std::size_t window_place) {
+    const auto window = subject.call.wholes(window_place);
+    auto stride = subject.call.wholes(window_place + 1);
+    if (stride.empty()) stride = window;
+    Pooling found;
+    for (std::size_t i = 0; i < window.size(); ++i) {
+        const std::int64_t step = std::max<std::int64_t>(1, stride[std::min(i, stride.size() - 1)]);
+        found.taps *= static_cast<double>(window[i]);
+        found.windows *= static_cast<double>((window[i] + step - 1) / step);
+        found.shrink *= static_cast<double>(step);
+    }
+    return found;
+}
+
+std::optional<Understood> pooled(const Subject& subject, std::size_t place,
+                                 std::size_t window_place, bool backward) {
+    const Tensor* const x = subject.call.tensor(place);
+    if (x == nullptr || x->dims.size() < 3 || x->elements() < 1) return {};
+    const auto element = type_of(*x, subject);
+    const Pooling pooling = pooling_at(subject, window_place);
+    if (size_of(element) == 0 || pooling.shrink < 1.0) return {};
+    constexpr double place_bytes = 8.0;
+    const auto inputs = static_cast<double>(x->elements());
+    const double results = inputs / pooling.shrink;
+    const auto size = static_cast<double>(size_of(element));
+    Understood found{
+        .steps = {torch_step(model::Copy{.elements = x->elements(), .type = data_type(element)})},
+        .family = OperatorFamily::reduction,
+        .result_bytes = static_cast<std::int64_t>(results * size),
+        .result_elements = static_cast<std::int64_t>(results)};
+    found.kernels = {
+        {.moved = inputs * size + results * (size + place_bytes),
+         .clocks = backward ? 0.65 * inputs * pooling.windows : 0.47 * results * pooling.taps}};
+    return found;
+}
+std::optional<Understood> max_pool(const Subject& subject) {
+    return pooled(subject, 0, 1, false);
+}
+std::optional<Understood> max_pool_backward(const Subject& subject) {
+    return pooled(subject, 1, 2, true);
+}
+
+constexpr std::array rules{Rule{"native_batch_norm", batch_norm},
+                           Rule{"cudnn_batch_norm", batch_norm},
+                           Rule{"_batch_norm_with_update", updating_batch_norm},
+                           Rule{"native_batch_norm_backward", batch_norm_backward},
+                           Rule{"cudnn_batch_norm_backward", cudnn_batch_norm_backward},
+                           Rule{"max_pool2d_with_indices", max_pool},
+                           Rule{"max_pool2d_with_indices_backward", max_pool_backward}};
+
+}  // namespace
+
+std::span<const Rule> image_rules() {
+    return rules;
+}
+
+}  // namespace ridge::programs

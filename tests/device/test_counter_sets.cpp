@@ -1,0 +1,96 @@
+// Sets of counters launch after launch, as `ridge profile --counters` takes them: by one profiler that goes
+// round its passes, and by a profiler for each set.
+#include <cmath>
+#include <memory>
+#include <string>
+
+#include "measure/cuda/inject/counter_sets.h"
+#include "measure/cuda/libraries/driver.h"
+#include "tests/catch.h"
+#include "tests/device/counted_kernels.h"
+
+using namespace ridge::measure;
+using namespace ridge::measure::cuda;
+using ridge::test::CountedArrays;
+
+namespace {
+
+constexpr std::size_t elements = std::size_t{64} << 20U;
+
+double value_of(const ProfilePlan& plan, const std::vector<double>& row, std::string_view name) {
+    for (std::size_t i = 0; i < plan.metrics.size(); ++i) {
+        if (plan.metrics[i].name == name) return row.at(i);
+    }
+    return std::nan("");
+}
+
+/// What the launches of each set count, twice round all sets.
+void check_sets(ContextCounter& counter, const CountedArrays& arrays) {
+    const CounterSets& sets = counter.sets();
+    for (unsigned turn = 0; turn < 2 * sets.size(); ++turn) {
+        const unsigned set = turn % static_cast<unsigned>(sets.size());
+        INFO("turn " << turn << ", set " << set);
+        counter.start(set);
+        arrays.stream();
+        arrays.stream_double();
+        const auto rows = counter.stop();
+        REQUIRE(rows.size() == 2);
+        const auto seen = [&](std::size_t launch, std::string_view name) {
+            return value_of(sets[set], rows[launch], name);
+        };
+        if (set == 0) {
+            constexpr double bytes = 4.0 * elements;
+            CHECK(seen(0, "dram__bytes_read.sum") == Approx(bytes).epsilon(0.02));
+            CHECK(seen(1, "dram__bytes_read.sum") == Approx(bytes).epsilon(0.02));
+            CHECK(seen(0, "dram__bytes_write.sum") == Approx(bytes).epsilon(0.15));
+        } else if (set == 1) {
+            const auto fma = [&](std::size_t launch, const char* type) {
+                return seen(launch, std::string("smsp__sass_thread_inst_executed_op_") + type +
+                                        "fma_pred_on.sum");
+            };
+            CHECK(fma(0, "f") == Approx(3.0 * elements));
+            CHECK(fma(1, "f") == 0.0);
+            CHECK(fma(0, "d") == 0.0);
+            CHECK(fma(1, "d") == Approx(0.5 * elements));
+        } else {
+            for (const std::vector<double>& row : rows) {
+                for (const double value : row) CHECK(std::isfinite(value));
+            }
+        }
+    }
+}
+
+}  // namespace
+
+TEST_CASE("Sets of counters count the same by one profiler and by one for each set") {
+    if (!ridge::test::has_gpu()) {
+        WARN("skipped: no GPU");
+        return;
+    }
+    const auto& found = cupti();
+    if (const auto* missing = std::get_if<Unavailable>(&found)) {
+        WARN("skipped: " << missing->reason);
+        return;
+    }
+    const Cupti& table = std::get<Cupti>(found);
+    const auto chip = chip_of(table, 0);
+    if (const auto* missing = std::get_if<Unavailable>(&chip)) {
+        WARN("skipped: " << missing->reason << "; " << missing->remedy);
+        return;
+    }
+    if (std::get<std::string>(chip) != "GH100") {
+        WARN("skipped: what stands in which set is known for GH100");
+        return;
+    }
+    const auto sets = std::make_shared<const CounterSets>(table, "GH100");
+    const CountedArrays arrays(elements);
+    try {
+        for (const Profilers profilers : {Profilers::one, Profilers::one_a_set}) {
+            INFO("profilers " << static_cast<int>(profilers));
+            ContextCounter counter(table, current_context(), sets, profilers);
+            check_sets(counter, arrays);
+        }
+    } catch (const Busy& busy) {
+        WARN("skipped: " << busy.reason.reason << "; " << busy.reason.remedy);
+    }
+}

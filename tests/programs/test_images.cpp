@@ -1,0 +1,183 @@
+// Convolutions, batch norms and pooling: what they ask for, by hand, and how long they take, against a
+// GPU. `image_calls_h200.tsv` holds calls that the PyTorch 2.11 profiler recorded on an H200 (name, types,
+// shapes, strides and values, then microseconds of their kernels).
+#include <fstream>
+#include <sstream>
+
+#include "model/machine/catalogue.h"
+#include "programs/aten/operations.h"
+#include "tests/catch.h"
+
+using namespace ridge;
+using namespace ridge::programs;
+using namespace ridge::model;
+
+namespace {
+
+const Machine& h200() {
+    static const Machine machine = make_machine(catalogue().at("h200-sxm"));
+    return machine;
+}
+
+Understood understood(const std::string& name, const std::string& inputs) {
+    const auto found = operations_of(parse_call(name, inputs));
+    REQUIRE(found);
+    REQUIRE_FALSE(found->steps.empty());
+    return *found;
+}
+
+/// [images, channels, 16, 16] by filters of `taps` x `taps`.
+Understood convolved(int channels, int filters, int taps, int groups, bool channels_last) {
+    std::ostringstream text;
+    text << R"(["c10::Half","c10::Half","ScalarList","ScalarList","ScalarList","Scalar","Scalar"])"
+         << "|[[8," << channels << ",16,16],[" << filters << ',' << channels / groups << ',' << taps
+         << ',' << taps << "],[],[],[],[],[]]|";
+    if (channels_last) {
+        text << "[[" << 256 * channels << ",1," << 16 * channels << ',' << channels << "]]";
+    } else {
+        text << "[[" << 256 * channels << ",256,16,1]]";
+    }
+    text << R"(|["","","[)" << taps / 2 << R"(]","[1]","[1]",")" << groups << R"(","False"])";
+    return understood("aten::cudnn_convolution", text.str());
+}
+
+}  // namespace
+
+TEST_CASE("a convolution is the product of im2col", "[aten]") {
+    // 224 x 224 by 7 x 7 with stride 2 and padding 3: 112 x 112 pixels, 3 x 49 taps.
+    const Understood found =
+        understood("aten::cudnn_convolution",
+                   R"(["c10::Half","c10::Half","ScalarList","ScalarList","ScalarList","Scalar"])"
+                   "|[[8,3,224,224],[64,3,7,7],[],[],[],[]]||"
+                   R"(["","","[3, 3]","[2, 2]","[1, 1]","1"])");
+    REQUIRE(found.steps.size() == 1);
+    const auto& op = std::get<Matmul>(found.steps[0].operation);
+    CHECK(op.m == 8 * 112 * 112);
+    CHECK(op.n == 64);
+    CHECK(op.k == 3 * 49);
+    // Each tap takes 32 channels where there are three, in tiles of 128 pixels by 64 filters.
+    const KernelWork& product = found.kernels.back();
+    CHECK(product.useful_flop == 2.0 * 8 * 112 * 112 * 64 * 147);
+    CHECK(product.tensor_flop == 2.0 * 8 * 112 * 112 * 64 * 49 * 32);
+    CHECK(product.tiles == 8 * 112 * 112 / 128);
+}
+
+TEST_CASE("images whose channels come first are turned around a convolution", "[aten]") {
+    const Understood first = convolved(32, 64, 3, 1, false);
+    const Understood last = convolved(32, 64, 3, 1, true);
+    REQUIRE(first.kernels.size() == 3);
+    REQUIRE(last.kernels.size() == 1);
+    CHECK(first.kernels[0].moved == 2.0 * 8 * 256 * 32 * 2);
+    CHECK(first.kernels[2].moved == 2.0 * 8 * 256 * 64 * 2);
+    CHECK(first.kernels[1].tensor_flop == last.kernels[0].tensor_flop);
+    // A pixel for itself is a product of cuBLAS as it lies.
+    CHECK(convolved(32, 64, 1, 1, false).kernels.empty());
+}
+
+TEST_CASE("a convolution of each channel for itself is no product", "[aten]") {
+    const Understood found = convolved(96, 96, 7, 96, true);
+    REQUIRE(found.steps.size() == 1);
+    CHECK(std::get<Elementwise>(found.steps[0].operation).elements == 8 * 96 * 256);
+    REQUIRE(found.kernels.size() == 1);
+    CHECK(found.kernels[0].tensor_flop == 0.0);
+    CHECK(found.kernels[0].moved == 2.0 * 8 * 96 * 256 * 2);
+    CHECK(found.kernels[0].clocks > convolved(96, 96, 3, 96, true).kernels[0].clocks);
+}
+
+TEST_CASE("the gradients of a convolution are those that the call asks for", "[aten]") {
+    const auto gradients = [](const std::string& mask) {
+        return understood("aten::convolution_backward",
+                          R"(["float","float","float","","","","","","","",""])"
+                          "|[[8,64,16,16],[8,32,16,16],[64,32,3,3],[],[],[],[],[],[],[],[]]||"
+                          R"(["","","","","[1, 1]","[1, 1]","[1, 1]","False","[0, 0]","1",")" +
+                              mask + R"("])");
+    };
+    CHECK(gradients("[True, True, False]").steps.size() == 2);
+    const Understood weights = gradients("[False, True, True]");
+    REQUIRE(weights.steps.size() == 1);
+    CHECK(std::get<Matmul>(weights.steps[0].operation).k == 8 * 256);
+    const Understood input = gradients("[True, False, False]");
+    REQUIRE(input.steps.size() == 1);
+    CHECK(std::get<Matmul>(input.steps[0].operation).k == 64);
+}
+
+TEST_CASE("batch norm reads its input once more for its statistics", "[aten]") {
+    const auto called = [](const std::string& training) {
+        return understood(
+            "aten::native_batch_norm",
+            R"(["c10::Half","c10::Half","c10::Half","c10::Half","c10::Half","Scalar","Scalar","Scalar"])"
+            "|[[8,64,16,16],[64],[64],[64],[64],[],[],[]]||"
+            R"(["","","","","",")" +
+                training + R"(","0.1","1e-05"])");
+    };
+    const Understood plain = called("False");
+    REQUIRE(plain.steps.size() == 1);
+    CHECK(std::get<Elementwise>(plain.steps[0].operation).elements == 8 * 64 * 256);
+    CHECK(plain.kernels.size() == 1);
+    const Understood training = called("True");
+    REQUIRE(training.steps.size() == 2);
+    const auto& statistics = std::get<RowWise>(training.steps[0].operation);
+    CHECK(statistics.axis == Axis::columns);
+    CHECK(statistics.rows == 8 * 256);
+    CHECK(statistics.cols == 64);
+    // One block a channel: 64 of them leave half of the multiprocessors idle.
+    REQUIRE(training.kernels.size() == 3);
+    CHECK(training.kernels[0].chains == 64);
+}
+
+TEST_CASE("a kernel's work takes the longest of its bytes, its tiles and its chains", "[aten]") {
+    const Machine& machine = h200();
+    const auto time = [&](const KernelWork& kernel) { return time_of(kernel, machine)->time; };
+    const Time nothing = time({});
+    const double second = machine.dram_bandwidth.base();
+    const auto streamed = time_of({.moved = second}, machine);
+    CHECK(streamed->by_memory);
+    CHECK(streamed->lower_bound.base() == Approx(1.0));
+    CHECK((streamed->time - nothing).base() > 1.0);
+    // As many tiles as multiprocessors, and one more.
+    const double flop = machine.tensor_peak(DataType::bf16)->base();
+    const KernelWork full{.tensor_flop = flop, .useful_flop = flop, .tiles = machine.sm_count};
+    KernelWork more = full;
+    more.tiles = machine.sm_count + 1;
+    CHECK((time(full) - nothing).base() == Approx(1.0));
+    CHECK(time(more) > 1.3 * time(full));
+    // Chains on one multiprocessor share it; on different ones they do not meet.
+    const double clock = machine.boost_clock.base();
+    const KernelWork chain{.chains = 1, .chain_clocks = clock, .block_clocks = clock};
+    KernelWork two_rounds = chain;
+    two_rounds.chains = machine.sm_count + 1;
+    CHECK((time(chain) - nothing).base() == Approx(2.0));
+    CHECK((time(two_rounds) - nothing).base() == Approx(3.0));
+    Machine unknown = machine;
+    unknown.sm_count = 0;
+    CHECK_FALSE(time_of(chain, unknown));
+}
+
+TEST_CASE("calls on images take what an H200 took", "[aten]") {
+    std::ifstream file(RIDGE_IMAGE_CALLS);
+    REQUIRE(file);
+    double off = 0.0;
+    double all = 0.0;
+    int rows = 0;
+    for (std::string line; std::getline(file, line); ++rows) {
+        std::istringstream fields(line);
+        std::string name;
+        std::string inputs;
+        double measured = 0.0;
+        std::getline(fields, name, '\t');
+        std::getline(fields, inputs, '\t');
+        fields >> measured;
+        INFO(name << ' ' << inputs << ' ' << measured);
+        const CallPrediction one = predict(understood(name, inputs), h200());
+        REQUIRE(one.reason.empty());
+        const double predicted = one.answer.time.in(units::us);
+        CHECK(one.lower_bound <= one.answer.time);
+        CHECK(one.answer.low <= one.answer.time);
+        CHECK(predicted < 2.5 * measured);
+        CHECK(predicted > 0.4 * measured);
+        off += std::abs(predicted - measured);
+        all += measured;
+    }
+    CHECK(rows > 60);
+    CHECK(off < 0.15 * all);
+}
