@@ -218,22 +218,60 @@ void add_turn(std::vector<KernelWork>& kernels, const Convolution& conv, std::in
     }
 }
 
-/// One multiprocessor's clocks for an element: a part of its own and one for each tap.
-KernelWork by_element(const Convolution& conv, std::int64_t elements, double own, double tap) {
+/// The filters too have their channels first, in planes of a few taps.
+void add_turned_filters(std::vector<KernelWork>& kernels, const Convolution& conv) {
+    if (!conv.channels_first || conv.taps == 1) return;
+    constexpr double per_element = 1.45;
+    const auto count = static_cast<double>(conv.groups * conv.filters * conv.channels * conv.taps);
+    kernels.push_back(
+        {.moved = 2.0 * count * static_cast<double>(conv.size), .clocks = per_element * count});
+}
+
+/// One channel a group: clocks of one multiprocessor for each element.
+KernelWork by_element(const Convolution& conv, std::int64_t elements, double clocks) {
     return {.moved = static_cast<double>((conv.inputs() + conv.results()) * conv.size),
-            .clocks = static_cast<double>(elements) * (own + tap * static_cast<double>(conv.taps)),
-            .useful_flop = 0.0};
+            .clocks = static_cast<double>(elements) * clocks};
+}
+
+/// PyTorch's kernels for channels first are written out for 3 x 3 and 5 x 5.
+bool is_written_out(double taps) {
+    return taps <= 25.0;
+}
+
+KernelWork forward_by_channel(const Convolution& conv) {
+    const auto taps = static_cast<double>(conv.taps);
+    const auto steps = static_cast<double>(conv.steps);
+    if (!conv.channels_first) {
+        return by_element(conv, conv.results(), 0.17 * steps + 0.036 * taps);
+    }
+    return by_element(conv, conv.results(),
+                      is_written_out(taps) ? 1.5 + 0.12 * taps : 0.185 * taps);
+}
+
+KernelWork input_by_channel(const Convolution& conv) {
+    const auto taps = static_cast<double>(conv.taps);
+    if (!conv.channels_first) return by_element(conv, conv.inputs(), 0.07 + 0.09 * taps);
+    return by_element(conv, conv.inputs(), is_written_out(taps) ? 4.1 + 0.04 * taps : 0.24 * taps);
+}
+
+KernelWork weights_by_channel(const Convolution& conv) {
+    const auto taps = static_cast<double>(conv.taps);
+    const auto steps = static_cast<double>(conv.steps);
+    if (!conv.channels_first) {
+        return by_element(conv, conv.results(), 0.35 * steps + 0.021 * taps);
+    }
+    // A small plane does not fill the warps that go through it.
+    const auto plane = static_cast<double>(conv.out_pixels) / static_cast<double>(conv.images);
+    return by_element(conv, conv.results(), 0.37 * taps * (1.0 + 60.0 / plane));
 }
 
 std::vector<KernelWork> forward_kernels(const Convolution& conv) {
     if (conv.by_cublas()) return {};
     if (conv.in_place()) return {unaligned_product(conv, conv.filters, conv.channels)};
-    if (conv.by_channel()) {
-        return {conv.channels_first ? by_element(conv, conv.results(), 1.2, 0.155)
-                                    : by_element(conv, conv.results(), 0.22, 0.035)};
-    }
+    if (conv.by_channel()) return {forward_by_channel(conv)};
     std::vector<KernelWork> kernels;
     add_turn(kernels, conv, conv.in_pixels, conv.channels * conv.groups);
+    add_turned_filters(kernels, conv);
     kernels.push_back(forward_product(conv));
     if (conv.channels_first) add_turn(kernels, conv, conv.out_pixels, conv.filters * conv.groups);
     return kernels;
@@ -243,17 +281,9 @@ std::vector<KernelWork> backward_kernels(const Convolution& conv, bool for_input
                                          bool for_weights) {
     if (conv.by_cublas()) return {};
     std::vector<KernelWork> kernels;
-    const double steps = static_cast<double>(conv.steps);
     if (conv.by_channel()) {
-        if (for_input) {
-            kernels.push_back(conv.channels_first
-                                  ? by_element(conv, conv.inputs(), 2.9, 0.178)
-                                  : by_element(conv, conv.inputs(), 0.07, 0.0915 / steps));
-        }
-        if (for_weights) {
-            kernels.push_back(conv.channels_first ? by_element(conv, conv.results(), 0.6, 0.345)
-                                                  : by_element(conv, conv.results(), 0.4, 0.022));
-        }
+        if (for_input) kernels.push_back(input_by_channel(conv));
+        if (for_weights) kernels.push_back(weights_by_channel(conv));
         return kernels;
     }
     const std::int64_t in = conv.channels * conv.groups;
@@ -262,6 +292,7 @@ std::vector<KernelWork> backward_kernels(const Convolution& conv, bool for_input
         kernels.push_back(unaligned_product(conv, conv.channels, conv.filters));
     } else if (for_input) {
         add_turn(kernels, conv, conv.out_pixels, out);
+        add_turned_filters(kernels, conv);
         kernels.push_back(input_product(conv));
         if (conv.channels_first) add_turn(kernels, conv, conv.in_pixels, in);
     }
@@ -269,6 +300,7 @@ std::vector<KernelWork> backward_kernels(const Convolution& conv, bool for_input
         add_turn(kernels, conv, conv.out_pixels, out);
         add_turn(kernels, conv, conv.in_pixels, in);
         kernels.push_back(weight_product(conv));
+        add_turned_filters(kernels, conv);
     }
     return kernels;
 }

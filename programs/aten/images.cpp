@@ -1,4 +1,4 @@
-// Batch norms and pooling over images, by what PyTorch's and cuDNN's kernels take. (eq. S6)
+// Norms over channels and groups, and pooling, of images, by what PyTorch's and cuDNN's kernels take. (eq. S6)
 #include <algorithm>
 #include <array>
 
@@ -36,7 +36,9 @@ Images images_of(const Tensor& x, ElementType type) {
 
 /// Channels last: threads side by side take channels, and few channels leave them idle.
 KernelWork over_pixels(const Images& x, double tensors, double own, double by_channels) {
-    return {.moved = tensors * x.bytes(), .clocks = x.elements * (own + by_channels / x.channels)};
+    const double channels = std::max(x.channels, 32.0);
+    return {.moved = tensors * x.bytes(),
+            .clocks = x.elements * (own + by_channels / (channels * channels))};
 }
 
 /// Channels first: one block a channel goes through all images.
@@ -58,17 +60,26 @@ KernelWork over_planes(const Images& x, double tensors) {
 std::vector<KernelWork> forward_kernels(const Images& x, bool training) {
     std::vector<KernelWork> kernels;
     if (training) {
-        kernels.push_back(x.channels_last ? over_pixels(x, 1.0, 0.74, 16.0)
+        kernels.push_back(x.channels_last ? over_pixels(x, 1.0, 0.72, 1150.0)
                                           : by_channel(x, 1.0, 1.0, 0.45, 1100.0));
         kernels.push_back({.moved = 8.0 * x.channels});  // the running statistics
     }
-    kernels.push_back(x.channels_last ? over_pixels(x, 2.0, 0.34, 14.0) : over_planes(x, 2.0));
+    kernels.push_back(x.channels_last ? over_pixels(x, 2.0, 0.36, 750.0) : over_planes(x, 2.0));
     return kernels;
 }
 
-std::vector<KernelWork> backward_kernels(const Images& x) {
-    if (!x.channels_last) return {by_channel(x, 5.0, 3.0, 0.85, 2600.0)};
-    return {over_pixels(x, 2.0, 0.45, 0.0), over_pixels(x, 3.0, 0.46, 14.0)};
+/// A gradient that lies otherwise than its images is brought into their order first.
+std::vector<KernelWork> backward_kernels(const Images& x, bool reordered) {
+    std::vector<KernelWork> kernels;
+    constexpr double reordering = 4.2;
+    if (reordered) kernels.push_back(over_pixels(x, 2.0, reordering, 0.0));
+    if (x.channels_last) {
+        kernels.push_back(over_pixels(x, 2.0, 0.43, 420.0));
+        kernels.push_back(over_pixels(x, 3.0, 0.49, 750.0));
+    } else {
+        kernels.push_back(by_channel(x, 5.0, 3.0, 0.85, 2600.0));
+    }
+    return kernels;
 }
 
 /// Statistics over all but the channels, a sum over columns each, and one pass over `tensors` of x's size.
@@ -94,7 +105,10 @@ std::optional<Understood> batch_norm_at(const Subject& subject, std::size_t plac
                            .type = type}));
     if (x->dims.size() > 2) {
         const Images images = images_of(*x, element);
-        found.kernels = tensors > 1 ? backward_kernels(images) : forward_kernels(images, training);
+        const Tensor* const gradient = subject.call.tensor(0);
+        const bool reordered = gradient->dims == x->dims && gradient->strides != x->strides;
+        found.kernels =
+            tensors > 1 ? backward_kernels(images, reordered) : forward_kernels(images, training);
     }
     return found;
 }
@@ -109,6 +123,61 @@ std::optional<Understood> batch_norm_backward(const Subject& subject) {
 }
 std::optional<Understood> cudnn_batch_norm_backward(const Subject& subject) {
     return batch_norm_at(subject, 0, true, 2);
+}
+
+/// One block a group of an image for its moments, then one kernel over all elements; between them
+/// one that makes a factor and an addend of each channel.
+std::optional<Understood> group_norm(const Subject& subject) {
+    constexpr std::size_t groups_place = 6;
+    const Tensor* const x = subject.call.tensor(0);
+    const std::int64_t groups = subject.call.whole(groups_place).value_or(0);
+    if (x == nullptr || x->dims.size() < 2 || x->elements() < 1 || groups < 1) return {};
+    const auto element = type_of(*x, subject);
+    const Images images = images_of(*x, element);
+    const std::int64_t rows = x->dims[0] * groups;
+    if (x->elements() % rows != 0) return {};
+    const double each = images.elements / static_cast<double>(rows);
+    Understood found{.steps = {torch_step(RowWise{.kind = RowKind::layernorm,
+                                                  .rows = rows,
+                                                  .cols = x->elements() / rows,
+                                                  .type = data_type(element)})},
+                     .family = OperatorFamily::normalisation,
+                     .result_bytes = x->bytes(),
+                     .result_elements = x->elements()};
+    found.kernels = {{.moved = images.bytes(),
+                      .chains = rows,
+                      .chain_clocks = 3000.0,
+                      .block_clocks = 0.45 * each},
+                     {.moved = 8.0 * images.channels},
+                     {.moved = 2.0 * images.bytes(), .clocks = 0.6 * images.elements}};
+    return found;
+}
+
+/// (gradient, x, ...): sums over each plane, three kernels over channels, and one over all elements.
+std::optional<Understood> group_norm_backward(const Subject& subject) {
+    constexpr std::size_t groups_place = 8;
+    const Tensor* const x = subject.call.tensor(1);
+    const std::int64_t groups = subject.call.whole(groups_place).value_or(0);
+    if (x == nullptr || x->dims.size() < 2 || x->elements() < 1 || groups < 1) return {};
+    const auto element = type_of(*x, subject);
+    const Images images = images_of(*x, element);
+    const std::int64_t rows = x->dims[0] * groups;
+    if (x->elements() % rows != 0) return {};
+    Understood found{.steps = {torch_step(RowWise{.kind = RowKind::layernorm,
+                                                  .rows = rows,
+                                                  .cols = x->elements() / rows,
+                                                  .type = data_type(element),
+                                                  .direction = model::Direction::backward})},
+                     .family = OperatorFamily::normalisation,
+                     .result_bytes = x->bytes(),
+                     .result_elements = x->elements()};
+    constexpr double per_plane = 350.0;
+    found.kernels = {{.moved = 2.0 * images.bytes(),
+                      .clocks = 0.6 * images.elements + per_plane * images.elements / images.plane},
+                     {.moved = 3.0 * images.bytes(), .clocks = 0.9 * images.elements}};
+    for (int small = 0; small < 3; ++small)
+        found.kernels.push_back({.moved = 8.0 * images.channels});
+    return found;
 }
 
 /// (x, window, stride, ...): the window's elements for each result; their places are int64.
@@ -165,6 +234,8 @@ constexpr std::array rules{Rule{"native_batch_norm", batch_norm},
                            Rule{"_batch_norm_with_update", updating_batch_norm},
                            Rule{"native_batch_norm_backward", batch_norm_backward},
                            Rule{"cudnn_batch_norm_backward", cudnn_batch_norm_backward},
+                           Rule{"native_group_norm", group_norm},
+                           Rule{"native_group_norm_backward", group_norm_backward},
                            Rule{"max_pool2d_with_indices", max_pool},
                            Rule{"max_pool2d_with_indices_backward", max_pool_backward}};
 

@@ -100,34 +100,88 @@ std::optional<Understood> rms_norm(const Subject& subject) {
 std::optional<Understood> rms_norm_backward(const Subject& subject) {
     return norm(subject, 1, 2, RowKind::rmsnorm, Direction::backward);
 }
-/// Which of [outer, inner] a set of dimensions reduces; what is neither is taken as the inner.
-RowWise reduced(const Tensor& x, const std::vector<std::int64_t>& dims) {
+/// A reduction as it lies in memory.
+struct Reduction {
+    RowWise op;
+    /// What stays lies between what goes: each result's parts are far from each other.
+    bool apart = false;
+};
+
+/// Sizes of the dimensions by falling strides, and which of them go.
+struct Order {
+    std::vector<std::int64_t> sizes;
+    std::vector<bool> gone;
+};
+
+Order in_memory(const Tensor& x, const std::vector<std::int64_t>& dims) {
     const auto rank = static_cast<std::int64_t>(x.dims.size());
     std::vector<bool> gone(x.dims.size(), dims.empty());
     for (std::int64_t dim : dims) {
         if (dim < 0) dim += rank;
         if (dim >= 0 && dim < rank) gone[static_cast<std::size_t>(dim)] = true;
     }
-    std::int64_t away = 1;
-    for (std::size_t i = 0; i < gone.size(); ++i) {
-        if (gone[i]) away *= x.dims[i];
+    std::vector<std::size_t> order(x.dims.size());
+    for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+    if (x.strides.size() == x.dims.size()) {
+        std::stable_sort(order.begin(), order.end(), [&x](std::size_t a, std::size_t b) {
+            return x.strides[a] > x.strides[b];
+        });
     }
-    RowWise op;
+    Order found;
+    for (const std::size_t dim : order) {
+        if (x.dims[dim] == 1) continue;
+        found.sizes.push_back(x.dims[dim]);
+        found.gone.push_back(gone[dim]);
+    }
+    return found;
+}
+
+/// Which of [outer, inner] a set of dimensions reduces; what is neither is taken as the inner.
+Reduction reduced(const Tensor& x, const std::vector<std::int64_t>& dims) {
+    const Order memory = in_memory(x, dims);
+    std::int64_t away = 1;
+    for (std::size_t i = 0; i < memory.sizes.size(); ++i) {
+        if (memory.gone[i]) away *= memory.sizes[i];
+    }
+    Reduction found;
+    RowWise& op = found.op;
     const std::int64_t kept = x.elements() / std::max<std::int64_t>(1, away);
-    const bool last = gone.empty() || gone.back();
+    const bool last = memory.gone.empty() || memory.gone.back();
     if (kept == 1) {
         op.axis = Axis::all;
-        op.rows = last && rank > 0 ? std::max<std::int64_t>(1, away / x.dims.back()) : 1;
+        op.rows = last && !memory.sizes.empty()
+                      ? std::max<std::int64_t>(1, away / memory.sizes.back())
+                      : 1;
         op.cols = away / op.rows;
     } else if (last) {
         op.rows = kept;
         op.cols = away;
+        found.apart = away > 1 && memory.gone.front();
     } else {
         op.axis = Axis::columns;
         op.rows = away;
         op.cols = kept;
     }
-    return op;
+    return found;
+}
+
+/// One block a result, whose threads go through parts that are far from each other. (eq. S6)
+KernelWork apart(const RowWise& op, std::int64_t size) {
+    return {.moved = static_cast<double>(op.rows * op.cols * size),
+            .chains = op.rows,
+            .chain_clocks = 3000.0,
+            .block_clocks = 1000.0 + 0.45 * static_cast<double>(op.cols)};
+}
+
+std::optional<Understood> reduced_rows(const Subject& subject, const Tensor& x, RowKind kind,
+                                       const std::vector<std::int64_t>& dims) {
+    Reduction found = reduced(x, dims);
+    const auto element = type_of(x, subject);
+    found.op.kind = kind;
+    found.op.type = data_type(element);
+    Understood one = rows(found.op, OperatorFamily::reduction, results_of(found.op));
+    if (found.apart) one.kernels = {apart(found.op, size_of(element))};
+    return one;
 }
 
 std::optional<Understood> reduction(const Subject& subject, RowKind kind) {
@@ -139,10 +193,7 @@ std::optional<Understood> reduction(const Subject& subject, RowKind kind) {
             dims = {*dim};
         }
     }
-    RowWise op = reduced(*x, dims);
-    op.kind = kind;
-    op.type = data_type(type_of(*x, subject));
-    return rows(op, OperatorFamily::reduction, results_of(op));
+    return reduced_rows(subject, *x, kind, dims);
 }
 std::optional<Understood> sum(const Subject& subject) {
     return reduction(subject, RowKind::sum);
@@ -160,10 +211,7 @@ std::optional<Understood> largest_place(const Subject& subject) {
 std::optional<Understood> vector_norm(const Subject& subject) {
     const Tensor* const x = subject.call.tensor(0);
     if (x == nullptr || x->elements() < 1) return {};
-    RowWise op = reduced(*x, subject.call.wholes(2));
-    op.kind = RowKind::sum;
-    op.type = data_type(type_of(*x, subject));
-    return rows(op, OperatorFamily::reduction, results_of(op));
+    return reduced_rows(subject, *x, RowKind::sum, subject.call.wholes(2));
 }
 
 constexpr std::array rules{Rule{"_softmax", softmax},
