@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "effects/chart.h"
+#include "effects/opening.h"
 
 namespace ridge::effects {
 
@@ -33,6 +34,7 @@ plot::Sections page_of(std::span<const Study> studies, const Subject& subject) {
             "part and says how far the two are apart. Equation numbers are those of "
             "docs/model.md.",
             subject.machine.title);
+        page.sections.push_back(opening_of(subject));
     }
     for (const Study& study : studies) {
         plot::Section section{.id = std::string(study.effect->name),
@@ -51,6 +53,7 @@ plot::Sections page_of(std::span<const Study> studies, const Subject& subject) {
         }
         page.sections.push_back(std::move(section));
     }
+    if (studies.size() > 1) page.sections.push_back(ratios_of(studies));
     return page;
 }
 

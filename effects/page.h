@@ -1,4 +1,4 @@
-// All studies as one page: a table of contents, then text, figures and numbers of each.
+// All studies as one page: a table of contents, the words, then text, figures and numbers of each, and all ratios.
 #pragma once
 
 #include <span>

@@ -351,6 +351,21 @@ Study evaluate(const Effect& effect, const Subject& subject, const Measured& mea
     return study;
 }
 
+namespace {
+
+/// What no run can answer: a library chooses its tiles itself, and no bundled kernel takes single fp8
+/// numbers.
+bool is_predicted_only(const measure::Question& question) {
+    using model::Implementation;
+    const Implementation how = question.execution.implementation;
+    if (how == Implementation::library) return question.execution.tile.has_value();
+    return std::holds_alternative<model::Elementwise>(question.operation) &&
+           (how == Implementation::fused || how == Implementation::unfused) &&
+           type_of(question.operation) == model::DataType::fp8;
+}
+
+}  // namespace
+
 std::vector<measure::Question> questions(const Effect& effect, const Subject& subject) {
     std::vector<measure::Question> out;
     std::set<std::string> known;
@@ -365,6 +380,7 @@ std::vector<measure::Question> questions(const Effect& effect, const Subject& su
                     const auto* p = std::get_if<model::Prediction>(&outcome);
                     if (p == nullptr) continue;
                     question.execution.implementation = p->implementation;
+                    if (is_predicted_only(question)) continue;
                     if (!known.insert(measure::canonical_text(question)).second) continue;
                     out.push_back(std::move(question));
                 }

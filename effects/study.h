@@ -83,7 +83,8 @@ inline constexpr double close_enough = 0.2;
 [[nodiscard]] Study evaluate(const Effect& effect, const Subject& subject,
                              const Measured& measured);
 
-/// Every question of the effect's points that is modelled, each once, implementations resolved.
+/// Every question of the effect's points that is modelled and that a run could answer, each once,
+/// implementations resolved.
 [[nodiscard]] std::vector<measure::Question> questions(const Effect& effect,
                                                        const Subject& subject);
 

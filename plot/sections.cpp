@@ -40,6 +40,16 @@ std::string facts_of(const Section& section) {
     return out + "</dl>\n";
 }
 
+/// Long names may be broken behind '_' and '=', and nowhere else.
+std::string breakable(std::string_view text) {
+    std::string out;
+    for (const char c : escape_markup(text)) {
+        out += c;
+        if (c == '_' || c == '=') out += "<wbr>";
+    }
+    return out;
+}
+
 std::string table_of(const TextTable& table) {
     std::string out = fmt::format("<div class=\"texts\"><table>\n{}<thead><tr>",
                                   element("caption", table.caption));
@@ -49,7 +59,7 @@ std::string table_of(const TextTable& table) {
     out += "</tr></thead>\n<tbody>\n";
     for (const std::vector<std::string>& row : table.rows) {
         out += "<tr>";
-        for (const std::string& cell : row) out += fmt::format("<td>{}</td>", escape_markup(cell));
+        for (const std::string& cell : row) out += fmt::format("<td>{}</td>", breakable(cell));
         out += "</tr>\n";
     }
     return out + "</tbody></table></div>\n";

@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 """Measures with PyTorch what `ridge effect` shows and bundled kernels cannot: calls, steps and memory.
 
-    scripts/measure-lessons.py measure/records/h200-sxm-effects [--only calls,attention,steps] [--seconds 60]
+    scripts/measure-lessons.py measure/records/h200-sxm-effects [--only calls,paper,attention,steps] [--seconds 60]
 
 calls      relu over 256 to 268 million numbers as eager calls: time between two events around one call
            on an idle GPU (the host's dispatch included), median of 20; records in eager.jsonl
+paper      attention written out with stored scores in the setting of FlashAttention's paper, 64 x 16 heads of 1024 x 64
+           in fp16, forward and backward, and scaling, mask and dropout of its scores; records in eager.jsonl
 attention  peak of allocated bytes, q, k, v and result included, of one forward call in fp16 with 32
            heads of 128: written out with stored scores, and PyTorch's flash backend; tokens double
            until a call does not fit
@@ -30,34 +32,80 @@ from siblings import sibling
 FIELDS = ["question", "time_s", "memory_bytes"]
 
 
-def calls(folder, known, _csv):
+def seconds_between_events(run, repeats=20, before=lambda: None):
+    """Of one call on an idle GPU, the host's dispatch included; the first three are left out."""
+    times = []
+    for _ in range(repeats + 3):
+        before()
+        torch.cuda.synchronize()
+        begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+        begin.record()
+        kept = run()
+        end.record()
+        torch.cuda.synchronize()
+        times.append(begin.elapsed_time(end) * 1e-3)
+        del kept
+    return times[3:]
+
+
+def append_record(path, op, launch, times):
     kernels = sibling("torch-kernels.py")
-    device, path = kernels.describe_device(), folder / "eager.jsonl"
+    record = {"schema": 1, "op": op, "implementation": "torch", "l2": "warm", "launch": launch,
+              "pattern": "normal", "date": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+              "tool": f"measure-lessons.py, PyTorch {torch.__version__}", "device": kernels.describe_device(),
+              "no_counters": {"reason": "not requested", "remedy": ""}, "before": {}, "after": {},
+              "timing": {"method": "events", "statistics": kernels.summary_of(times), "discarded": 0,
+                         "converged": False, "seconds": sum(times), "times_s": times}}
+    with open(path, "a", encoding="utf-8") as file:
+        file.write(json.dumps(record, separators=(",", ":")) + "\n")
+    print(op, f"{statistics.median(times) * 1e6:.1f} us", flush=True)
+
+
+def calls(folder, known, _csv):
     for elements in [256 * 4**power for power in range(11)]:
         op = f"elementwise dtype=fp32 elements={elements} expr=relu(x)"
         if op in known:
             continue
         x = torch.randn(elements, device="cuda")
-        times = []
-        for repeat in range(23):
-            torch.cuda.synchronize()
-            begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-            begin.record()
-            y = torch.relu(x)
-            end.record()
-            torch.cuda.synchronize()
-            if repeat > 2:
-                times.append(begin.elapsed_time(end) * 1e-3)
-            del y
-        record = {"schema": 1, "op": op, "implementation": "torch", "l2": "warm", "launch": "stream",
-                  "pattern": "normal", "date": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-                  "tool": f"measure-lessons.py, PyTorch {torch.__version__}", "device": device,
-                  "no_counters": {"reason": "not requested", "remedy": ""}, "before": {}, "after": {},
-                  "timing": {"method": "events", "statistics": kernels.summary_of(times), "discarded": 0,
-                             "converged": False, "seconds": sum(times), "times_s": times}}
-        with open(path, "a", encoding="utf-8") as file:
-            file.write(json.dumps(record, separators=(",", ":")) + "\n")
-        print(op, f"{statistics.median(times) * 1e6:.1f} us", flush=True)
+        append_record(folder / "eager.jsonl", op, "stream", seconds_between_events(lambda: torch.relu(x)))
+        del x
+        yield
+
+
+def paper(folder, known, _csv):
+    """Kernels of milliseconds: the host's dispatch, some 10 us, is lost in them."""
+    path, shape = folder / "eager.jsonl", "dtype=fp16 batch=64 heads=16 seq_q=1024 head_dim=64"
+
+    def random(*sizes):
+        return torch.randn(*sizes, dtype=torch.float16, device="cuda")
+
+    for direction in ("", " direction=backward"):
+        op = f"attention {shape}{direction}"
+        if op in known:
+            continue
+        q, k, v, gradient = (random(64, 16, 1024, 64) for _ in range(4))
+        if not direction:
+            append_record(path, op, "kernel", seconds_between_events(
+                lambda: torch.softmax(q @ k.transpose(-2, -1), -1) @ v))
+        else:
+            inputs = [each.requires_grad_() for each in (q, k, v)]
+            out = torch.softmax(q @ k.transpose(-2, -1), -1) @ v
+            append_record(path, op, "kernel", seconds_between_events(
+                lambda: torch.autograd.grad(out, inputs, gradient, retain_graph=True)))
+            del out, inputs
+        del q, k, v, gradient
+        yield
+    scores = "dtype=fp16 elements=1073741824"
+    mask = torch.zeros(64, 16, 1024, 1024, dtype=torch.bool, device="cuda").triu_(1)
+    for op, run in ((f'elementwise {scores} expr="x * c"', lambda x: x * 0.125),
+                    (f"elementwise {scores} expr=dropout(x)", lambda x: torch.native_dropout(x, 0.1, True)),
+                    (f'elementwise {scores} expr="masked_fill(x, mask)"',
+                     lambda x: x.masked_fill(mask, float("-inf")))):
+        if op in known:
+            continue
+        x = random(64, 16, 1024, 1024)
+        append_record(path, op, "kernel", seconds_between_events(lambda: run(x)))  # pylint: disable=cell-var-from-loop
+        del x
         yield
 
 
@@ -120,7 +168,7 @@ def steps(_folder, known, write):
         del model, optimizer
 
 
-PARTS = {"calls": calls, "attention": attention, "steps": steps}
+PARTS = {"calls": calls, "paper": paper, "attention": attention, "steps": steps}
 
 
 def main():

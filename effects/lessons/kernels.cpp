@@ -262,7 +262,7 @@ Measured it is {chain_stored@3/chain_again@3:measured}.
 For whole networks the same trade is called checkpointing: keep the input of each layer, recompute the rest when its gradient is due.
 A training step of GPT-2 with 16 sequences of 1024 tokens needs {peak_stored@16} with everything stored and {peak_again@16} with the layers recomputed, {peak_stored@16/peak_again@16} times less.
 Its kernels take {step_stored@16} against {step_again@16}, {step_again@16/step_stored@16} times as long: a second forward pass, about a third more of the products' work.
-Measured with PyTorch and 4 sequences: {peak_stored@4:measured} and {peak_again@4:measured} (predicted {peak_stored@4} and {peak_again@4}), and {step_again@4/step_stored@4:measured} times as long (predicted {step_again@4/step_stored@4}).
+Measured with PyTorch: {peak_stored@16:measured} and {peak_again@16:measured}, and {step_again@16/step_stored@16:measured} times as long.
 Memory that is saved can be spent on a larger batch, which is why checkpointing often trains faster in the end.
 FlashAttention is the same idea: it stores no scores, and its backward pass computes them again.)";
     return plan;

@@ -379,14 +379,15 @@ Plan occupancy_plan(const Subject& subject) {
         .above = "blocks@many",
         .below = "blocks@four each",
         .why =
-            "A copy with one block for each SM reaches {blocks@one each:measured} where "
-            "{blocks@one each} are predicted: bundled kernels were fitted on an H200, so that "
-            "other GPUs take over the {first_load} that a kernel's first load out of DRAM "
-            "waits there. "
-            "With four blocks the start is still a fifth of the time, with many it is "
-            "nothing."};
+            "The short copies make the difference. With four blocks for each SM {blocks@four "
+            "each:measured} are measured where {blocks@four each} are predicted, with one "
+            "{blocks@one each:measured} where {blocks@one each} are: such a copy lasts a few "
+            "microseconds, which are the start of a kernel and the wait for its first load out "
+            "of DRAM. "
+            "For that wait the model has one figure, {first_load}, fitted to bundled kernels of "
+            "every kind on an H200 and taken over by its relatives."};
     if (machine.memory->torch) {
-        plan.ratio.why += fmt::format(" PyTorch's kernels, fitted apart, wait {} on this GPU.",
+        plan.ratio.why += fmt::format(" PyTorch's kernels, fitted apart, wait {}.",
                                       format(machine.memory->torch->first_dram));
     }
     plan.text =

@@ -9,6 +9,7 @@
 
 #include "cli/console/table.h"
 #include "effects/chart.h"
+#include "effects/opening.h"
 #include "effects/page.h"
 #include "model/access/divergence.h"
 #include "model/attention/online_softmax.h"
@@ -259,4 +260,49 @@ TEST_CASE("the page of all effects holds every figure and works offline", "[effe
     for (const char* outside : {"src=\"http", "href=\"http", "url(http", "@import"}) {
         CHECK(html.find(outside) == std::string::npos);
     }
+}
+
+TEST_CASE("the page opens with the words, for this GPU, and closes with all ratios", "[effects]") {
+    const hardware::Catalogue catalogue = model::catalogue();
+    const Gpu gpu(catalogue, "h100-sxm");
+    const std::vector<std::string> words = effects::opening_of(gpu.subject()).paragraphs;
+    REQUIRE(words.size() == 5);
+    CHECK(words[0].find("has 132.") != std::string::npos);
+    CHECK(words[1].find("up to 64 warps") != std::string::npos);
+    CHECK(words[3].find("989 TFLOP/s in bf16") != std::string::npos);
+    // A TPU has neither warps nor tensor cores; sentences about them are left out.
+    const Gpu tpu(catalogue, "tpu-v4");
+    for (const std::string& paragraph : effects::opening_of(tpu.subject()).paragraphs) {
+        CHECK(paragraph.find("warps at hand") == std::string::npos);
+        CHECK(paragraph.find('{') == std::string::npos);
+    }
+
+    std::vector<Study> studies;
+    for (const char* name : {"launch", "scaling"}) {
+        studies.push_back(
+            evaluate(effects::find_effect(name), gpu.subject(), Measured::of("h100-sxm")));
+    }
+    const plot::Sections page = page_of(studies, gpu.subject());
+    REQUIRE(page.sections.size() == 4);
+    CHECK(page.sections.front().id == "words");
+    const auto& rows = page.sections.back().tables.at(0).rows;
+    REQUIRE(rows.size() == 2);
+    CHECK(rows[0][0] == "Launching kernels");
+    CHECK(rows[0][4].find(" %") != std::string::npos);
+    CHECK(rows[1][3] == "-");
+}
+
+TEST_CASE("nothing is asked that no run can answer", "[effects]") {
+    const hardware::Catalogue catalogue = model::catalogue();
+    const Gpu gpu(catalogue, "h200-sxm");
+    std::size_t asked = 0;
+    for (const effects::Effect& effect : effects::effects()) {
+        for (const measure::Question& question : questions(effect, gpu.subject())) {
+            ++asked;
+            const bool library =
+                question.execution.implementation == model::Implementation::library;
+            CHECK_FALSE((library && question.execution.tile.has_value()));
+        }
+    }
+    CHECK(asked > 400);
 }
