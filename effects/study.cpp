@@ -8,6 +8,7 @@
 
 #include "effects/text.h"
 #include "hardware/error.h"
+#include "hardware/text.h"
 #include "hardware/units.h"
 #include "model/core/fields.h"
 #include "model/predict.h"
@@ -20,12 +21,6 @@ struct Part {
     measure::Question question;
     std::int64_t count = 1;
 };
-
-std::string_view trimmed(std::string_view text) {
-    while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
-    while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
-    return text;
-}
 
 /// The 16-bit type of products on this GPU: fp16 where it has no bf16.
 model::DataType half_type(const model::Machine& machine) {

@@ -5,16 +5,11 @@
 
 #include "hardware/count.h"
 #include "hardware/error.h"
+#include "hardware/text.h"
 #include "hardware/units.h"
 
 namespace ridge::effects {
 namespace {
-
-std::string_view trimmed(std::string_view text) {
-    while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
-    while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
-    return text;
-}
 
 /// The value that a place's x names.
 const Value* value_at(const StudiedSeries& series, std::string_view x) {

@@ -7,26 +7,13 @@
 #include <system_error>
 
 #include "hardware/error.h"
+#include "hardware/text.h"
 
 namespace ridge {
 namespace {
 
 constexpr std::int64_t largest = std::numeric_limits<std::int64_t>::max();
 constexpr int largest_exponent = 40;
-
-bool is_digit(char letter) {
-    return letter >= '0' && letter <= '9';
-}
-
-char lower(char letter) {
-    return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter;
-}
-
-std::string_view trimmed(std::string_view text) {
-    const std::size_t first = text.find_first_not_of(" \t");
-    if (first == std::string_view::npos) return {};
-    return text.substr(first, text.find_last_not_of(" \t") - first + 1);
-}
 
 /// What a text says before it is multiplied out: digits x 10^decimal x 2^binary.
 struct Parts {
@@ -40,9 +27,9 @@ struct Parts {
 enum class Fault : std::uint8_t { none, malformed, too_large };
 
 /// Reads one part after another from the front of a text.
-class Reader {
+class CountReader {
   public:
-    explicit Reader(std::string_view text) : rest_(text) {}
+    explicit CountReader(std::string_view text) : rest_(text) {}
 
     Fault read(Parts& parts) {
         if (!number(parts)) return fault_;
@@ -153,19 +140,11 @@ Fault value_of(const Parts& parts, std::int64_t& value) {
 
 Fault read(std::string_view text, WrittenCount& count, bool& bytes) {
     Parts parts;
-    const Fault fault = Reader(trimmed(text)).read(parts);
+    const Fault fault = CountReader(trimmed(text)).read(parts);
     bytes = parts.bytes;
     if (fault != Fault::none) return fault;
     count.decimal = parts.prefixed && !parts.bytes;
     return value_of(parts, count.value);
-}
-
-std::string quoted(std::string_view text) {
-    std::string shown = "\"";
-    for (const char letter : text.substr(0, 60)) {
-        shown += static_cast<unsigned char>(letter) < 0x20 ? '?' : letter;
-    }
-    return shown + (text.size() > 60 ? "...\"" : "\"");
 }
 
 }  // namespace

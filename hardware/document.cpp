@@ -13,7 +13,6 @@ namespace ridge::hardware {
 namespace {
 
 constexpr std::size_t largest_text = std::size_t{1} << 20;
-constexpr int deepest_nesting = 32;
 
 Location place(const std::string& file, const toml::source_position& position) {
     return {.file = file, .line = position.line, .column = position.column};

@@ -38,9 +38,9 @@ bool is_plain_name(std::string_view name) {
 }
 
 /// Walks a document once and collects what it says and what is wrong with it.
-class Reader {
+class DescriptionReader {
   public:
-    Reader(const Node& root, const Schema& schema) : root_(root), schema_(schema) {}
+    DescriptionReader(const Node& root, const Schema& schema) : root_(root), schema_(schema) {}
 
     Loaded read() {
         read_header();
@@ -412,7 +412,7 @@ Datum renamed(Datum datum, const std::map<std::string, std::string>& names) {
 Loaded load_text(std::string_view toml, const std::string& file, const Schema& schema) {
     const Document document = parse_document(toml, file);
     if (document.problem) return {.description = {}, .problems = {*document.problem}};
-    Loaded loaded = Reader(document.root, schema).read();
+    Loaded loaded = DescriptionReader(document.root, schema).read();
     loaded.description.origin = file;
     std::stable_sort(
         loaded.problems.begin(), loaded.problems.end(), [](const Problem& a, const Problem& b) {
@@ -426,7 +426,7 @@ Loaded load_header(std::string_view toml, const std::string& file) {
     const std::size_t section = toml.starts_with('[') ? 0 : toml.find("\n[");
     const Document document = parse_document(toml.substr(0, section), file);
     if (document.problem) return {.description = {}, .problems = {*document.problem}};
-    Loaded loaded = Reader(document.root, device_schema()).read_names();
+    Loaded loaded = DescriptionReader(document.root, device_schema()).read_names();
     loaded.description.origin = file;
     return loaded;
 }

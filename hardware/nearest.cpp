@@ -4,14 +4,12 @@
 #include <numeric>
 #include <utility>
 
+#include "hardware/text.h"
+
 namespace ridge {
 namespace {
 
 constexpr std::size_t longest_word = 100;
-
-char lower(char letter) {
-    return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter;
-}
 
 std::string lower_case(std::string_view word) {
     std::string result(word);

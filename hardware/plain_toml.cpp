@@ -8,11 +8,12 @@
 #include <utility>
 #include <vector>
 
+#include "hardware/text.h"
+
 namespace ridge::hardware {
 namespace {
 
 constexpr std::size_t most_keys = 1000;
-constexpr int deepest_nesting = 32;
 
 bool is_plain_text(std::string_view text) {
     unsigned strange = 0;  // of all bytes at once, which the compiler can do side by side
@@ -27,10 +28,6 @@ bool is_plain_text(std::string_view text) {
 bool is_key_letter(char letter) {
     return (letter >= 'a' && letter <= 'z') || (letter >= 'A' && letter <= 'Z') ||
            (letter >= '0' && letter <= '9') || letter == '_' || letter == '-';
-}
-
-bool is_digit(char letter) {
-    return letter >= '0' && letter <= '9';
 }
 
 /// "[+-]?(0|[1-9][0-9]*)" at the front of `text`, without the plus; 0: nothing of the kind.

@@ -21,6 +21,8 @@
 
 namespace ridge::hardware {
 
+inline constexpr int deepest_nesting = 32;  ///< of tables and arrays in each other
+
 [[nodiscard]] std::optional<Node> read_plain_toml(std::string_view text, const std::string& file);
 
 }  // namespace ridge::hardware

@@ -9,6 +9,7 @@
 
 #include "hardware/error.h"
 #include "hardware/nearest.h"
+#include "hardware/text.h"
 #include "hardware/unit_table.h"
 
 namespace ridge {
@@ -37,20 +38,6 @@ constexpr std::array<QuantityKind, 13> kinds{{
     {FlopPerCycle::dimension, "number of FLOP per cycle", "FLOP/clk", "512 FLOP/clk"},
     {Intensity::dimension, "arithmetic intensity", "FLOP/B", "153 FLOP/B"},
 }};
-
-std::string quoted(std::string_view text) {
-    std::string shown = "\"";
-    for (const char letter : text.substr(0, 60)) {
-        shown += static_cast<unsigned char>(letter) < 0x20 ? '?' : letter;
-    }
-    return shown + (text.size() > 60 ? "...\"" : "\"");
-}
-
-std::string_view trimmed(std::string_view text) {
-    const std::size_t first = text.find_first_not_of(" \t");
-    if (first == std::string_view::npos) return {};
-    return text.substr(first, text.find_last_not_of(" \t") - first + 1);
-}
 
 /// A unit: its dimension and the powers of ten and two that lead to base units.
 struct Unit {

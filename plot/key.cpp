@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "plot/font.h"
 #include "plot/text.h"
 
 namespace ridge::plot {
@@ -14,10 +15,6 @@ namespace {
 constexpr double gap = 14.0;            ///< between columns
 constexpr double gutter = 34.0;         ///< between tables side by side
 constexpr double narrowest_name = 180;  ///< before the columns run out of the page
-
-double width_of(std::string_view text, FontRole role) {
-    return text_width(text, font_size(role), font_weight(role));
-}
 
 /// Names broken into lines, and the widths of the columns: number, name, values.
 struct Table {

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "hardware/error.h"
+#include "plot/font.h"
 #include "plot/key.h"
 #include "plot/labels.h"
 #include "plot/span_layout.h"
@@ -24,10 +25,6 @@ constexpr double ridge_radius = 5.0;
 
 double label_height(FontRole role) {
     return font_size(role) * 1.16;
-}
-
-double width_of(std::string_view text, FontRole role) {
-    return text_width(text, font_size(role), font_weight(role));
 }
 
 std::string fitted(std::string_view text, double width, FontRole role) {

@@ -52,11 +52,6 @@ const Roof* chosen(const std::vector<Roof>& roofs, double sign) {
     return best == roofs.end() ? nullptr : &*best;
 }
 
-struct Ranges {
-    Range x;
-    Range y;
-};
-
 /// Holds every point and ridge, with room to read the slanted roofs left of the first ridge.
 Ranges automatic_ranges(const Roofline& roofline) {
     std::vector<double> xs;

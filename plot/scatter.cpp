@@ -19,11 +19,6 @@ namespace {
 
 constexpr std::size_t most_bars = 60;  ///< points that still carry their bands as error bars
 
-struct Ranges {
-    Range x;
-    Range y;
-};
-
 std::size_t points_of(const Scatter& scatter) {
     std::size_t count = 0;
     for (const Series& group : scatter.groups) count += group.points.size();

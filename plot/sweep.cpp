@@ -14,11 +14,6 @@ namespace ridge::plot {
 
 namespace {
 
-struct Ranges {
-    Range x;
-    Range y;
-};
-
 Ranges automatic_ranges(const Sweep& sweep) {
     std::vector<double> xs;
     std::vector<double> ys;

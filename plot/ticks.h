@@ -16,6 +16,12 @@
 
 namespace ridge::plot {
 
+/// Of both axes of a chart.
+struct Ranges {
+    Range x;
+    Range y;
+};
+
 struct Tick {
     double value = 0.0;
     std::string text = {};  ///< empty for a mark without a label

@@ -8,7 +8,7 @@
 namespace ridge::plot {
 namespace {
 
-constexpr double sample_width = 9.0;  // of a series in the legend: a bar
+constexpr double bar_width = 9.0;  // of a series in the legend: a bar
 
 void check(const TimelineBar& bar, const Timeline& timeline) {
     if (bar.lane >= timeline.lanes.size()) throw InputError("timeline: a bar's lane is not there");
@@ -51,7 +51,7 @@ Chart timeline_chart(const Timeline& timeline) {
             chart.samples, [&sort](const LegendEntry& entry) { return entry.name == sort.series; });
         if (known || sort.series.empty()) continue;
         chart.samples.push_back({.name = sort.series,
-                                 .style = {.color = sort.color, .width = sample_width},
+                                 .style = {.color = sort.color, .width = bar_width},
                                  .line = true});
     }
     return chart;

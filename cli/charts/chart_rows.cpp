@@ -4,13 +4,14 @@
 
 #include <algorithm>
 
+#include "hardware/si.h"
 #include "hardware/units.h"
 
 namespace ridge::cli {
 namespace {
 
-constexpr double tera = 1e12;
-constexpr double giga = 1e9;
+using si::giga;
+using si::tera;
 
 std::string source_of(plot::Evidence evidence) {
     return evidence == plot::Evidence::datasheet ? "datasheet" : "measured";

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "cli/charts/roofline_charts.h"
+#include "hardware/si.h"
 #include "hardware/units.h"
 #include "model/core/fields.h"
 #include "plot/sweep.h"
@@ -16,7 +17,7 @@
 namespace ridge::cli {
 namespace {
 
-constexpr double tera = 1e12;
+using si::tera;
 constexpr double least_share = 0.005;  ///< of the time, of an operation in the roofline
 
 std::string where(const StepAnswer& answer) {

@@ -9,6 +9,7 @@
 
 #include "cli/charts/record_labels.h"
 #include "hardware/error.h"
+#include "hardware/si.h"
 #include "hardware/units.h"
 #include "measure/record/statistics.h"
 #include "plot/text.h"
@@ -22,7 +23,7 @@ using measure::Validation;
 using model::Field;
 using plot::NaturalOrder;
 
-constexpr double tera = 1e12;
+using si::tera;
 
 std::string class_name(const Record& record) {
     return fmt::format("{} {} {}", name_of(record.question.operation),

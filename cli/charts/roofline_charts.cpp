@@ -7,6 +7,7 @@
 
 #include "cli/charts/record_labels.h"
 #include "hardware/schema.h"
+#include "hardware/si.h"
 #include "hardware/units.h"
 #include "model/roof/roofline.h"
 
@@ -15,7 +16,7 @@ namespace {
 
 using model::DataType;
 
-constexpr double tera = 1e12;
+using si::tera;
 
 plot::MemoryRoof memory_roof(plot::Resource resource, Bandwidth bandwidth, plot::Evidence evidence,
                              std::string source) {

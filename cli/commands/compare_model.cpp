@@ -41,21 +41,21 @@ struct CompareModel {
     ChartOutput chart;
 };
 
-struct Compared {
+struct ComparedModels {
     std::vector<std::string> columns;
     std::vector<std::vector<std::string>> names;
     std::vector<StepAnswer> answers;
 };
 
-Compared compare_all(Machines& machines, const CompareModel& command,
-                     const programs::Architecture& architecture) {
+ComparedModels compare_all(Machines& machines, const CompareModel& command,
+                           const programs::Architecture& architecture) {
     constexpr std::size_t most_compared = 200;
     const std::vector<std::string> gpus = command.gpu.names();
     const std::vector<ModelOptions::Variant> variants = command.model.variants();
     if (gpus.size() * variants.size() > most_compared) {
         throw InputError(fmt::format("a comparison of models has at most {} rows", most_compared));
     }
-    Compared compared;
+    ComparedModels compared;
     compared.columns = command.model.varying();
     const bool by_gpu = gpus.size() > 1 || compared.columns.empty();
     if (by_gpu) compared.columns.insert(compared.columns.begin(), "gpu");
@@ -77,11 +77,11 @@ bool fits(const StepAnswer& answer) {
 }
 
 /// Tokens per second of wall time against the first row.
-double against_first(const Compared& compared, const StepAnswer& answer) {
+double against_first(const ComparedModels& compared, const StepAnswer& answer) {
     return tokens_per_s(answer) / tokens_per_s(compared.answers.front());
 }
 
-Table table_of(const Compared& compared) {
+Table table_of(const ComparedModels& compared) {
     Table table;
     for (const std::string& name : compared.columns) table.columns.push_back({name});
     for (const char* name :
@@ -106,7 +106,7 @@ Table table_of(const Compared& compared) {
     return table;
 }
 
-Table exact_table(const Compared& compared) {
+Table exact_table(const ComparedModels& compared) {
     Table table;
     for (const char* name : {"model", "gpu", "software", "dtype", "tp", "batch", "seq", "wall_us",
                              "time_us", "time_low_us", "time_high_us", "host_us", "tokens_per_s",
@@ -131,7 +131,7 @@ Table exact_table(const Compared& compared) {
 }
 
 /// A place on the x axis for each value of the first column, a series for the rest.
-plot::Chart chart_of(const Compared& compared, const std::string& title) {
+plot::Chart chart_of(const ComparedModels& compared, const std::string& title) {
     plot::Sweep sweep;
     sweep.title = title;
     sweep.subtitle = "wall time of the step";
@@ -172,7 +172,7 @@ int compare_model(const Context& context, CompareModel& command) {
     const programs::Architecture architecture = programs::find_model(command.model.config());
     command.model.settle_length(architecture);
     Machines machines = command.gpu.machines(context);
-    const Compared compared = compare_all(machines, command, architecture);
+    const ComparedModels compared = compare_all(machines, command, architecture);
     const StepAnswer& first = compared.answers.front();
     std::string title = fmt::format("{}, {} of ", architecture.name, name_of(first.request.phase));
     const bool batches = std::count(compared.columns.begin(), compared.columns.end(), "batch") > 0;

@@ -1,5 +1,6 @@
 // `ridge occupancy`: how many blocks of a kernel an SM holds, what limits it and what would help.
 #include "model/machine/occupancy.h"
+#include "cli/console/percent.h"
 
 #include <fmt/format.h>
 
@@ -64,10 +65,6 @@ Kernel kernel_of(const OccupancyOptions& options, Machines& machines) {
     if (kernel.block.threads < 1) throw InputError("threads: must be at least 1");
     if (kernel.block.shared < Bytes{}) throw InputError("shared: must not be negative");
     return kernel;
-}
-
-std::string percent(double fraction) {
-    return format_number(100.0 * fraction, 3) + " %";
 }
 
 void write_line(const Context& context, std::string_view label, const std::string& text) {

@@ -61,15 +61,15 @@ struct PlotOptions {
 };
 
 /// Filtered records with their predictions, and a title of the GPUs they come from.
-struct Compared {
+struct ComparedRecords {
     Machines machines;
     std::vector<measure::Record> records;
     measure::Validation validation;
     std::string title;
 };
 
-Compared compare(const Context& context, const RecordArguments& arguments) {
-    Compared compared{
+ComparedRecords compare(const Context& context, const RecordArguments& arguments) {
+    ComparedRecords compared{
         .machines = arguments.gpu.machines(context), .records = {}, .validation = {}, .title = {}};
     const hardware::Catalogue& catalogue = compared.machines.catalogue();
     compared.records =
@@ -90,7 +90,7 @@ Compared compare(const Context& context, const RecordArguments& arguments) {
 }
 
 /// Says which records are not in the chart, all but those of `drawn`.
-void say_left_out(const Context& context, const Compared& compared,
+void say_left_out(const Context& context, const ComparedRecords& compared,
                   const std::set<std::size_t>& drawn) {
     LeftOut left_out;
     for (const measure::Unused& unused : compared.validation.unused) {
@@ -101,14 +101,14 @@ void say_left_out(const Context& context, const Compared& compared,
 }
 
 /// A chart needs something to show.
-void require_compared(const Compared& compared, const RecordArguments& arguments) {
+void require_compared(const ComparedRecords& compared, const RecordArguments& arguments) {
     if (!compared.validation.comparisons.empty()) return;
     throw InputError("no record could be compared: " + compared.validation.unused.front().reason,
                      {.file = arguments.paths.front()});
 }
 
 int draw_scatter(const Context& context, const PlotOptions& options) {
-    const Compared compared = compare(context, options.scatter_records);
+    const ComparedRecords compared = compare(context, options.scatter_records);
     require_compared(compared, options.scatter_records);
     plot::Scatter scatter = record_scatter(compared.validation, compared.records);
     scatter.title = compared.title + ", predicted over measured time";
@@ -137,7 +137,7 @@ model::Field field_of(const std::string& name) {
 
 int draw_sweep(const Context& context, const PlotOptions& options) {
     const model::Field x = field_of(options.x);
-    Compared compared = compare(context, options.sweep_records);
+    ComparedRecords compared = compare(context, options.sweep_records);
     const auto first = std::ranges::find_if(compared.records, [x](const measure::Record& record) {
         return parameters_of(record.question).has(x);
     });

@@ -17,7 +17,7 @@ using measure::FitReport;
 using measure::FittedParameter;
 using measure::HeldParameter;
 
-Cell percent(double part, const char* form = "{:.2f}") {
+Cell percent_cell(double part, const char* form = "{:.2f}") {
     return {fmt::format(fmt::runtime(form), 100.0 * part), part};
 }
 
@@ -39,14 +39,14 @@ Rows residual_rows(const std::vector<measure::ResidualSummary>& summaries) {
     for (const measure::ResidualSummary& s : summaries) {
         rows.rows.push_back({{s.group},
                              {std::to_string(s.errors.count), static_cast<double>(s.errors.count)},
-                             percent(s.errors.mean),
-                             percent(s.errors.median),
-                             percent(s.errors.p90),
-                             percent(s.errors.worst),
-                             percent(s.errors.bias, "{:+.2f}"),
+                             percent_cell(s.errors.mean),
+                             percent_cell(s.errors.median),
+                             percent_cell(s.errors.p90),
+                             percent_cell(s.errors.worst),
+                             percent_cell(s.errors.bias, "{:+.2f}"),
                              logarithm(s.errors.log_low),
                              logarithm(s.errors.log_high),
-                             percent(s.errors.coverage, "{:.0f}")});
+                             percent_cell(s.errors.coverage, "{:.0f}")});
     }
     return rows;
 }
@@ -113,7 +113,7 @@ void add_parameters(Rows& rows, const FitReport& report) {
              {p.gpu},
              {p.field},
              {p.value},
-             percent(p.standard_error, "{:.2g}"),
+             percent_cell(p.standard_error, "{:.2g}"),
              {p.correlated_with},
              alone ? Cell{} : Cell{fmt::format("{:+.2f}", p.correlation), p.correlation},
              {report.usable() ? "fitted" : "not usable"},
@@ -230,10 +230,10 @@ void write_corrections(const Context& context, std::span<const measure::Residual
                              count(r.held_out),
                              count(r.fit.forest.trees().size()),
                              {fmt::format("{:g}", r.share), r.share},
-                             percent(r.before.mean),
-                             percent(r.after.mean),
-                             percent(r.before.p90),
-                             percent(r.after.p90),
+                             percent_cell(r.before.mean),
+                             percent_cell(r.after.mean),
+                             percent_cell(r.before.p90),
+                             percent_cell(r.after.p90),
                              {r.kept_because}});
     }
     if (!format)

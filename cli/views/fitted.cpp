@@ -13,7 +13,7 @@ using measure::ErrorSummary;
 using measure::FitStep;
 using measure::ResidualReport;
 
-Cell percent(const ErrorSummary& errors, double share) {
+Cell percent_cell(const ErrorSummary& errors, double share) {
     if (errors.count == 0) return {};
     return {fmt::format("{:.1f}", 100.0 * share), share};
 }
@@ -29,10 +29,10 @@ std::vector<Cell> row_of(const std::string& fit, const std::string& what, std::s
             {what},
             count(rows),
             count(parameters),
-            percent(before, before.mean),
-            percent(after, after.mean),
-            percent(before, before.p90),
-            percent(after, after.p90),
+            percent_cell(before, before.mean),
+            percent_cell(after, after.mean),
+            percent_cell(before, before.p90),
+            percent_cell(after, after.p90),
             {kept.empty() ? "taken" : "kept"},
             {kept}};
 }

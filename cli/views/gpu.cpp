@@ -156,7 +156,7 @@ void write_peaks(const Context& context, const model::Machine& machine) {
     write_text(context.out, table);
 }
 
-void write_line(const Context& context, std::string_view label, const std::string& text) {
+void write_overview(const Context& context, std::string_view label, const std::string& text) {
     constexpr std::size_t indent = 12;
     if (text.empty()) return;
     const auto width = static_cast<std::size_t>(std::max(40, context.width));
@@ -277,19 +277,19 @@ Table fields_table(const Description& gpu) {
 void write_gpu_overview(const Context& context, const Description& gpu,
                         const model::Machine& machine) {
     write_names(context, gpu);
-    write_line(context, "  chip", chip_text(gpu, machine));
-    write_line(context, "  clock", clock_text(gpu, machine));
+    write_overview(context, "  chip", chip_text(gpu, machine));
+    write_overview(context, "  clock", clock_text(gpu, machine));
     context.out << '\n';
     write_levels(context, gpu, machine);
     context.out << '\n';
     write_peaks(context, machine);
     context.out << '\n';
-    write_line(context, "links", link_text(gpu));
-    write_line(context, "host", pcie_text(gpu));
-    write_line(context, "limits", limits_text(machine));
-    write_line(context, "",
-               "Peaks are dense. `ridge gpus show " + gpu.name +
-                   " --all` has every number with its source.");
+    write_overview(context, "links", link_text(gpu));
+    write_overview(context, "host", pcie_text(gpu));
+    write_overview(context, "limits", limits_text(machine));
+    write_overview(context, "",
+                   "Peaks are dense. `ridge gpus show " + gpu.name +
+                       " --all` has every number with its source.");
 }
 
 Json gpu_overview_json(const Description& gpu, const model::Machine& machine) {

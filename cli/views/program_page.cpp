@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "cli/console/format.h"
+#include "cli/console/percent.h"
 #include "cli/views/prediction.h"
 #include "cli/views/trace.h"
 #include "hardware/units.h"
@@ -17,10 +18,6 @@ using plot::ReportCell;
 using programs::OperatorRow;
 using programs::time_of;
 using programs::TraceReport;
-
-std::string percent(double share) {
-    return format_number(100.0 * share, 3) + " %";
-}
 
 double ratio(std::int64_t part, std::int64_t whole) {
     return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0.0;
@@ -45,7 +42,7 @@ std::vector<plot::Term> figures_of(const TraceReport& report) {
     const auto add = [&figures](const char* name, std::string value) {
         figures.push_back({.name = name, .value = std::move(value)});
     };
-    if (report.recorder != programs::Recorder::nsight_compute) {
+    if (report.recorder != programs::TraceSource::nsight_compute) {
         add("from first to last kernel", format(time_of(line.span_ns)));
         add("GPU busy", percent(ratio(line.busy_ns, line.span_ns)));
         add("idle, the host is late", format(time_of(line.host_late_ns)));
@@ -59,7 +56,7 @@ std::vector<plot::Term> figures_of(const TraceReport& report) {
     add("predicted kernel time", format(report.predicted));
     if (!report.elsewhere) add("mean error by time", percent(report.weighted_error));
     add("memory-bound", percent(report.memory_bound_share));
-    if (report.modelled_flop > 0.0 && report.recorder != programs::Recorder::nsight_compute) {
+    if (report.modelled_flop > 0.0 && report.recorder != programs::TraceSource::nsight_compute) {
         add("achieved", format(FlopRate::from_base(report.achieved_flop_per_s)));
         if (!report.elsewhere) add("of the peak (MFU)", percent(report.utilisation));
     }

@@ -7,6 +7,7 @@
 #include <iterator>
 #include <ostream>
 
+#include "cli/console/percent.h"
 #include "hardware/error.h"
 #include "hardware/json.h"
 #include "hardware/units.h"
@@ -17,14 +18,10 @@ namespace {
 
 using measure::Record;
 
-void write_line(const Context& context, std::string_view name, const std::string& text) {
+void write_outcome(const Context& context, std::string_view name, const std::string& text) {
     constexpr std::size_t indent = 14;
     const auto width = static_cast<std::size_t>(std::max(40, context.width));
     context.out << fmt::format("  {:<12}", name) << wrap(text, width - indent, indent) << '\n';
-}
-
-std::string percent(double fraction) {
-    return fmt::format("{:+.1f} %", 100.0 * fraction);
 }
 
 std::string measured_text(const Record& record) {
@@ -58,16 +55,16 @@ std::string rate_text(const model::Prediction& p, Time time) {
 
 void write_counters(const Context& context, const Record& record, const model::Prediction* p) {
     if (const auto* missing = std::get_if<measure::Unavailable>(&record.counters)) {
-        write_line(context, "counters",
-                   "none: " + missing->reason +
-                       (missing->remedy.empty() ? "" : " (" + missing->remedy + ")"));
+        write_outcome(context, "counters",
+                      "none: " + missing->reason +
+                          (missing->remedy.empty() ? "" : " (" + missing->remedy + ")"));
         return;
     }
     const auto& counters = std::get<measure::Counters>(record.counters);
     const auto beside = [&](std::string_view name, const std::string& counted,
                             const std::string& predicted) {
-        write_line(context, name,
-                   counted + " counted" + (p == nullptr ? "" : ", " + predicted + " predicted"));
+        write_outcome(context, name,
+                      counted + " counted" + (p == nullptr ? "" : ", " + predicted + " predicted"));
     };
     if (counters.dram_read && counters.dram_write) {
         beside("DRAM", format_traffic(*counters.dram_read + *counters.dram_write),
@@ -78,9 +75,9 @@ void write_counters(const Context& context, const Record& record, const model::P
                p == nullptr ? "" : format_traffic(p->work.l2));
     }
     if (counters.sm_l2 && counters.l2 && *counters.l2 < 0.98 * *counters.sm_l2) {
-        write_line(context, "",
-                   format_traffic(*counters.l2) +
-                       " looked up: requests of multiprocessors in step are merged");
+        write_outcome(context, "",
+                      format_traffic(*counters.l2) +
+                          " looked up: requests of multiprocessors in step are merged");
     }
     const bool tensor = counters.tensor && *counters.tensor > Flop{};
     const std::optional<Flop>& flop = tensor ? counters.tensor : counters.fma;
@@ -100,15 +97,16 @@ void write_conditions(const Context& context, const Record& record) {
     for (const std::string& reason : record.after.clock_reasons) {
         text += (text.empty() ? "clocks limited by " : ", clocks limited by ") + reason;
     }
-    if (!text.empty()) write_line(context, "conditions", text);
+    if (!text.empty()) write_outcome(context, "conditions", text);
     if (record.timing && !record.timing->converged) {
-        write_line(context, "note", "the interval is wider than wanted: the time budget was spent");
+        write_outcome(context, "note",
+                      "the interval is wider than wanted: the time budget was spent");
     }
     constexpr double noticeable_drift = 0.02;
     if (record.measured() && std::abs(record.timing->statistics->drift) > noticeable_drift) {
-        write_line(context, "note",
-                   "the times drifted by " + percent(record.timing->statistics->drift) +
-                       " from the first to the second half");
+        write_outcome(context, "note",
+                      "the times drifted by " + signed_percent(record.timing->statistics->drift) +
+                          " from the first to the second half");
     }
 }
 
@@ -143,28 +141,28 @@ void write_record(const Context& context, const Record& record, const RecordAnsw
                 << '\n';
     const model::Prediction* p = answer.prediction ? &*answer.prediction : nullptr;
     if (record.measured()) {
-        write_line(context, "measured", measured_text(record));
+        write_outcome(context, "measured", measured_text(record));
     } else {
-        write_line(context, "not measured", record.failure.value_or("no samples"));
+        write_outcome(context, "not measured", record.failure.value_or("no samples"));
     }
     if (p != nullptr) {
-        write_line(
+        write_outcome(
             context, "predicted",
             fmt::format("{}   (80 % band {} to {}), {} bound, limited by {}", format(p->time, 4),
                         format(p->low), format(p->high), name_of(p->bound), name_of(p->limiter)));
     } else {
-        write_line(context, "not modelled", answer.reason);
+        write_outcome(context, "not modelled", answer.reason);
     }
     if (const std::optional<double> error = answer.error(record)) {
-        write_line(context, "difference", difference_text(record, *p, *error));
-        write_line(context, "reached", rate_text(*p, record.time()));
+        write_outcome(context, "difference", difference_text(record, *p, *error));
+        write_outcome(context, "reached", rate_text(*p, record.time()));
     }
     if (!record.measured()) return;
     write_counters(context, record, p);
-    write_line(context, "checked",
-               fmt::format("{} elements against the CPU, relative error {:.2g} (at most {:.2g})",
-                           record.verification->checked, record.verification->frobenius_error,
-                           record.verification->tolerance));
+    write_outcome(context, "checked",
+                  fmt::format("{} elements against the CPU, relative error {:.2g} (at most {:.2g})",
+                              record.verification->checked, record.verification->frobenius_error,
+                              record.verification->tolerance));
     write_conditions(context, record);
 }
 
@@ -188,7 +186,7 @@ Table record_table(std::span<const Record> records, Machines& machines, const st
                  ? fmt::format("{:.1f} %", 100.0 * record.timing->statistics->relative_half_width())
                  : "",
              answer.prediction ? format(answer.prediction->time, 4) : "",
-             error ? percent(*error) : "", remark});
+             error ? signed_percent(*error) : "", remark});
     }
     return table;
 }

@@ -6,6 +6,7 @@
 #include <ostream>
 #include <sstream>
 
+#include "cli/console/percent.h"
 #include "cli/console/table.h"
 #include "hardware/json.h"
 #include "hardware/units.h"
@@ -31,10 +32,6 @@ bool is_measured(const Sequence& sequence) {
 
 bool is_inside(const SequenceStep& step, const Prediction& p) {
     return step.measured && *step.measured >= p.low && *step.measured <= p.high;
-}
-
-std::string percent(double fraction) {
-    return format_number(100.0 * fraction, 3) + " %";
 }
 
 std::string label_of(const SequenceStep& step) {

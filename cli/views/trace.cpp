@@ -7,6 +7,7 @@
 #include <ostream>
 #include <string>
 
+#include "cli/console/percent.h"
 #include "cli/views/counted.h"
 #include "cli/views/memory.h"
 #include "cli/views/prediction.h"
@@ -18,10 +19,6 @@ namespace {
 using programs::OperatorRow;
 using programs::Saving;
 using programs::TraceReport;
-
-std::string percent(double share, int digits = 3) {
-    return format_number(100.0 * share, digits) + " %";
-}
 
 std::string cut(const std::string& text, std::size_t width) {
     std::string clean = printable(text);
@@ -64,7 +61,7 @@ void write_head(const Context& context, const TraceReport& report) {
                                     name_of(report.recorder), gpu, model),
                         static_cast<std::size_t>(std::max(40, context.width)), 2)
                 << '\n';
-    if (report.recorder == programs::Recorder::nsight_compute) {
+    if (report.recorder == programs::TraceSource::nsight_compute) {
         write_sentence(context, fmt::format("{} of kernels, each run on its own: the file has no "
                                             "time line.",
                                             format(time_of(line.kernel_ns))));

@@ -6,6 +6,7 @@
 #include <map>
 #include <ostream>
 
+#include "cli/console/percent.h"
 #include "cli/console/table.h"
 #include "cli/views/prediction.h"
 #include "hardware/json.h"
@@ -19,19 +20,16 @@ using measure::GroupSummary;
 using measure::Record;
 using measure::Validation;
 
-std::string signed_percent(double fraction) {
-    return fmt::format("{:+.1f} %", 100.0 * fraction);
-}
 std::string ratio(const std::optional<double>& value) {
     return value ? fmt::format("{:.3f}", *value) : "";
 }
 
 /// Percent without the sign, which stands in the heading.
-std::string percent(double fraction) {
+std::string percent_to_tenths(double fraction) {
     return fmt::format("{:.1f} %", 100.0 * fraction);
 }
-std::string percent_if(const std::optional<double>& fraction) {
-    return fraction ? percent(*fraction) : "";
+std::string percent_to_tenths_if(const std::optional<double>& fraction) {
+    return fraction ? percent_to_tenths(*fraction) : "";
 }
 
 std::vector<const GroupSummary*> summaries(const Validation& validation) {
@@ -56,11 +54,11 @@ Table error_table(const Validation& validation) {
                             {"in band", Align::right}},
                 .rows = {}};
     for (const GroupSummary* const summary : summaries(validation)) {
-        table.rows.push_back({operation_of(*summary), summary->implementation,
-                              std::to_string(summary->errors.count),
-                              signed_percent(summary->errors.bias), percent(summary->errors.median),
-                              percent(summary->errors.mean), percent(summary->errors.p90),
-                              percent(summary->errors.coverage)});
+        table.rows.push_back(
+            {operation_of(*summary), summary->implementation, std::to_string(summary->errors.count),
+             signed_percent(summary->errors.bias), percent_to_tenths(summary->errors.median),
+             percent_to_tenths(summary->errors.mean), percent_to_tenths(summary->errors.p90),
+             percent_to_tenths(summary->errors.coverage)});
     }
     return table;
 }
@@ -79,8 +77,8 @@ Table counter_table(const Validation& validation) {
     for (const GroupSummary* const summary : summaries(validation)) {
         if (!summary->dram && !summary->l2 && !summary->flop) continue;
         table.rows.push_back({operation_of(*summary), summary->implementation, ratio(summary->dram),
-                              percent_if(summary->dram_error), ratio(summary->l2),
-                              percent_if(summary->l2_error), ratio(summary->flop),
+                              percent_to_tenths_if(summary->dram_error), ratio(summary->l2),
+                              percent_to_tenths_if(summary->l2_error), ratio(summary->flop),
                               ratio(summary->rate)});
     }
     return table;

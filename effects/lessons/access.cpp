@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "effects/lessons/lessons.h"
+#include "hardware/si.h"
 #include "model/access/divergence.h"
 #include "model/access/work.h"
 
@@ -12,9 +13,9 @@ namespace {
 
 constexpr double words = 33554432.0;        // of 4 bytes
 constexpr double many_words = 134217728.0;  // 512 MiB, far beyond any L2
-constexpr double mega = 1e6;
-constexpr double giga = 1e9;
-constexpr double microsecond = 1e-6;
+using si::giga;
+using si::mega;
+using si::microsecond;
 
 std::string strided(std::int64_t stride) {
     return fmt::format("access pattern=strided dtype=fp32 elements=33554432 stride={} l2=cold",

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "effects/lessons/lessons.h"
+#include "hardware/si.h"
 #include "hardware/units.h"
 #include "model/attention/online_softmax.h"
 #include "model/attention/work.h"
@@ -14,10 +15,10 @@
 namespace ridge::effects {
 namespace {
 
-constexpr double microsecond = 1e-6;
-constexpr double millisecond = 1e-3;
-constexpr double giga = 1e9;
-constexpr double mega = 1e6;
+using si::giga;
+using si::mega;
+using si::microsecond;
+using si::millisecond;
 
 std::string softmax(std::int64_t cols, const char* how) {
     const std::int64_t rows = cols > 4096 ? (std::int64_t{1} << 24) / cols : 65536;

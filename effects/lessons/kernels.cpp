@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "effects/lessons/lessons.h"
+#include "hardware/si.h"
 #include "hardware/units.h"
 #include "model/expression/expression.h"
 #include "programs/configs/presets.h"
@@ -10,9 +11,9 @@
 namespace ridge::effects {
 namespace {
 
-constexpr double microsecond = 1e-6;
-constexpr double millisecond = 1e-3;
-constexpr double giga = 1e9;
+using si::giga;
+using si::microsecond;
+using si::millisecond;
 constexpr const char* tanh_gelu = "0.5 * x * (1 + tanh(0.7978845608 * (x + 0.044715 * x^3)))";
 
 /// The four chains of the lesson, carried out so.

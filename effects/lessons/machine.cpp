@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "effects/lessons/lessons.h"
+#include "hardware/si.h"
 #include "hardware/units.h"
 #include "model/bundled/access.h"
 #include "model/machine/occupancy.h"
@@ -16,10 +17,10 @@
 namespace ridge::effects {
 namespace {
 
-constexpr double nanosecond = 1e-9;
-constexpr double microsecond = 1e-6;
-constexpr double giga = 1e9;
-constexpr double tera = 1e12;
+using si::giga;
+using si::microsecond;
+using si::nanosecond;
+using si::tera;
 
 Series standing(const char* id, const char* name, const std::vector<Named>& points) {
     Series series = named(id, name, points);

@@ -4,15 +4,16 @@
 #include <numeric>
 
 #include "effects/lessons/lessons.h"
+#include "hardware/si.h"
 #include "hardware/units.h"
 #include "model/matmul/work.h"
 
 namespace ridge::effects {
 namespace {
 
-constexpr double microsecond = 1e-6;
-constexpr double tera = 1e12;
-constexpr double giga = 1e9;
+using si::giga;
+using si::microsecond;
+using si::tera;
 
 std::string square(std::int64_t n, std::string_view how) {
     return fmt::format("matmul m={0} n={0} k={0} {1}", n, how);

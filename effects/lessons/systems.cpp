@@ -7,16 +7,17 @@
 
 #include "effects/lessons/lessons.h"
 #include "hardware/count.h"
+#include "hardware/si.h"
 #include "hardware/units.h"
 #include "model/predict.h"
 
 namespace ridge::effects {
 namespace {
 
-constexpr double microsecond = 1e-6;
-constexpr double millisecond = 1e-3;
-constexpr double mega = 1e6;
-constexpr double giga = 1e9;
+using si::giga;
+using si::mega;
+using si::microsecond;
+using si::millisecond;
 
 std::string square(const char* type, const char* data) {
     return fmt::format("matmul m=8192 n=8192 k=8192 dtype={} impl=library{}", type, data);

@@ -20,7 +20,6 @@ namespace {
 
 using Machines = std::map<std::string, model::Machine>;
 
-constexpr unsigned folds = 5;
 constexpr unsigned seed = 1;
 constexpr double displacement = 0.3;  ///< largest |ln| by which a fold's start is moved
 

@@ -38,6 +38,8 @@
 
 namespace ridge::measure {
 
+inline constexpr unsigned folds = 5;  ///< of a cross-validation
+
 /// One number that the fit may change.
 struct FreeParameter {
     const model::ModelParameter* parameter = nullptr;

@@ -29,14 +29,14 @@ void name_implementation(MeasuredRow& row, const FitRequest& request) {
     }
 }
 
-std::string section_of(const MeasuredRow& row) {
+std::string attention_section(const MeasuredRow& row) {
     const auto& op = std::get<model::Attention>(row.operation);
     const std::string name(name_of(row.execution.implementation));
     return "attention." + (cache_type_of(op) == op.type ? name : name + "_kv8");
 }
 
 const FlashParameters& flash_of(const Machine& machine, const MeasuredRow& row) {
-    const std::string section = section_of(row);
+    const std::string section = attention_section(row);
     for (const auto& each : model::flash_sections()) {
         if (each.path == section) return *each.find(machine);
     }
@@ -54,7 +54,7 @@ std::string regime_of(const MeasuredRow& row, const Machine& machine) {
     return std::string(model::name_of(time.regime));
 }
 
-std::string heads_of(const MeasuredRow& row) {
+std::string attention_heads(const MeasuredRow& row) {
     const auto& op = std::get<model::Attention>(row.operation);
     return std::to_string(op.batch) + "/" + std::to_string(op.heads);
 }
@@ -75,7 +75,7 @@ std::vector<FitReport> fit_attention(const FitRequest& request) {
     for (MeasuredRow& row :
          table_rows(request, {"attention_prefill", "attention_decode", "attention_kv8"})) {
         name_implementation(row, request);
-        kernels[section_of(row)].push_back(std::move(row));
+        kernels[attention_section(row)].push_back(std::move(row));
     }
     std::vector<FitReport> reports;
     for (const auto& [section, rows] : kernels) {
@@ -87,7 +87,7 @@ std::vector<FitReport> fit_attention(const FitRequest& request) {
                                                           const model::Prediction&) {
                 return regime_of(row, machines.at(row.gpu));
             };
-            problem.fold_key = heads_of;
+            problem.fold_key = attention_heads;
             reports.push_back(run_fit(problem));
             if (section.ends_with("_kv8")) reports.back().name += " " + section;
         }

@@ -17,12 +17,12 @@ std::vector<FreeParameter> collective_parameters(const model::Machine& machine) 
     return parameters;
 }
 
-std::string group_of(const MeasuredRow& row, const model::Prediction&) {
+std::string collective_group(const MeasuredRow& row, const model::Prediction&) {
     return row.gpu + " " + std::string(model::name_of(row.operation));
 }
 
 /// Rows of one operation, number of GPUs and size are held out together.
-std::string shape_of(const MeasuredRow& row) {
+std::string collective_shape(const MeasuredRow& row) {
     const auto& op = std::get<model::Collective>(row.operation);
     return std::string(model::name_of(row.operation)) + std::to_string(op.gpus) + "/" +
            std::to_string(op.bytes);
@@ -34,8 +34,8 @@ std::vector<FitReport> fit_collective(const FitRequest& request) {
     std::vector<FitReport> reports;
     for (FitProblem& problem : split_rows(table_rows(request, {"collectives"}), request)) {
         problem.parameters = collective_parameters(problem.machines.begin()->second);
-        problem.group = group_of;
-        problem.fold_key = shape_of;
+        problem.group = collective_group;
+        problem.fold_key = collective_shape;
         reports.push_back(run_fit(problem));
     }
     return reports;

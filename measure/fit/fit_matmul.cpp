@@ -37,7 +37,7 @@ std::vector<FreeParameter> parameters_of(const Machine& machine, MatmulPipe pipe
     return all;
 }
 
-std::string group_of(const MeasuredRow& row, const model::Prediction& prediction) {
+std::string matmul_group(const MeasuredRow& row, const model::Prediction& prediction) {
     const auto& op = std::get<model::Matmul>(row.operation);
     const std::string start = row.gpu + " " + std::string(name_of(op.type)) + " ";
     if (prediction.tiling.split > 1) return start + "split k";
@@ -45,7 +45,7 @@ std::string group_of(const MeasuredRow& row, const model::Prediction& prediction
 }
 
 /// Products with one pair of weights' extents are held out together.
-std::string shape_of(const MeasuredRow& row) {
+std::string matmul_shape(const MeasuredRow& row) {
     const auto& op = std::get<model::Matmul>(row.operation);
     return std::to_string(op.n) + "x" + std::to_string(op.k);
 }
@@ -67,8 +67,8 @@ std::vector<FitReport> fit_matmul(const FitRequest& request) {
     for (const auto& [pipe, rows] : sets) {
         for (FitProblem& problem : split_rows(rows, alone)) {
             problem.parameters = parameters_of(problem.machines.begin()->second, pipe);
-            problem.group = group_of;
-            problem.fold_key = shape_of;
+            problem.group = matmul_group;
+            problem.fold_key = matmul_shape;
             reports.push_back(run_fit(problem));
             const auto& op = std::get<model::Matmul>(problem.rows.front().operation);
             reports.back().name += " " + std::string(name_of(op.type));

@@ -28,7 +28,7 @@ bool tables_determine(std::string_view section) {
 }
 
 /// The section whose parameters a row helps to fit; empty for none.
-std::string section_of(const MeasuredRow& row) {
+std::string matmul_section(const MeasuredRow& row) {
     if (row.kind != model::OperationKind::matmul) return {};
     const Implementation implementation = row.execution.implementation;
     if (implementation == Implementation::coalesced) return "naive";  // they share parameters
@@ -37,7 +37,8 @@ std::string section_of(const MeasuredRow& row) {
     return library_set(std::get<model::Matmul>(row.operation));
 }
 
-std::vector<FreeParameter> parameters_of(const FitProblem& problem, const std::string& section) {
+std::vector<FreeParameter> matmul_free_parameters(const FitProblem& problem,
+                                                  const std::string& section) {
     const auto origin = tables_determine(section) ? model::Origin::tables : model::Origin::records;
     return free_parameters("matmul." + section, origin, problem.machines.begin()->second,
                            Sharing::per_gpu);
@@ -48,10 +49,10 @@ std::vector<FreeParameter> parameters_of(const FitProblem& problem, const std::s
 std::vector<FitReport> fit_matmul_records(const FitRequest& request) {
     const bool tables = request.prior == Prior::none;
     const auto kernel_of = [tables](const MeasuredRow& row) {
-        const std::string section = section_of(row);
+        const std::string section = matmul_section(row);
         return tables && tables_determine(section) ? std::string() : section;
     };
-    return fit_kernels(request, kernel_of, parameters_of);
+    return fit_kernels(request, kernel_of, matmul_free_parameters);
 }
 
 }  // namespace ridge::measure

@@ -35,7 +35,7 @@ std::vector<FreeParameter> record_parameters(const model::Machine& machine) {
     return all;
 }
 
-std::string group_of(const MeasuredRow& row, const model::Prediction& prediction) {
+std::string memory_group(const MeasuredRow& row, const model::Prediction& prediction) {
     std::string group = row.gpu + " " + std::string(model::name_of(row.operation));
     const auto* const rows = std::get_if<model::RowWise>(&row.operation);
     if (rows == nullptr) return group;
@@ -46,7 +46,7 @@ std::string group_of(const MeasuredRow& row, const model::Prediction& prediction
 }
 
 /// Rows of one number of elements or columns are held out together.
-std::string shape_of(const MeasuredRow& row) {
+std::string memory_shape(const MeasuredRow& row) {
     const std::string name(model::name_of(row.operation));
     if (const auto* rows = std::get_if<model::RowWise>(&row.operation)) {
         return name + std::to_string(rows->cols);
@@ -78,8 +78,8 @@ std::vector<FitReport> fit_memory(const FitRequest& request) {
     std::vector<FitReport> reports;
     for (FitProblem& problem : split_rows(rows, request)) {
         problem.parameters = table_parameters(problem.machines.begin()->second);
-        problem.group = group_of;
-        problem.fold_key = shape_of;
+        problem.group = memory_group;
+        problem.fold_key = memory_shape;
         reports.push_back(run_fit(problem));
     }
     return reports;

@@ -9,13 +9,13 @@
 namespace ridge::measure {
 namespace {
 
-std::string section_of(const MeasuredRow& row) {
+std::string mla_section(const MeasuredRow& row) {
     const auto& op = std::get<model::Mla>(row.operation);
     const std::string phase = op.phase == model::MlaPhase::decode ? "mla.decode" : "mla.prefill";
     return size_of(cache_type_of(op)) == 1 ? phase + "_8bit" : phase;
 }
 
-std::string heads_of(const MeasuredRow& row) {
+std::string mla_heads(const MeasuredRow& row) {
     const auto& op = std::get<model::Mla>(row.operation);
     return std::to_string(op.batch) + "/" + std::to_string(op.heads);
 }
@@ -25,7 +25,7 @@ std::string heads_of(const MeasuredRow& row) {
 std::vector<FitReport> fit_mla(const FitRequest& request) {
     std::map<std::string, std::vector<MeasuredRow>> kernels;
     for (MeasuredRow& row : table_rows(request, {"mla_"})) {
-        kernels[section_of(row)].push_back(std::move(row));
+        kernels[mla_section(row)].push_back(std::move(row));
     }
     std::vector<FitReport> reports;
     for (const auto& [section, rows] : kernels) {
@@ -35,7 +35,7 @@ std::vector<FitReport> fit_mla(const FitRequest& request) {
             problem.group = [name = section](const MeasuredRow& row, const model::Prediction&) {
                 return row.gpu + " " + name;
             };
-            problem.fold_key = heads_of;
+            problem.fold_key = mla_heads;
             reports.push_back(run_fit(problem));
             reports.back().name += " " + section;
         }

@@ -7,7 +7,7 @@
 namespace ridge::measure {
 namespace {
 
-std::string group_of(const MeasuredRow& row, const model::Prediction& prediction) {
+std::string moe_group(const MeasuredRow& row, const model::Prediction& prediction) {
     return row.gpu + " " + std::string(name_of(type_of(row.operation))) + " " +
            std::string(name_of(prediction.limiter));
 }
@@ -25,7 +25,7 @@ std::vector<FitReport> fit_moe(const FitRequest& request) {
     for (FitProblem& problem : split_rows(table_rows(request, {"moe_"}), request)) {
         problem.parameters =
             free_parameters("moe", model::Origin::tables, problem.machines.begin()->second);
-        problem.group = group_of;
+        problem.group = moe_group;
         problem.fold_key = expert_of;
         reports.push_back(run_fit(problem));
     }

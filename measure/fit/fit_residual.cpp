@@ -31,7 +31,6 @@ using model::ResidualTree;
 /// Residuals count up to this multiple of the ln of the largest factor: 0.25 where that is 1.2.
 const double residual_reach = 0.25 / std::log(1.2);
 constexpr std::uint64_t held_out_of = 3;
-constexpr std::uint64_t folds = 5;
 constexpr double least_gain = 0.06;  ///< of the error, or a correction is not worth its terms
 constexpr std::array<double, 3> shares{8.0, 32.0,
                                        256.0};  ///< rows that draw towards all GPUs' values

@@ -14,7 +14,7 @@ namespace ridge::model {
 namespace {
 
 /// What the steps of one call share.
-struct Call {
+struct BundledCall {
     const Attention& op;
     const AttentionWork& counted;
     const Machine& machine;
@@ -35,7 +35,7 @@ struct Prices {
     Time tile;
 };
 
-Prices prices_of(const Call& call, const TiledAttentionParameters& fitted) {
+Prices prices_of(const BundledCall& call, const TiledAttentionParameters& fitted) {
     const AttentionBlocks& blocks = call.counted.grid.blocks;
     const auto scores = static_cast<double>(blocks.q * blocks.kv);
     const auto head_dim = static_cast<double>(call.op.head_dim);
@@ -57,7 +57,7 @@ Prices prices_of(const Call& call, const TiledAttentionParameters& fitted) {
 }
 
 /// Key blocks of a head's tile, counted from the longest one.
-double blocks_of_tile(const Call& call, std::int64_t tile) {
+double blocks_of_tile(const BundledCall& call, std::int64_t tile) {
     const Attention& op = call.op;
     const AttentionBlocks& blocks = call.counted.grid.blocks;
     std::int64_t visible = op.seq_kv;
@@ -68,12 +68,12 @@ double blocks_of_tile(const Call& call, std::int64_t tile) {
     return static_cast<double>(std::max<std::int64_t>(1, ceil_divide(visible, blocks.kv)));
 }
 
-Time tile_time(const Call& call, const Prices& prices, std::int64_t tile, Time block) {
+Time tile_time(const BundledCall& call, const Prices& prices, std::int64_t tile, Time block) {
     return prices.tile + blocks_of_tile(call, tile) * block;
 }
 
 /// The longest of the tiles that follow the first one of each thread block.
-Time second_tile(const Call& call, const Prices& prices, Time block) {
+Time second_tile(const BundledCall& call, const Prices& prices, Time block) {
     const AttentionGrid& grid = call.counted.grid;
     const auto first = static_cast<std::int64_t>(call.sms);
     const std::int64_t heads = call.op.batch * call.op.heads;
@@ -84,8 +84,8 @@ Time second_tile(const Call& call, const Prices& prices, Time block) {
 /// causal ones of the last group of heads start when those of the others are done. A thread block
 /// of `wgmma` draws its next tile when it begins one, so that up to two waves it has two tiles
 /// whatever their lengths, and later the last tiles are less evenly spread. (eq. T14)
-Time span_in_order(const Call& call, const Prices& prices, const TiledAttentionParameters& fitted,
-                   double slots, Time block) {
+Time span_in_order(const BundledCall& call, const Prices& prices,
+                   const TiledAttentionParameters& fitted, double slots, Time block) {
     const Time longest = tile_time(call, prices, 0, block);
     const double waves = call.tiles / slots;
     if (!call.causal || waves <= 1.0) return std::ceil(waves) * longest;
@@ -102,7 +102,8 @@ Time span_in_order(const Call& call, const Prices& prices, const TiledAttentionP
 
 /// Two thread blocks per SM: while there is one for each SM, every tile has an SM to itself; up to
 /// two, tile i shares its SM with tile i + SMs until the shorter one ends. (eq. T14)
-Time span_in_pairs(const Call& call, const Prices& prices, const TiledAttentionParameters& fitted) {
+Time span_in_pairs(const BundledCall& call, const Prices& prices,
+                   const TiledAttentionParameters& fitted) {
     const auto sms = static_cast<std::int64_t>(call.sms);
     const auto tiles = static_cast<std::int64_t>(call.tiles);
     if (tiles <= sms) return tile_time(call, prices, 0, prices.block);
@@ -141,14 +142,15 @@ double missing(const Machine& machine, const AttentionParameters& sets, Bytes wo
 }
 
 /// What must come from DRAM, for either kernel. (eq. T4)
-void set_dram(const Call& call, const DecodeAttentionParameters& fitted, AttentionTime& time) {
+void set_dram(const BundledCall& call, const DecodeAttentionParameters& fitted,
+              AttentionTime& time) {
     time.working_set = call.counted.work.compulsory();
     time.dram_bytes = call.miss * call.counted.work.dram();
     time.dram = time.dram_bytes / (call.machine.dram_bandwidth * fitted.dram_fraction) +
                 call.miss * fitted.dram_start;
 }
 
-AttentionTime tiled_time(const Call& call, const AttentionParameters& sets,
+AttentionTime tiled_time(const BundledCall& call, const AttentionParameters& sets,
                          const TiledAttentionParameters& fitted, const Execution& execution) {
     const Prices prices = prices_of(call, fitted);
     const bool pairs = call.counted.grid.blocks_per_sm > 1;
@@ -171,7 +173,7 @@ AttentionTime tiled_time(const Call& call, const AttentionParameters& sets,
 
 /// Thread blocks stream their keys through rings of copies in flight; two share a multiprocessor.
 /// The splits' results are combined by a second kernel. (eq. T15)
-AttentionTime decode_time(const Call& call, const DecodeAttentionParameters& fitted,
+AttentionTime decode_time(const BundledCall& call, const DecodeAttentionParameters& fitted,
                           const Execution& execution) {
     const AttentionGrid& grid = call.counted.grid;
     const std::int64_t unit = grid.blocks.kv;
@@ -210,7 +212,7 @@ AttentionTime bundled_attention_time(const Attention& op, const AttentionWork& c
                                      const AttentionParameters& fitted, const Execution& execution,
                                      const Machine& machine) {
     const AttentionGrid& grid = counted.grid;
-    const Call call{
+    const BundledCall call{
         .op = op,
         .counted = counted,
         .machine = machine,

@@ -14,7 +14,7 @@ namespace {
 constexpr std::array<std::string_view, data_type_count> names{
     "fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8", "int32", "fp8_block", "nvfp4"};
 
-constexpr std::array<std::pair<std::string_view, DataType>, 14> aliases{
+constexpr std::array<std::pair<std::string_view, DataType>, 14> type_aliases{
     {{"double", DataType::fp64},
      {"float", DataType::fp32},
      {"half", DataType::fp16},
@@ -67,7 +67,7 @@ DataType parse_data_type(std::string_view text, std::string_view field) {
         if (same_word(text, name_of(type))) return type;
     }
     std::vector<std::string> known;
-    for (const auto& [alias, type] : aliases) {
+    for (const auto& [alias, type] : type_aliases) {
         if (same_word(text, alias)) return type;
         known.emplace_back(alias);
     }

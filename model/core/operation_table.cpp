@@ -214,26 +214,26 @@ constexpr std::array collective_kinds{
     Kind::all_reduce, Kind::all_gather, Kind::reduce_scatter, Kind::all_to_all,
     Kind::broadcast,  Kind::send,       Kind::host_to_device, Kind::device_to_host};
 
-constexpr std::array<OperationAlias, 20> aliases{{{"cumsum", Kind::scan},
-                                                  {"gemm", Kind::matmul},
-                                                  {"mm", Kind::matmul},
-                                                  {"bmm", Kind::matmul},
-                                                  {"linear", Kind::matmul},
-                                                  {"attn", Kind::attention},
-                                                  {"sdpa", Kind::attention},
-                                                  {"pointwise", Kind::elementwise},
-                                                  {"layer_norm", Kind::layernorm},
-                                                  {"rms_norm", Kind::rmsnorm},
-                                                  {"embedding", Kind::gather},
-                                                  {"index_select", Kind::gather},
-                                                  {"allreduce", Kind::all_reduce},
-                                                  {"allgather", Kind::all_gather},
-                                                  {"reducescatter", Kind::reduce_scatter},
-                                                  {"alltoall", Kind::all_to_all},
-                                                  {"bcast", Kind::broadcast},
-                                                  {"h2d", Kind::host_to_device},
-                                                  {"d2h", Kind::device_to_host},
-                                                  {"memcpy", Kind::copy}}};
+constexpr std::array<OperationAlias, 20> alias_table{{{"cumsum", Kind::scan},
+                                                      {"gemm", Kind::matmul},
+                                                      {"mm", Kind::matmul},
+                                                      {"bmm", Kind::matmul},
+                                                      {"linear", Kind::matmul},
+                                                      {"attn", Kind::attention},
+                                                      {"sdpa", Kind::attention},
+                                                      {"pointwise", Kind::elementwise},
+                                                      {"layer_norm", Kind::layernorm},
+                                                      {"rms_norm", Kind::rmsnorm},
+                                                      {"embedding", Kind::gather},
+                                                      {"index_select", Kind::gather},
+                                                      {"allreduce", Kind::all_reduce},
+                                                      {"allgather", Kind::all_gather},
+                                                      {"reducescatter", Kind::reduce_scatter},
+                                                      {"alltoall", Kind::all_to_all},
+                                                      {"bcast", Kind::broadcast},
+                                                      {"h2d", Kind::host_to_device},
+                                                      {"d2h", Kind::device_to_host},
+                                                      {"memcpy", Kind::copy}}};
 
 struct KindOf {
     Kind operator()(const Matmul&) const { return Kind::matmul; }
@@ -314,14 +314,14 @@ const OperationInfo& info_of(OperationKind kind) {
 }
 
 std::span<const OperationAlias> operation_aliases() {
-    return aliases;
+    return alias_table;
 }
 
 std::optional<OperationKind> find_operation_kind(std::string_view name) {
     for (const OperationInfo& info : operations) {
         if (same_word(info.name, name)) return info.kind;
     }
-    for (const OperationAlias& alias : aliases) {
+    for (const OperationAlias& alias : alias_table) {
         if (same_word(alias.name, name)) return alias.kind;
     }
     return std::nullopt;
@@ -330,9 +330,9 @@ std::optional<OperationKind> find_operation_kind(std::string_view name) {
 OperationKind parse_operation_kind(std::string_view name) {
     if (const auto kind = find_operation_kind(name)) return *kind;
     std::vector<std::string> names;
-    names.reserve(operations.size() + aliases.size());
+    names.reserve(operations.size() + alias_table.size());
     for (const OperationInfo& info : operations) names.emplace_back(info.name);
-    for (const OperationAlias& alias : aliases) names.emplace_back(alias.name);
+    for (const OperationAlias& alias : alias_table) names.emplace_back(alias.name);
     const std::string near = did_you_mean(name, names);
     throw InputError("op: unknown operation '" + std::string(name) + "'", {},
                      near.empty() ? "`ridge ops` lists the operations" : near);

@@ -17,10 +17,6 @@ struct Touched {
     std::size_t written = 0;
 };
 
-bool is_leaf(const Node& node) {
-    return node.function == Function::input || node.function == Function::constant;
-}
-
 Touched touched_by(const std::vector<Node>& nodes, std::size_t at) {
     Touched touched{.reads = {}, .written = at};
     for (const std::int32_t argument : {nodes[at].first, nodes[at].second, nodes[at].third}) {

@@ -16,10 +16,6 @@
 namespace ridge::model {
 namespace {
 
-bool is_leaf(const Node& node) {
-    return node.function == Function::input || node.function == Function::constant;
-}
-
 /// The distinct arguments of a node: x * x has one.
 struct Arguments {
     std::array<std::size_t, 3> index{};

@@ -54,6 +54,11 @@ struct CallableName {
 /// or a constant is x.
 [[nodiscard]] double value_of(Function function, double x, double y, double z);
 
+/// Whether a node has no arguments: an input or a constant.
+[[nodiscard]] inline bool is_leaf(const Node& node) {
+    return node.function == Function::input || node.function == Function::constant;
+}
+
 /// Whether the result is 0 or 1, by comparing.
 [[nodiscard]] bool compares(Function function);
 

@@ -47,18 +47,16 @@ std::int64_t backward_workspace(const AttentionCall& call, const AttentionBytes&
     return workspace;
 }
 
-struct Forward {
+struct CudnnForward {
     std::optional<MemoryPlan::Id> mask;
     std::optional<MemoryPlan::Id> logsumexp;
     std::vector<MemoryPlan::Id> random;  ///< seed and offset
     MemoryPlan::Id out = 0;
 };
 
-enum class Autograd : std::uint8_t { off, on };
-
-Forward plan_forward(MemoryPlan& plan, const AttentionCall& call, const AttentionBytes& bytes,
-                     Autograd autograd) {
-    Forward forward;
+CudnnForward plan_cudnn_forward(MemoryPlan& plan, const AttentionCall& call,
+                                const AttentionBytes& bytes, Autograd autograd) {
+    CudnnForward forward;
     if (call.mask == MaskKind::boolean) {
         forward.mask = convert_mask(plan, bytes.mask, bytes.element);
     }
@@ -77,12 +75,12 @@ Forward plan_forward(MemoryPlan& plan, const AttentionCall& call, const Attentio
 void plan_torch_cudnn(MemoryPlan& plan, const AttentionCall& call) {
     const AttentionBytes bytes(call);
     plan.begin(memory_phase::inference, CacheBefore::emptied);
-    const Forward inference = plan_forward(plan, call, bytes, Autograd::off);
+    const CudnnForward inference = plan_cudnn_forward(plan, call, bytes, Autograd::off);
     for (const MemoryPlan::Id id : inference.random) plan.release(id);
     if (inference.mask) plan.release(*inference.mask);
     plan.release(inference.out);
     plan.begin(memory_phase::forward, CacheBefore::emptied);
-    const Forward forward = plan_forward(plan, call, bytes, Autograd::on);
+    const CudnnForward forward = plan_cudnn_forward(plan, call, bytes, Autograd::on);
     plan.begin(memory_phase::grad_output);
     (void)plan.allocate("grad_out", bytes.query * bytes.element);
     plan.begin(memory_phase::backward, CacheBefore::emptied);

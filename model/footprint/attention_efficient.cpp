@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "hardware/checked.h"
+#include "model/bundled/launch_grid.h"
 #include "model/footprint/attention_memory.h"
 #include "model/footprint/attention_plans.h"
 #include "model/footprint/attention_sizes.h"
@@ -10,11 +11,9 @@
 namespace ridge::model {
 namespace {
 
-constexpr std::int64_t mask_alignment = 8;  // elements of a mask's row
+using bundled::rounded_up;
 
-std::int64_t rounded_up(std::int64_t value, std::int64_t unit) {
-    return ceil_divide(value, unit) * unit;
-}
+constexpr std::int64_t mask_alignment = 8;  // elements of a mask's row
 
 /// The block of queries and keys of the backward kernel that takes a head dimension.
 struct BackwardBlocks {
@@ -46,7 +45,7 @@ std::int64_t backward_workspace(const Attention& op, std::int64_t element) {
     return heads * bytes;
 }
 
-struct Forward {
+struct EfficientForward {
     std::optional<MemoryPlan::Id> mask;
     std::optional<MemoryPlan::Id> logsumexp;
     MemoryPlan::Id out = 0;
@@ -68,12 +67,10 @@ std::optional<MemoryPlan::Id> plan_mask(MemoryPlan& plan, const AttentionCall& c
     return mask;
 }
 
-enum class Autograd : std::uint8_t { off, on };
-
-Forward plan_forward(MemoryPlan& plan, const AttentionCall& call, const AttentionBytes& bytes,
-                     Autograd autograd) {
+EfficientForward plan_efficient_forward(MemoryPlan& plan, const AttentionCall& call,
+                                        const AttentionBytes& bytes, Autograd autograd) {
     const Attention& op = call.attention;
-    Forward forward;
+    EfficientForward forward;
     forward.mask = plan_mask(plan, call, bytes);
     forward.out = plan.allocate("out", bytes.query * bytes.element);
     if (autograd == Autograd::on) {
@@ -85,7 +82,7 @@ Forward plan_forward(MemoryPlan& plan, const AttentionCall& call, const Attentio
 }
 
 void plan_backward(MemoryPlan& plan, const AttentionCall& call, const AttentionBytes& bytes,
-                   const Forward& forward) {
+                   const EfficientForward& forward) {
     const Attention& op = call.attention;
     (void)plan.allocate("dq", bytes.query * bytes.element);
     (void)plan.allocate("dk", bytes.key * bytes.element);
@@ -118,11 +115,11 @@ void plan_backward(MemoryPlan& plan, const AttentionCall& call, const AttentionB
 void plan_torch_efficient(MemoryPlan& plan, const AttentionCall& call) {
     const AttentionBytes bytes(call);
     plan.begin(memory_phase::inference, CacheBefore::emptied);
-    const Forward inference = plan_forward(plan, call, bytes, Autograd::off);
+    const EfficientForward inference = plan_efficient_forward(plan, call, bytes, Autograd::off);
     if (inference.mask) plan.release(*inference.mask);
     plan.release(inference.out);
     plan.begin(memory_phase::forward, CacheBefore::emptied);
-    const Forward forward = plan_forward(plan, call, bytes, Autograd::on);
+    const EfficientForward forward = plan_efficient_forward(plan, call, bytes, Autograd::on);
     plan.begin(memory_phase::grad_output);
     (void)plan.allocate("grad_out", bytes.query * bytes.element);
     plan.begin(memory_phase::backward, CacheBefore::emptied);

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "hardware/checked.h"
+#include "model/bundled/launch_grid.h"
 #include "model/footprint/attention_memory.h"
 #include "model/footprint/attention_plans.h"
 #include "model/footprint/attention_sizes.h"
@@ -10,9 +11,7 @@
 namespace ridge::model {
 namespace {
 
-std::int64_t rounded_up(std::int64_t value, std::int64_t unit) {
-    return ceil_divide(value, unit) * unit;
-}
+using bundled::rounded_up;
 
 /// Into how many parts the keys are cut: the fewest that keep 85 % of the best filling of the
 /// multiprocessors' block slots (num_splits_heuristic of flash_api.cpp).
@@ -76,14 +75,15 @@ struct FlashSizes {
 };
 
 /// What the forward pass leaves.
-struct Forward {
+struct FlashForward {
     std::vector<MemoryPlan::Id> padded;
     std::vector<MemoryPlan::Id> saved;
     MemoryPlan::Id out = 0;
 };
 
-Forward plan_forward(MemoryPlan& plan, const AttentionCall& call, const FlashSizes& sizes) {
-    Forward forward;
+FlashForward plan_flash_forward(MemoryPlan& plan, const AttentionCall& call,
+                                const FlashSizes& sizes) {
+    FlashForward forward;
     if (sizes.padded) {
         forward.padded = {plan.allocate("padded q", sizes.query),
                           plan.allocate("padded k", sizes.key),
@@ -115,7 +115,7 @@ void release_all(MemoryPlan& plan, const std::vector<MemoryPlan::Id>& ids) {
 }
 
 void plan_backward(MemoryPlan& plan, const AttentionCall& call, const FlashSizes& sizes,
-                   const Forward& forward, const AttentionBytes& bytes) {
+                   const FlashForward& forward, const AttentionBytes& bytes) {
     std::vector<MemoryPlan::Id> copies;
     if (sizes.padded) copies.push_back(plan.allocate("padded grad_out", sizes.query));
     if (sizes.copies) {
@@ -154,12 +154,12 @@ void plan_torch_flash(MemoryPlan& plan, const AttentionCall& call) {
     const FlashSizes sizes(call);
     const AttentionBytes bytes(call);
     plan.begin(memory_phase::inference, CacheBefore::emptied);
-    const Forward inference = plan_forward(plan, call, sizes);
+    const FlashForward inference = plan_flash_forward(plan, call, sizes);
     release_all(plan, inference.saved);
     release_all(plan, {inference.padded.rbegin(), inference.padded.rend()});
     plan.release(inference.out);
     plan.begin(memory_phase::forward, CacheBefore::emptied);
-    const Forward forward = plan_forward(plan, call, sizes);
+    const FlashForward forward = plan_flash_forward(plan, call, sizes);
     plan.begin(memory_phase::grad_output);
     (void)plan.allocate("grad_out", bytes.element * bytes.query);
     plan.begin(memory_phase::backward, CacheBefore::emptied);

@@ -15,8 +15,6 @@ namespace {
 using Id = MemoryPlan::Id;
 using Tensor = std::optional<Id>;  // absent: it is another tensor or was never made
 
-enum class Autograd : std::uint8_t { off, on };
-
 class MathPlan {
   public:
     MathPlan(MemoryPlan& plan, const AttentionCall& call, Autograd autograd)

@@ -3,8 +3,8 @@
 #include <optional>
 #include <vector>
 
-#include "hardware/checked.h"
 #include "model/attention/blocks.h"
+#include "model/bundled/launch_grid.h"
 #include "model/footprint/attention_memory.h"
 #include "model/footprint/attention_plans.h"
 #include "model/footprint/attention_sizes.h"
@@ -12,11 +12,9 @@
 namespace ridge::model {
 namespace {
 
-using Id = MemoryPlan::Id;
+using bundled::rounded_up;
 
-std::int64_t rounded_up(std::int64_t value, std::int64_t unit) {
-    return ceil_divide(value, unit) * unit;
-}
+using Id = MemoryPlan::Id;
 
 void release_all(MemoryPlan& plan, std::vector<Id>& ids) {
     for (const Id id : ids) plan.release(id);

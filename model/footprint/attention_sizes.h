@@ -8,6 +8,9 @@
 
 namespace ridge::model {
 
+/// Whether a forward pass keeps what a backward pass will need.
+enum class Autograd : std::uint8_t { off, on };
+
 struct AttentionBytes {
     explicit AttentionBytes(const AttentionCall& call);
 

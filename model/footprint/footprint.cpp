@@ -9,18 +9,17 @@
 #include "hardware/checked.h"
 #include "hardware/error.h"
 #include "model/attention/blocks.h"
+#include "model/bundled/launch_grid.h"
 
 namespace ridge::model {
 namespace {
+
+using bundled::rounded_up;
 
 constexpr double fp32 = 4.0;
 
 double count(std::int64_t value) {
     return static_cast<double>(value);
-}
-
-std::int64_t rounded_up(std::int64_t value, std::int64_t unit) {
-    return ceil_divide(value, unit) * unit;
 }
 
 class Parts {

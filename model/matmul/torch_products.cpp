@@ -69,12 +69,12 @@ double tiles_of(const Matmul& op, Tile tile) {
 }
 
 /// A kernel for int8 operands and its tile.
-struct Choice {
+struct KernelChoice {
     Tile tile;
     const Code& code;
 };
 
-Choice choice_of(const Matmul& op, double sms) {
+KernelChoice choice_of(const Matmul& op, double sms) {
     constexpr std::int64_t vector = 16;
     constexpr Tile small{64, 64, 128};
     constexpr Tile tall{128, 64, 128};
@@ -83,10 +83,11 @@ Choice choice_of(const Matmul& op, double sms) {
     const bool k_aligned = op.k % vector == 0;
     const bool n_aligned = op.n % vector == 0;
     const bool few = tiles_of(op, small) < 1.5 * sms;
-    if (k_aligned && n_aligned) return few ? Choice{small, small_tiles} : Choice{tall, tall_tiles};
+    if (k_aligned && n_aligned)
+        return few ? KernelChoice{small, small_tiles} : KernelChoice{tall, tall_tiles};
     if (k_aligned && tiles_of(op, large) <= sms) return {large, odd_results};
     if (n_aligned && tiles_of(op, large) >= 0.6 * sms) return {large, large_unaligned};
-    return few ? Choice{small, small_unaligned} : Choice{tall, tall_unaligned};
+    return few ? KernelChoice{small, small_unaligned} : KernelChoice{tall, tall_unaligned};
 }
 
 Time micro(double value, const Machine& machine) {
@@ -102,7 +103,7 @@ bool is_integer_product(const Matmul& op) {
 MatmulTime integer_product_time(const MatmulSituation& s) {
     const Matmul& op = s.op;
     const double sms = real(s.machine.sm_count);
-    const Choice choice = choice_of(op, sms);
+    const KernelChoice choice = choice_of(op, sms);
     const Code& code = choice.code;
     const double filled = tiles_of(op, choice.tile) / sms;
     const double rounds = op.b_layout == Layout::row_major

@@ -5,24 +5,22 @@
 #include <cmath>
 
 #include "model/bundled/rows.h"
+#include "model/streams/bundled_streams.h"
 #include "model/streams/bundled_traffic.h"
 
 namespace ridge::model {
 namespace {
 
-constexpr double vector_bytes = bundled::vector_bytes;
-constexpr double warp = bundled::warp_threads;
-
 /// What tells the row kernels apart.
-struct Code {
+struct RowCode {
     double special = 0.0;     ///< special results per element and pass
     double operands = 0.0;    ///< vectors of one element per column
     double statistics = 1.0;  ///< reductions over the row
     bool sums = false;        ///< softmax: every thread sums even where it holds its row
 };
-constexpr Code softmax_code{.special = 1.0, .sums = true};
-constexpr Code layernorm_code{.operands = 2.0, .statistics = 2.0};
-constexpr Code rmsnorm_code{.operands = 1.0};
+constexpr RowCode softmax_code{.special = 1.0, .sums = true};
+constexpr RowCode layernorm_code{.operands = 2.0, .statistics = 2.0};
+constexpr RowCode rmsnorm_code{.operands = 1.0};
 
 /// Slots of an element loaded by itself, and of a place for one that may stay empty, in those of one
 /// in vectors; clocks of an element of a row in those of a FLOP.
@@ -30,7 +28,7 @@ constexpr double single_load = 2.0;
 constexpr double empty_place = 0.125;
 constexpr double flop_in_chain = 8.0;
 
-const Code& code_of(RowKind kind) {
+const RowCode& row_code(RowKind kind) {
     switch (kind) {
         case RowKind::layernorm:
             return layernorm_code;
@@ -50,7 +48,7 @@ struct Matrix {
 
     [[nodiscard]] double row() const { return columns * static_cast<double>(element); }
     [[nodiscard]] double width() const {
-        return vectors ? vector_bytes / static_cast<double>(element) : 1.0;
+        return vectors ? bundled::vector_bytes / static_cast<double>(element) : 1.0;
     }
     [[nodiscard]] std::int64_t whole_columns() const { return static_cast<std::int64_t>(columns); }
     /// Blocks of a plan.
@@ -72,18 +70,13 @@ Matrix matrix_of(const RowWise& op) {
     return matrix;
 }
 
-double lanes_of(const MemoryParameters& memory, DataType type) {
-    return type == DataType::fp64 && memory.fp64_lanes > 0.0 ? memory.fp64_lanes
-                                                             : memory.fp32_lanes;
-}
-
 /// A warp or block per row; each thread reads four accesses at once and adds. (eq. B19)
 BlockKernel sum_kernel(const MemoryParameters& memory, const Matrix& m, const BlockTraffic& moved) {
     constexpr double unroll = bundled::row_sum_unroll;
     const bundled::RowPlan plan = bundled::row_sum_plan(m.whole_columns(), m.element);
     const bool warps = plan.method == bundled::RowMethod::warp;
     const double block = plan.threads;
-    const double step = (warps ? warp : block) * m.width();
+    const double step = (warps ? bundled::warp_threads : block) * m.width();
     const double groups = std::floor(m.columns / (unroll * step));
     const double rest = std::ceil((m.columns - groups * unroll * step) / step);
     const double registers = m.vectors && warps ? 36.0 : 32.0;
@@ -102,7 +95,7 @@ BlockKernel sum_kernel(const MemoryParameters& memory, const Matrix& m, const Bl
 }
 
 /// A row in the registers of a warp or a block. (eq. B20)
-BlockKernel held_kernel(const MemoryParameters& memory, const Matrix& m, const Code& code,
+BlockKernel held_kernel(const MemoryParameters& memory, const Matrix& m, const RowCode& code,
                         const bundled::RowPlan& plan, const BlockTraffic& moved) {
     const double threads = plan.threads;
     const double elements = plan.vectors * m.width();
@@ -127,12 +120,13 @@ BlockKernel held_kernel(const MemoryParameters& memory, const Matrix& m, const C
 
 /// Issue slots of a row that is read twice, by a block of `threads`. Norms of two-byte elements
 /// loaded by themselves wait for each, which hides their slots.
-double twice_slots(const BundledCosts& costs, const Matrix& m, const Code& code, double threads) {
+double twice_slots(const BundledCosts& costs, const Matrix& m, const RowCode& code,
+                   double threads) {
     if (m.vectors) {
         const double trips = std::ceil(m.columns / (threads * m.width()));
         return threads * (costs.reduction_slots + 2.0 * trips * costs.element_slots * m.width());
     }
-    const double loads = std::ceil(m.columns / warp) * warp;
+    const double loads = std::ceil(m.columns / bundled::warp_threads) * bundled::warp_threads;
     const double active = std::min(threads, loads);
     const double idle = code.sums ? costs.reduction_slots : costs.thread_slots;
     const bool waits = m.element == 2 && !code.sums;
@@ -141,7 +135,7 @@ double twice_slots(const BundledCosts& costs, const Matrix& m, const Code& code,
 }
 
 /// A block reads its row twice, load after load. (eq. B21)
-BlockKernel twice_kernel(const MemoryParameters& memory, const Matrix& m, const Code& code,
+BlockKernel twice_kernel(const MemoryParameters& memory, const Matrix& m, const RowCode& code,
                          const bundled::RowPlan& plan, BlockTraffic moved) {
     const double threads = plan.threads;
     const double registers = m.vectors ? 32.0 : code.operands > 0.0 ? 29.0 : 18.0;
@@ -179,12 +173,13 @@ BlockKernel step_kernel(const MemoryParameters& memory, const Matrix& m, double 
     kernel.blocks = m.rows * per_row;
     kernel.rounds =
         whole_rounds(memory, kernel.blocks, resident_blocks(memory, threads, registers));
-    const double warps = std::ceil(accesses / warp);
+    const double warps = std::ceil(accesses / bundled::warp_threads);
     const BundledCosts& costs = memory.bundled;
     const double of_thread =
         costs.thread_slots + unroll * m.width() * empty_place * costs.element_slots;
     kernel.slots =
-        kernel.blocks * (costs.element_slots * warps * warp * m.width() + of_thread * threads);
+        kernel.blocks *
+        (costs.element_slots * warps * bundled::warp_threads * m.width() + of_thread * threads);
     kernel.special = special * m.rows * m.columns;
     kernel.life = first_load(memory, moved.missing) + active * m.width() * flop_in_chain *
                                                           costs.flop_clocks * units::cycle /
@@ -197,7 +192,7 @@ BlockKernel step_kernel(const MemoryParameters& memory, const Matrix& m, double 
 KernelTime bundled_row_time(const MemoryParameters& memory, const RowWise& op, L2State l2) {
     constexpr double statistic = 4.0;  // bytes
     const Matrix m = matrix_of(op);
-    const Code& code = code_of(op.kind);
+    const RowCode& code = row_code(op.kind);
     const double both = op.direction == Direction::backward ? 2.0 : 1.0;
     const bool sums = op.kind == RowKind::sum;
     const Bytes result = sums ? m.rows * statistic * units::B : m.bytes() / both;

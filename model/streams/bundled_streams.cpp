@@ -11,19 +11,11 @@
 namespace ridge::model {
 namespace {
 
-constexpr double vector_bytes = bundled::vector_bytes;
-constexpr double warp = bundled::warp_threads;
-
 constexpr double vectors_per_thread = bundled::elementwise_unroll;
 /// Element by element, a tile waits for the words of a vector one after the other.
 constexpr double loads_per_vector = 4.0;
 /// Of single elements: written to DRAM before they are full, and read again. Read off counters.
 constexpr double evicted_sectors = 0.18;
-
-double lanes_of(const MemoryParameters& memory, DataType type) {
-    return type == DataType::fp64 && memory.fp64_lanes > 0.0 ? memory.fp64_lanes
-                                                             : memory.fp32_lanes;
-}
 
 /// What one elementwise kernel does per element.
 struct ElementCode {
@@ -53,7 +45,7 @@ Time ragged_wait(const MemoryParameters& memory, double amount, double vector) {
 /// (eq. B22)
 KernelTime element_kernel(const MemoryParameters& memory, const ElementCode& code,
                           const BlockTraffic& moved, double elements, DataType type) {
-    const double width = vector_bytes / static_cast<double>(size_of(type));
+    const double width = bundled::vector_bytes / static_cast<double>(size_of(type));
     const double per_thread = vectors_per_thread * width;
     const double conversion = size_of(type) < 4 ? memory.bundled.narrow_slots : 0.0;
     const Time load = first_load(memory, moved.missing);
@@ -201,7 +193,7 @@ KernelTime bundled_copy_time(const MemoryParameters& memory, const Copy& op, L2S
     return block_time(memory,
                       {.traffic = moved,
                        .blocks = static_cast<double>(bundled::copy_grid(whole_bytes).blocks()),
-                       .life = load + ragged_wait(memory, bytes, vector_bytes)});
+                       .life = load + ragged_wait(memory, bytes, bundled::vector_bytes)});
 }
 
 KernelTime bundled_transpose_time(const MemoryParameters& memory, const Transpose& op,
@@ -230,8 +222,9 @@ KernelTime bundled_gather_time(const MemoryParameters& memory, const Gather& op,
     const std::int64_t access = bundled::gather_access(row);
     const std::int64_t whole_accesses = row / access;
     const auto accesses = static_cast<double>(whole_accesses);
-    const double groups = std::floor(accesses / (unroll * warp));
-    const double rest = std::ceil((accesses - groups * unroll * warp) / warp);
+    const double groups = std::floor(accesses / (unroll * bundled::warp_threads));
+    const double rest =
+        std::ceil((accesses - groups * unroll * bundled::warp_threads) / bundled::warp_threads);
     const double row_missing =
         std::min<double>(1.0, (bytes.distinct * missing + again) / bytes.rows);
     const Time row_load = first_load(memory, row_missing);

@@ -15,6 +15,12 @@
 
 namespace ridge::model {
 
+/// Lanes of a multiprocessor that compute in this type.
+[[nodiscard]] inline double lanes_of(const MemoryParameters& memory, DataType type) {
+    return type == DataType::fp64 && memory.fp64_lanes > 0.0 ? memory.fp64_lanes
+                                                             : memory.fp32_lanes;
+}
+
 /// `fused` or `unfused`, forward or backward.
 [[nodiscard]] KernelTime bundled_elementwise_time(const MemoryParameters& memory,
                                                   const Elementwise& op,

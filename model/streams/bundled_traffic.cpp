@@ -15,9 +15,6 @@
 namespace ridge::model {
 namespace {
 
-constexpr std::int64_t vector_bytes = bundled::vector_bytes;
-constexpr std::int64_t warp = bundled::warp_threads;
-
 // Shares of what stores that meet inside a sector cost beyond their bytes.
 constexpr double apart = 0.86;           // of different warps, or at different times
 constexpr double apart_unrolled = 0.47;  // of four stores of one warp in a row
@@ -27,7 +24,7 @@ constexpr double table_share = 0.6;
 constexpr double l1_sharpness = 3.0;
 
 /// A matrix of a row-wise operation.
-struct Matrix {
+struct RowMatrix {
     double rows;
     std::int64_t columns;
     std::int64_t element;  ///< bytes
@@ -35,7 +32,9 @@ struct Matrix {
     [[nodiscard]] std::int64_t row() const { return columns * element; }
     [[nodiscard]] bool vectors() const { return bundled::in_vectors(columns, element); }
     /// Of a warp's access.
-    [[nodiscard]] std::int64_t run() const { return warp * (vectors() ? vector_bytes : element); }
+    [[nodiscard]] std::int64_t run() const {
+        return bundled::warp_threads * (vectors() ? bundled::vector_bytes : element);
+    }
     [[nodiscard]] double bytes() const { return rows * real(row()); }
     /// Stored in accesses of one warp each.
     [[nodiscard]] double stored() const {
@@ -44,7 +43,7 @@ struct Matrix {
 };
 
 /// Sectors that two blocks share are read by both.
-double read_by_blocks(const Matrix& m, double rows_of_block) {
+double read_by_blocks(const RowMatrix& m, double rows_of_block) {
     return m.bytes() + m.rows / rows_of_block * beside_run(m.row());
 }
 
@@ -55,14 +54,15 @@ SectorBytes& operator+=(SectorBytes& sum, const SectorBytes& further) {
 }
 
 /// The result of four bytes per row is a sector each.
-SectorBytes sum_sectors(const Matrix& m) {
+SectorBytes sum_sectors(const RowMatrix& m) {
     const bundled::RowMethod method = bundled::row_sum_plan(m.columns, m.element).method;
     return {.read = read_by_blocks(m, real(bundled::rows_of_block(method))) * units::B,
             .write = m.rows * real(sector_size) * units::B};
 }
 
 /// Softmax and norms; `operands` vectors of one element per column. (eq. B27)
-SectorBytes row_kernel_sectors(const MemoryParameters& memory, const Matrix& m, double operands) {
+SectorBytes row_kernel_sectors(const MemoryParameters& memory, const RowMatrix& m,
+                               double operands) {
     const bundled::RowPlan plan = bundled::row_plan(m.columns, m.element);
     const double blocks = std::ceil(m.rows / real(bundled::rows_of_block(plan.method)));
     const double weights = operands * real(m.row());
@@ -81,7 +81,7 @@ SectorBytes row_kernel_sectors(const MemoryParameters& memory, const Matrix& m, 
 }
 
 /// One of the three kernels of the manual softmax that treat elements alike.
-SectorBytes step_sectors(const Matrix& m, bool row_value) {
+SectorBytes step_sectors(const RowMatrix& m, bool row_value) {
     // Of a block, all in one row.
     constexpr std::int64_t accesses =
         std::int64_t{bundled::softmax_step_threads} * bundled::softmax_step_unroll;
@@ -113,10 +113,10 @@ struct GatherRuns {
 
     explicit GatherRuns(std::int64_t accesses) {
         constexpr std::int64_t unroll = bundled::gather_unroll;
-        const std::int64_t rest = accesses % (unroll * warp);
-        grouped = accesses / (unroll * warp) * unroll;
-        single = ceil_divide(rest, warp);
-        if (rest > (unroll - 1) * warp) single += unroll - 1;
+        const std::int64_t rest = accesses % (unroll * bundled::warp_threads);
+        grouped = accesses / (unroll * bundled::warp_threads) * unroll;
+        single = ceil_divide(rest, bundled::warp_threads);
+        if (rest > (unroll - 1) * bundled::warp_threads) single += unroll - 1;
     }
 };
 
@@ -124,7 +124,7 @@ struct GatherRuns {
 
 SectorBytes bundled_sectors(const MemoryParameters& memory, const RowWise& op,
                             Implementation implementation) {
-    const Matrix m{.rows = real(op.rows), .columns = op.cols, .element = size_of(op.type)};
+    const RowMatrix m{.rows = real(op.rows), .columns = op.cols, .element = size_of(op.type)};
     if (op.kind == RowKind::sum) return sum_sectors(m);
     if (implementation == Implementation::manual) {
         SectorBytes all;
@@ -165,9 +165,10 @@ SectorBytes bundled_sectors(const MemoryParameters& memory, const Gather& op) {
     const double again = 1.0 - distinct / real(op.rows);
     const double found = again * retained(distinct * real(row) * units::B,
                                           memory.l1_size * table_share, l1_sharpness);
-    const double through_l1 = real(row) - grouped * real(warp * access) + single * beside;
+    const double through_l1 =
+        real(row) - grouped * real(bundled::warp_threads * access) + single * beside;
     const double read = real(row) + (grouped + single) * beside - found * through_l1;
-    const double joined = access == vector_bytes ? 1.0 : apart_unrolled;
+    const double joined = access == bundled::vector_bytes ? 1.0 : apart_unrolled;
     const double write = real(row) + (joined * grouped + single) * beside;
     return {.read = real(op.rows) * (index_bytes + read) * units::B,
             .write = real(op.rows) * write * units::B};
@@ -183,14 +184,15 @@ SectorBytes bundled_sectors(const Transpose& op, Implementation implementation) 
         return rows * bytes_in_runs(source, run) * units::B;
     };
     if (implementation == Implementation::naive) {
-        return {.read = read_in(warp * element),
+        return {.read = read_in(bundled::warp_threads * element),
                 .write = rows * columns * real(sector_size) * units::B};
     }
     const bundled::TransposeMethod method = bundled::tiled_transpose(op.rows, op.cols, element);
     const std::int64_t tile = bundled::transpose_edge(method, element) * element;  // of a row
     if (method == bundled::TransposeMethod::padded) {
         return {.read = read_in(tile),
-                .write = columns * bytes_in_runs(target, warp * element, apart) * units::B};
+                .write = columns * bytes_in_runs(target, bundled::warp_threads * element, apart) *
+                         units::B};
     }
     return {.read = read_in(tile),
             .write = columns * real(target) * alone_vectors(element, target) * units::B};

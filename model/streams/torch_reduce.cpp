@@ -11,7 +11,7 @@
 namespace ridge::model {
 namespace {
 
-constexpr std::int64_t warp = 32;
+constexpr std::int64_t warp_lanes = 32;
 constexpr std::int64_t most_threads = 512;
 constexpr std::int64_t unrolled = 4;       // loads of a thread that are in flight together
 constexpr std::int64_t least_values = 16;  // of a thread before more threads or blocks share
@@ -20,7 +20,7 @@ constexpr std::int64_t threads_of_sm = 2048;
 
 /// Costs of the compiled code: clocks of a block, of a trip in loaded steps, of one value, and
 /// slots of one value; what the comparison of a maximum adds, in 16 bits twice.
-struct Code {
+struct ReduceCode {
     double chain;
     double step;
     double value;
@@ -28,17 +28,17 @@ struct Code {
     double slots;
     double maximum_slots;
 };
-constexpr Code rows_code{1611, 0.543, 1.46, 5.23, 2.11, 10.6};
-constexpr Code columns_code{1474, 0.877, 1.56, 157, 12.1, 1.6};
-constexpr Code row_positions_code{3143, 0.82, 16.6, 0, 31.4, 0};
-constexpr Code column_positions_code{9279, 1.69, 5.53, 0, 39.7, 0};
+constexpr ReduceCode rows_code{1611, 0.543, 1.46, 5.23, 2.11, 10.6};
+constexpr ReduceCode columns_code{1474, 0.877, 1.56, 157, 12.1, 1.6};
+constexpr ReduceCode row_positions_code{3143, 0.82, 16.6, 0, 31.4, 0};
+constexpr ReduceCode column_positions_code{9279, 1.69, 5.53, 0, 39.7, 0};
 
 /// The power of two at or below.
 std::int64_t floor_power(std::int64_t n) {
     return static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(n)));
 }
 
-const Code& code_of(const RowWise& op, const ReduceGrid& grid) {
+const ReduceCode& code_of(const RowWise& op, const ReduceGrid& grid) {
     if (op.kind == RowKind::argmax) {
         return grid.along_rows ? row_positions_code : column_positions_code;
     }
@@ -67,7 +67,7 @@ ReduceGrid reduce_grid(const RowWise& op, std::int64_t sm_count) {
     const std::int64_t most = most_threads / grid.vector;
     const std::int64_t wide = contiguous < most ? floor_power(contiguous) : most;
     const std::int64_t high = across < most ? floor_power(across) : most;
-    grid.width = std::min(wide, warp);
+    grid.width = std::min(wide, warp_lanes);
     grid.height = std::min(high, most / grid.width);
     grid.width = std::min(wide, most / grid.height);
 
@@ -90,7 +90,7 @@ ReduceGrid reduce_grid(const RowWise& op, std::int64_t sm_count) {
 
 KernelTime torch_reduce_time(const MemoryParameters& memory, const RowWise& op, L2State l2) {
     const ReduceGrid grid = reduce_grid(op, static_cast<std::int64_t>(memory.sm_count));
-    const Code& code = code_of(op, grid);
+    const ReduceCode& code = code_of(op, grid);
     const Work work = row_work(op, Implementation::torch);
     const double maximum = op.kind == RowKind::max ? (size_of(op.type) == 2 ? 2.0 : 1.0) : 0.0;
     const auto blocks = static_cast<double>(grid.blocks * grid.parts);

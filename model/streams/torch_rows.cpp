@@ -13,20 +13,20 @@ namespace ridge::model {
 namespace {
 
 /// Clocks of a row, of each element of a thread, and slots of an element.
-struct Code {
+struct TorchRowCode {
     double chain;
     double element;
     double slots;
 };
-constexpr Code warp_code_16bit{119, 133, 45.7};
-constexpr Code warp_code{411, 43.4, 55.8};
-constexpr Code register_code{43, 8.6, 117.4};  // the row in registers of a block
-constexpr Code shared_code{1860, 0, 57.8};     // in shared memory
-constexpr Code loop_code{3730, 0, 46};         // read three times
+constexpr TorchRowCode warp_code_16bit{119, 133, 45.7};
+constexpr TorchRowCode warp_code{411, 43.4, 55.8};
+constexpr TorchRowCode register_code{43, 8.6, 117.4};  // the row in registers of a block
+constexpr TorchRowCode shared_code{1860, 0, 57.8};     // in shared memory
+constexpr TorchRowCode loop_code{3730, 0, 46};         // read three times
 
 constexpr double block_threads = 1024.0;
 
-const Code& block_code(const RowWise& op) {
+const TorchRowCode& block_code(const RowWise& op) {
     constexpr std::int64_t most_in_registers = 8192;
     constexpr std::int64_t most_in_shared = 48 * 1024 - 256;
     const std::int64_t bytes = op.cols * size_of(op.type);
@@ -39,7 +39,7 @@ KernelTime softmax_time(const MemoryParameters& memory, const RowWise& op, L2Sta
     const Bytes matrix = real(op.rows) * real(op.cols) * real(size_of(op.type)) * units::B;
     TorchKernel kernel = moving(memory, matrix, matrix, l2);
     if (row_fits_warp(op)) {
-        const Code& code = size_of(op.type) <= 2 ? warp_code_16bit : warp_code;
+        const TorchRowCode& code = size_of(op.type) <= 2 ? warp_code_16bit : warp_code;
         const WarpRows warps = warp_rows_of(op);
         const double registers = 24.0 + 0.9 * warps.elements;
         kernel.busy = busy_share(memory, warps.blocks);
@@ -49,7 +49,7 @@ KernelTime softmax_time(const MemoryParameters& memory, const RowWise& op, L2Sta
             memory, warps.blocks, std::min(16.0, memory.registers_per_sm / (128.0 * registers)));
         return torch_kernel_time(memory, kernel, in_step);
     }
-    const Code& code = block_code(op);
+    const TorchRowCode& code = block_code(op);
     const double passes = &code == &loop_code ? 3.0 : 1.0;
     kernel.busy = busy_share(memory, real(op.rows));
     kernel.l2_read = passes * matrix;

@@ -11,7 +11,7 @@
 namespace ridge::model {
 namespace {
 
-Bytes matrix_of(const RowWise& op) {
+Bytes matrix_bytes(const RowWise& op) {
     return real(op.rows) * real(op.cols) * real(size_of(op.type)) * units::B;
 }
 
@@ -37,7 +37,7 @@ KernelTime softmax_gradient_time(const MemoryParameters& memory, const RowWise& 
     }
     kernel.busy = busy_share(memory, real(op.rows));
     kernel.l2_read = 2.0 * kernel.l2_read;
-    kernel.dram_read += lost_of_rows(memory, op, most_threads) * matrix_of(op);
+    kernel.dram_read += lost_of_rows(memory, op, most_threads) * matrix_bytes(op);
     kernel.chain = block_element * real(op.cols) / most_threads;
     kernel.slots = block_slots * real(op.rows) * real(op.cols);
     kernel.rounds = further_rounds(memory, real(op.rows), memory.threads_per_sm / most_threads);
@@ -46,8 +46,8 @@ KernelTime softmax_gradient_time(const MemoryParameters& memory, const RowWise& 
 
 /// A product of gradient and result, then what a softmax does with the rows: both of its inputs have
 /// just passed through the L2.
-TorchTime softmax_backward(const MemoryParameters& memory, const RowWise& op, L2State l2) {
-    const Bytes matrix = matrix_of(op);
+TorchTime softmax_gradient(const MemoryParameters& memory, const RowWise& op, L2State l2) {
+    const Bytes matrix = matrix_bytes(op);
     TorchTime sum;
     sum.add(torch_kernel_time(memory, moving(memory, 2.0 * matrix, matrix, l2), free_running));
     sum.add(softmax_gradient_time(memory, op, moving(memory, 2.0 * matrix, matrix, L2State::warm)));
@@ -57,8 +57,8 @@ TorchTime softmax_backward(const MemoryParameters& memory, const RowWise& op, L2
 constexpr double gradient_look_up = 0.69;  // of what a loss takes
 
 /// Zeros, one gradient for each row, then the gradient of the logarithm of a softmax.
-TorchTime loss_backward(const MemoryParameters& memory, const RowWise& op, L2State l2) {
-    const Bytes matrix = matrix_of(op);
+TorchTime loss_gradient(const MemoryParameters& memory, const RowWise& op, L2State l2) {
+    const Bytes matrix = matrix_bytes(op);
     TorchTime sum;
     sum.add(torch_kernel_time(memory, moving(memory, Bytes{}, matrix, l2), free_running));
     sum.add(row_losses_time(memory, op, l2, gradient_look_up));
@@ -72,8 +72,8 @@ TorchTime loss_backward(const MemoryParameters& memory, const RowWise& op, L2Sta
 }
 
 // The gradient of a norm's rows: blocks of 128 threads read gradient and input twice.
-constexpr double norm_step = 1.52;  // of a load of each and what follows it
-constexpr double norm_row_slots = 26500;
+constexpr double norm_gradient_step = 1.52;  // of a load of each and what follows it
+constexpr double norm_gradient_row_slots = 26500;
 constexpr double single_slots = 50;  // of an element where rows are no whole groups of four
 // Of its vectors: blocks of 32 columns, alone on their multiprocessor.
 constexpr double column_chain = 690;
@@ -84,13 +84,13 @@ constexpr double alone = 4.8;  // bandwidth of one multiprocessor over its share
 KernelTime norm_rows_time(const MemoryParameters& memory, const RowWise& op, L2State l2) {
     constexpr double columns_of_trip = 512.0;
     constexpr std::int64_t group = 4;
-    const Bytes matrix = matrix_of(op);
+    const Bytes matrix = matrix_bytes(op);
     const double elements = real(op.rows) * real(op.cols);
     TorchKernel kernel = moving(memory, 2.0 * matrix, matrix, l2);
     kernel.l2_read = 2.0 * kernel.l2_read;
-    kernel.steps = norm_step * std::ceil(real(op.cols) / columns_of_trip);
-    kernel.slots =
-        (op.cols % group == 0 ? 0.0 : single_slots) * elements + norm_row_slots * real(op.rows);
+    kernel.steps = norm_gradient_step * std::ceil(real(op.cols) / columns_of_trip);
+    kernel.slots = (op.cols % group == 0 ? 0.0 : single_slots) * elements +
+                   norm_gradient_row_slots * real(op.rows);
     return torch_kernel_time(memory, kernel, in_step);
 }
 
@@ -101,7 +101,7 @@ bool sums_in_parts(const MemoryParameters& memory, const RowWise& op) {
 
 void add_vector_gradients(const MemoryParameters& memory, const RowWise& op, TorchTime& sum) {
     constexpr std::int64_t columns_of_block = 32;
-    const Bytes matrix = matrix_of(op);
+    const Bytes matrix = matrix_bytes(op);
     const double blocks = std::ceil(real(op.cols) / static_cast<double>(columns_of_block));
     TorchKernel kernel = moving(memory, 2.0 * matrix, Bytes{}, L2State::warm);
     kernel.chain = column_chain;
@@ -146,9 +146,9 @@ TorchTime spread(const MemoryParameters& memory, const RowWise& op, L2State l2) 
 TorchTime torch_backward_rows_time(const MemoryParameters& memory, const RowWise& op, L2State l2) {
     switch (op.kind) {
         case RowKind::softmax:
-            return softmax_backward(memory, op, l2);
+            return softmax_gradient(memory, op, l2);
         case RowKind::cross_entropy:
-            return loss_backward(memory, op, l2);
+            return loss_gradient(memory, op, l2);
         case RowKind::layernorm:
         case RowKind::rmsnorm:
             return norm_backward(memory, op, l2);

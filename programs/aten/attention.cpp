@@ -54,7 +54,7 @@ constexpr auto forward = model::Direction::forward;
 constexpr auto backward = model::Direction::backward;
 
 // Places as in PyTorch 2.11's native_functions.yaml.
-constexpr std::array rules{
+constexpr std::array attention_table{
     Rule{"_scaled_dot_product_cudnn_attention",
          attention<0, 6, false, false, torch_cudnn, forward>},
     Rule{"_cudnn_attention_forward", attention<0, 10, false, false, torch_cudnn, forward>},
@@ -83,7 +83,7 @@ constexpr std::array rules{
 }  // namespace
 
 std::span<const Rule> attention_rules() {
-    return rules;
+    return attention_table;
 }
 
 }  // namespace ridge::programs

@@ -50,7 +50,7 @@ struct Convolution {
     }
 };
 
-struct Places {
+struct ConvolutionPlaces {
     std::size_t input, weight, stride, padding, dilation, groups;
     std::optional<std::size_t> allow_tf32{};  ///< PyTorch allows it where nobody says
 };
@@ -62,13 +62,14 @@ std::int64_t at_or(const std::vector<std::int64_t>& values, std::size_t place,
 }
 
 /// fp32 is multiplied as tf32 where that is allowed.
-model::DataType multiplied(const Tensor& input, const Subject& subject, const Places& places) {
+model::DataType multiplied(const Tensor& input, const Subject& subject,
+                           const ConvolutionPlaces& places) {
     const model::DataType type = data_type(type_of(input, subject));
     const bool allowed = !places.allow_tf32 || subject.call.flag(*places.allow_tf32);
     return type == model::DataType::fp32 && allowed ? model::DataType::tf32 : type;
 }
 
-std::optional<Convolution> convolution_at(const Subject& subject, const Places& places) {
+std::optional<Convolution> convolution_at(const Subject& subject, const ConvolutionPlaces& places) {
     const Tensor* const input = subject.call.tensor(places.input);
     const Tensor* const weight = subject.call.tensor(places.weight);
     if (input == nullptr || weight == nullptr || input->dims.size() < 3 ||
@@ -332,20 +333,20 @@ Understood streamed(const Convolution& conv, int kernels) {
     return one;
 }
 
-std::optional<Understood> forward(const std::optional<Convolution>& conv) {
+std::optional<Understood> forward_convolution(const std::optional<Convolution>& conv) {
     if (!conv) return {};
     Understood found = conv->by_channel() ? streamed(*conv, 1) : im2col(*conv);
     found.kernels = forward_kernels(*conv);
     return found;
 }
 std::optional<Understood> convolution(const Subject& subject) {
-    return forward(convolution_at(subject, {0, 1, 3, 4, 5, 8}));
+    return forward_convolution(convolution_at(subject, {0, 1, 3, 4, 5, 8}));
 }
 std::optional<Understood> convolution_with_flags(const Subject& subject) {
-    return forward(convolution_at(subject, {0, 1, 3, 4, 5, 8, 12}));
+    return forward_convolution(convolution_at(subject, {0, 1, 3, 4, 5, 8, 12}));
 }
 std::optional<Understood> cudnn_convolution(const Subject& subject) {
-    return forward(convolution_at(subject, {0, 1, 3, 2, 4, 5, 8}));
+    return forward_convolution(convolution_at(subject, {0, 1, 3, 2, 4, 5, 8}));
 }
 /// (x, weight, kernel, bias, stride, padding, dilation): as many groups as channels.
 std::optional<Understood> depthwise(const Subject& subject) {
@@ -353,10 +354,10 @@ std::optional<Understood> depthwise(const Subject& subject) {
     if (!conv) return {};
     conv->groups = subject.call.tensor(0)->dims[1];
     conv->filters = std::max<std::int64_t>(1, subject.call.tensor(1)->dims[0] / conv->groups);
-    return forward(conv);
+    return forward_convolution(conv);
 }
 
-/// Two products of the forward's size: for the input and for the weights, as the mask asks for.
+/// Two products of the forward pass's size: for the input and for the weights, as the mask asks for.
 std::optional<Understood> convolution_backward(const Subject& subject) {
     const std::optional<Convolution> conv = convolution_at(subject, {1, 2, 4, 5, 6, 9});
     if (!conv) return {};
@@ -387,7 +388,7 @@ std::optional<Understood> convolution_backward(const Subject& subject) {
     return found;
 }
 
-constexpr std::array rules{
+constexpr std::array convolution_table{
     Rule{"convolution", convolution}, Rule{"_convolution", convolution_with_flags},
     Rule{"cudnn_convolution", cudnn_convolution}, Rule{"_conv_depthwise2d", depthwise},
     Rule{"convolution_backward", convolution_backward}};
@@ -395,7 +396,7 @@ constexpr std::array rules{
 }  // namespace
 
 std::span<const Rule> convolution_rules() {
-    return rules;
+    return convolution_table;
 }
 
 }  // namespace ridge::programs

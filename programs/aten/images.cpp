@@ -229,20 +229,20 @@ std::optional<Understood> max_pool_backward(const Subject& subject) {
     return pooled(subject, 1, 2, true);
 }
 
-constexpr std::array rules{Rule{"native_batch_norm", batch_norm},
-                           Rule{"cudnn_batch_norm", batch_norm},
-                           Rule{"_batch_norm_with_update", updating_batch_norm},
-                           Rule{"native_batch_norm_backward", batch_norm_backward},
-                           Rule{"cudnn_batch_norm_backward", cudnn_batch_norm_backward},
-                           Rule{"native_group_norm", group_norm},
-                           Rule{"native_group_norm_backward", group_norm_backward},
-                           Rule{"max_pool2d_with_indices", max_pool},
-                           Rule{"max_pool2d_with_indices_backward", max_pool_backward}};
+constexpr std::array image_table{Rule{"native_batch_norm", batch_norm},
+                                 Rule{"cudnn_batch_norm", batch_norm},
+                                 Rule{"_batch_norm_with_update", updating_batch_norm},
+                                 Rule{"native_batch_norm_backward", batch_norm_backward},
+                                 Rule{"cudnn_batch_norm_backward", cudnn_batch_norm_backward},
+                                 Rule{"native_group_norm", group_norm},
+                                 Rule{"native_group_norm_backward", group_norm_backward},
+                                 Rule{"max_pool2d_with_indices", max_pool},
+                                 Rule{"max_pool2d_with_indices_backward", max_pool_backward}};
 
 }  // namespace
 
 std::span<const Rule> image_rules() {
-    return rules;
+    return image_table;
 }
 
 }  // namespace ridge::programs

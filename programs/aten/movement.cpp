@@ -194,40 +194,40 @@ std::optional<Understood> adamw(const Subject& subject) {
                   OperatorFamily::optimizer, elements, size_of(type));
 }
 
-constexpr std::array rules{Rule{"copy", copy},
-                           Rule{"cat", concatenation},
-                           Rule{"stack", concatenation},
-                           Rule{"_cat", concatenation},
-                           Rule{"embedding", embedding},
-                           Rule{"index_select", index_select},
-                           Rule{"gather", gather_along},
-                           Rule{"take_along_dim", gather_along},
-                           Rule{"index", indexed},
-                           Rule{"index_put", indexed},
-                           Rule{"_index_put_impl", indexed},
-                           Rule{"index_add", index_select},
-                           Rule{"index_copy", index_select},
-                           Rule{"scatter", gather_along},
-                           Rule{"scatter_add", gather_along},
-                           Rule{"embedding_dense_backward", embedding_backward},
-                           Rule{"fill", fill},
-                           Rule{"zero", fill},
-                           Rule{"uniform", fill},
-                           Rule{"normal", fill},
-                           Rule{"bernoulli", fill},
-                           Rule{"random", fill},
-                           Rule{"arange", fill},
-                           Rule{"nll_loss_forward", loss},
-                           Rule{"nll_loss_backward", loss_backward},
-                           Rule{"native_dropout", dropout},
-                           Rule{"native_dropout_backward", dropout_backward},
-                           Rule{"_fused_adamw", adamw},
-                           Rule{"_fused_adam", adamw}};
+constexpr std::array movement_table{Rule{"copy", copy},
+                                    Rule{"cat", concatenation},
+                                    Rule{"stack", concatenation},
+                                    Rule{"_cat", concatenation},
+                                    Rule{"embedding", embedding},
+                                    Rule{"index_select", index_select},
+                                    Rule{"gather", gather_along},
+                                    Rule{"take_along_dim", gather_along},
+                                    Rule{"index", indexed},
+                                    Rule{"index_put", indexed},
+                                    Rule{"_index_put_impl", indexed},
+                                    Rule{"index_add", index_select},
+                                    Rule{"index_copy", index_select},
+                                    Rule{"scatter", gather_along},
+                                    Rule{"scatter_add", gather_along},
+                                    Rule{"embedding_dense_backward", embedding_backward},
+                                    Rule{"fill", fill},
+                                    Rule{"zero", fill},
+                                    Rule{"uniform", fill},
+                                    Rule{"normal", fill},
+                                    Rule{"bernoulli", fill},
+                                    Rule{"random", fill},
+                                    Rule{"arange", fill},
+                                    Rule{"nll_loss_forward", loss},
+                                    Rule{"nll_loss_backward", loss_backward},
+                                    Rule{"native_dropout", dropout},
+                                    Rule{"native_dropout_backward", dropout_backward},
+                                    Rule{"_fused_adamw", adamw},
+                                    Rule{"_fused_adam", adamw}};
 
 }  // namespace
 
 std::span<const Rule> movement_rules() {
-    return rules;
+    return movement_table;
 }
 
 }  // namespace ridge::programs

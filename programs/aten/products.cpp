@@ -94,7 +94,7 @@ std::optional<Understood> added_matrix_vector(const Subject& subject) {
     return vector_at(subject, 1);
 }
 
-constexpr std::array rules{
+constexpr std::array product_table{
     Rule{"mm", plain},          Rule{"bmm", plain},         Rule{"addmm", added},
     Rule{"baddbmm", added},     Rule{"linear", linear},     Rule{"_int_mm", plain},
     Rule{"_scaled_mm", plain},  Rule{"mv", matrix_vector},  Rule{"addmv", added_matrix_vector},
@@ -103,7 +103,7 @@ constexpr std::array rules{
 }  // namespace
 
 std::span<const Rule> product_rules() {
-    return rules;
+    return product_table;
 }
 
 }  // namespace ridge::programs

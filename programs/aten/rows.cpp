@@ -214,44 +214,44 @@ std::optional<Understood> vector_norm(const Subject& subject) {
     return reduced_rows(subject, *x, RowKind::sum, subject.call.wholes(2));
 }
 
-constexpr std::array rules{Rule{"_softmax", softmax},
-                           Rule{"_log_softmax", softmax},
-                           Rule{"_safe_softmax", softmax},
-                           Rule{"_softmax_backward_data", softmax_backward},
-                           Rule{"_log_softmax_backward_data", log_softmax_backward},
-                           Rule{"native_layer_norm", layer_norm},
-                           Rule{"native_layer_norm_backward", layer_norm_backward},
-                           Rule{"_fused_rms_norm", rms_norm},
-                           Rule{"_fused_rms_norm_backward", rms_norm_backward},
-                           Rule{"sum", sum},
-                           Rule{"nansum", sum},
-                           Rule{"prod", sum},
-                           Rule{"all", sum},
-                           Rule{"any", sum},
-                           Rule{"count_nonzero", sum},
-                           Rule{"mean", mean},
-                           Rule{"var", mean},
-                           Rule{"var_mean", mean},
-                           Rule{"std", mean},
-                           Rule{"std_mean", mean},
-                           Rule{"logsumexp", sum},
-                           Rule{"linalg_vector_norm", vector_norm},
-                           Rule{"norm", vector_norm},
-                           Rule{"max", largest},
-                           Rule{"min", largest},
-                           Rule{"amax", largest},
-                           Rule{"amin", largest},
-                           Rule{"argmax", largest_place},
-                           Rule{"argmin", largest_place},
-                           Rule{"cumsum", scan},
-                           Rule{"cumprod", scan},
-                           Rule{"cummax", scan},
-                           Rule{"logcumsumexp", scan}};
+constexpr std::array row_table{Rule{"_softmax", softmax},
+                               Rule{"_log_softmax", softmax},
+                               Rule{"_safe_softmax", softmax},
+                               Rule{"_softmax_backward_data", softmax_backward},
+                               Rule{"_log_softmax_backward_data", log_softmax_backward},
+                               Rule{"native_layer_norm", layer_norm},
+                               Rule{"native_layer_norm_backward", layer_norm_backward},
+                               Rule{"_fused_rms_norm", rms_norm},
+                               Rule{"_fused_rms_norm_backward", rms_norm_backward},
+                               Rule{"sum", sum},
+                               Rule{"nansum", sum},
+                               Rule{"prod", sum},
+                               Rule{"all", sum},
+                               Rule{"any", sum},
+                               Rule{"count_nonzero", sum},
+                               Rule{"mean", mean},
+                               Rule{"var", mean},
+                               Rule{"var_mean", mean},
+                               Rule{"std", mean},
+                               Rule{"std_mean", mean},
+                               Rule{"logsumexp", sum},
+                               Rule{"linalg_vector_norm", vector_norm},
+                               Rule{"norm", vector_norm},
+                               Rule{"max", largest},
+                               Rule{"min", largest},
+                               Rule{"amax", largest},
+                               Rule{"amin", largest},
+                               Rule{"argmax", largest_place},
+                               Rule{"argmin", largest_place},
+                               Rule{"cumsum", scan},
+                               Rule{"cumprod", scan},
+                               Rule{"cummax", scan},
+                               Rule{"logcumsumexp", scan}};
 
 }  // namespace
 
 std::span<const Rule> row_rules() {
-    return rules;
+    return row_table;
 }
 
 }  // namespace ridge::programs

@@ -5,11 +5,7 @@
 #include "programs/configs/config_reader.h"
 
 namespace ridge::programs {
-namespace {
-
-constexpr std::int64_t most_layers = 10000;
-
-}  // namespace
+namespace {}  // namespace
 
 Activation activation_of(const ConfigFields& fields, std::string_view name,
                          std::string_view otherwise) {

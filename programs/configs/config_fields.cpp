@@ -3,11 +3,6 @@
 #include "hardware/error.h"
 
 namespace ridge::programs {
-namespace {
-
-constexpr std::int64_t largest_count = 1000000000000;
-
-}  // namespace
 
 const Json* ConfigFields::find(std::string_view name) const {
     const Json* value = json_->find(name);

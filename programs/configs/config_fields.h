@@ -15,6 +15,9 @@
 
 namespace ridge::programs {
 
+inline constexpr std::int64_t largest_count = 1000000000000;
+inline constexpr std::int64_t most_layers = 10000;
+
 class ConfigFields {
   public:
     ConfigFields(const Json& json, std::string file) : json_(&json), file_(std::move(file)) {}

@@ -6,6 +6,7 @@
 #include "hardware/document.h"
 #include "hardware/error.h"
 #include "hardware/nearest.h"
+#include "programs/configs/config_fields.h"
 #include "programs/configs/config_reader.h"
 
 namespace ridge::programs {
@@ -13,9 +14,6 @@ namespace {
 
 using hardware::Node;
 using hardware::NodeKind;
-
-constexpr std::int64_t largest_count = 1000000000000;
-constexpr std::int64_t most_layers = 10000;
 
 /// One table of the file; remembers which keys were asked for, so that others are errors.
 class Section {

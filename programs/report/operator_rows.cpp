@@ -41,7 +41,7 @@ std::optional<model::CollectiveKind> crossing(std::string_view name) {
 
 /// Copies and fills of the driver, by their bytes.
 std::optional<Understood> driver_work(const Kernel& kernel, std::string_view name) {
-    if (kernel.kind == KernelKind::kernel || kernel.bytes < 1) return {};
+    if (kernel.kind == ActivityKind::kernel || kernel.bytes < 1) return {};
     Understood found{.family = OperatorFamily::copy, .basis = Basis::bytes};
     if (const auto direction = crossing(name)) {
         found.family = OperatorFamily::other;  // no kernel could take it in, no layout spare it
@@ -49,7 +49,7 @@ std::optional<Understood> driver_work(const Kernel& kernel, std::string_view nam
             .kind = *direction, .gpus = 1, .bytes = kernel.bytes, .type = model::DataType::int8};
         found.steps = {{.operation = op, .execution = {}}};
     } else {
-        const bool fill = kernel.kind == KernelKind::fill;
+        const bool fill = kernel.kind == ActivityKind::fill;
         const model::Copy op{.elements = std::max<std::int64_t>(1, kernel.bytes / (fill ? 2 : 1)),
                              .type = model::DataType::int8};
         if (fill) found.family = OperatorFamily::fill;
@@ -63,7 +63,7 @@ std::optional<Understood> driver_work(const Kernel& kernel, std::string_view nam
 std::optional<Understood> counted_work(const Kernel& kernel) {
     constexpr std::int64_t element =
         2;  // a pair is read and written: the bytes count, not the type
-    if (kernel.kind != KernelKind::kernel || kernel.dram_bytes < 2 * element) return {};
+    if (kernel.kind != ActivityKind::kernel || kernel.dram_bytes < 2 * element) return {};
     const model::Elementwise op{.expression = model::parse_expression("x"),
                                 .elements = kernel.dram_bytes / (2 * element),
                                 .type = model::DataType::bf16};
@@ -73,11 +73,11 @@ std::optional<Understood> counted_work(const Kernel& kernel) {
         .basis = Basis::counters};
 }
 
-std::string unknown_reason(Recorder recorder) {
+std::string unknown_reason(TraceSource recorder) {
     switch (recorder) {
-        case Recorder::pytorch:
+        case TraceSource::pytorch:
             return "no shapes were recorded (record_shapes=True)";
-        case Recorder::nsight_compute:
+        case TraceSource::nsight_compute:
             return "the file does not count what the kernel moved (dram__bytes.sum)";
         default:
             return "the profiler records no shapes: the kernel is known by its name alone";
@@ -99,7 +99,7 @@ class RowBuilder {
         // The shapes of an operator without recorded arguments are told apart by its kernel.
         if (key.inputs == TextId::empty) {
             key.kernel = first.name;
-            if (first.kind != KernelKind::kernel) key.bytes = first.bytes;
+            if (first.kind != ActivityKind::kernel) key.bytes = first.bytes;
             if (first.dram_bytes >= 0) key.grid = first.grid;
         }
         key.collective = first.collective;
@@ -159,8 +159,9 @@ class RowBuilder {
             row.shape = shape_text(call);
             // What crosses to the host is the driver's copy, whoever asked for it.
             row.driver =
-                kernel(longest).kind == KernelKind::copy && crossing(row.kernel).has_value();
-            if (!row.driver && (kernel(longest).kind == KernelKind::kernel || is_known(row.name))) {
+                kernel(longest).kind == ActivityKind::copy && crossing(row.kernel).has_value();
+            if (!row.driver &&
+                (kernel(longest).kind == ActivityKind::kernel || is_known(row.name))) {
                 found = operations_of(call, type_in(row.kernel));
             }
         }

@@ -95,7 +95,7 @@ struct TraceReport {
     /// Predicted for another GPU than the trace's: savings, errors and utilisation, which set one
     /// against the other, are left out.
     bool elsewhere = false;
-    Recorder recorder = Recorder::pytorch;
+    TraceSource recorder = TraceSource::pytorch;
     Timeline timeline;
     double attributed_share = 0.0;
     double modelled_share = 0.0;

@@ -99,7 +99,7 @@ struct AttentionShape {
     friend bool operator==(const AttentionShape&, const AttentionShape&) = default;
 };
 
-struct Kernel {
+struct StepKernel {
     KernelKind kind = KernelKind::small;
     Math math = Math::copy;
     Reading reading = Reading::vectors;
@@ -120,7 +120,7 @@ struct Kernel {
     std::int32_t attention = -1;  ///< index of the AttentionShape
     std::string_view name{};      ///< a literal
 
-    friend bool operator==(const Kernel&, const Kernel&) = default;
+    friend bool operator==(const StepKernel&, const StepKernel&) = default;
 };
 
 }  // namespace ridge::programs

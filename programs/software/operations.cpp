@@ -57,7 +57,7 @@ const model::Expression& expression_of(Math math) {
     return parsed[static_cast<std::size_t>(math)];
 }
 
-model::Operation pointwise_of(const Kernel& k) {
+model::Operation pointwise_of(const StepKernel& k) {
     // An operation has one type: bytes in another are counted in elements of the wider.
     const std::int64_t in = k.inputs * model::size_of(k.in);
     const std::int64_t out = model::size_of(k.out);
@@ -86,7 +86,7 @@ model::RowKind row_kind(KernelKind kind) {
     }
 }
 
-model::Operation product_of(const Kernel& k) {
+model::Operation product_of(const StepKernel& k) {
     model::Matmul op{.batch = k.d, .m = k.a, .n = k.b, .k = k.c, .type = k.in, .output = k.out};
     if (k.in == DataType::fp32) op.type = DataType::fp32;
     switch (k.form) {
@@ -134,7 +134,7 @@ model::Operation attention_of(const AttentionShape& s, DataType type) {
         .paged = s.paged};
 }
 
-model::Operation operation_of(const Kernel& k, const Recorder& recorder) {
+model::Operation operation_of(const StepKernel& k, const Recorder& recorder) {
     switch (k.kind) {
         case KernelKind::pointwise:
             return pointwise_of(k);
@@ -203,7 +203,7 @@ model::Operation operation_of(const Kernel& k, const Recorder& recorder) {
 // clock where tensors are read with strides.
 constexpr double clocks_indexed = 1.0 / 1.5;
 
-double indexed_clocks(const Kernel& k) {
+double indexed_clocks(const StepKernel& k) {
     const auto elements = static_cast<double>(k.a);
     const bool indexed = k.kind == KernelKind::pointwise &&
                          (k.reading != Reading::vectors || k.math == Math::masked_fill);
@@ -213,7 +213,7 @@ double indexed_clocks(const Kernel& k) {
 /// cuBLAS splits k of a product whose tiles leave multiprocessors idle and whose k is long: with few
 /// rows a quarter of them, for the gradient of what a head takes in half of them; a second kernel adds
 /// the parts up. (W2)
-bool splits_k(const Kernel& k, std::int64_t multiprocessors) {
+bool splits_k(const StepKernel& k, std::int64_t multiprocessors) {
     constexpr std::int64_t most_rows = 64;
     constexpr std::int64_t shortest = 2800;
     constexpr std::int64_t tile = 64;
@@ -232,7 +232,7 @@ bool splits_keys(const AttentionShape& s, std::int64_t multiprocessors) {
            2 * s.batch * s.kv_heads <= multiprocessors;
 }
 
-std::int64_t launches_of(const Kernel& k, const Recorder& recorder, const Request& request) {
+std::int64_t launches_of(const StepKernel& k, const Recorder& recorder, const Request& request) {
     if (request.software == Software::serving) return k.launches;
     if (splits_k(k, request.multiprocessors)) return 2;
     if (k.kind == KernelKind::attention && k.launches == 1) {
@@ -243,7 +243,7 @@ std::int64_t launches_of(const Kernel& k, const Recorder& recorder, const Reques
 }
 
 /// Least times of PyTorch's kernels on one element, measured on an H200 and an H100 (W3).
-Time least_of(const Kernel& k) {
+Time least_of(const StepKernel& k) {
     using units::us;
     switch (k.kind) {
         case KernelKind::pointwise:
@@ -266,7 +266,7 @@ Time least_of(const Kernel& k) {
 /// Kernels that are not as good as the operation they stand for (W4): a grouped product beside a
 /// batched one of cuBLAS (rows padded to tiles for each expert, no split), cuDNN's attention beside
 /// flash3, with a mask tensor or with dropout, and foreach kernels beside a copy.
-double stretch_of(const Kernel& k, const Recorder& recorder) {
+double stretch_of(const StepKernel& k, const Recorder& recorder) {
     if (k.kind == KernelKind::experts) return 1.4;
     if (k.kind == KernelKind::optimizer) return 1.26;
     if (k.kind != KernelKind::attention) return 1.0;
@@ -276,7 +276,7 @@ double stretch_of(const Kernel& k, const Recorder& recorder) {
     return s.queries > 1 ? 1.12 : 1.0;
 }
 
-model::Execution execution_of(const Kernel& k, Software software) {
+model::Execution execution_of(const StepKernel& k, Software software) {
     model::Execution execution;
     if (software == Software::serving) execution.launch = model::LaunchMode::graph;
     switch (k.kind) {
@@ -311,7 +311,7 @@ DataType type_of(Quantisation quantisation) {
 
 /// Products of layers with quantised weights run in that type; with int4 weights, which are
 /// unpacked on their way, few rows wait for a bit more than a quarter of the bytes.
-void quantise(Entry& entry, const Kernel& k, Quantisation quantisation) {
+void quantise(Entry& entry, const StepKernel& k, Quantisation quantisation) {
     if (auto* block = std::get_if<model::Moe>(&entry.operation);
         block != nullptr && quantisation != Quantisation::none) {
         const bool four = quantisation == Quantisation::nvfp4;
@@ -334,7 +334,7 @@ void quantise(Entry& entry, const Kernel& k, Quantisation quantisation) {
 }  // namespace
 
 Entry entry_of(const Recorder::Counted& counted, const Recorder& recorder, const Request& request) {
-    const Kernel& k = counted.kernel;
+    const StepKernel& k = counted.kernel;
     Entry entry;
     entry.operation = operation_of(k, recorder);
     entry.execution = execution_of(k, request.software);

@@ -20,7 +20,7 @@ DataType wider(DataType a, DataType b) {
     return model::size_of(b) > model::size_of(a) ? b : a;
 }
 
-std::uint64_t hash_of(const Kernel& k) {
+std::uint64_t hash_of(const StepKernel& k) {
     const auto word = [](auto value) { return static_cast<std::uint64_t>(value); };
     std::uint64_t hash = word(k.kind) | word(k.math) << 8U | word(k.reading) << 16U |
                          word(k.in) << 24U | word(k.out) << 32U | word(k.form) << 40U |
@@ -128,7 +128,7 @@ Recorder::TapeEntry* Recorder::note(Step step, const Buffer& output, std::string
     return &entry;
 }
 
-void Recorder::launch(Kernel kernel) {
+void Recorder::launch(StepKernel kernel) {
     kernel.module = module_;
     kernel.pass = pass_;
     kernel.inside = layer_ >= 0 && layer_ < options_.layers;

@@ -223,14 +223,14 @@ class Recorder {
     void drop_gradients() { gradients_.clear(); }
 
     // Kernels of which only the launch, the bytes and a result matter.
-    void launch(Kernel kernel);
+    void launch(StepKernel kernel);
     /// `least`: microseconds that it takes at least.
     void small(std::string_view name, std::int64_t bytes = 1024, float least = 0.0F);
     [[nodiscard]] Buffer made(Math math, std::int64_t elements, model::DataType type,
                               std::string_view name);
 
     struct Counted {
-        Kernel kernel;
+        StepKernel kernel;
         std::int64_t count = 0;
         std::int64_t layer = -1;
     };

@@ -8,12 +8,12 @@
 namespace ridge::programs {
 namespace {
 
-constexpr std::size_t piece = std::size_t{1} << 20U;
+constexpr std::size_t buffer_bytes = std::size_t{1} << 20U;
 constexpr std::size_t head_bytes = 4;
 
 }  // namespace
 
-ActivityRecords::ActivityRecords(const std::string& file) : source_(file), buffer_(piece) {
+ActivityRecords::ActivityRecords(const std::string& file) : source_(file), buffer_(buffer_bytes) {
     const std::size_t got = fill(activity_magic.size());
     if (std::string_view(buffer_.data(), got) != activity_magic) {
         throw InputError("is not an activity file of ridge profile", {.file = file});

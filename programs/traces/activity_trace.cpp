@@ -20,7 +20,6 @@ namespace {
 // Times and durations beyond these are none: sums of them still fit.
 constexpr std::uint64_t latest = std::uint64_t{1} << 61U;
 constexpr std::uint64_t longest_duration = 100'000'000'000'000;  // 28 hours
-constexpr std::size_t longest_text = std::size_t{1} << 16U;
 
 /// Kernels are the same where these are.
 using LaunchKey = std::tuple<TextId, std::array<std::int64_t, 3>, std::array<std::int64_t, 3>>;
@@ -93,10 +92,10 @@ class ProcessReader {
                 add_kernel(records_.as<KernelActivity>());
                 break;
             case ActivityTag::copy:
-                add_transfer(records_.as<TransferActivity>(), KernelKind::copy);
+                add_transfer(records_.as<TransferActivity>(), ActivityKind::copy);
                 break;
             case ActivityTag::fill:
-                add_transfer(records_.as<TransferActivity>(), KernelKind::fill);
+                add_transfer(records_.as<TransferActivity>(), ActivityKind::fill);
                 break;
             case ActivityTag::call:
                 add_call(records_.as<CallActivity>());
@@ -191,7 +190,7 @@ class ProcessReader {
                                 .shared_bytes = launch->shared_bytes},
                          {.correlation = unique(value.correlation)});
     }
-    void add_transfer(const TransferActivity& value, KernelKind kind) {
+    void add_transfer(const TransferActivity& value, ActivityKind kind) {
         const auto name = text(value.name);
         if (!name || !times(value.start_ns, value.duration_ns)) return;
         run_.builder.add(Kernel{.name = *name,
@@ -351,7 +350,7 @@ void spread_counters(Run& run) {
         trace.counters.push_back(sum.mean());
     }
     for (Kernel& kernel : trace.kernels) {
-        if (kernel.kind != KernelKind::kernel) continue;
+        if (kernel.kind != ActivityKind::kernel) continue;
         const auto found = places.find({kernel.name, kernel.grid, kernel.block});
         if (found == places.end()) continue;
         kernel.counters = found->second;
@@ -401,7 +400,7 @@ MissingSets missing_sets(const std::vector<std::string>& files) {
 
 Trace read_activity_files(const std::vector<std::string>& files) {
     Trace trace;
-    trace.recorder = Recorder::activity;
+    trace.recorder = TraceSource::activity;
     Run run(trace);
     for (const std::string& file : files) {
         trace.file += (trace.file.empty() ? "" : ", ") + file;

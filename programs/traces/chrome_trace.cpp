@@ -16,11 +16,11 @@ class ChromeReader {
     void add(const TraceEvent& event) {
         if (event.phase != "X" && event.phase != "x") return;
         if (event.category == "kernel") {
-            add_kernel(event, KernelKind::kernel);
+            add_kernel(event, ActivityKind::kernel);
         } else if (event.category == "gpu_memcpy") {
-            add_kernel(event, KernelKind::copy);
+            add_kernel(event, ActivityKind::copy);
         } else if (event.category == "gpu_memset") {
-            add_kernel(event, KernelKind::fill);
+            add_kernel(event, ActivityKind::fill);
         } else if (event.category == "cpu_op") {
             add_operator(event, false);
         } else if (event.category == "user_annotation" ||
@@ -58,7 +58,7 @@ class ChromeReader {
         }
         builder_.add(op);
     }
-    void add_kernel(const TraceEvent& event, KernelKind kind) {
+    void add_kernel(const TraceEvent& event, ActivityKind kind) {
         builder_.add(Kernel{.name = builder_.text(event.name),
                             .kind = kind,
                             .start_ns = event.start_ns,

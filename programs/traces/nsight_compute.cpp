@@ -277,7 +277,7 @@ bool is_nsight_compute_header(std::string_view line) {
 }
 
 void read_nsight_compute(ByteSource& source, Trace& trace) {
-    trace.recorder = Recorder::nsight_compute;
+    trace.recorder = TraceSource::nsight_compute;
     Lines lines(source);
     std::string line;
     bool found = false;

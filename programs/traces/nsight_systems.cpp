@@ -12,7 +12,6 @@ namespace {
 
 constexpr std::int64_t longest_ns = 100'000'000'000'000;  // more than a day: sums stay in range
 constexpr std::int64_t latest_ns = 4'000'000'000'000'000'000;
-constexpr std::size_t longest_text = std::size_t{1} << 16U;
 
 /// A correlation is unique within a process; bits 24 to 47 of an id name that.
 std::int64_t key_of(std::int64_t correlation, std::int64_t global_id) {
@@ -35,8 +34,8 @@ class NsightReader {
         read_launches("CUPTI_ACTIVITY_KIND_DRIVER");
         read_ranges();
         read_kernels();
-        read_moves("CUPTI_ACTIVITY_KIND_MEMCPY", KernelKind::copy);
-        read_moves("CUPTI_ACTIVITY_KIND_MEMSET", KernelKind::fill);
+        read_moves("CUPTI_ACTIVITY_KIND_MEMCPY", ActivityKind::copy);
+        read_moves("CUPTI_ACTIVITY_KIND_MEMSET", ActivityKind::fill);
         read_graphs();
         trace_.read.damage = database_.failure();
         builder_.finish();
@@ -157,17 +156,17 @@ class NsightReader {
                               {.correlation = key_of(row.whole(5), row.whole(6))});
              });
     }
-    void read_moves(const std::string& table, KernelKind kind) {
+    void read_moves(const std::string& table, ActivityKind kind) {
         each(table,
              {"start", "end", "bytes", "deviceId", "streamId", "correlationId", "globalPid",
               "copyKind"},
              [this, kind](const SqliteRows& row) {
                  const std::int64_t start = time(row.whole(0));
-                 const std::string_view name = kind == KernelKind::fill ? "Memset"
-                                               : row.whole(7) == 1      ? "Memcpy HtoD"
-                                               : row.whole(7) == 2      ? "Memcpy DtoH"
-                                               : row.whole(7) == 10     ? "Memcpy PtoP"
-                                                                        : "Memcpy DtoD";
+                 const std::string_view name = kind == ActivityKind::fill ? "Memset"
+                                               : row.whole(7) == 1        ? "Memcpy HtoD"
+                                               : row.whole(7) == 2        ? "Memcpy DtoH"
+                                               : row.whole(7) == 10       ? "Memcpy PtoP"
+                                                                          : "Memcpy DtoD";
                  builder_.add(Kernel{.name = builder_.text(name),
                                      .kind = kind,
                                      .start_ns = start,
@@ -236,7 +235,7 @@ RangeOperator operator_in(std::string_view range) {
 }
 
 void read_nsight_systems(const std::string& file, Trace& trace) {
-    trace.recorder = Recorder::nsight_systems;
+    trace.recorder = TraceSource::nsight_systems;
     NsightReader(file, trace).read();
     if (!trace.kernels.empty()) return;
     throw InputError(

@@ -12,7 +12,7 @@
 
 namespace ridge::programs {
 
-std::string_view name_of(Recorder recorder) {
+std::string_view name_of(TraceSource recorder) {
     constexpr std::array<std::string_view, 4> names{"PyTorch profiler", "Nsight Systems",
                                                     "Nsight Compute", "CUPTI activity"};
     return names.at(static_cast<std::size_t>(recorder));

@@ -27,6 +27,7 @@
 namespace ridge::programs {
 
 inline constexpr std::int32_t none = -1;
+inline constexpr std::size_t longest_text = std::size_t{1} << 16U;  ///< that is kept
 
 /// A span of the host: an operator of the framework, or a range that encloses some (an annotation of
 /// the user, a module).
@@ -43,12 +44,12 @@ struct Operator {
     bool range = false;                 ///< an annotation or a module, not an operator
 };
 
-enum class KernelKind : std::uint8_t { kernel, copy, fill };
+enum class ActivityKind : std::uint8_t { kernel, copy, fill };
 
 /// What ran on the GPU.
 struct Kernel {
     TextId name = TextId::empty;
-    KernelKind kind = KernelKind::kernel;
+    ActivityKind kind = ActivityKind::kernel;
     std::int32_t op = none;      ///< the operator that launched it
     std::int32_t range = none;   ///< the innermost annotation or module around its launch
     std::int32_t launch = none;  ///< the call that launched it
@@ -77,13 +78,13 @@ struct Launch {
 };
 
 /// Who recorded it, which says what can be expected of it.
-enum class Recorder : std::uint8_t {
+enum class TraceSource : std::uint8_t {
     pytorch,         ///< operators with shapes, kernels, launches
     nsight_systems,  ///< ranges, kernels, launches
     nsight_compute,  ///< kernels one at a time, with counters and without a time line
     activity         ///< kernels, launches and ranges through CUPTI
 };
-[[nodiscard]] std::string_view name_of(Recorder recorder);
+[[nodiscard]] std::string_view name_of(TraceSource recorder);
 
 /// A GPU as the trace describes it.
 struct TraceDevice {
@@ -110,7 +111,7 @@ struct ReadResult {
 
 struct Trace {
     std::string file;
-    Recorder recorder = Recorder::pytorch;
+    TraceSource recorder = TraceSource::pytorch;
     TraceHeader header;
     ReadResult read;
     TextPool texts;
@@ -126,7 +127,7 @@ struct Trace {
     /// The GPU that most of the kernels ran on; empty where the trace does not name it.
     [[nodiscard]] std::string device_name() const;
     /// Whether the kernels' starts are those of the program, so that idle time means something.
-    [[nodiscard]] bool has_timeline() const { return recorder != Recorder::nsight_compute; }
+    [[nodiscard]] bool has_timeline() const { return recorder != TraceSource::nsight_compute; }
 };
 
 /// Reads what the PyTorch profiler (JSON, packed by gzip or not), Nsight Systems (SQLite), Nsight

@@ -4,7 +4,7 @@
 //
 // Both forms are read: an object with `traceEvents`, or the bare array. The parser streams: memory
 // does not grow with the file. Only the fields below are kept; everything else is skipped.
-// Times are nanoseconds. Nesting is limited, and one event's texts are cut at `longest_text`.
+// Times are nanoseconds. Nesting is limited, and one event's texts are cut at `longest_text` (trace.h).
 #pragma once
 
 #include <array>
@@ -51,8 +51,6 @@ struct TraceEvent {
 
     void clear();
 };
-
-inline constexpr std::size_t longest_text = std::size_t{1} << 16U;
 
 /// Calls `visit` with each event; `header` is filled on the way, from before and after the events.
 ReadResult for_each_event(ByteSource& source, TraceHeader& header,

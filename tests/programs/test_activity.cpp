@@ -119,7 +119,7 @@ TEST_CASE("An activity file becomes a trace: kernels, copies, launches, ranges, 
     CHECK(is_activity_file(file));
     CHECK(run_of(file) == 7);
     const Trace trace = read_trace(file);
-    CHECK(trace.recorder == Recorder::activity);
+    CHECK(trace.recorder == TraceSource::activity);
     CHECK(trace.read.damage.empty());
     CHECK(trace.notes.empty());
     CHECK(trace.device_name() == "NVIDIA H200");
@@ -137,7 +137,7 @@ TEST_CASE("An activity file becomes a trace: kernels, copies, launches, ranges, 
     REQUIRE(first.launch != none);
     CHECK(trace.launches[static_cast<std::size_t>(first.launch)].end_ns ==
           static_cast<std::int64_t>(second) + 15);
-    CHECK(trace.kernels[2].kind == KernelKind::copy);
+    CHECK(trace.kernels[2].kind == ActivityKind::copy);
     CHECK(trace.kernels[2].bytes == 4096);
     CHECK(timeline_of(trace).kernel_ns == 150);
 }

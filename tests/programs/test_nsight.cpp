@@ -45,7 +45,7 @@ std::string content_of(const std::string& path) {
 TEST_CASE("kernels of Nsight Compute, one line each", "[nsight]") {
     const TemporaryFile file(wide, ".csv");
     const Trace trace = read_trace(file.path());
-    CHECK(trace.recorder == Recorder::nsight_compute);
+    CHECK(trace.recorder == TraceSource::nsight_compute);
     CHECK_FALSE(trace.has_timeline());
     CHECK(trace.read.damage.empty());
     CHECK(trace.device_name() == "NVIDIA H200");
@@ -74,7 +74,7 @@ TEST_CASE("kernels of Nsight Compute, a line for each metric", "[nsight]") {
 
 TEST_CASE("a table that Nsight Compute wrote of a PyTorch program on an H200", "[nsight]") {
     const Trace trace = read_trace(RIDGE_NCU);
-    CHECK(trace.recorder == Recorder::nsight_compute);
+    CHECK(trace.recorder == TraceSource::nsight_compute);
     CHECK(trace.read.damage.empty());
     CHECK(trace.device_name() == "NVIDIA H200");
     REQUIRE(trace.kernels.size() == 10);
@@ -120,7 +120,7 @@ TEST_CASE("tables that are cut, ragged or without times", "[nsight]") {
 
 TEST_CASE("a report of Nsight Systems: processes, ranges, copies, a graph", "[nsight]") {
     const Trace trace = read_trace(RIDGE_NSYS);
-    CHECK(trace.recorder == Recorder::nsight_systems);
+    CHECK(trace.recorder == TraceSource::nsight_systems);
     CHECK(trace.read.damage.empty());
     CHECK(trace.device_name() == "NVIDIA H200");
     REQUIRE(trace.kernels.size() == 5);
@@ -135,11 +135,11 @@ TEST_CASE("a report of Nsight Systems: processes, ranges, copies, a graph", "[ns
     CHECK(gemm.shared_bytes == 3072);
     CHECK(trace.launches[static_cast<std::size_t>(gemm.launch)].start_ns == 1100);
     const Kernel& copy = trace.kernels[1];
-    CHECK(copy.kind == KernelKind::copy);
+    CHECK(copy.kind == ActivityKind::copy);
     CHECK(copy.bytes == 1048576);
     CHECK(copy.range == none);  // another process with the same correlation
     CHECK(trace.launches[static_cast<std::size_t>(copy.launch)].end_ns == 1900);
-    CHECK(trace.kernels[2].kind == KernelKind::fill);
+    CHECK(trace.kernels[2].kind == ActivityKind::fill);
     CHECK(named(trace.kernels[3].range) == "loss");
     CHECK(trace.kernels[3].op == none);
     CHECK(trace.text(trace.kernels[4].name) == "CUDA graph, recorded as a whole");

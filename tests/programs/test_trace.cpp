@@ -79,7 +79,7 @@ TEST_CASE("a trace gives operators, kernels and who launched them", "[trace]") {
           "cudaLaunchKernel");
     CHECK(replayed.op == 2);  // without an id: the operator open when its graph was launched
     CHECK(fill.op == none);   // neither its id nor its launch is in the trace
-    CHECK(fill.kind == KernelKind::fill);
+    CHECK(fill.kind == ActivityKind::fill);
     CHECK(fill.bytes == 4);
 }
 

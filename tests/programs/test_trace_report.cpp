@@ -130,7 +130,7 @@ TEST_CASE("communication is predicted by its size, and what hides it is counted"
 
 TEST_CASE("kernels that only counters know are predicted by the bytes they moved", "[report]") {
     Trace trace;
-    trace.recorder = Recorder::nsight_compute;
+    trace.recorder = TraceSource::nsight_compute;
     TraceBuilder builder(trace);
     for (const std::int64_t bytes : {100'000'000, 102'000'000}) {
         builder.add(Kernel{.name = builder.text("mine"),
