@@ -10,10 +10,11 @@ namespace {
 using units::us;
 
 // In launches of a small kernel, but for the gaps (W5).
-constexpr double launches_of_kernel = 1.97;
-constexpr double launches_of_gradient_kernel = 3.07;
-constexpr double launches_of_layer = 24.0;
-constexpr double launches_of_step = 68.0;
+constexpr double launches_of_kernel = 2.04;
+constexpr double launches_of_gradient_kernel = 3.01;
+constexpr double launches_of_update_kernel = 2.01;
+constexpr double launches_of_layer = 21.5;
+constexpr double launches_of_step = 71.0;
 constexpr double launches_of_training_step = 171.0;
 constexpr double launches_of_plan = 4400.0;
 constexpr double launches_of_graph = 3.6;
@@ -33,6 +34,9 @@ Time Host::per_kernel() const {
 }
 Time Host::per_gradient_kernel() const {
     return launches_of_gradient_kernel * launch;
+}
+Time Host::per_update_kernel() const {
+    return launches_of_update_kernel * launch;
 }
 Time Host::per_layer() const {
     return launches_of_layer * launch;

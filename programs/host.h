@@ -30,8 +30,10 @@ struct Host {
 
     /// Dispatched without gradients or in the forward pass.
     [[nodiscard]] Time per_kernel() const;
-    /// Of the backward pass and of the optimizer.
+    /// Of the backward pass.
     [[nodiscard]] Time per_gradient_kernel() const;
+    /// Of the optimizer, whose calls launch many each.
+    [[nodiscard]] Time per_update_kernel() const;
     /// Python of a layer of transformers, beside its kernels; of the whole model.
     [[nodiscard]] Time per_layer() const;
     [[nodiscard]] Time per_step() const;

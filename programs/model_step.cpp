@@ -119,7 +119,7 @@ Time dispatch(const ModelStep& step, Pass pass, double kernels, const Host& host
         case Pass::update:
             break;
     }
-    return kernels * host.per_gradient_kernel();
+    return kernels * host.per_update_kernel();
 }
 
 }  // namespace

@@ -6,7 +6,7 @@
 Reads the files of measure/records/torch-models whose rows have `probe_us`, what the host took for one small
 kernel beside the step (rows marked `judge` fit nothing), and asks RIDGE how many kernels the passes
 of each step have. A step takes so many times that launch (W5 of docs/models.md): of each kernel without
-gradients, of each layer, of the whole model, of each kernel of the backward pass and of the optimizer, of a
+gradients, of each layer, of the whole model, of each kernel of the backward pass, of each of the optimizer, of a
 training step. Found by least squares of the logarithms of `dispatch_us` (Gauss-Newton, errors above 10 %
 weighted less), printed with standard errors, with the factor that would be left between the hosts, and with the
 power of the launch; then the errors: of models left out one by one, of the fitted and of the judged steps.
@@ -25,9 +25,9 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 RECORDS = ROOT / "measure/records/torch-models"
 # File, GPU, and the folder of its models; presets where there is none.
 FILES = [("h200-short", "h200", None), ("h200-fit", "h200", "fit"), ("h100-fit", "h100", "fit"),
-         ("h200-drawn", "h200", "drawn")]
-NAMES = ("kernel", "layer", "step", "gradient kernel", "training step")
-START = {"kernel": 2.0, "layer": 20.0, "step": 60.0, "gradient kernel": 3.0, "training step": 150.0}
+         ("h200-drawn", "h200", "drawn"), ("h200-shallow", "h200", "shallow")]
+NAMES = ("kernel", "layer", "step", "gradient kernel", "update kernel", "training step")
+START = {"kernel": 2.0, "layer": 20.0, "step": 60.0, "gradient kernel": 3.0, "update kernel": 1.0, "training step": 150.0}
 
 
 def steps_of(ridge):
@@ -44,13 +44,13 @@ def steps_of(ridge):
                  "--gpu", gpu + "-sxm", "--format", "json"]))
             fields = json.loads(config.read_text())
             train = row["phase"] == "train"
-            kernels = {True: 0, False: 0}
+            kernels = {"forward": 0, "backward": 0, "update": 0}
             for each in answer["operations"]:
-                kernels[each["pass"] == "forward"] += each["kernels"]
+                kernels[each["pass"]] += each["kernels"]
             steps.append({"name": f"{gpu} {row['model']} {row['phase']} {row['batch']}x{row['seq']}", "gpu": gpu, "model": row["model"],
                           "judge": row["judge"] == "1", "train": train, "file": name,
-                          "counts": [kernels[True], fields.get("num_hidden_layers") or fields["n_layer"], 1,
-                                     kernels[False], int(train)],
+                          "counts": [kernels["forward"], fields.get("num_hidden_layers") or fields["n_layer"], 1,
+                                     kernels["backward"], kernels["update"], int(train)],
                           "probe": float(row["probe_us"]), "dispatch": float(row["dispatch_us"])})
     return steps
 

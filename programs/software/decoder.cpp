@@ -15,7 +15,8 @@ Decoder::Decoder(const Architecture& architecture, const Request& request, bool 
             .memory = memory,
             .layers = architecture.layers(),
             .data_parallel = request.data_parallel,
-            .zero = request.zero}) {}
+            .zero = request.zero,
+            .fused = request.software == Software::compiled}) {}
 
 void Decoder::run() {
     make_weights();
@@ -72,6 +73,11 @@ void Decoder::positions() {
         dimension = kind.attention.rotary_dim;
         complex = kind.attention.rotary == Rotary::complex;
     }
+    if (compiled()) {  // position embeddings are looked up where the first norm reads them
+        for (int i = 0; i < (a.positions > 0 ? 3 : 0) && request_.training(); ++i) {
+            run_.small("positions", count * 8);
+        }
+    }
     if (dimension == 0 || a.positions > 0) return;
     // Gemma 3 rotates its windowed layers by another base, so there are two tables.
     const bool two = local && global && a.kinds.front().attention.qk_norm == QkNorm::head;
@@ -80,6 +86,12 @@ void Decoder::positions() {
 }
 
 void Decoder::rotary_tables(std::int64_t elements, bool complex) {
+    if (compiled()) {  // positions, then a product in fp32; cosine and sine where they are used
+        run_.small("rotary: positions", elements);
+        run_.small("rotary: angles", elements * 4, 2.5F);
+        cosine_ = run_.allocate(elements, DataType::fp32, "rotary tables");
+        return;
+    }
     if (!eager()) {  // angles, cosine and sine in one kernel
         cosine_ = run_.made(Math::cosine, elements, request_.type, "rotary tables");
         sine_ = run_.allocate(elements, request_.type, "rotary tables");
@@ -114,11 +126,10 @@ void Decoder::rotary_tables(std::int64_t elements, bool complex) {
 
 void Decoder::masks() {
     run_.enter(Module::embedding, -1);
-    if (request_.software == Software::serving) return;
+    if (!eager()) return;
     run_.small("positions", request_.tokens() * 8);
     run_.small("positions: offset", request_.tokens() * 8);
     if (architecture_.positions > 0) return;
-    if (!eager()) return;
     if (!request_.training() && !request_.cache) {
         // Without a cache, positions are searched for sequences packed behind each other.
         const std::int64_t bytes = tokens() * 8;
@@ -304,7 +315,7 @@ void Decoder::finish(Buffer x) {
                       .outputs = shard(a.vocabulary)};
     if (request_.training()) return head_of_training(std::move(x));
     const bool last = request_.logits == Logits::last && request_.tokens() > 1;
-    if (last && eager() && !head_bias_) return last_logits(x, head);
+    if (last && request_.software != Software::serving && !head_bias_) return last_logits(x, head);
     Buffer kept = x;
     if (last) kept = run_.slice(x, request_.batch * a.hidden, "last tokens");
     // A product with a bias wants its rows together.
@@ -315,12 +326,15 @@ void Decoder::finish(Buffer x) {
 /// The last rows of all sequences lie apart, so that matmul takes a product for each sequence, and
 /// reads the head's weights as often.
 void Decoder::last_logits(const Buffer& x, const Linear& head) {
-    run_.batched(request_.batch, 1, head.outputs, head.inputs, x.type(), "lm_head");
+    if (compiled() && request_.batch > 1) run_.small("last tokens", x.elements() * 4);
+    run_.batched(request_.batch, 1, head.outputs, head.inputs, x.type(), "lm_head",
+                 ProductForm::forward);
     static_cast<void>(softcap(run_.allocate(request_.batch * head.outputs, x.type(), "lm_head")));
 }
 
 Buffer Decoder::softcap(Buffer logits) {
     if (architecture_.softcap <= 0.0) return logits;
+    if (compiled()) return run_.merged(Math::tanh, {&logits}, Reading::vectors, "softcap");
     logits = run_.unary(Math::divide_scalar, std::move(logits), "softcap");
     logits = run_.unary(Math::tanh, std::move(logits), "softcap");
     return run_.unary(Math::multiply_scalar, std::move(logits), "softcap");

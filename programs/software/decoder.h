@@ -96,15 +96,18 @@ class Decoder {
     // Parts of a layer (decoder_parts.cpp).
     [[nodiscard]] Buffer norm(Buffer x, const Norm& norm, std::string_view name);
     [[nodiscard]] Buffer rms_norm(Buffer x, const Norm& norm, std::string_view name);
+    [[nodiscard]] Buffer compiled_norm(Buffer x, const Norm& norm, std::string_view name);
     [[nodiscard]] Buffer residual(Buffer x, Buffer delta);
     [[nodiscard]] Buffer attend(Buffer x, std::size_t layer);
     [[nodiscard]] Heads project(Buffer x, const Layer& weights, const AttentionSpec& spec);
     [[nodiscard]] Buffer latent_attend(Buffer x, std::size_t layer);
-    [[nodiscard]] Buffer rotate(Buffer x, const AttentionSpec& spec, std::int64_t heads);
+    [[nodiscard]] Buffer rotate(Buffer x, const AttentionSpec& spec, std::int64_t heads, bool key);
     [[nodiscard]] Buffer rotate_interleaved(Buffer x, std::int64_t heads, std::int64_t dimension);
     void update_cache(Buffer& k, Buffer& v, std::size_t layer);
     [[nodiscard]] Buffer sliding_part(const Buffer& kept, const AttentionSpec& s);
     [[nodiscard]] Buffer scores(Heads heads, const AttentionSpec& spec);
+    [[nodiscard]] Buffer compiled_scores(Heads heads, AttentionShape shape, bool joint);
+    void compiled_cache(Buffer& k, Buffer& v, std::size_t layer);
     [[nodiscard]] Buffer project_out(Buffer x, const Linear& o);
     [[nodiscard]] Buffer feed_forward(Buffer x, std::size_t layer);
     [[nodiscard]] Buffer gated(Buffer x, const Linear& gate, const Linear& up, const Linear& down,
@@ -130,6 +133,7 @@ class Decoder {
 
     [[nodiscard]] std::int64_t tokens() const { return request_.batch * request_.tokens(); }
     [[nodiscard]] bool eager() const { return request_.software == Software::transformers; }
+    [[nodiscard]] bool compiled() const { return request_.software == Software::compiled; }
     [[nodiscard]] const LayerSpec& spec_of(std::size_t layer) const {
         return architecture_.layer(layer);
     }

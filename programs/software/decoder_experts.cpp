@@ -1,5 +1,7 @@
 // Experts and latent attention of a layer.
 #include <array>
+#include <string_view>
+#include <utility>
 
 #include "hardware/checked.h"
 #include "programs/software/decoder.h"
@@ -31,6 +33,7 @@ Decoder::Routed Decoder::route(const Buffer& x, const Layer& w, const FeedForwar
         router.weight = run_.cast(w.router.weight, DataType::fp32, "router: weight in fp32");
         scores = apply(x32, router, "router");
         run_.small("router: sum of the parts", all * 8, 1.8F);
+        scores = run_.with_gradient_of(std::move(scores), all * 8, "router: sum of the parts");
     } else {
         scores = run_.cast(apply(x, w.router, "router"), DataType::fp32, "router: fp32");
     }
@@ -42,12 +45,19 @@ Decoder::Routed Decoder::route(const Buffer& x, const Layer& w, const FeedForwar
     }
     if (s.routing != Routing::softmax) {
         const bool sigmoid = s.routing == Routing::sigmoid_groups;
-        for (const char* name :
-             {"router: best of groups", "router: sum of groups", "router: groups", "router: mask",
-              "router: scatter", "router: expand", "router: bool", "router: not",
-              "router: masked"}) {
+        constexpr std::array<std::pair<const char*, float>, 9> steps{
+            {{"router: best of groups", 14.0F},
+             {"router: sum of groups", 6.0F},
+             {"router: groups", 7.0F},
+             {"router: mask", 0.0F},
+             {"router: scatter", 6.4F},
+             {"router: expand", 0.0F},
+             {"router: bool", 0.0F},
+             {"router: not", 0.0F},
+             {"router: masked", 0.0F}}};
+        for (const auto& [name, least] : steps) {
             if (!sigmoid && std::string_view(name) == "router: sum of groups") continue;
-            small(name, all);
+            run_.small(name, all * 8, least);
         }
     }
     // The best are gathered, then sorted; DeepSeek takes them unsorted.
@@ -179,17 +189,18 @@ Buffer Decoder::rotate_interleaved(Buffer x, std::int64_t heads, std::int64_t di
     if (spec_of(0).attention.rotary == Rotary::complex) {
         Buffer wide = run_.cast(std::move(x), DataType::fp32, "rotary: fp32");
         wide = run_.broadcast(Math::multiply, std::move(wide), cosine_, "rotary: turn");
+        wide = run_.with_gradient_of(std::move(wide), cosine_.elements() * 8, "rotary: conjugate");
         return run_.cast(std::move(wide), request_.type, "rotary: back");
     }
     const Buffer even = run_.slice(x, elements / 2, "rotary: even");
     const Buffer odd = run_.slice(x, elements / 2, "rotary: odd");
-    const auto turn = [&](const Buffer& a, const Buffer& b) {
+    const auto turn = [&](Math math, const Buffer& a, const Buffer& b) {
         Buffer left = run_.broadcast(Math::multiply, a, cosine_, "rotary: cos");
         Buffer right = run_.broadcast(Math::multiply, b, sine_, "rotary: sin");
-        return run_.binary(Math::add, std::move(left), std::move(right), "rotary: add");
+        return run_.binary(math, std::move(left), std::move(right), "rotary: add");
     };
-    Buffer first = turn(even, odd);
-    Buffer second = turn(odd, even);
+    Buffer first = turn(Math::subtract, even, odd);
+    Buffer second = turn(Math::add, odd, even);
     return run_.cat(std::move(first), std::move(second), dimension / 2, "rotary: cat");
 }
 
@@ -209,6 +220,7 @@ Buffer Decoder::latent_attend(Buffer x, std::size_t layer) {
     } else {
         q = apply(x, w.q_b, "q_proj");
     }
+    q = run_.heads(std::move(q), request_.tokens() > 1, "q heads");
     const std::array<std::int64_t, 2> q_parts{rows * heads * s.nope_dim(),
                                               rows * heads * s.rotary_dim};
     std::vector<Buffer> cut = run_.split(q, q_parts, "q cut");
@@ -253,13 +265,12 @@ Buffer Decoder::expand_and_attend(Buffer q_pass, Buffer q_turned, Buffer latent,
     }
     Heads h;
     h.q = run_.cat(std::move(q_pass), std::move(q_turned), s.rotary_dim, "q: join");
-    const Buffer expanded = apply(latent.together(), w.kv_b, "kv_b_proj");
+    const Buffer expanded =
+        run_.heads(apply(latent.together(), w.kv_b, "kv_b_proj"), request_.tokens() > 1, "k heads");
     const std::array<std::int64_t, 2> parts{keys * heads * s.nope_dim(),
                                             keys * heads * s.value_dim};
     std::vector<Buffer> cut = run_.split(expanded, parts, "kv cut");
-    h.k = run_.allocate(keys * heads * s.head_dim, request_.type, "keys");
-    run_.copy_elements(keys * heads * s.nope_dim(), request_.type, "k: copy");
-    run_.copy_elements(keys * heads * s.rotary_dim, request_.type, "k: copy rotary");
+    h.k = run_.assembled(cut[0], k_turned, heads, "keys");
     k_turned.reset();
     h.v = std::move(cut[1]);
     AttentionSpec plain = s;

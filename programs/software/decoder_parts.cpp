@@ -10,11 +10,29 @@ using model::DataType;
 Buffer Decoder::norm(Buffer x, const Norm& n, std::string_view name) {
     const Module before = run_.module();
     run_.module(Module::norm);
-    Buffer out = architecture_.norm == NormKind::layer
+    Buffer out = compiled() ? compiled_norm(std::move(x), n, name)
+                 : architecture_.norm == NormKind::layer
                      ? run_.layer_norm(std::move(x), n.weight, n.bias, n.size, name)
                      : rms_norm(std::move(x), n, name);
     run_.module(before);
     return out;
+}
+
+/// With the residual before it: what is normed, what is added to it and the result; random numbers
+/// for a dropout take as long again and again.
+Buffer Decoder::compiled_norm(Buffer x, const Norm& n, std::string_view name) {
+    constexpr int chained = 4;  // residuals are added up again from where they were last written
+    constexpr int plain = 3;
+    constexpr int turned = 5;  // with the rotation behind it
+    constexpr int dropped = 16;
+    const bool of_heads = n.size < architecture_.hidden && spec_of(0).attention.rotary_dim > 0;
+    const bool drops = request_.training() && architecture_.dropout > 0.0;
+    // Norms of the same tensor, and a norm behind a branch with the one that follows, are one kernel.
+    const bool within = name == "norm behind attention" || name == "norm behind mlp" ||
+                        (name == "mlp norm" && architecture_.block == Block::parallel_two_norms);
+    const int tensors = drops ? dropped : of_heads ? turned : request_.training() ? plain : chained;
+    return run_.merged_norm(std::move(x), n.weight, n.bias, n.size,
+                            within && architecture_.block != Block::post ? 0 : tensors, name);
 }
 
 /// LlamaRMSNorm and GemmaRMSNorm, operation by operation.
@@ -57,7 +75,7 @@ Buffer Decoder::residual(Buffer x, Buffer delta) {
     const Module before = run_.module();
     run_.module(Module::residual);
     // Compiled and serving kernels add where they norm.
-    Buffer out = eager() || architecture_.norm == NormKind::layer
+    Buffer out = eager() || compiled() || architecture_.norm == NormKind::layer
                      ? run_.binary(Math::add, std::move(x), std::move(delta), "residual")
                      : run_.allocate(x.elements(), x.type(), "residual");
     run_.module(before);
@@ -97,9 +115,11 @@ Decoder::Heads Decoder::project(Buffer x, const Layer& w, const AttentionSpec& s
         if (s.qk_norm == QkNorm::whole) heads.k = norm(std::move(heads.k), w.k_norm, "k norm");
         heads.v = apply(std::move(x), w.v, "v_proj");
     }
+    // What is cut for a single head lies as that head does.
+    const bool several = s.projection != Projection::fused || s.kv_heads > 1;
     heads.q = run_.heads(std::move(heads.q), apart, "q heads");
-    heads.k = run_.heads(std::move(heads.k), apart, "k heads");
-    heads.v = run_.heads(std::move(heads.v), apart, "v heads");
+    heads.k = run_.heads(std::move(heads.k), apart && several, "k heads");
+    heads.v = run_.heads(std::move(heads.v), apart && several, "v heads");
     if (s.qk_norm == QkNorm::head) {
         heads.q = norm(std::move(heads.q), w.q_norm, "q norm");
         heads.k = norm(std::move(heads.k), w.k_norm, "k norm");
@@ -108,16 +128,28 @@ Decoder::Heads Decoder::project(Buffer x, const Layer& w, const AttentionSpec& s
 }
 
 /// apply_rotary_pos_emb: x cos + rotate_half(x) sin, and what does not rotate joined behind it.
-Buffer Decoder::rotate(Buffer x, const AttentionSpec& s, std::int64_t heads) {
+Buffer Decoder::rotate(Buffer x, const AttentionSpec& s, std::int64_t heads, bool key) {
     const std::int64_t rows = tokens() * heads;
     const std::int64_t turning = rows * s.rotary_dim;
+    if (compiled()) {  // within the norm of the heads, or where a decode step joins the cache
+        const bool within = s.qk_norm == QkNorm::head ||
+                            (request_.phase == Phase::decode && heads == shard(s.kv_heads));
+        // Keys of a joint projection turn in the kernel of the queries.
+        const bool joint = s.projection != Projection::separate && s.heads == s.kv_heads;
+        return within ? x
+                      : run_.merged(Math::multiply, {&x}, Reading::indexed,
+                                    joint && key ? "" : "rotary");
+    }
     if (!eager()) {
         return run_.fused(Math::multiply, std::move(x), 1, "rotary");
     }
     const bool partial = s.rotary_dim < s.head_dim;
     const bool wide = s.rotary == Rotary::halves_fp32;
     const Buffer turned = partial ? run_.slice(x, turning, "rotary: part") : x;
-    const Buffer rest = partial ? run_.slice(x, x.elements() - turning, "rotary: rest") : Buffer();
+    // The code cuts off what does not turn even where that is nothing.
+    const Buffer rest = partial || s.joined_rotary
+                            ? run_.slice(x, x.elements() - turning, "rotary: rest")
+                            : Buffer();
     Buffer straight = run_.broadcast(Math::multiply, turned, cosine_, "rotary: cos");
     const Buffer low = run_.slice(turned, turning / 2, "rotary: half");
     const Buffer high = run_.slice(turned, turning / 2, "rotary: half");
@@ -128,11 +160,7 @@ Buffer Decoder::rotate(Buffer x, const AttentionSpec& s, std::int64_t heads) {
     Buffer out = run_.binary(Math::add, straight.apart(), std::move(swapped), "rotary: add");
     straight.reset();
     if (wide) out = run_.cast(std::move(out), x.type(), "rotary: back");
-    if (partial) {
-        out = run_.cat(std::move(out), rest, s.rotary_dim, "rotary: join");
-    } else if (s.joined_rotary) {
-        out = run_.cat({}, std::move(out), s.rotary_dim, "rotary: join");
-    }
+    if (rest) out = run_.cat(std::move(out), rest, s.rotary_dim, "rotary: join");
     return out.apart();
 }
 
@@ -149,6 +177,7 @@ void Decoder::update_cache(Buffer& k, Buffer& v, std::size_t layer) {
     if (!request_.cache) return;
     const AttentionSpec& s = spec_of(layer).attention;
     const std::int64_t width = s.latent() ? s.kv_rank : s.head_dim;
+    if (compiled()) return compiled_cache(k, v, layer);
     if (request_.training()) {  // a fresh cache is filled in training too: use_cache is the default
         k = run_.cat({}, std::move(k), width, "cache: keys");
         v = run_.cat({}, std::move(v), width, "cache: values");
@@ -181,6 +210,34 @@ void Decoder::update_cache(Buffer& k, Buffer& v, std::size_t layer) {
     append(values, v, "cache: values");
 }
 
+/// A decode step copies the cache to join it with one token; a prompt's keys and values are the cache
+/// as they are, unless they are cut out of a joint projection.
+void Decoder::compiled_cache(Buffer& k, Buffer& v, std::size_t layer) {
+    const AttentionSpec& s = spec_of(layer).attention;
+    const bool cut = s.projection != Projection::separate;
+    const auto copied = [&](Buffer& added, const char* name) {
+        run_.compiled_copy(added.elements(), added.type(), added.type(), Reading::vectors, name);
+    };
+    if (request_.phase != Phase::decode) {
+        if (cut && s.rotary_dim == 0) copied(k, "cache: keys");
+        if (cut) copied(v, "cache: values");
+        if (request_.training()) return;
+        cache_[layer] = {k, v};
+        return;
+    }
+    auto& [keys, values] = cache_[layer];
+    hold_cache(keys, values);
+    const auto append = [&](Buffer& kept, Buffer& added, const char* name) {
+        const Buffer old = sliding_part(kept, s);
+        const std::int64_t before = old ? old.elements() : 0;
+        added = run_.allocate(before + added.elements(), added.type(), name);
+        run_.compiled_copy(added.elements(), added.type(), added.type(), Reading::vectors, name);
+        kept = added;
+    };
+    append(keys, k, "cache: keys");
+    append(values, v, "cache: values");
+}
+
 Buffer Decoder::scores(Heads heads, const AttentionSpec& s) {
     const bool decode = request_.phase == Phase::decode;
     const std::int64_t seen = decode ? cached_tokens(s, request_.seq) + 1 : request_.seq;
@@ -202,6 +259,10 @@ Buffer Decoder::scores(Heads heads, const AttentionSpec& s) {
         heads.q = run_.cast(std::move(heads.q), request_.type, "autocast: q");
         heads.k = run_.cast(std::move(heads.k), request_.type, "autocast: k");
         heads.v = run_.cast(std::move(heads.v), request_.type, "autocast: v");
+    }
+    if (compiled()) {
+        if (s.window > 0 && !request_.training()) run_.small("cache: length");
+        return compiled_scores(std::move(heads), shape, s.projection == Projection::fused_by_head);
     }
     if (eager() && shape.heads != shape.kv_heads && (masked || s.head_dim != s.value_dim)) {
         // repeat_kv: a mask keeps SDPA from taking grouped heads.
@@ -227,6 +288,36 @@ Buffer Decoder::scores(Heads heads, const AttentionSpec& s) {
     return joined ? out.apart() : out;
 }
 
+/// While it is traced the model cannot see that a mask hides nothing else than the future: it is made,
+/// and keys and values are repeated for grouped heads.
+Buffer Decoder::compiled_scores(Heads heads, AttentionShape shape, bool joint) {
+    if (shape.heads != shape.kv_heads && shape.kv_heads > 1) {  // one head is seen as many
+        const std::int64_t elements = shape.batch * shape.heads * shape.keys * shape.head_dim;
+        const auto repeat = [&](Buffer& x) {
+            run_.compiled_copy(elements, request_.type, request_.type, Reading::vectors,
+                               "repeat_kv");
+            x = run_.repeated(std::move(x), shape.heads / shape.kv_heads, "repeat_kv");
+        };
+        repeat(heads.k);
+        repeat(heads.v);
+    }
+    shape.kv_heads = shape.heads;
+    if (!request_.training() || !mask_) {
+        mask_ = run_.allocate(shape.batch * shape.queries * shape.keys, request_.type, "mask");
+        run_.compiled_copy(mask_.elements(), request_.type, request_.type, Reading::vectors,
+                           "mask");
+    }
+    shape.masked = true;
+    shape.dropout = request_.training() && architecture_.attention_dropout > 0.0;
+    if (shape.dropout) run_.small("attention: seed of the dropout", 16);
+    Buffer out = run_.attention(heads.q, heads.k, heads.v, shape, "attention");
+    if (joint) {  // comes head by head, as the queries do
+        run_.compiled_copy(out.elements(), out.type(), out.type(), Reading::vectors,
+                           "attention: back");
+    }
+    return out;
+}
+
 Buffer Decoder::project_out(Buffer x, const Linear& o) {
     // Queries that were joined of parts lie head by head, and so does what attention makes of them.
     Buffer out = apply(run_.contiguous(std::move(x), "attention: back"), o, "o_proj");
@@ -243,14 +334,19 @@ Buffer Decoder::attend(Buffer x, std::size_t layer) {
     const Buffer argument = x;
     Heads heads = project(std::move(x), w, s);
     if (s.rotary_dim > 0 && architecture_.positions == 0) {
-        heads.q = rotate(std::move(heads.q), s, shard(s.heads));
-        heads.k = rotate(std::move(heads.k), s, shard(s.kv_heads));
+        heads.q = rotate(std::move(heads.q), s, shard(s.heads), false);
+        heads.k = rotate(std::move(heads.k), s, shard(s.kv_heads), true);
     }
     update_cache(heads.k, heads.v, layer);
     return project_out(scores(std::move(heads), s), w.o);
 }
 
 Buffer Decoder::activate(Buffer x, Activation activation) {
+    if (compiled()) {
+        const bool silu = activation == Activation::silu;
+        return run_.merged(silu ? Math::silu : Math::gelu_tanh, {&x}, Reading::vectors,
+                           silu ? "silu" : "gelu");
+    }
     switch (activation) {
         case Activation::silu:
             return run_.unary(Math::silu, std::move(x), "silu");
@@ -292,8 +388,12 @@ Buffer Decoder::gated(Buffer x, const Linear& gate, const Linear& up, const Line
     Buffer g = apply(x, gate, "gate_proj");
     if (eager()) g = activate(std::move(g), activation);
     Buffer u = apply(std::move(x), up, "up_proj");
-    g = eager() ? run_.binary(Math::multiply, std::move(g), std::move(u), "gate: product")
-                : run_.fused(Math::silu_multiply, std::move(g), 2, "gate");
+    if (compiled()) {
+        g = run_.merged(Math::silu_multiply, {&g, &u}, Reading::vectors, "gate");
+    } else {
+        g = eager() ? run_.binary(Math::multiply, std::move(g), std::move(u), "gate: product")
+                    : run_.fused(Math::silu_multiply, std::move(g), 2, "gate");
+    }
     u.reset();
     return apply(std::move(g), down, "down_proj");
 }
@@ -314,8 +414,11 @@ Buffer Decoder::feed_forward(Buffer x, std::size_t layer) {
         const Buffer joined = apply(std::move(x), w.gate_up, "gate_up_proj");
         const std::int64_t half = joined.elements() / 2;
         Buffer g;
-        if (eager()) {
-            const std::array<std::int64_t, 2> halves{half, half};
+        const std::array<std::int64_t, 2> halves{half, half};
+        if (compiled()) {
+            const std::vector<Buffer> cut = run_.split(joined, halves, "gate cut");
+            g = run_.merged(Math::silu_multiply, {&cut[0], &cut[1]}, Reading::vectors, "gate");
+        } else if (eager()) {
             std::vector<Buffer> cut = run_.split(joined, halves, "gate cut");
             g = activate(std::move(cut[0]), s.activation);
             g = run_.binary(Math::multiply, std::move(cut[1]), std::move(g), "gate: product");

@@ -1,6 +1,5 @@
 // The backward half of the recorder: the kernels of PyTorch's gradients (derivatives.yaml).
 #include <algorithm>
-#include <bit>
 
 #include "programs/software/recorder.h"
 
@@ -24,7 +23,7 @@ void Recorder::accumulate(std::int32_t id, Buffer gradient) {
     }
     // A weight that is used twice (tied to the embedding) gets a third tensor for the sum.
     Buffer sum;
-    if (values_[static_cast<std::size_t>(id)].leaf) {
+    if (values_[static_cast<std::size_t>(id)].leaf && !options_.fused) {
         sum = allocate(gradient.elements(), gradient.type(), "sum of gradients");
     }
     pointwise(Math::add, gradient.elements(), 2,
@@ -121,13 +120,17 @@ void Recorder::run_backward(TapeEntry& entry) {
             if (parts.back()) largest = std::max(largest, parts.back().elements());
         }
         Buffer joined = allocate(entry.sizes[0], entry.type, entry.name);
-        launch({.kind = KernelKind::cat,
-                .in = entry.type,
-                .out = entry.type,
-                .a = entry.sizes[0],
-                .b = largest,
-                .c = largest,
-                .name = entry.name});
+        if (!options_.fused) {
+            launch({.kind = KernelKind::cat,
+                    .in = entry.type,
+                    .out = entry.type,
+                    .a = entry.sizes[0],
+                    .b = largest,
+                    .c = largest,
+                    .name = entry.name});
+        } else if (entry.module == Module::attention) {  // heads and tokens change places
+            compiled_copy(entry.sizes[0], entry.type, entry.type, Reading::indexed, entry.name);
+        }
         accumulate(entry.inputs[0], entry.transposed ? joined.apart() : std::move(joined));
         return;
     }
@@ -146,7 +149,9 @@ void Recorder::run_backward(TapeEntry& entry) {
             return accumulate(entry.inputs[0], binary(Math::masked_fill, std::move(gradient),
                                                       std::move(entry.saved[0]), entry.name));
         case Step::heads:
-            return accumulate(entry.inputs[0], contiguous(std::move(gradient), entry.name));
+            return accumulate(entry.inputs[0], entry.transposed
+                                                   ? contiguous(std::move(gradient), entry.name)
+                                                   : gradient.together());
         case Step::mean:
         case Step::layer_norm:
         case Step::softmax:
@@ -158,10 +163,14 @@ void Recorder::run_backward(TapeEntry& entry) {
             }
             return;
         case Step::slice: {
+            if (options_.fused && gradients_[static_cast<std::size_t>(entry.inputs[0])]) return;
+            if (options_.fused && entry.module == Module::attention) {
+                compiled_copy(entry.sizes[0], entry.type, entry.type, Reading::indexed, entry.name);
+            }
             Buffer whole = made(Math::fill, entry.sizes[0], entry.type, entry.name);
             pointwise(Math::copy, gradient.elements(), 1, Reading::indexed, entry.type, entry.type,
                       entry.name);
-            return accumulate(entry.inputs[0], whole.apart());
+            return accumulate(entry.inputs[0], entry.transposed ? whole.apart() : std::move(whole));
         }
         case Step::embedding:
             return backward_embedding(entry, std::move(gradient));
@@ -173,6 +182,15 @@ void Recorder::run_backward(TapeEntry& entry) {
             return backward_grouped(entry, std::move(gradient));
         case Step::gather:
             return backward_gather(entry, std::move(gradient));
+        case Step::same:
+            small(entry.name, entry.sizes[0]);
+            return accumulate(entry.inputs[0], std::move(gradient));
+        case Step::assembled:
+            return backward_assembled(entry, std::move(gradient));
+        case Step::merged:
+            return backward_merged(entry, std::move(gradient));
+        case Step::merged_norm:
+            return backward_merged_norm(entry, std::move(gradient));
         case Step::picked:
         case Step::normalised:
             return backward_picked(entry, std::move(gradient));
@@ -246,6 +264,10 @@ void Recorder::backward_binary(TapeEntry& entry, Buffer gradient) {
         accumulate(entry.inputs[0], gradient);
         return accumulate(entry.inputs[1], std::move(gradient));
     }
+    if (entry.math == Math::subtract) {
+        accumulate(entry.inputs[0], gradient);
+        return accumulate(entry.inputs[1], unary(Math::negate, std::move(gradient), entry.name));
+    }
     Buffer first;
     Buffer second;
     if (entry.inputs[0] >= 0) first = binary(Math::multiply, gradient, entry.saved[1], entry.name);
@@ -271,9 +293,13 @@ void Recorder::backward_broadcast(TapeEntry& entry, Buffer gradient) {
         second = allocate(few, each.type(), entry.name);
         // Weights are shared by rows, factors of a row by its columns.
         const bool along_rows = entry.transposed;
-        rows_kernel(along_rows ? KernelKind::row_sum : KernelKind::column_sum,
-                    along_rows ? few : all / few, along_rows ? all / few : few, each.type(),
-                    entry.name);
+        if (options_.fused) {
+            elementwise(Math::copy, few, static_cast<int>(all / few), Reading::vectors, each.type(),
+                        each.type(), entry.name);
+        } else
+            rows_kernel(along_rows ? KernelKind::row_sum : KernelKind::column_sum,
+                        along_rows ? few : all / few, along_rows ? all / few : few, each.type(),
+                        entry.name);
     }
     entry.saved.clear();
     gradient.reset();
@@ -314,14 +340,20 @@ void Recorder::backward_linear(TapeEntry& entry, Buffer gradient) {
     const std::int64_t outputs = entry.sizes[1];
     const std::int64_t inputs = entry.sizes[2];
     gradient = contiguous(std::move(gradient), entry.name);
+    const std::int64_t columns = padded(outputs, rows, inputs);
+    const auto pad = [&](std::int64_t elements) {
+        compiled_copy(elements, entry.type, entry.type, Reading::vectors, entry.name);
+    };
     const auto of_input = [&] {
         if (entry.inputs[0] < 0) return Buffer();
-        product(ProductForm::input_gradient, rows, inputs, outputs, entry.type, false, entry.name);
+        if (columns != outputs) pad(outputs * inputs);
+        product(ProductForm::input_gradient, rows, inputs, columns, entry.type, false, entry.name);
         return allocate(rows * inputs, entry.type, entry.name);
     };
     const auto of_weight = [&] {
         if (entry.inputs[1] < 0) return Buffer();
-        product(ProductForm::weight_gradient, outputs, inputs, rows, entry.type, false, entry.name);
+        if (columns != outputs) pad(rows * outputs);
+        product(ProductForm::weight_gradient, columns, inputs, rows, entry.type, false, entry.name);
         return allocate(outputs * inputs, entry.type, "gradient of a weight");
     };
     // With a bias (addmm) the input's gradient comes first, without one (mm) the weight's.
@@ -331,6 +363,7 @@ void Recorder::backward_linear(TapeEntry& entry, Buffer gradient) {
         input = of_input();
         weight = of_weight();
         rows_kernel(KernelKind::column_sum, rows, outputs, entry.type, entry.name);
+        if (options_.fused) small(entry.name, outputs * 64, sum_of_parts_us);
         accumulate(entry.inputs[2], allocate(outputs, entry.type, "gradient of a bias"));
     } else {
         weight = of_weight();
@@ -398,43 +431,8 @@ void Recorder::backward_grouped(TapeEntry& entry, Buffer gradient) {
     accumulate(entry.inputs[0], std::move(input));
 }
 
-/// index_put with accumulation: indices are made positive, multiplied and divided by strides, numbered
-/// and sorted by radix; up to 2304 of them by one block, more by a histogram, its sums and a pass for
-/// every eight bits of the largest index.
-void Recorder::backward_gather(TapeEntry& entry, Buffer gradient) {
-    const auto [rows, columns, table_rows, unused] = entry.sizes;
-    Buffer whole = made(Math::fill, table_rows * columns, entry.type, entry.name);
-    for (int step = 0; step < 4; ++step) small("index_put: indices", rows * 16);
-    constexpr std::int64_t one_block = 2304;
-    const auto bits = static_cast<std::int64_t>(
-        std::bit_width(static_cast<std::uint64_t>(std::max<std::int64_t>(table_rows - 1, 1))));
-    const std::int64_t passes = rows <= one_block ? 1 : 2 + ceil_divide(bits, 8);
-    for (std::int64_t pass = 0; pass < passes; ++pass) {
-        small("index_put: sort", rows * 32, 3.5F);
-    }
-    pointwise(Math::copy, rows * columns, 1, Reading::indexed, entry.type, entry.type, entry.name);
-    gradient.reset();
-    accumulate(entry.inputs[0], std::move(whole));
-}
-
-/// Of the chosen: scattered into zeros. Of weights divided by their sum: three quotients, a change of
-/// sign, a product, their sum and its share for each.
-void Recorder::backward_picked(TapeEntry& entry, Buffer gradient) {
-    const std::int64_t elements = entry.sizes[0];
-    Buffer out;
-    if (entry.step == Step::picked) {
-        out = made(Math::fill, elements, entry.type, entry.name);
-        small(entry.name, entry.sizes[1] * 12);
-    } else {
-        out = allocate(elements, entry.type, entry.name);
-        for (int step = 0; step < 7; ++step) small(entry.name, elements * 12);
-    }
-    entry.saved.clear();
-    gradient.reset();
-    accumulate(entry.inputs[0], std::move(out));
-}
-
 void Recorder::backward_embedding(TapeEntry& entry, Buffer gradient) {
+    if (options_.fused) return backward_compiled_embedding(entry, std::move(gradient));
     const auto [rows, columns, table_rows, unused] = entry.sizes;
     Buffer table = made(Math::fill, table_rows * columns, entry.type, "gradient of the embedding");
     // More than 3072 rows are sorted, cut into segments of one token each, and added up.
@@ -454,6 +452,7 @@ void Recorder::backward_embedding(TapeEntry& entry, Buffer gradient) {
 }
 
 void Recorder::backward_loss(TapeEntry& entry, Buffer gradient) {
+    if (options_.fused) return backward_compiled_loss(entry, std::move(gradient));
     const std::int64_t rows = entry.sizes[0];
     const std::int64_t classes = entry.sizes[1];
     Buffer picks = made(Math::fill, rows * classes, entry.type, "gradient of the picks");

@@ -47,9 +47,10 @@ enum class Math : std::uint8_t {
     addcmul,
     root,
     silu_multiply,
-    gelu_multiply
+    gelu_multiply,
+    subtract
 };
-inline constexpr std::size_t math_count = 32;
+inline constexpr std::size_t math_count = 33;
 
 /// How an elementwise kernel reads: whole vectors; with an operand that is broadcast or whose rows
 /// lie apart (an index is computed for every element); or with a conversion of types.

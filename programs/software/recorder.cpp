@@ -163,8 +163,8 @@ Buffer Recorder::made(Math math, std::int64_t elements, DataType type, std::stri
     return out;
 }
 
-void Recorder::pointwise(Math math, std::int64_t elements, int inputs, Reading reading, DataType in,
-                         DataType out, std::string_view name) {
+void Recorder::elementwise(Math math, std::int64_t elements, int inputs, Reading reading,
+                           DataType in, DataType out, std::string_view name) {
     if (elements == 0) return;
     launch({.kind = KernelKind::pointwise,
             .math = math,
@@ -199,6 +199,7 @@ Buffer Recorder::slice(const Buffer& base, std::int64_t elements, std::string_vi
     Buffer view(this, new_value(elements, value(base).type, value(base).storage, gradient), false);
     if (TapeEntry* const entry = note(Step::slice, view, name, {&base})) {
         entry->sizes[0] = base.elements();
+        entry->transposed = !base.dense();
     }
     return view;
 }
@@ -271,9 +272,14 @@ Buffer Recorder::broadcast(Math math, Buffer x, Buffer y, std::string_view name,
 
 Buffer Recorder::cast(Buffer x, DataType type, std::string_view name) {
     if (x.type() == type) return x;
+    if (options_.fused && !value(x).leaf) {  // where it is read or written
+        Buffer seen(this, new_value(x.elements(), type, value(x).storage, false), x.dense());
+        note(Step::cast, seen, name, {&x});
+        return seen;
+    }
     Buffer out = allocate(x.elements(), type, name);
-    pointwise(Math::cast, x.elements(), 1, x.dense() ? Reading::converting : Reading::indexed,
-              x.type(), type, name);
+    elementwise(Math::cast, x.elements(), 1, x.dense() ? Reading::converting : Reading::indexed,
+                x.type(), type, name);
     note(Step::cast, out, name, {&x});
     return x.dense() ? out : out.apart();
 }
@@ -299,7 +305,7 @@ Buffer Recorder::contiguous(Buffer x, std::string_view name) {
 
 Buffer Recorder::heads(Buffer x, bool apart, std::string_view name) {
     Buffer view(this, new_value(x.elements(), value(x).type, value(x).storage, records(x)), !apart);
-    note(Step::heads, view, name, {&x});
+    if (TapeEntry* const entry = note(Step::heads, view, name, {&x})) entry->transposed = apart;
     return view;
 }
 
@@ -360,13 +366,15 @@ Buffer Recorder::cat(Buffer x, Buffer y, std::int64_t piece, std::string_view na
 Buffer Recorder::embedding(const Buffer& table, std::int64_t rows, std::int64_t columns,
                            std::int64_t table_rows, std::string_view name) {
     Buffer out = allocate(rows * columns, table.type(), name);
-    launch({.kind = KernelKind::gather,
-            .in = table.type(),
-            .out = table.type(),
-            .a = rows,
-            .b = columns,
-            .c = table_rows,
-            .name = name});
+    if (!options_.fused) {
+        launch({.kind = KernelKind::gather,
+                .in = table.type(),
+                .out = table.type(),
+                .a = rows,
+                .b = columns,
+                .c = table_rows,
+                .name = name});
+    }
     if (TapeEntry* const entry = note(Step::embedding, out, name, {&table})) {
         entry->sizes = {rows, columns, table_rows, 0};
     }
@@ -378,7 +386,11 @@ Buffer Recorder::linear(Buffer x, const Linear& layer, std::string_view name) {
     Buffer out = kept_result();
     if (!out) {
         out = allocate(rows * layer.outputs, x.type(), name);
-        product(layer.transposed ? ProductForm::plain : ProductForm::forward, rows, layer.outputs,
+        const std::int64_t columns = padded(layer.outputs, rows, layer.inputs);
+        if (columns != layer.outputs) {
+            compiled_copy(layer.outputs * layer.inputs, x.type(), x.type(), Reading::vectors, name);
+        }
+        product(layer.transposed ? ProductForm::plain : ProductForm::forward, rows, columns,
                 layer.inputs, x.type(), static_cast<bool>(layer.bias), name);
         keep(out);
     }
@@ -445,9 +457,17 @@ Buffer Recorder::grouped(Buffer x, const Buffer& weights, std::int64_t rows, std
 
 Buffer Recorder::cross_entropy(Buffer logits, std::int64_t rows, std::int64_t classes) {
     // Labels are padded and shifted: fill, two copies; then log-softmax and the mean of its picks.
-    for (const char* step : {"labels: pad", "labels: copy", "labels: shift"}) small(step, rows * 8);
-    const Buffer chosen = allocate(rows * classes, logits.type(), "log-softmax");
-    rows_kernel(KernelKind::log_softmax, rows, classes, logits.type(), "log-softmax");
+    small("labels: pad", rows * 8);
+    if (!options_.fused) {
+        for (const char* step : {"labels: copy", "labels: shift"}) small(step, rows * 8);
+    }
+    Buffer chosen;
+    if (options_.fused) {
+        chosen = compiled_log_softmax(logits, rows, classes);
+    } else {
+        chosen = allocate(rows * classes, logits.type(), "log-softmax");
+        rows_kernel(KernelKind::log_softmax, rows, classes, logits.type(), "log-softmax");
+    }
     Buffer loss = allocate(1, logits.type(), "loss");
     small("loss: mean of the picks", rows * 12);
     if (TapeEntry* const entry = note(Step::cross_entropy, loss, "log-softmax", {&logits})) {

@@ -86,6 +86,9 @@ struct RecorderOptions {
     /// gradients too, 3 the weights too.
     std::int64_t data_parallel = 1;
     std::int64_t zero = 0;
+    /// A compiler has put elementwise calls, casts and copies into the kernels around them: what is
+    /// left is what says that it is a kernel (fused.cpp).
+    bool fused = false;
 };
 
 /// What is run again for its gradient: all, or what lies between products and attention, whose
@@ -174,10 +177,21 @@ class Recorder {
     [[nodiscard]] Buffer grouped(Buffer x, const Buffer& weights, std::int64_t rows, std::int64_t n,
                                  std::int64_t k, std::int64_t experts, std::string_view name);
 
-    // Fused kernels of compilers and serving engines: `inputs` tensors read, one written.
+    /// Fused kernels of serving engines: `inputs` tensors read, one written.
     [[nodiscard]] Buffer fused(Math math, Buffer x, int inputs, std::string_view name);
     /// The norm with the addition before it: two tensors read, two written.
     [[nodiscard]] Buffer fused_norm(Buffer x, std::int64_t columns, std::string_view name);
+    /// What a compiler makes of a chain of elementwise calls: one kernel over tensors of one size, or
+    /// none where it has no name, being part of another.
+    [[nodiscard]] Buffer merged(Math math, std::initializer_list<const Buffer*> inputs,
+                                Reading reading, std::string_view name);
+    /// A norm with what stands around it; as long as one that reads and writes `tensors` in all, and
+    /// no kernel of its own with none.
+    [[nodiscard]] Buffer merged_norm(Buffer x, const Buffer& weight, const Buffer& bias,
+                                     std::int64_t columns, int tensors, std::string_view name);
+    /// A copy that a compiler makes where a layout has to change.
+    void compiled_copy(std::int64_t elements, model::DataType in, model::DataType out,
+                       Reading reading, std::string_view name);
 
     // Moving rows.
     /// Every head of K or V `times` times: expand and copy.
@@ -187,6 +201,11 @@ class Recorder {
     [[nodiscard]] Buffer in_place(Math math, Buffer x, std::string_view name);
     /// What was chosen of each row (topk, gather), without its kernel: the gradient is scattered.
     [[nodiscard]] Buffer picked(const Buffer& x, std::int64_t few, std::string_view name);
+    /// The same tensor, whose gradient takes one small kernel more.
+    [[nodiscard]] Buffer with_gradient_of(Buffer x, std::int64_t bytes, std::string_view name);
+    /// Rows of `heads` parts of their own and one that all heads share, copied into one tensor.
+    [[nodiscard]] Buffer assembled(const Buffer& own, const Buffer& shared, std::int64_t heads,
+                                   std::string_view name);
     /// Few numbers divided by the sum of their row.
     [[nodiscard]] Buffer normalised(Buffer x, std::string_view name);
     /// Each row of x times its own weight.
@@ -197,7 +216,8 @@ class Recorder {
     void sort(std::int64_t elements, std::string_view name);
     /// A product for each of `batch` matrices.
     void batched(std::int64_t batch, std::int64_t m, std::int64_t n, std::int64_t k,
-                 model::DataType type, std::string_view name);
+                 model::DataType type, std::string_view name,
+                 ProductForm form = ProductForm::plain);
     void copy_elements(std::int64_t elements, model::DataType type, std::string_view name);
 
     /// Mean cross entropy over rows of logits in fp32, with shifted labels.
@@ -240,6 +260,8 @@ class Recorder {
 
   private:
     friend class Buffer;
+    /// A reduction over rows is two kernels of a compiler; the second, over the sums of parts.
+    static constexpr float sum_of_parts_us = 2.1F;
     struct Storage {
         std::int32_t references = 0;
         model::MemoryPlan::Id block = 0;
@@ -275,7 +297,11 @@ class Recorder {
         normalised,
         cross_entropy,
         checkpoint,
-        enter_shards
+        enter_shards,
+        assembled,
+        same,
+        merged,
+        merged_norm
     };
     struct TapeEntry {
         Step step = Step::unary;
@@ -304,8 +330,15 @@ class Recorder {
     [[nodiscard]] bool records(const Buffer& a) const {
         return options_.training && taping_ && a && value(a).gradient;
     }
+    /// A kernel, unless a compiler puts it into another.
     void pointwise(Math math, std::int64_t elements, int inputs, Reading reading,
-                   model::DataType in, model::DataType out, std::string_view name);
+                   model::DataType in, model::DataType out, std::string_view name) {
+        if (!options_.fused) elementwise(math, elements, inputs, reading, in, out, name);
+    }
+    void elementwise(Math math, std::int64_t elements, int inputs, Reading reading,
+                     model::DataType in, model::DataType out, std::string_view name);
+    [[nodiscard]] std::int64_t padded(std::int64_t outputs, std::int64_t rows,
+                                      std::int64_t inputs) const;
     void rows_kernel(KernelKind kind, std::int64_t rows, std::int64_t columns, model::DataType type,
                      std::string_view name);
     void product(ProductForm form, std::int64_t m, std::int64_t n, std::int64_t k,
@@ -334,6 +367,14 @@ class Recorder {
     void backward_attention(TapeEntry& entry, Buffer gradient);
     void backward_grouped(TapeEntry& entry, Buffer gradient);
     void backward_gather(TapeEntry& entry, Buffer gradient);
+    void backward_assembled(TapeEntry& entry, Buffer gradient);
+    void backward_merged(TapeEntry& entry, Buffer gradient);
+    void backward_merged_norm(TapeEntry& entry, Buffer gradient);
+    void backward_compiled_embedding(TapeEntry& entry, Buffer gradient);
+    /// Reads the logits in their own type and keeps a sum of each row.
+    [[nodiscard]] Buffer compiled_log_softmax(const Buffer& logits, std::int64_t rows,
+                                              std::int64_t classes);
+    void backward_compiled_loss(TapeEntry& entry, Buffer gradient);
     void backward_picked(TapeEntry& entry, Buffer gradient);
     void backward_embedding(TapeEntry& entry, Buffer gradient);
     void backward_loss(TapeEntry& entry, Buffer gradient);

@@ -1,4 +1,4 @@
-// Fused kernels and movements of rows.
+// Movements of rows.
 #include <string_view>
 
 #include "programs/software/recorder.h"
@@ -6,27 +6,6 @@
 namespace ridge::programs {
 
 using model::DataType;
-
-Buffer Recorder::fused(Math math, Buffer x, int inputs, std::string_view name) {
-    Buffer out = allocate(x.elements(), x.type(), name);
-    pointwise(math, x.elements(), inputs, Reading::vectors, x.type(), x.type(), name);
-    if (TapeEntry* const entry = note(Step::unary, out, name, {&x})) {
-        entry->math = Math::silu;
-        entry->saved = {x};
-    }
-    return out;
-}
-
-Buffer Recorder::fused_norm(Buffer x, std::int64_t columns, std::string_view name) {
-    const std::int64_t rows = x.elements() / columns;
-    Buffer out = allocate(x.elements(), x.type(), name);
-    rows_kernel(KernelKind::rms_norm, rows, columns, x.type(), name);
-    if (TapeEntry* const entry = note(Step::mean, out, name, {&x})) {
-        entry->sizes = {rows, columns, 0, 0};
-        entry->saved = {x};
-    }
-    return out;
-}
 
 Buffer Recorder::repeated(Buffer x, std::int64_t times, std::string_view name) {
     Buffer out = allocate(x.elements() * times, x.type(), name);
@@ -77,6 +56,25 @@ Buffer Recorder::picked(const Buffer& x, std::int64_t few, std::string_view name
     return out;
 }
 
+Buffer Recorder::with_gradient_of(Buffer x, std::int64_t bytes, std::string_view name) {
+    if (!records(x)) return x;
+    Buffer seen(this, new_value(x.elements(), value(x).type, value(x).storage, true), x.dense());
+    if (TapeEntry* const entry = note(Step::same, seen, name, {&x})) entry->sizes[0] = bytes;
+    return seen;
+}
+
+Buffer Recorder::assembled(const Buffer& own, const Buffer& shared, std::int64_t heads,
+                           std::string_view name) {
+    const std::int64_t repeated = shared.elements() * heads;
+    Buffer out = allocate(own.elements() + repeated, own.type(), name);
+    copy_elements(own.elements(), own.type(), "k: copy");
+    copy_elements(repeated, own.type(), "k: copy rotary");
+    if (TapeEntry* const entry = note(Step::assembled, out, name, {&own, &shared})) {
+        entry->sizes = {own.elements(), repeated, shared.elements(), 0};
+    }
+    return out;
+}
+
 Buffer Recorder::normalised(Buffer x, std::string_view name) {
     small(name, x.elements() * 8);  // the sum
     small(name, x.elements() * 8);
@@ -103,22 +101,26 @@ Buffer Recorder::sum_of_rows(Buffer x, std::int64_t rows, std::int64_t group, st
 }
 
 void Recorder::sort(std::int64_t elements, std::string_view name) {
-    // Up to 4096 keys one block sorts, beside their numbers; more take a radix sort: numbers,
-    // histogram, offsets, a pass for each of the eight bytes of a key.
+    // Up to 4096 keys one block sorts, beside their numbers; it takes as long as the next of four sizes.
+    // More take a radix sort: numbers, histogram, offsets, a pass for each of the eight bytes of a key.
     if (elements <= 4096) {
         small(name, elements * 16);
-        return small(name, elements * 32, 3.5F);
+        const float us = elements <= 32     ? 3.7F
+                         : elements <= 128  ? 8.6F
+                         : elements <= 1024 ? 26.7F
+                                            : 32.0F;
+        return small(name, elements * 32, us);
     }
     for (int kernel = 0; kernel < 3; ++kernel) small(name, elements * 16, 1.9F);
     for (int byte = 0; byte < 8; ++byte) small(name, elements * 32, 6.0F);
 }
 
 void Recorder::batched(std::int64_t batch, std::int64_t m, std::int64_t n, std::int64_t k,
-                       DataType type, std::string_view name) {
+                       DataType type, std::string_view name, ProductForm form) {
     launch({.kind = KernelKind::product,
             .in = type,
             .out = type,
-            .form = ProductForm::plain,
+            .form = form,
             .a = m,
             .b = n,
             .c = k,

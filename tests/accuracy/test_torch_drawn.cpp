@@ -1,5 +1,5 @@
 // Models and steps drawn at random, after all constants were chosen: measure/records/torch-models/drawn
-// by scripts/draw-models.py, measured on an H200 by scripts/torch-models.py --drawn.
+// and judge by scripts/draw-models.py, measured by scripts/torch-models.py --drawn.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -31,12 +31,15 @@ double worst(const std::vector<double>& errors) {
     return most;
 }
 
-TEST_CASE("models drawn at random") {
-    const std::string folder = std::string(RIDGE_RECORDS) + "/torch-models/drawn/";
-    const model::Machine& machine = test::machine_of("h200-sxm");
+/// The rows of a file against the bounds of that name: the worst error of the kernels, mean errors of
+/// peak and time, the worst of time; the mean of the walls.
+void check_rows(const std::string& file, const std::string& drawn, const std::string& gpu,
+                const std::string& bounds, std::size_t waiting) {
+    const std::string folder = std::string(RIDGE_RECORDS) + "/torch-models/" + drawn + "/";
+    const model::Machine& machine = test::machine_of(gpu);
     std::map<std::string, Errors> errors;
     std::vector<double> walls;
-    for (const test::ModelRow& row : test::model_rows("h200-drawn")) {
+    for (const test::ModelRow& row : test::model_rows(file)) {
         const std::string phase = row.cells.at("phase");
         const Request request{
             .phase = test::phase_of(phase), .batch = row.count("batch"), .seq = row.count("seq")};
@@ -59,18 +62,26 @@ TEST_CASE("models drawn at random") {
         const StepTime time = predict(step, machine, host_beside(machine.name));
         of_phase.time.push_back(time.gpu.total.time.in(units::us) / row.number("time_us") - 1.0);
     }
-    REQUIRE(walls.size() == 20);
+    REQUIRE(walls.size() == waiting);
     CAPTURE(test::mean_percent(walls));
-    CHECK(test::mean_percent(walls) <= test::bound("models.drawn.host.mean"));
+    CHECK(test::mean_percent(walls) <= test::bound(bounds + ".host.mean"));
     REQUIRE(errors.size() == 3);
     for (const auto& [phase, found] : errors) {
-        const std::string name = "models.drawn." + phase;
-        CAPTURE(name);
+        const std::string name = bounds + "." + phase;
+        CAPTURE(name, test::mean_percent(found.peak), test::mean_percent(found.time));
         CHECK(worst(found.kernels) <= test::bound(name + ".kernels"));
         CHECK(test::mean_percent(found.peak) <= test::bound(name + ".peak"));
         CHECK(test::mean_percent(found.time) <= test::bound(name + ".time"));
         CHECK(worst(found.time) <= test::bound(name + ".worst"));
     }
+}
+
+TEST_CASE("models drawn at random") {
+    check_rows("h200-drawn", "drawn", "h200-sxm", "models.drawn", 20);
+}
+
+TEST_CASE("models drawn to judge") {
+    check_rows("h100-judge", "judge", "h100-sxm", "models.judge.h100", 29);
 }
 
 }  // namespace
