@@ -40,10 +40,12 @@ std::string folded(std::string_view name) {
     return result;
 }
 
+bool is_correction(const std::string& path) {
+    return path.starts_with(correction_section) && path[correction_section.size()] == '.';
+}
+
 void drop_corrections(Description& device) {
-    const std::string prefix = std::string(correction_section) + '.';
-    std::erase_if(device.data,
-                  [&prefix](const auto& field) { return field.first.starts_with(prefix); });
+    std::erase_if(device.data, [](const auto& field) { return is_correction(field.first); });
 }
 
 void append(std::vector<Problem>& to, const std::vector<Problem>& from) {
@@ -167,6 +169,28 @@ std::string Catalogue::suggestion(std::string_view name) const {
     return text.empty() ? "`ridge gpus` lists the known ones" : text + "?";
 }
 
+/// Those of the relative that the device names, as far as it has none of its own. What a user fitted
+/// to the relative rests on parameters that the device does not have.
+void Catalogue::take_corrections(Description& device, std::vector<Problem>& problems) const {
+    if (device.corrections.empty()) return;
+    const std::string relative = canonical_name(device.corrections);
+    if (relative.empty() || relative == device.name) {
+        problems.push_back({device.location, "takes the corrections of \"" + device.corrections +
+                                                 "\", which is not another known device"});
+        return;
+    }
+    for (const Item& overlay : overlays_) {
+        if (overlay.header.origin != "built in" || overlay.header.overlay != relative) continue;
+        Loaded loaded = load_text(overlay.text, overlay.header.location.file, *schema_);
+        append(problems, loaded.problems);
+        const std::size_t removed = std::erase_if(
+            loaded.description.data, [](const auto& field) { return !is_correction(field.first); });
+        if (removed > 0 && loaded.description.data.empty()) continue;
+        device = inherit(std::move(device), loaded.description);
+        device.origin += ", with the corrections of " + overlay.header.name;
+    }
+}
+
 std::pair<Description, std::vector<Problem>> Catalogue::inspect(std::string_view name,
                                                                 View view) const {
     const std::string canonical = canonical_name(name);
@@ -200,6 +224,7 @@ std::pair<Description, std::vector<Problem>> Catalogue::inspect(std::string_view
                                           ? "the built-in overlay " + overlay.header.name
                                           : overlay.header.origin);
     }
+    if (view == View::calibrated) take_corrections(device, problems);
     if (view != View::calibrated) drop_corrections(device);
     append(problems, missing_fields(device));
     append(problems, check_consistency(device));

@@ -7,7 +7,8 @@
 //
 // Names are compared whole, never by part, so that "NVIDIA L40S" cannot become an L4: case and
 // punctuation do not count, nor does a leading maker's name. A file with kind = "overlay" adds its
-// fields to the device it names. A user's file takes the place of the built-in one of its name, and
+// fields to the device it names; `corrections = "b200"` in a device's file gives it the residual
+// corrections of that one (View::calibrated), as far as built-in overlays hold them and it has none. A user's file takes the place of the built-in one of its name, and
 // a user's overlay lies over the built-in overlay; `Description::origin` says so.
 //
 // The schema says which fields the files may have; `model/machine/catalogue.h` makes the catalogue
@@ -103,6 +104,7 @@ class Catalogue {
     using Items = std::map<std::string, Item, std::less<>>;
 
     void add_item(std::string_view toml, const std::string& file, const std::string& origin);
+    void take_corrections(Description& device, std::vector<Problem>& problems) const;
 
     std::shared_ptr<const Schema> schema_;
     Items devices_;

@@ -73,9 +73,10 @@ class Description {
     std::string title;
     std::string vendor;
     std::vector<std::string> aliases;
-    std::string inherits;  ///< name of the architecture file, empty when none
-    std::string overlay;   ///< name of the device that an overlay adds to
-    std::string origin;    ///< "built in", or the user's files that made or changed it
+    std::string inherits;     ///< name of the architecture file, empty when none
+    std::string overlay;      ///< name of the device that an overlay adds to
+    std::string corrections;  ///< name of the device whose corrections it takes, empty when none
+    std::string origin;       ///< "built in", or the user's files that made or changed it
     std::map<std::string, Source, std::less<>> sources;
     std::map<std::string, Datum, std::less<>> data;
     std::vector<Tolerance> tolerances;

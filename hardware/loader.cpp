@@ -59,9 +59,9 @@ class DescriptionReader {
     }
 
   private:
-    static constexpr std::array<std::string_view, 10> header_keys{
-        "schema",  "kind",     "name",    "title",   "vendor",
-        "aliases", "inherits", "overlay", "sources", "tolerance"};
+    static constexpr std::array<std::string_view, 11> header_keys{
+        "schema",   "kind",    "name",        "title",   "vendor",   "aliases",
+        "inherits", "overlay", "corrections", "sources", "tolerance"};
 
     static bool is_header_key(std::string_view key) {
         return std::find(header_keys.begin(), header_keys.end(), key) != header_keys.end();
@@ -138,6 +138,11 @@ class DescriptionReader {
         if (!description.overlay.empty() && description.kind != DescriptionKind::overlay) {
             report(root_.child("overlay")->key_location,
                    "only a file with kind = \"overlay\" names a device to lie over");
+        }
+        description.corrections = header_text("corrections", false);
+        if (!description.corrections.empty() && !device) {
+            report(root_.child("corrections")->key_location,
+                   "only a device takes the corrections of another");
         }
         if (const Node* aliases = root_.child("aliases")) {
             description.aliases = strings_of(*aliases, "aliases");

@@ -40,7 +40,7 @@ JUDGED_END = "<!-- judged: to here -->\n"
 CALIBRATED = "<!-- calibrated: from here -->\n"
 CALIBRATED_END = "<!-- calibrated: to here -->\n"
 TRAINING = ("h200-sxm", "h200-sxm-fit", "h200-sxm-random", "h200-sxm-corrections", "h100-sxm", "h100-sxm-corrections")
-CALIBRATION = ("h100-sxm",)  # what `ridge calibrate --full` measured on an H100
+CALIBRATION = ("h100-sxm", "h100-sxm-corrections")  # what `ridge calibrate --full` measured on an H100
 OVERLAYS = [f"--gpu-file=measure/records/h100-sxm/{name}.toml" for name in ("ceilings", "calibrated")]
 NEIGHBOURS = 8
 SIZES = {"half": 2, "int8": 1}
@@ -420,7 +420,7 @@ Training data.
 """
 
 LEFT_HEAD = """Each measured GPU once more, described without any parameter that rests on it: its data sheet, and another GPU's parameters carried over by the laws of `docs/model.md`
-(L1 to L6), with the bands of a GPU that nobody measured. An implementation that the other GPU does not have is `roofline_only`: its error says how far a kernel is from the
+(L1 to L8), with the bands of a GPU that nobody measured; within one architecture the other GPU's residual corrections come along (K5), fitted to its rows alone. An implementation that the other GPU does not have is `roofline_only`: its error says how far a kernel is from the
 roofline, its coverage whether the wide band is wide enough. Made by `scripts/left_out.py`.
 
 """
@@ -441,8 +441,9 @@ CALIBRATE = """
 ## Judged blind: an NVIDIA H100 after `ridge calibrate --full`
 
 One run of the command took 4 minutes and 35 seconds: 47 ceilings, 1629 shapes (seed 101 and the full suite, without counters), 1978 records of PyTorch's kernels. `measure/records/h100-sxm`
-holds the records of the shapes and two overlays: `ceilings.toml`, and `calibrated.toml`, which the fits wrote, with the error of each before and after (`ridge calibrate --rows
-measure/records/h100-sxm --gpu h100-sxm --gpu-file measure/records/h100-sxm/ceilings.toml` makes it again from the records). The judging shapes were drawn once the command had
+holds the records of the shapes and two overlays: `ceilings.toml`, and `calibrated.toml`, which the fits wrote, with the error of each before and after, and 906 further shapes (seed 302) and the training records of PyTorch's
+kernels among its rows: as many as `--shapes 2100`, by now the default, measures in some seven minutes (`ridge calibrate --rows measure/records/h100-sxm measure/records/h100-sxm-corrections
+measure/records/h100-sxm-torch --gpu h100-sxm --gpu-file measure/records/h100-sxm/ceilings.toml` makes it again from the records). The first judging shapes were drawn once the command had
 ended: seed 12 at once, of which the overlay, by the model of that hour, gave mean 5.7 %, 90 % within 13.2 %, 80.5 % inside the band; seed 314, below, after many changes of the model. Without any overlay, by what the catalogue knows of an H100: {before}.
 
 """

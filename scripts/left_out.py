@@ -1,10 +1,11 @@
 """Errors and coverage of GPUs of which nothing was fitted: for `accuracy.py`, part "Left out".
 
 Each GPU with public measurements is described once more without any parameter that rests on it: its own data sheet, and the
-parameters of another measured GPU, marked as estimates, so that ridge carries them over by the laws of docs/model.md (L1 to L5) and gives
+parameters of another measured GPU, marked as estimates, so that ridge carries them over by the laws of docs/model.md (L1 to L5; L7 and L8
+here, as in the files of families that nobody measured) and gives
 them the bands of a GPU that nobody measured. Parameters that a family has from the GPU that is left out are dropped, those that were
-fitted to both of a pair are fitted again to the other alone. An implementation that the other GPU does not have is then unknown:
-`roofline_only`.
+fitted to both of a pair are fitted again to the other alone. Within one architecture the other GPU's residual corrections come along
+(K5), fitted again to its rows alone. An implementation that the other GPU does not have is then unknown: `roofline_only`.
 
     python3 scripts/left_out.py RIDGE TABLES      # prints the table alone
 
@@ -44,6 +45,10 @@ NAMES = {
 #: Fields of a measured GPU that do not carry over: a law takes their place (L3, L5).
 LAWS = (("model.matmul.tensor", "store_bytes_per_clock"), ("model.matmul.fma", "issue_fraction"))
 SIZES = {"half": 2, "int8": 1}
+#: What a kernel of a replayed graph takes, and a read of DRAM, in us: what starts of kernels consist of (L7, L8).
+NODE = {"h200-sxm": 1.26, "b200": 0.58, "a100-sxm-80gb": 1.34}
+DRAM_LATENCY = {"h200-sxm": 688 / 1980, "b200": 838 / 1587}
+QUANTISING_KERNELS = 2
 HEAD = """| class | GPU | parameters of | rows | mean | p90 | bias | in band |
 |---|---|---|---:|---:|---:|---:|---:|
 """
@@ -94,6 +99,39 @@ def fitted_alone(ridge, tables, donor, programs):
     return fields
 
 
+def starts(name, donor, guesses):
+    """Fixed times of kernels in a replayed graph, by what they consist of on either GPU. (L7, L8)"""
+    if donor not in NODE or name not in NODE:
+        return
+    tensor, fp8 = guesses["model.matmul.tensor"], guesses["model.matmul.fp8"]
+    launch = float(tensor["launch"].strip('"').split()[0])
+    tensor["launch"] = f'"{launch + NODE[name] - NODE[donor]:.3f} us"'
+    if name in DRAM_LATENCY:
+        reads = (float(fp8["quantise"].strip('"').split()[0]) - QUANTISING_KERNELS * NODE[donor]) / DRAM_LATENCY[donor]
+        fp8["quantise"] = f'"{QUANTISING_KERNELS * NODE[name] + reads * DRAM_LATENCY[name]:.3f} us"'
+
+
+def related(name):
+    """Whether the stand-in is of the same architecture."""
+    return len({Description(GPUS / f"{gpu}.toml").head["inherits"] for gpu in (name, DONORS[name][0])}) == 1
+
+
+def corrections(ridge, tables, name, scratch):
+    """The stand-in's corrections, fitted to its rows alone, as an overlay whose owner is another GPU; none without a relative."""
+    if not related(name):
+        return None
+    donor = DONORS[name][0]
+    done = subprocess.run([ridge, "fit", "residual", "--data", tables, "--gpu", donor, "-o", scratch], capture_output=True, text=True)
+    file = pathlib.Path(scratch) / f"{donor}.residual.toml"
+    if done.returncode or not file.exists():
+        return None
+    # The band that a relative's correction leaves, as ridge has it. (K5)
+    text = re.sub(r'^spread = \{ value = ([\d.]+)', lambda found: f"spread = {{ value = {float(found[1]) ** 0.5:.4f}",
+                  file.read_text(encoding="utf-8").replace(f'"{donor}', f'"{name}'), flags=re.M)
+    file.write_text(text, encoding="utf-8")
+    return str(file)
+
+
 def described(ridge, tables, name):
     """A description of the GPU by its data sheet and another one's parameters."""
     donor_name, programs = DONORS[name]
@@ -112,6 +150,7 @@ def described(ridge, tables, name):
     for field, value in fitted_alone(ridge, tables, donor_name, programs).items():
         section, key = field.rsplit(".", 1)
         guesses.setdefault(section, {})[key] = value
+    starts(name, donor_name, guesses)
     kind = "derived" if gpu.head["inherits"] == donor.head["inherits"] else "estimate"
     text = "".join(f"{key} = {value}\n" for key, value in gpu.head.items() if key != "inherits")
     text += ('[sources]\nOWN = { kind = "vendor", text = "the description of the GPU" }\n'
@@ -157,15 +196,16 @@ def part(ridge, tables):
         for name in DONORS:
             file = pathlib.Path(scratch) / f"{name}.toml"
             file.write_text(described(ridge, tables, name), encoding="utf-8")
+            # Corrections of the GPU rest on its own rows.
+            carried = corrections(ridge, tables, name, scratch)
+            how = ["--gpu-file", carried] if carried else ["--analytic"]
             for rows in rows_of(tables, name):
                 table = pathlib.Path(scratch) / "rows.csv"
                 with open(table, "w", newline="", encoding="utf-8") as out:
                     writer = csv.DictWriter(out, rows[0].keys())
                     writer.writeheader()
                     writer.writerows(rows)
-                # Corrections of the GPU rest on its own rows.
-                answer = subprocess.run([ridge, "predict", "--analytic", "--from", str(table), "--gpu", name,
-                                         "--gpu-file", str(file)],
+                answer = subprocess.run([ridge, "predict", "--from", str(table), "--gpu", name, "--gpu-file", str(file), *how],
                                         capture_output=True, text=True)
                 for row in csv.DictReader(io.StringIO(answer.stdout)):
                     if not row.get("time_us"):

@@ -114,7 +114,7 @@ Action build_calibrate(CommandLine& line, std::span<const std::string>) {
                 "second run goes on where the first stopped")
         .value("FOLDER");
     line.option("--shapes", arguments->shapes,
-                "with --full: random shapes to measure, beside the full suite (default 1200)")
+                "with --full: random shapes to measure, beside the full suite (default 2100)")
         .value("COUNT")
         .in_range(1, 100000);
     line.option("--python", arguments->python, "with --full: Python with PyTorch (default python3)")

@@ -29,7 +29,7 @@ struct CalibrateArguments {
     std::string python = "python3";
     bool no_torch = false;
     double minutes = 9.0;
-    std::int64_t shapes = 1200;
+    std::int64_t shapes = 2100;
 };
 
 /// The description that an overlay adds to: --gpu, or the one of the driver's name.

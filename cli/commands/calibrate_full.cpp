@@ -240,6 +240,21 @@ class FullCalibration {
     measure::Calibration ceilings_;
 };
 
+/// Devices of the same architecture with built-in corrections.
+std::vector<std::string> relatives_of(const std::string& gpu, const Machines& machines) {
+    std::vector<std::string> found;
+    for (const hardware::OverlayEntry& overlay : machines.catalogue().overlays()) {
+        const std::string& name = overlay.target;
+        const bool known = overlay.origin != "built in" || name == gpu ||
+                           std::find(found.begin(), found.end(), name) != found.end();
+        if (known) continue;
+        if (machines.description(name).inherits == machines.description(gpu).inherits) {
+            found.push_back(name);
+        }
+    }
+    return found;
+}
+
 std::string fit_source(const measure::AllFits& fits, const std::string& what) {
     std::string text = fmt::format("ridge {} calibrate, {}, fitted to {} {}", version,
                                    measure::utc_now(), fits.rows, what);
@@ -287,7 +302,8 @@ void FullCalibration::fit() {
                                         const auto& found = machines.at(name);
                                         return found.name == base_ ? calibrated : found;
                                     },
-                                .records = {places_.records()}};
+                                .records = {places_.records()},
+                                .relatives = relatives_of(base_, machines)};
     if (fs::exists(places_.framework_records())) {
         request.records.push_back(places_.framework_records());
     }
@@ -320,7 +336,8 @@ int calibrate_from_rows(const Context& context, const CalibrateArguments& argume
         .machine = [&](const std::string& name) { return machines.at(name); },
         .records = records ? arguments.rows : std::vector<std::string>{},
         .keep = measure::parse_kept_columns(arguments.keep),
-        .gpu_of_tables = gpu};
+        .gpu_of_tables = gpu,
+        .relatives = relatives_of(gpu, machines)};
     const measure::AllFits fits = measure::fit_all(request, gpu);
     measure::OverlayHeader header = header_of(machines.description(gpu));
     header.comment = "Fitted parameters; written by ridge calibrate --rows.";

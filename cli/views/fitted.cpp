@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <ostream>
 
 #include "cli/console/rows.h"
@@ -79,6 +80,11 @@ void write_fitted(const Context& context, const measure::AllFits& fits, Format f
         context.out << fmt::format("  {} {}: {}\n", row[0].text, row[1].text, row.back().text);
     }
     for (const model::ResidualClass each : fits.dropped) {
+        const bool replaced = std::any_of(
+            fits.corrections.begin(), fits.corrections.end(), [each](const ResidualReport& r) {
+                return r.residual_class == each && r.kept_because.empty();
+            });
+        if (replaced) continue;
         context.out << fmt::format(
             "The correction of {} does not hold for the new parameters and is dropped.\n",
             name_of(each));

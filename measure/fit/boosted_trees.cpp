@@ -95,9 +95,7 @@ class Booster {
           leaf_(left_.size()) {}
 
     BoostedTree next() {
-        for (std::size_t i = 0; i < left_.size(); ++i) {
-            held_[i] = std::clamp(left_[i], -options_.outlier, options_.outlier);
-        }
+        hold();
         std::fill(leaf_.begin(), leaf_.end(), std::size_t{0});
         BoostedTree tree;
         for (std::size_t level = 0; level < residual_levels; ++level) {
@@ -109,7 +107,24 @@ class Booster {
             }
         }
         set_values(tree);
-        for (std::size_t i = 0; i < left_.size(); ++i) left_[i] -= value_of(tree, problem_, i);
+        take_off(tree);
+        return tree;
+    }
+
+    /// A relative's tree, its values moved towards what the rows leave beside them.
+    BoostedTree redrawn(const BoostedTree& start) {
+        const std::vector<double> before = left_;
+        take_off(start);
+        hold();
+        BoostedTree tree = start;
+        const auto leaves = sums_of_leaves(tree);
+        for (std::size_t leaf = 0; leaf < residual_leaves; ++leaf) {
+            const Sums& rows = leaves[leaf].front();
+            const double moved = options_.rate * rows.residual / (rows.rows + options_.share);
+            tree.values.front()[leaf] = model::as_written(tree.values.front()[leaf] + moved);
+        }
+        left_ = before;
+        take_off(tree);
         return tree;
     }
 
@@ -210,7 +225,18 @@ class Booster {
         return gain;
     }
 
-    void set_values(BoostedTree& tree) {
+    void hold() {
+        for (std::size_t i = 0; i < left_.size(); ++i) {
+            held_[i] = std::clamp(left_[i], -options_.outlier, options_.outlier);
+        }
+    }
+
+    void take_off(const BoostedTree& tree) {
+        for (std::size_t i = 0; i < left_.size(); ++i) left_[i] -= value_of(tree, problem_, i);
+    }
+
+    /// What is left in each leaf, by part.
+    [[nodiscard]] std::vector<std::vector<Sums>> sums_of_leaves(const BoostedTree& tree) const {
         std::vector<std::vector<Sums>> leaves(residual_leaves,
                                               std::vector<Sums>(problem_.part_count));
         for (std::size_t i = 0; i < held_.size(); ++i) {
@@ -221,6 +247,11 @@ class Booster {
                 sum.rows += weights[leaf] * weights[leaf];
             }
         }
+        return leaves;
+    }
+
+    void set_values(BoostedTree& tree) {
+        const std::vector<std::vector<Sums>> leaves = sums_of_leaves(tree);
         tree.values.resize(problem_.part_count);
         for (std::size_t leaf = 0; leaf < residual_leaves; ++leaf) {
             const double shared = shared_value(leaves[leaf]);
@@ -247,6 +278,9 @@ std::vector<BoostedTree> boosted_trees(const TreeProblem& problem, const TreeOpt
     Booster booster(problem, options);
     std::vector<BoostedTree> trees;
     if (booster.is_constant()) return trees;
+    for (const BoostedTree& each : options.start) {
+        if (trees.size() < options.trees) trees.push_back(booster.redrawn(each));
+    }
     while (trees.size() < options.trees) trees.push_back(booster.next());
     return trees;
 }

@@ -12,7 +12,11 @@
 // `share` rows. The split's ramp (model/machine/residual_forest.h) is `ramp` of the feature's range wide,
 // but no wider than twice the distance to the next quantile. Nothing is random.
 //
-// Limits: splits are chosen as if they had no ramps; a threshold lies midway between two values.
+// Trees of a relative (`start`) come first: they keep their splits, and each leaf's value moves by `rate` of what
+// its rows still leave, drawn to the relative's value by `share` rows. What they leave is boosted as above.
+//
+// Limits: splits are chosen as if they had no ramps; a threshold lies midway between two values. Only
+// a problem of one part starts from a relative.
 #pragma once
 
 #include <array>
@@ -30,6 +34,11 @@ struct TreeProblem {
     std::size_t part_count = 1;
 };
 
+struct BoostedTree {
+    std::array<model::ResidualSplit, model::residual_levels> splits{};
+    std::vector<std::array<double, model::residual_leaves>> values;  ///< of each part
+};
+
 struct TreeOptions {
     std::size_t trees = model::most_residual_trees;
     double share = 32.0;
@@ -38,11 +47,7 @@ struct TreeOptions {
     double outlier = 0.1;
     double ramp = 0.02;
     std::size_t bins = 32;
-};
-
-struct BoostedTree {
-    std::array<model::ResidualSplit, model::residual_levels> splits{};
-    std::vector<std::array<double, model::residual_leaves>> values;  ///< of each part
+    std::vector<BoostedTree> start{};  ///< a relative's, of one part
 };
 
 [[nodiscard]] std::vector<BoostedTree> boosted_trees(const TreeProblem& problem,

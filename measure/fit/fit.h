@@ -131,6 +131,8 @@ struct FitRequest {
     std::function<bool(const MeasuredRow&)> wanted{};  ///< rows that count; empty: all do
     /// What `data` or `records` hold, where it was read before: a file is then not read again.
     const std::vector<MeasuredRow>* read = nullptr;
+    /// Relatives on whose corrections those of one GPU may build, the nearest first.
+    std::vector<std::string> relatives{};
 };
 
 /// The rows of `request.records`, or of the tables in `request.data` that begin with one of

@@ -59,7 +59,6 @@ class Calibrated {
         fits_.machine = request.machine(gpu);
         fits_.gpu = fits_.machine.name;
         of_catalogue_ = fits_.machine.residuals;
-        drop_corrections_of_records();
         const Machine start = fits_.machine;
         mine_ = request;
         mine_.gpus.clear();
@@ -80,6 +79,7 @@ class Calibrated {
         mine_.wanted = [this, start](const MeasuredRow& row) {
             return row.gpu == fits_.gpu && is_modelled(row, start);
         };
+        drop_corrections_of_records();
     }
     Calibrated(const Calibrated&) = delete;
     Calibrated& operator=(const Calibrated&) = delete;
@@ -164,8 +164,26 @@ class Calibrated {
         fits_.machine.residuals = std::move(rest);
     }
 
-    /// Those that the records of one GPU determine hold for its parameters before these fits alone.
-    void drop_corrections_of_records() { drop_where(model::rests_on_records); }
+    /// Those that the records of one GPU determine hold for its parameters before these fits alone; of
+    /// kernels that the rows do not show, they are all there is.
+    void drop_corrections_of_records() {
+        const std::set<ResidualClass> met = classes_met();
+        drop_where([&](ResidualClass each) {
+            return model::rests_on_records(each) && met.contains(each);
+        });
+    }
+
+    [[nodiscard]] std::set<ResidualClass> classes_met() const {
+        std::set<ResidualClass> met;
+        for (const MeasuredRow& row : rows_) {
+            const model::Outcome outcome =
+                model::predict(row.operation, row.execution, fits_.machine);
+            const auto features = model::residual_features_of(
+                row.operation, row.execution, std::get<model::Prediction>(outcome), fits_.machine);
+            if (features) met.insert(features->residual_class);
+        }
+        return met;
+    }
 
     /// Where no parameter was taken, nothing has changed beneath the corrections.
     void keep_what_still_holds() {
@@ -187,11 +205,28 @@ class Calibrated {
         });
     }
 
+    /// What corrections may build on: those that the GPU had, else those of its relatives.
+    [[nodiscard]] model::Residuals starts() const {
+        model::Residuals all;
+        const auto add = [&all](const model::Residuals* some) {
+            for (std::size_t i = 0; some != nullptr && i < model::residual_class_count; ++i) {
+                const auto each = static_cast<ResidualClass>(i);
+                const model::ResidualFit* const fit = some->find(each);
+                if (fit != nullptr && all.find(each) == nullptr) all.set(each, *fit);
+            }
+        };
+        add(of_catalogue_.get());
+        for (const std::string& relative : request_.relatives) {
+            add(request_.machine(relative).residuals.get());
+        }
+        return all;
+    }
+
     void add_corrections() {
         auto all = fits_.machine.residuals == nullptr
                        ? std::make_shared<model::Residuals>()
                        : std::make_shared<model::Residuals>(*fits_.machine.residuals);
-        for (ResidualReport& report : fit_residuals(mine_)) {
+        for (ResidualReport& report : fit_residuals(mine_, starts())) {
             if (all->find(report.residual_class) != nullptr) continue;
             if (report.kept_because.empty()) all->set(report.residual_class, report.fit);
             fits_.corrections.push_back(std::move(report));

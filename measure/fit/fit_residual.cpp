@@ -12,7 +12,6 @@
 
 #include "hardware/error.h"
 #include "measure/fit/boosted_trees.h"
-#include "measure/record/overlay_text.h"
 #include "measure/record/record.h"
 #include "model/predict.h"
 #include "model/residual/correction.h"
@@ -210,8 +209,38 @@ ErrorsByCount held_out_errors(const Samples& samples, const std::vector<std::str
     return errors;
 }
 
+/// The trees of a finished correction.
+std::vector<BoostedTree> trees_of(const ResidualForest& forest) {
+    std::vector<BoostedTree> trees;
+    for (const ResidualTree& each : forest.trees()) {
+        BoostedTree& tree = trees.emplace_back();
+        for (std::size_t level = 0; level < model::residual_levels; ++level) {
+            tree.splits[level] = forest.splits()[each.splits[level]];
+        }
+        tree.values = {each.values};
+    }
+    return trees;
+}
+
+/// A relative's trees as they are, and moved a little, more and far.
+void add_starts(const ResidualFit& start, std::vector<TreeOptions>& all) {
+    constexpr double as_it_is = std::numeric_limits<double>::infinity();
+    struct Move {
+        double share;
+        double rate;
+    };
+    for (const Move& move : {Move{as_it_is, 0.1}, Move{256.0, 0.1}, Move{32.0, 0.1},
+                             Move{32.0, 0.4}, Move{8.0, 0.4}}) {
+        TreeOptions& options = all.emplace_back();
+        options.share = move.share;
+        options.rate = move.rate;
+        options.start = trees_of(start.forest);
+    }
+}
+
 /// What is tried: how much GPUs share, where there are several, and slower steps where rows are few.
-std::vector<TreeOptions> candidates_of(const Samples& samples, std::size_t gpus) {
+std::vector<TreeOptions> candidates_of(const Samples& samples, std::size_t gpus,
+                                       const ResidualFit* start) {
     const bool few = model::rests_on_records(samples[0].features.residual_class);
     std::vector<TreeOptions> all;
     for (const double share : shares) {
@@ -223,17 +252,18 @@ std::vector<TreeOptions> candidates_of(const Samples& samples, std::size_t gpus)
         }
         if (gpus == 1) break;  // nothing to draw towards
     }
+    if (start != nullptr) add_starts(*start, all);
     return all;
 }
 
 /// The candidate and the number of trees with the least error of held-out families; fewer trees where they
 /// cost less than half a hundredth.
-TreeOptions options_of(const Samples& samples) {
+TreeOptions options_of(const Samples& samples, const ResidualFit* start) {
     constexpr double worth = 0.005;
     const std::vector<std::string> gpus = gpus_of(samples);
     TreeOptions best;
     double least = std::numeric_limits<double>::infinity();
-    for (const TreeOptions& options : candidates_of(samples, gpus.size())) {
+    for (const TreeOptions& options : candidates_of(samples, gpus.size(), start)) {
         const ErrorsByCount errors = held_out_errors(samples, gpus, options);
         const double lowest = *std::min_element(errors.begin(), errors.end());
         if (lowest < least) {
@@ -271,14 +301,24 @@ ResidualForest forest_of(const std::vector<BoostedTree>& grown, std::size_t part
     return {{splits.begin(), splits.end()}, std::move(trees)};
 }
 
+/// The box of both.
+void widen(ResidualFit& fit, const ResidualFit& other) {
+    for (std::size_t i = 0; i < fit.range.size(); ++i) {
+        fit.range[i].least = std::min(fit.range[i].least, other.range[i].least);
+        fit.range[i].most = std::max(fit.range[i].most, other.range[i].most);
+    }
+}
+
 /// The correction of each GPU from these samples.
 std::map<std::string, ResidualFit> corrections_of(const Samples& samples,
-                                                  const TreeOptions& options) {
+                                                  const TreeOptions& options,
+                                                  const ResidualFit* start) {
     ResidualFit box{.implementation = samples[0].implementation, .range = {}, .forest = {}};
     if (model::has_kernel_feature(samples[0].features.residual_class)) {
         box.implementation = model::Implementation::automatic;
     }
     set_range(samples, box);
+    if (!options.start.empty()) widen(box, *start);
     const std::vector<std::string> gpus = gpus_of(samples);
     const std::vector<BoostedTree> trees = boosted_trees(problem_of(samples, gpus), options);
     std::map<std::string, ResidualFit> fits;
@@ -325,10 +365,10 @@ struct Judgement {
 /// By a third of the shapes; where rows are as few as records are, by five folds of whole families, each
 /// corrected by a choice and a fit of the other four.
 Judgement judged(const Samples& samples, const Samples& seen, const Fits& whole,
-                 const TreeOptions& options, AnalyticMachines& machines) {
+                 const TreeOptions& options, const ResidualFit* start, AnalyticMachines& machines) {
     Judgement errors;
     const auto judge = [&](const Samples& out, const Samples& known, const TreeOptions& chosen) {
-        const Fits fits = corrections_of(known, chosen);
+        const Fits fits = corrections_of(known, chosen, start);
         add_time_errors(out, machines, nullptr, errors.before);
         add_time_errors(out, machines, &fits, errors.after);
         add_time_errors(out, machines, &whole, errors.inside);
@@ -342,7 +382,7 @@ Judgement judged(const Samples& samples, const Samples& seen, const Fits& whole,
         const auto is_out = [&](const Sample& each) { return each.family % folds == fold; };
         const Samples out = part_of(samples, is_out);
         const Samples known = part_of(samples, [&](const Sample& each) { return !is_out(each); });
-        if (!out.empty() && !known.empty()) judge(out, known, options_of(known));
+        if (!out.empty() && !known.empty()) judge(out, known, options_of(known, start));
     }
     return errors;
 }
@@ -377,9 +417,20 @@ double spread_of(const ErrorSummary& before, const ErrorSummary& after,
     return std::clamp(left, least, 1.0);
 }
 
+/// A correction on whose trees that of these samples may build; null where there is none.
+const ResidualFit* start_of(const Samples& samples, const model::Residuals& start) {
+    const ResidualClass residual_class = samples[0].features.residual_class;
+    const ResidualFit* const fit = start.find(residual_class);
+    const bool holds = fit != nullptr && gpus_of(samples).size() == 1 &&
+                       (model::has_kernel_feature(residual_class) ||
+                        fit->implementation == samples[0].implementation);
+    return holds ? fit : nullptr;
+}
+
 std::vector<ResidualReport> fit_class(ResidualClass residual_class, const Samples& all,
-                                      AnalyticMachines& machines) {
+                                      const model::Residuals& starts, AnalyticMachines& machines) {
     const Samples samples = of_one_implementation(all);
+    const ResidualFit* const start = start_of(samples, starts);
     std::map<std::string, std::size_t> rows;
     for (const Sample& each : samples) ++rows[each.row->gpu];
     std::vector<ResidualReport> reports;
@@ -391,9 +442,9 @@ std::vector<ResidualReport> fit_class(ResidualClass residual_class, const Sample
     Judgement errors;
     if (!few) {
         const Samples seen = part_of(samples, [](const Sample& s) { return !s.held_out; });
-        options = options_of(model::rests_on_records(residual_class) ? samples : seen);
-        whole = corrections_of(samples, options);
-        errors = judged(samples, seen, whole, options, machines);
+        options = options_of(model::rests_on_records(residual_class) ? samples : seen, start);
+        whole = corrections_of(samples, options, start);
+        errors = judged(samples, seen, whole, options, start, machines);
     }
     for (const auto& [gpu, count] : rows) {
         ResidualReport report;
@@ -423,7 +474,8 @@ std::vector<ResidualReport> fit_class(ResidualClass residual_class, const Sample
 
 }  // namespace
 
-std::vector<ResidualReport> fit_residuals(const FitRequest& request) {
+std::vector<ResidualReport> fit_residuals(const FitRequest& request,
+                                          const model::Residuals& start) {
     const std::vector<MeasuredRow> rows = rows_of(request);
     AnalyticMachines machines(request);
     std::vector<ResidualReport> reports;
@@ -435,46 +487,12 @@ std::vector<ResidualReport> fit_residuals(const FitRequest& request) {
     }
     for (const auto& [name, part] : alone) {
         for (const auto& [residual_class, samples] : samples_of(part, machines)) {
-            for (ResidualReport& report : fit_class(residual_class, samples, machines)) {
+            for (ResidualReport& report : fit_class(residual_class, samples, start, machines)) {
                 reports.push_back(std::move(report));
             }
         }
     }
     return reports;
-}
-
-std::string residual_overlay(const std::vector<ResidualReport>& reports, const std::string& gpu,
-                             const std::string& source) {
-    return fmt::format(
-               "# Residual corrections; written by ridge fit residual.\nschema = 1\nkind = "
-               "\"overlay\"\n"
-               "name = \"{0}.residual\"\noverlay = \"{0}\"\ntitle = \"{0}, residual "
-               "corrections\"\n\n"
-               "[sources]\nFIT = {{ kind = \"derived\", text = {1} }}\n",
-               gpu, quoted_toml(source)) +
-           residual_sections(reports, gpu);
-}
-
-std::string residual_sections(const std::vector<ResidualReport>& reports, const std::string& gpu) {
-    std::string text;
-    for (const ResidualReport& report : reports) {
-        if (report.gpu != gpu || report.fit.forest.empty()) continue;
-        const ResidualClass each = report.residual_class;
-        text += fmt::format(
-            "\n[model.residual.{}]\n"
-            "implementation = {{ value = \"{}\", source = \"FIT\", note = \"{} rows; {} "
-            "held out, mean error {:.1f} % without and {:.1f} % with it\" }}\n"
-            "spread = {{ value = {}, source = \"FIT\" }}\n"
-            "range = {{ value = \"{}\", source = \"FIT\" }}\n"
-            "splits = {{ value = \"{}\", source = \"FIT\" }}\n"
-            "trees = {{ value = \"{}\", source = \"FIT\" }}\n",
-            name_of(each), name_of(report.fit.implementation), report.rows,
-            model::rests_on_records(each) ? "in five folds," : "of a third",
-            100.0 * report.before.mean, 100.0 * report.after.mean, report.fit.spread,
-            range_text(each, report.fit), splits_text(each, report.fit.forest),
-            trees_text(report.fit.forest));
-    }
-    return text;
 }
 
 }  // namespace ridge::measure

@@ -8,7 +8,7 @@
 // `boosted_trees.h` fits trees over a class's features; their number is that of the least error over
 // five folds of whole families of shapes (rows of one n and k, of one batch and heads, of one
 // expert). GPUs named together share the trees: each one's values are drawn to those of all together as
-// strongly as held-out families bear out. The figures are of a third of the shapes, by a hash of the
+// strongly as held-out families bear out. One GPU alone may start from the trees of a relative. The figures are of a third of the shapes, by a hash of the
 // operation, that neither choice nor values have seen; of classes that rest on records, whose rows are
 // fewer, of five folds of whole families, each corrected by a fit to the other four. What is written is
 // then fitted to all rows.
@@ -41,7 +41,9 @@ struct ResidualReport {
 };
 
 /// One report for each class and GPU, classes first; none where there are no rows of a class.
-[[nodiscard]] std::vector<ResidualReport> fit_residuals(const FitRequest& request);
+/// `start`: corrections on whose trees those of a GPU fitted alone may build, where its rows bear that out.
+[[nodiscard]] std::vector<ResidualReport> fit_residuals(const FitRequest& request,
+                                                        const model::Residuals& start = {});
 
 /// The corrections of one GPU as sections of a description, fields with source = "FIT".
 [[nodiscard]] std::string residual_sections(const std::vector<ResidualReport>& reports,

@@ -276,6 +276,8 @@ WrittenClass written_class(const hardware::Description& gpu, ResidualClass resid
                          .spread = 1.0};
     const WrittenField spread = field("spread");
     written.spread = gpu.number(spread.path).value_or(1.0);
+    // A relative's correction leaves more on this GPU than on its own. (K5)
+    if (gpu.find(spread.path)->inherited) written.spread = std::sqrt(written.spread);
     if (!spread_range.contains(written.spread)) {
         throw InputError(spread.path + " must lie between 0.1 and 1", spread.location);
     }

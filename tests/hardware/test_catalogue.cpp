@@ -227,6 +227,31 @@ TEST_CASE("a broken file of the user's folder is left out and named") {
     CHECK(users.overlays().back().target == "h100-sxm");
 }
 
+TEST_CASE("a device takes the corrections of the relative that it names") {
+    const std::string head =
+        "schema = 1\nname = \"toy\"\ntitle = \"T\"\nvendor = \"A\"\ninherits = \"sm_100\"\n";
+    const auto problems_of = [&](const std::string& line) {
+        Catalogue catalogue = Catalogue::embedded(device_schema());
+        catalogue.add_text(head + line, "toy.toml");
+        std::string all;
+        const auto [device, problems] = catalogue.inspect("toy", View::calibrated);
+        for (const Problem& problem : problems) all += to_string(problem) + "\n";
+        return all;
+    };
+    const auto unknown = contains_text("which is not another known device");
+    CHECK_THAT(problems_of("corrections = \"b200\"\n"), !unknown);
+    CHECK_THAT(problems_of("corrections = \"b201\"\n"),
+               contains_text("takes the corrections of \"b201\"") && unknown);
+    CHECK_THAT(problems_of("corrections = \"toy\"\n"), unknown);
+
+    std::string overlay = overlay_text;
+    overlay.insert(overlay.find("overlay = "), "corrections = \"b200\"\n");
+    const Loaded loaded = load_text(overlay, "over.toml", device_schema());
+    REQUIRE(loaded.problems.size() == 1);
+    CHECK_THAT(to_string(loaded.problems[0]),
+               contains_text("only a device takes the corrections of another"));
+}
+
 TEST_CASE("line ends of any system are taken") {
     for (const EmbeddedFile& file : embedded_files()) {
         std::string windows;

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 
 #include "hardware/error.h"
 #include "hardware/units.h"
@@ -103,6 +104,43 @@ TEST_CASE("a correction that the rows do not bear out is not written", "[fit][re
     REQUIRE(reports.size() == 1);
     CHECK(reports[0].kept_because == "the error of rows held out falls by less than 6 %");
     CHECK(fit_residuals(request_of(folder, {"b200"})).empty());
+}
+
+TEST_CASE("a correction builds on a relative's trees where its own rows are few",
+          "[fit][residual]") {
+    const TemporaryFolder folder;
+    folder.write("matmul_h200-sxm.csv", products("h200-sxm", 8, 0.03));
+    const auto relative = fit_residuals(request_of(folder, {"h200-sxm"}));
+    REQUIRE(relative.size() == 1);
+    model::Residuals start;
+    start.set(relative[0].residual_class, relative[0].fit);
+
+    folder.write("matmul_h100-sxm.csv", products("h100-sxm", 2, 0.03));
+    const FitRequest few = request_of(folder, {"h100-sxm"});
+    const auto alone = fit_residuals(few);
+    const auto built = fit_residuals(few, start);
+    REQUIRE(alone.size() == 1);
+    REQUIRE(built.size() == 1);
+    CHECK(built[0].rows == 80);
+    CHECK(built[0].kept_because.empty());
+    CHECK(built[0].after.mean <= alone[0].after.mean);
+    // Its box is that of both: what the relative knows of wider products holds here, too.
+    const auto at_2048 = [](const ResidualReport& report) {
+        model::Machine machine = analytic("h100-sxm");
+        auto residuals = std::make_shared<model::Residuals>();
+        residuals->set(report.residual_class, report.fit);
+        machine.residuals = std::move(residuals);
+        const model::Matmul wide{.m = 2048, .n = 2048, .k = 4096};
+        return std::get<model::Prediction>(model::predict(wide, {}, machine)).correction;
+    };
+    CHECK(at_2048(built[0]) == Approx(std::exp(0.15)).epsilon(0.01));
+    CHECK(at_2048(alone[0]) < 1.1);
+
+    // Rows that contradict the relative move its trees or do without them.
+    folder.write("matmul_h100-sxm.csv", products("h100-sxm", 8, -0.03));
+    const auto opposed = fit_residuals(few, start);
+    REQUIRE(opposed.size() == 1);
+    CHECK(opposed[0].after.mean < 0.3 * opposed[0].before.mean);
 }
 
 }  // namespace ridge::measure

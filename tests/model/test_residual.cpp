@@ -367,4 +367,32 @@ TEST_CASE("the analytic view and the datasheet's have no corrections", "[residua
     CHECK(gpus.at("h200-sxm", hardware::View::analytic).find("measured.dram.read") != nullptr);
 }
 
+TEST_CASE("a GPU that nobody measured takes its relative's corrections", "[residual]") {
+    hardware::Catalogue gpus = catalogue();
+    const auto residuals = [&gpus](const char* name, hardware::View view) {
+        return make_machine(gpus.at(name, view)).residuals;
+    };
+    const auto own = residuals("b200", hardware::View::calibrated);
+    const auto carried = residuals("gb200", hardware::View::calibrated);
+    REQUIRE(carried != nullptr);
+    for (const ResidualClass each : {ResidualClass::product_16, ResidualClass::decode}) {
+        const ResidualFit* const theirs = own->find(each);
+        const ResidualFit* const taken = carried->find(each);
+        REQUIRE(theirs != nullptr);
+        REQUIRE(taken != nullptr);
+        CHECK(taken->forest.trees().size() == theirs->forest.trees().size());
+        // On another GPU they leave more. (K5)
+        CHECK(taken->spread == Approx(std::sqrt(theirs->spread)));
+    }
+    CHECK(residuals("gb200", hardware::View::analytic) == nullptr);
+    CHECK(residuals("l40s", hardware::View::calibrated) == nullptr);
+
+    // What a user fits to a GPU is its own.
+    gpus.add_text(overlay(product_range, constant(1000)), "test.toml");
+    const auto user = residuals("h100-sxm", hardware::View::calibrated);
+    const auto other = residuals("h100-pcie", hardware::View::calibrated);
+    CHECK(user->find(ResidualClass::product_16)->forest.trees().size() == 1);
+    CHECK(other->find(ResidualClass::product_16)->forest.trees().size() > 1);
+}
+
 }  // namespace ridge::model
