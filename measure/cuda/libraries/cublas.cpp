@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <memory>
+#include <utility>
 
 #include "hardware/error.h"
 #include "measure/cuda/libraries/shared_library.h"
@@ -32,6 +33,7 @@ struct CublasLt {
     decltype(&cublasLtMatmulPreferenceDestroy) preference_destroy = nullptr;
     decltype(&cublasLtMatmulPreferenceSetAttribute) preference_set = nullptr;
     decltype(&cublasLtMatmulAlgoGetHeuristic) heuristic = nullptr;
+    decltype(&cublasLtMatmulAlgoConfigGetAttribute) algorithm_get = nullptr;
 };
 
 Maybe<CublasLt> load() {
@@ -60,6 +62,7 @@ Maybe<CublasLt> load() {
     reader.read("cublasLtMatmulPreferenceDestroy", table.preference_destroy);
     reader.read("cublasLtMatmulPreferenceSetAttribute", table.preference_set);
     reader.read("cublasLtMatmulAlgoGetHeuristic", table.heuristic);
+    reader.read("cublasLtMatmulAlgoConfigGetAttribute", table.algorithm_get);
     if (!reader.missing().empty()) {
         return Unavailable{.reason = table.path + " lacks " + reader.missing(),
                            .remedy = "install cuBLAS of CUDA 12 or newer"};
@@ -319,6 +322,25 @@ void choose_algorithm(const LibraryProduct& product, Description& description) {
     description.workspace = Buffer(result.workspaceSize);
 }
 
+template <class Value>
+Value attribute(const Description& description, cublasLtMatmulAlgoConfigAttributes_t which) {
+    Value value{};
+    std::size_t written = 0;
+    require_status(description.lt->algorithm_get(&description.algorithm, which, &value,
+                                                 sizeof value, &written),
+                   "cublasLtMatmulAlgoConfigGetAttribute");
+    return value;
+}
+
+std::int32_t rounded_sums(const Description& description) {
+    const auto scheme =
+        attribute<std::uint32_t>(description, CUBLASLT_ALGO_CONFIG_REDUCTION_SCHEME);
+    const bool rounds = scheme == CUBLASLT_REDUCTION_SCHEME_INPLACE ||
+                        scheme == CUBLASLT_REDUCTION_SCHEME_OUTPUT_TYPE;
+    if (!rounds) return 1;
+    return std::max(1, attribute<std::int32_t>(description, CUBLASLT_ALGO_CONFIG_SPLITK_NUM));
+}
+
 }  // namespace
 
 Maybe<std::string> library_description() {
@@ -330,13 +352,13 @@ Maybe<std::string> library_description() {
            std::to_string(version % 100) + ", " + table.path;
 }
 
-Launch library_matmul(const LibraryProduct& product) {
+LibraryMatmul library_matmul(const LibraryProduct& product) {
     const auto description = std::make_shared<Description>(table_or_refuse());
     describe_operation(product, *description);
     describe_matrices(product, *description);
     choose_algorithm(product, *description);
     const void* const addend = product.c == nullptr ? product.d : product.c;
-    return [product, description, addend](cudaStream_t stream) {
+    Launch launch = [product, description, addend](cudaStream_t stream) {
         const CublasLt& lt = *description->lt;
         require_status(
             lt.matmul(lt.handle, description->operation, description->alpha.data(), product.b,
@@ -346,6 +368,7 @@ Launch library_matmul(const LibraryProduct& product) {
                       description->workspace.bytes(), stream),
             "cublasLtMatmul");
     };
+    return {.launch = std::move(launch), .rounded_sums = rounded_sums(*description)};
 }
 
 }  // namespace ridge::measure::cuda

@@ -4,8 +4,8 @@
 // first algorithm of its own heuristic that fits 64 MiB of workspace runs. fp8 accumulates fast (as
 // inference does), tf32 rounds fp32 inputs in the library.
 //
-//   const LibraryProduct product{.a = a, .b = b, .c = c, .d = c, .m = 4096, ...};
-//   const Launch run = library_matmul(product, limits);
+//   const LibraryMatmul product = library_matmul({.a = a, .b = b, ...});
+//   product.launch(stream);
 //
 // Errors: Refusal when the library is missing or has no algorithm for the request, for example fp8
 // with a row-major B before Blackwell, or leading dimensions it cannot align.
@@ -42,6 +42,12 @@ struct LibraryProduct {
 /// Path and version of the library, or why there is none.
 [[nodiscard]] Maybe<std::string> library_description();
 
-[[nodiscard]] Launch library_matmul(const LibraryProduct& product);
+struct LibraryMatmul {
+    Launch launch;
+    /// Parts of k that are added up one after another in the type of the output, each sum rounded.
+    std::int32_t rounded_sums = 1;
+};
+
+[[nodiscard]] LibraryMatmul library_matmul(const LibraryProduct& product);
 
 }  // namespace ridge::measure::cuda

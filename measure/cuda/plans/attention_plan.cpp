@@ -117,7 +117,7 @@ Launch standard_attention(const AttentionProblem& p, model::DataType type, Plan&
                                 .k = p.keys,
                                 .type = type,
                                 .output = stored(p.type)};
-    const Launch scored = library_matmul(first);
+    const Launch scored = library_matmul(first).launch;
     const Launch softmax = masked_softmax({.scores = scores,
                                            .out = scores,
                                            .matrices = p.batch * p.heads,
@@ -126,7 +126,7 @@ Launch standard_attention(const AttentionProblem& p, model::DataType type, Plan&
                                            .scale = p.scale,
                                            .mask = p.mask,
                                            .type = p.type});
-    const Launch weighted = library_matmul(second);
+    const Launch weighted = library_matmul(second).launch;
     return [=](cudaStream_t stream) {
         scored(stream);
         softmax(stream);

@@ -53,6 +53,12 @@ double tolerance_of(const model::Matmul& op) {
     }
 }
 
+/// Sums that a library keeps in the output type between the parts of k: each of them is rounded, and
+/// the errors of sums of 1 to n of n equal parts add up to sqrt((n + 1) / 2) of the last one's.
+double tolerance_of(const model::Matmul& op, std::int32_t rounded_sums) {
+    return tolerance_of(op) * std::sqrt((rounded_sums + 1.0) / 2.0);
+}
+
 double epilogue_value(const model::Matmul& op, double product, double extra) {
     const double sum = product + extra;
     switch (op.epilogue) {
@@ -161,7 +167,8 @@ class ProductCheck {
 };
 
 std::function<Verification()> verifier(const model::Matmul& op, const Operands& at,
-                                       const Launch& launch, cudaStream_t stream) {
+                                       const Launch& launch, std::int32_t rounded_sums,
+                                       cudaStream_t stream) {
     return [=] {
         const std::int64_t elements = op.batch * op.m * op.n;
         poison(at.d, output_of(op), elements, stream);
@@ -174,7 +181,7 @@ std::function<Verification()> verifier(const model::Matmul& op, const Operands& 
         const std::int64_t unwritten = output_of(op) == StoredType::int8
                                            ? 0
                                            : count_poisoned(at.d, output_of(op), elements, stream);
-        return comparison.verdict(tolerance_of(op), unwritten);
+        return comparison.verdict(tolerance_of(op, rounded_sums), unwritten);
     };
 }
 
@@ -295,13 +302,16 @@ Plan plan_matmul(const model::Matmul& op, const model::Execution& execution,
     } else if (op.epilogue != model::Epilogue::none) {
         at.bias = keep(context.input(bias_element(op), op.n, 4));
     }
+    std::int32_t rounded_sums = 1;
     if (execution.implementation == Implementation::library) {
         if (execution.tile) throw Refusal("the library chooses its tiles itself");
-        plan.launch = library_matmul(library_product(op, at));
+        LibraryMatmul product = library_matmul(library_product(op, at));
+        plan.launch = std::move(product.launch);
+        rounded_sums = product.rounded_sums;
     } else {
         bundle(bundled_problem(op, at), execution, context, plan);
     }
-    plan.verify = verifier(op, at, plan.launch, context.stream());
+    plan.verify = verifier(op, at, plan.launch, rounded_sums, context.stream());
     return plan;
 }
 
