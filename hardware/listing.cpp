@@ -51,6 +51,7 @@ std::string to_json(const Description& description, const Schema& schema) {
     root["kind"] = to_string(description.kind);
     root["aliases"] = description.aliases;
     root["inherits"] = description.inherits;
+    if (!description.corrections.empty()) root["corrections"] = description.corrections;
     root["origin"] = description.origin;
     for (const auto& [key, source] : description.sources) {
         root["sources"][key] = {{"kind", to_string(source.provenance)}, {"text", source.text}};

@@ -115,11 +115,13 @@ std::string_view bound_words(const Operation& operation) {
 
 std::string correction_sentence(const Prediction& p) {
     if (p.correction == 1.0) return {};
+    // A GPU without parameters of its own has no corrections of its own either. (K5)
+    const bool of_relative = p.confidence != Confidence::calibrated;
     return fmt::format(
-        "The residuals of measured shapes like this one correct the analytic model's {} by {}{} "
+        "The residuals of measured shapes like this one{} correct the analytic model's {} by {}{} "
         "(--analytic leaves that out).",
-        format(p.time * (1.0 / p.correction)), p.correction > 1.0 ? "+" : "",
-        percent(p.correction - 1.0));
+        of_relative ? ", on a relative of this GPU," : "", format(p.time * (1.0 / p.correction)),
+        p.correction > 1.0 ? "+" : "", percent(p.correction - 1.0));
 }
 
 std::string band_sentence(const Prediction& p) {

@@ -368,6 +368,7 @@ void write_gpu_fields(const Context& context, const Description& gpu, Format for
     }
     write_names(context, gpu);
     if (!gpu.inherits.empty()) context.out << "  inherits: " << gpu.inherits << '\n';
+    if (!gpu.corrections.empty()) context.out << "  corrections of: " << gpu.corrections << '\n';
     for (const hardware::ListedField& field : hardware::list_fields(gpu, model::schema())) {
         write_field(context, field);
     }

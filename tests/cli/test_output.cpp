@@ -262,6 +262,10 @@ TEST_CASE("one GPU on a screen, with totals and latencies in both units") {
           Approx(dram.at("latency_clocks").get<double>() / 1.98));
     CHECK(h100.at("peaks").at("bf16").at("tensor_flop_per_s") == 989.4e12);
     CHECK(json_of("gpus show h100-sxm --all").at("fields").contains("dram.bandwidth_bytes_per_s"));
+    CHECK_FALSE(json_of("gpus show h100-sxm --all").contains("corrections"));
+    CHECK(json_of("gpus show gb200 --all").at("corrections") == "b200");
+    CHECK(run_line("gpus show gb200 --all").out.find("  corrections of: b200\n") !=
+          std::string::npos);
     for (const json& gpu : json_of("gpus")) {
         const std::string name = gpu.at("name");
         CAPTURE(name);

@@ -112,4 +112,16 @@ TEST_CASE("terms read as time, resource, amount and rate", "[explain]") {
 }
 
 }  // namespace
+TEST_CASE("a correction says whose residuals it rests on") {
+    Prediction prediction = prediction_of();
+    prediction.correction = 1.04;
+    const auto text = [&] {
+        return all_of(explain(Matmul{.m = 1, .n = 1, .k = 1}, prediction, machine_of()));
+    };
+    prediction.confidence = Confidence::calibrated;
+    CHECK(contains(text(), "residuals of measured shapes like this one correct"));
+    prediction.confidence = Confidence::family;
+    CHECK(contains(text(), "like this one, on a relative of this GPU, correct"));
+}
+
 }  // namespace ridge::model
