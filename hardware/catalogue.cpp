@@ -59,7 +59,7 @@ Catalogue::Catalogue(const Schema& schema) : schema_(std::make_shared<const Sche
 Catalogue Catalogue::embedded(const Schema& schema) {
     Catalogue catalogue(schema);
     for (const EmbeddedFile& file : embedded_files()) {
-        catalogue.add_item(file.text, std::string(file.path), "built in");
+        catalogue.add_item({.view = file.text}, std::string(file.path), "built in");
     }
     return catalogue;
 }
@@ -92,17 +92,18 @@ std::string Catalogue::add_file(const std::string& path) {
 std::string Catalogue::add_text(const std::string& toml, const std::string& origin) {
     const Loaded header = load_header(toml, origin);
     throw_problems(header.problems);
-    add_item(toml, origin, origin);
+    auto kept = std::make_shared<const std::string>(toml);
+    const std::string_view view = *kept;
+    add_item({.view = view, .kept = std::move(kept)}, origin, origin);
     cache_->loaded.clear();
     return header.description.kind == DescriptionKind::overlay ? header.description.overlay
                                                                : header.description.name;
 }
 
-void Catalogue::add_item(std::string_view toml, const std::string& file,
-                         const std::string& origin) {
-    Loaded loaded = load_header(toml, file);
+void Catalogue::add_item(Text text, const std::string& file, const std::string& origin) {
+    Loaded loaded = load_header(text.view, file);
     throw_problems(loaded.problems);
-    Item item{.header = std::move(loaded.description), .text = std::string(toml), .replaced = {}};
+    Item item{.header = std::move(loaded.description), .text = std::move(text), .replaced = {}};
     item.header.location.file = file;
     item.header.origin = origin;
     if (item.header.kind == DescriptionKind::overlay) {
@@ -181,12 +182,12 @@ void Catalogue::take_corrections(Description& device, std::vector<Problem>& prob
     }
     for (const Item& overlay : overlays_) {
         if (overlay.header.origin != "built in" || overlay.header.overlay != relative) continue;
-        Loaded loaded = load_text(overlay.text, overlay.header.location.file, *schema_);
+        Loaded loaded = load_text(overlay.text.view, overlay.header.location.file, *schema_);
         append(problems, loaded.problems);
         const std::size_t removed = std::erase_if(
             loaded.description.data, [](const auto& field) { return !is_correction(field.first); });
         if (removed > 0 && loaded.description.data.empty()) continue;
-        device = inherit(std::move(device), loaded.description);
+        device = inherit(std::move(device), std::move(loaded.description));
         device.origin += ", with the corrections of " + overlay.header.name;
     }
 }
@@ -199,7 +200,7 @@ std::pair<Description, std::vector<Problem>> Catalogue::inspect(std::string_view
                          suggestion(name));
     }
     const Item& item = devices_.find(canonical)->second;
-    auto [device, problems] = load_text(item.text, item.header.location.file, *schema_);
+    auto [device, problems] = load_text(item.text.view, item.header.location.file, *schema_);
     device.origin = item.header.origin;
     if (!item.replaced.empty()) device.origin += ", in place of " + canonical + " " + item.replaced;
     if (!device.inherits.empty()) {
@@ -208,18 +209,18 @@ std::pair<Description, std::vector<Problem>> Catalogue::inspect(std::string_view
             problems.push_back({device.location, "inherits from \"" + device.inherits +
                                                      "\", which is not a known architecture"});
         } else {
-            const Loaded loaded =
-                load_text(parent->second.text, parent->second.header.location.file, *schema_);
+            Loaded loaded =
+                load_text(parent->second.text.view, parent->second.header.location.file, *schema_);
             append(problems, loaded.problems);
-            device = inherit(std::move(device), loaded.description);
+            device = inherit(std::move(device), std::move(loaded.description));
         }
     }
     for (const Item& overlay : overlays_) {
         if (view == View::datasheet || canonical_name(overlay.header.overlay) != canonical)
             continue;
-        const Loaded loaded = load_text(overlay.text, overlay.header.location.file, *schema_);
+        Loaded loaded = load_text(overlay.text.view, overlay.header.location.file, *schema_);
         append(problems, loaded.problems);
-        device = apply_overlay(std::move(device), loaded.description);
+        device = apply_overlay(std::move(device), std::move(loaded.description));
         device.origin += ", with " + (overlay.header.origin == "built in"
                                           ? "the built-in overlay " + overlay.header.name
                                           : overlay.header.origin);

@@ -96,14 +96,19 @@ class Catalogue {
   private:
     explicit Catalogue(const Schema& schema);
 
+    /// A file's text, which stands in the binary or is kept here.
+    struct Text {
+        std::string_view view;
+        std::shared_ptr<const std::string> kept{};
+    };
     struct Item {
         Description header;
-        std::string text;
+        Text text;
         std::string replaced;  ///< origin of the file that this one replaces
     };
     using Items = std::map<std::string, Item, std::less<>>;
 
-    void add_item(std::string_view toml, const std::string& file, const std::string& origin);
+    void add_item(Text text, const std::string& file, const std::string& origin);
     void take_corrections(Description& device, std::vector<Problem>& problems) const;
 
     std::shared_ptr<const Schema> schema_;

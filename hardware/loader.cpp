@@ -72,22 +72,24 @@ class DescriptionReader {
     }
 
     /// The text of a string node; a problem and "" otherwise.
-    std::string string_of(const Node& node, const std::string& what) {
-        if (node.kind == NodeKind::text) {
-            if (node.text.empty()) report(node.location, what + " is empty");
-            return node.text;
-        }
-        report(node.location, what + " must be a string, not " + std::string(to_string(node.kind)));
+    std::string string_of(const Node& node, std::string_view what, std::string_view part = {}) {
+        const bool is_text = node.kind == NodeKind::text;
+        if (is_text && !node.text.empty()) return node.text;
+        const std::string name = std::string(part) + std::string(what);
+        report(node.location,
+               is_text ? name + " is empty"
+                       : name + " must be a string, not " + std::string(to_string(node.kind)));
         return {};
     }
 
-    std::vector<std::string> strings_of(const Node& node, const std::string& what) {
+    std::vector<std::string> strings_of(const Node& node, std::string_view what) {
         std::vector<std::string> result;
         if (node.kind == NodeKind::array) {
+            result.reserve(node.children.size());
             for (const Node& child : node.children) {
-                result.push_back(string_of(child, "every entry of " + what));
+                result.push_back(string_of(child, what, "every entry of "));
             }
-            if (result.empty()) report(node.location, what + " is empty");
+            if (result.empty()) report(node.location, std::string(what) + " is empty");
         } else {
             result.push_back(string_of(node, what));
         }
@@ -97,7 +99,7 @@ class DescriptionReader {
 
     std::string header_text(std::string_view key, bool required) {
         const Node* node = root_.child(key);
-        if (node != nullptr) return string_of(*node, std::string(key));
+        if (node != nullptr) return string_of(*node, key);
         if (required) {
             report({.file = root_.location.file, .line = 1, .column = 1},
                    "\"" + std::string(key) + "\" is missing");
@@ -207,13 +209,13 @@ class DescriptionReader {
     }
 
     void reject_other_keys(const Node& table, std::initializer_list<std::string_view> known,
-                           const std::string& what) {
-        const std::vector<std::string> names(known.begin(), known.end());
+                           std::string_view what) {
         for (const Node& child : table.children) {
             if (std::find(known.begin(), known.end(), child.key) != known.end()) continue;
+            const std::vector<std::string> names(known.begin(), known.end());
             const std::string near_key = nearest(child.key, names);
             report(child.key_location,
-                   "unknown key \"" + child.key + "\" in " + what +
+                   "unknown key \"" + child.key + "\" in " + std::string(what) +
                        (near_key.empty() ? "" : ", did you mean \"" + near_key + "\"?"));
         }
     }
@@ -436,21 +438,23 @@ Loaded load_header(std::string_view toml, const std::string& file) {
     return loaded;
 }
 
-Description inherit(Description device, const Description& parent) {
+Description inherit(Description device, Description parent) {
     const auto names = merge_sources(device, parent);
-    for (const auto& [path, datum] : parent.data) {
-        if (device.data.contains(path)) continue;
-        device.data.emplace(path, renamed(datum, names)).first->second.inherited = true;
+    for (auto& [path, datum] : parent.data) {
+        const auto [place, fresh] = device.data.try_emplace(path);
+        if (!fresh) continue;
+        place->second = renamed(std::move(datum), names);
+        place->second.inherited = true;
     }
     device.tolerances.insert(device.tolerances.end(), parent.tolerances.begin(),
                              parent.tolerances.end());
     return device;
 }
 
-Description apply_overlay(Description device, const Description& overlay) {
+Description apply_overlay(Description device, Description overlay) {
     const auto names = merge_sources(device, overlay);
-    for (const auto& [path, datum] : overlay.data) {
-        device.data.insert_or_assign(path, renamed(datum, names));
+    for (auto& [path, datum] : overlay.data) {
+        device.data.insert_or_assign(path, renamed(std::move(datum), names));
     }
     device.tolerances.insert(device.tolerances.end(), overlay.tolerances.begin(),
                              overlay.tolerances.end());

@@ -44,10 +44,10 @@ struct Loaded {
 [[nodiscard]] Loaded load_header(std::string_view toml, const std::string& file);
 
 /// `device` with the fields of `parent` that it does not have itself.
-[[nodiscard]] Description inherit(Description device, const Description& parent);
+[[nodiscard]] Description inherit(Description device, Description parent);
 
 /// `device` with the fields of `overlay` added or replaced.
-[[nodiscard]] Description apply_overlay(Description device, const Description& overlay);
+[[nodiscard]] Description apply_overlay(Description device, Description overlay);
 
 /// Fields that this kind of description must have and does not.
 [[nodiscard]] std::vector<Problem> missing_fields(const Description& description);

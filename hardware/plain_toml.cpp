@@ -14,6 +14,7 @@ namespace ridge::hardware {
 namespace {
 
 constexpr std::size_t most_keys = 1000;
+constexpr std::size_t usual_keys = 4;  ///< of a table: value, source, also, note
 
 bool is_plain_text(std::string_view text) {
     unsigned strange = 0;  // of all bytes at once, which the compiler can do side by side
@@ -134,6 +135,7 @@ class PlainReader {
     /// A child of this name; null where the table has it or is full.
     static Node* add_child(Node& table, std::string_view key, Location place) {
         if (find(table, key) != nullptr || table.children.size() == most_keys) return nullptr;
+        if (table.children.empty()) table.children.reserve(usual_keys);
         Node& child = table.children.emplace_back();
         child.key.assign(key);
         child.key_location = std::move(place);

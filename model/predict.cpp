@@ -82,8 +82,12 @@ Outcome predict(const Operation& operation, const Execution& execution, const Ma
     if (of_state && execution.l2 != L2State::warm) {
         Execution warm = execution;
         warm.l2 = L2State::warm;
-        const Outcome other = predict(operation, warm, machine);
-        keep_above(*prediction, std::get<Prediction>(other).time);
+        Outcome other = analytic(operation, warm, machine);
+        auto& least = std::get<Prediction>(other);
+        if (prediction->time < longest_corrected(least)) {
+            (void)apply_correction(least, operation, warm, machine);
+            keep_above(*prediction, least.time);
+        }
     }
     return outcome;
 }

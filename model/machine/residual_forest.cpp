@@ -2,11 +2,17 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <numeric>
 
 #include "hardware/error.h"
 
 namespace ridge::model {
+namespace {
+
+constexpr unsigned place_bits = 16;  ///< of one of the four places in a number of 64 bits
+
+}  // namespace
 
 double side_of(double value, const ResidualSplit& split) {
     return std::clamp((value - split.threshold) / split.width + 0.5, 0.0, 1.0);
@@ -20,66 +26,79 @@ ResidualForest::ResidualForest(std::vector<ResidualSplit> splits, std::vector<Re
     : splits_(std::move(splits)), trees_(std::move(trees)) {
     RIDGE_CONTRACT(splits_.size() <= most_residual_splits);
     RIDGE_CONTRACT(trees_.size() <= most_residual_trees);
+    std::vector<std::uint64_t> places;
+    std::size_t lane = lanes;
     for (std::size_t i = 0; i < splits_.size(); ++i) {
         const ResidualSplit& split = splits_[i];
         RIDGE_CONTRACT(split.feature < most_residual_features && split.width > 0.0);
         RIDGE_CONTRACT(i == 0 || splits_[i - 1].feature <= split.feature);
-        ++first_[split.feature + 1U];
-        thresholds_.push_back(static_cast<float>(split.threshold));
-        slopes_.push_back(static_cast<float>(1.0 / split.width));
+        if (lane == lanes || splits_[i - 1].feature != split.feature) {
+            groups_.emplace_back();
+            ++first_[split.feature + 1U];
+            lane = 0;
+        }
+        groups_.back().thresholds[lane] = static_cast<float>(split.threshold);
+        groups_.back().slopes[lane] = static_cast<float>(1.0 / split.width);
+        places.push_back((groups_.size() - 1) * lanes + lane);
+        ++lane;
     }
     std::partial_sum(first_.begin(), first_.end(), first_.begin());
     blocks_.resize((trees_.size() + lanes - 1) / lanes);
     for (std::size_t i = 0; i < trees_.size(); ++i) {
+        const ResidualTree& tree = trees_[i];
         Block& block = blocks_[i / lanes];
         for (std::size_t level = 0; level < residual_levels; ++level) {
-            RIDGE_CONTRACT(trees_[i].splits[level] < splits_.size());
-            block.splits[level][i % lanes] = trees_[i].splits[level];
+            RIDGE_CONTRACT(tree.splits[level] < splits_.size());
+            block.sides[level] |= places[tree.splits[level]] << (place_bits * (i % lanes));
         }
-        for (std::size_t leaf = 0; leaf < residual_leaves; ++leaf) {
-            block.values[leaf][i % lanes] = static_cast<float>(trees_[i].values[leaf]);
+        for (std::size_t leaf = 0; leaf < residual_leaves / 2; ++leaf) {
+            const auto low = static_cast<float>(tree.values[leaf]);
+            const auto high = static_cast<float>(tree.values[leaf + residual_leaves / 2]);
+            block.low[leaf][i % lanes] = low;
+            block.rise[leaf][i % lanes] = high - low;
         }
     }
 }
 
 double ResidualForest::at(const FeatureValues& features) const {
-    std::array<float, most_residual_splits> sides;  // only those of splits are set and read
+    constexpr Lanes zero{};
+    constexpr Lanes half{0.5F, 0.5F, 0.5F, 0.5F};
+    constexpr Lanes one{1.0F, 1.0F, 1.0F, 1.0F};
+    std::array<float, most_groups * lanes> sides;  // only those of groups are set and read
     for (std::size_t feature = 0; feature < most_residual_features; ++feature) {
         const auto value = static_cast<float>(features[feature]);
-        for (std::size_t i = first_[feature]; i < first_[feature + 1]; ++i) {
-            const float side = (value - thresholds_[i]) * slopes_[i] + 0.5F;
-            const float above = side > 0.0F ? side : 0.0F;
-            sides[i] = above < 1.0F ? above : 1.0F;
+        for (std::size_t group = first_[feature]; group < first_[feature + 1]; ++group) {
+            const Lanes ramp = (value - groups_[group].thresholds) * groups_[group].slopes + half;
+            const Lanes above = ramp > zero ? ramp : zero;
+            const Lanes side = above < one ? above : one;
+            std::memcpy(sides.data() + group * lanes, &side, sizeof side);
         }
     }
-    std::array<float, lanes> sums{};
+    Lanes sums{};
     for (const Block& block : blocks_) {
-        std::array<std::array<float, lanes>, residual_levels> side;
+        std::array<Lanes, residual_levels> side;
         for (std::size_t level = 0; level < residual_levels; ++level) {
-            for (std::size_t i = 0; i < lanes; ++i) side[level][i] = sides[block.splits[level][i]];
+            const std::uint64_t places = block.sides[level];
+            constexpr std::uint64_t place = (std::uint64_t{1} << place_bits) - 1;
+            side[level] = Lanes{sides[places & place], sides[(places >> place_bits) & place],
+                                sides[(places >> (2 * place_bits)) & place],
+                                sides[places >> (3 * place_bits)]};
         }
-        std::array<std::array<float, lanes>, residual_leaves / 2> left;
+        std::array<Lanes, residual_leaves / 2> left;
         for (std::size_t leaf = 0; leaf < 8; ++leaf) {
-            for (std::size_t i = 0; i < lanes; ++i) {
-                left[leaf][i] = block.values[leaf][i] +
-                                side[0][i] * (block.values[leaf + 8][i] - block.values[leaf][i]);
-            }
+            left[leaf] = block.low[leaf] + side[0] * block.rise[leaf];
         }
         for (std::size_t leaf = 0; leaf < 4; ++leaf) {
-            for (std::size_t i = 0; i < lanes; ++i) {
-                left[leaf][i] += side[1][i] * (left[leaf + 4][i] - left[leaf][i]);
-            }
+            left[leaf] += side[1] * (left[leaf + 4] - left[leaf]);
         }
         for (std::size_t leaf = 0; leaf < 2; ++leaf) {
-            for (std::size_t i = 0; i < lanes; ++i) {
-                left[leaf][i] += side[2][i] * (left[leaf + 2][i] - left[leaf][i]);
-            }
+            left[leaf] += side[2] * (left[leaf + 2] - left[leaf]);
         }
-        for (std::size_t i = 0; i < lanes; ++i) {
-            sums[i] += left[0][i] + side[3][i] * (left[1][i] - left[0][i]);
-        }
+        sums += left[0] + side[3] * (left[1] - left[0]);
     }
-    return static_cast<double>(std::accumulate(sums.begin(), sums.end(), 0.0F));
+    float sum = 0.0F;
+    for (std::size_t i = 0; i < lanes; ++i) sum += sums[i];
+    return static_cast<double>(sum);
 }
 
 }  // namespace ridge::model

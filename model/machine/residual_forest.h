@@ -7,7 +7,7 @@
 // 0 to 1, so that the sum has no jumps. All nodes of one level of a tree share a split (oblivious trees,
 // Kohavi 1994; as in CatBoost, Prokhorenkova et al. 2018), so a tree is four splits and a table of
 // 16 values, read by linear interpolation in the four answers. The answers are found once for all
-// trees, and four trees are evaluated side by side; nothing is allocated.
+// trees, those of four splits of a feature side by side, as are four trees; nothing is allocated.
 //
 // Limits: 256 splits, which trees name by number; 64 trees.
 #pragma once
@@ -62,18 +62,29 @@ class ResidualForest {
 
   private:
     static constexpr std::size_t lanes = 4;
+    static constexpr std::size_t most_groups =
+        most_residual_splits / lanes + most_residual_features;
+    /// Numbers side by side, which one instruction takes; GCC and Clang know this on every processor.
+    using Lanes [[gnu::vector_size(lanes * sizeof(float))]] = float;
+
+    /// Splits of one feature side by side; what is left of the last of them is never read.
+    struct Group {
+        Lanes thresholds{};
+        Lanes slopes{};
+    };
 
     /// Trees side by side, each in a lane.
     struct Block {
-        std::array<std::array<std::uint8_t, lanes>, residual_levels> splits{};
-        std::array<std::array<float, lanes>, residual_leaves> values{};
+        std::array<Lanes, residual_leaves / 2> low{};  ///< leaves below the first level's threshold
+        std::array<Lanes, residual_leaves / 2> rise{};  ///< from those to the leaves above it
+        /// Of each level, where the answers of the trees' splits stand: 16 bits a tree.
+        std::array<std::uint64_t, residual_levels> sides{};
     };
 
     std::vector<ResidualSplit> splits_;
     std::vector<ResidualTree> trees_;
-    std::array<std::size_t, most_residual_features + 1> first_{};  ///< split of each feature
-    std::vector<float> thresholds_;
-    std::vector<float> slopes_;
+    std::array<std::size_t, most_residual_features + 1> first_{};  ///< group of each feature
+    std::vector<Group> groups_;
     std::vector<Block> blocks_;
 };
 

@@ -326,6 +326,10 @@ double largest_correction(ResidualClass residual_class) {
     return entry_of(residual_class).largest;
 }
 
+double largest_correction() {
+    return std::max(usual_correction, wide_correction);
+}
+
 double largest_log_correction(ResidualClass residual_class) {
     // A prediction asks for it, and a logarithm is not free.
     static const auto logarithms = [] {

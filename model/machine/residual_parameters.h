@@ -98,6 +98,7 @@ inline constexpr std::size_t residual_class_count = 24;
 
 /// A correction's largest factor, and one over its least. (K3)
 [[nodiscard]] double largest_correction(ResidualClass residual_class);
+[[nodiscard]] double largest_correction();                                  ///< of any class
 [[nodiscard]] double largest_log_correction(ResidualClass residual_class);  ///< ln of that
 
 /// The box of the data in one feature.

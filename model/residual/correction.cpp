@@ -10,11 +10,22 @@ namespace {
 /// stays comparable.
 constexpr double least_half_width = 0.25;
 
+/// The middle of the box of the data in a feature, and how far it reaches on either side.
+struct Box {
+    double middle;
+    double half;
+};
+
+Box box_of(const ResidualRange& range) {
+    return {.middle = 0.5 * (range.least + range.most),
+            .half = std::max(0.5 * (range.most - range.least), least_half_width)};
+}
+
 }  // namespace
 
 double scaled(double value, const ResidualRange& range) {
-    const double half = std::max(0.5 * (range.most - range.least), least_half_width);
-    return (value - 0.5 * (range.least + range.most)) / half;
+    const Box box = box_of(range);
+    return (value - box.middle) / box.half;
 }
 
 double fade_of(const ResidualFeatures& features, const ResidualFit& fit) {
@@ -22,7 +33,9 @@ double fade_of(const ResidualFeatures& features, const ResidualFit& fit) {
     double beyond = 0.0;
     const std::size_t count = residual_features(features.residual_class).size();
     for (std::size_t i = 0; i < count; ++i) {
-        beyond += std::max(0.0, std::abs(scaled(features.values[i], fit.range[i])) - 1.0);
+        const Box box = box_of(fit.range[i]);
+        const double off = std::abs(features.values[i] - box.middle);
+        if (off > box.half) beyond += off / box.half - 1.0;
     }
     return std::max(0.0, 1.0 - steepness * beyond);
 }
@@ -64,6 +77,11 @@ bool apply_correction(Prediction& prediction, const Operation& operation,
     p.time = time;
     // Which of two kernels of an optimizer runs may depend on the state of the L2.
     return torch || has_l2_feature(features->residual_class);
+}
+
+Time longest_corrected(const Prediction& prediction) {
+    constexpr double rounding = 1.0 + 1e-9;
+    return rounding * largest_correction() * prediction.time;
 }
 
 void keep_above(Prediction& prediction, Time least) {

@@ -38,6 +38,9 @@ struct Correction {
 [[nodiscard]] bool apply_correction(Prediction& prediction, const Operation& operation,
                                     const Execution& execution, const Machine& machine);
 
+/// No correction makes the time of this settled prediction longer than that. (K3)
+[[nodiscard]] Time longest_corrected(const Prediction& prediction);
+
 /// Raises a corrected time to `least`, that of a warm L2. (K3)
 void keep_above(Prediction& prediction, Time least);
 
