@@ -17,8 +17,8 @@ void take_kernels(CallPrediction& one, const KernelTime& kernels) {
     one.answer.low = std::max(kernels.lower_bound, kernels.time * band_low);
     one.answer.high = kernels.time * band_high;
     one.lower_bound = kernels.lower_bound;
-    one.bound = name_of(kernels.by_memory ? model::Bound::memory : model::Bound::compute);
-    one.limiter = kernels.by_memory ? "dram" : "multiprocessors";
+    one.bound = name_of(kernels.memory_bound ? model::Bound::memory : model::Bound::compute);
+    one.limiter = kernels.streams ? "dram" : "multiprocessors";
 }
 
 }  // namespace

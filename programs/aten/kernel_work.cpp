@@ -50,7 +50,8 @@ std::optional<KernelTime> time_of(const KernelWork& kernel, const model::Machine
     const double streamed = memory / dram_share;
     return KernelTime{.time = fixed + Time::from_base(std::max(streamed, work)),
                       .lower_bound = Time::from_base(std::max(memory, useful)),
-                      .by_memory = streamed >= work};
+                      .memory_bound = memory >= useful,
+                      .streams = streamed >= work};
 }
 
 std::optional<KernelTime> time_of(std::span<const KernelWork> kernels,
@@ -64,7 +65,8 @@ std::optional<KernelTime> time_of(std::span<const KernelWork> kernels,
         all.lower_bound += one->lower_bound;
         if (one->time > longest) {
             longest = one->time;
-            all.by_memory = one->by_memory;
+            all.memory_bound = one->memory_bound;
+            all.streams = one->streams;
         }
     }
     return all;

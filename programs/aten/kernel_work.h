@@ -37,7 +37,8 @@ struct KernelWork {
 struct KernelTime {
     Time time;
     Time lower_bound;
-    bool by_memory = false;  ///< what takes longest
+    bool memory_bound = false;  ///< bytes take longer than FLOP, both at their peaks
+    bool streams = false;       ///< the time is that of the bytes
 };
 
 /// Empty where the machine lacks what it takes: multiprocessors, or a peak of the type.

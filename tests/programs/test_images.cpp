@@ -168,7 +168,8 @@ TEST_CASE("a kernel's work takes the longest of its bytes, its tiles and its cha
     const Time nothing = time({});
     const double second = machine.dram_bandwidth.base();
     const auto streamed = time_of({.moved = second}, machine);
-    CHECK(streamed->by_memory);
+    CHECK(streamed->memory_bound);
+    CHECK(streamed->streams);
     CHECK(streamed->lower_bound.base() == Approx(1.0));
     CHECK((streamed->time - nothing).base() > 1.0);
     // As many tiles as multiprocessors, and one more.
@@ -177,6 +178,11 @@ TEST_CASE("a kernel's work takes the longest of its bytes, its tiles and its cha
     KernelWork more = full;
     more.tiles = machine.sm_count + 1;
     CHECK((time(full) - nothing).base() == Approx(1.0));
+    CHECK_FALSE(time_of(full, machine)->memory_bound);
+    // Slow at what it streams, but bytes still bound it.
+    const auto slow = time_of({.moved = second, .clocks = 1e18}, machine);
+    CHECK(slow->memory_bound);
+    CHECK_FALSE(slow->streams);
     CHECK(time(more) > 1.3 * time(full));
     // Chains on one multiprocessor share it; on different ones they do not meet.
     const double clock = machine.boost_clock.base();
