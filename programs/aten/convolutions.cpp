@@ -1,6 +1,7 @@
 // Convolutions and their gradients: products of im2col, and what cuDNN's and PyTorch's kernels take. (eq. S3, S6)
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "model/core/fields.h"
 #include "model/expression/expression.h"
@@ -41,6 +42,9 @@ struct Convolution {
     /// The same by kernels that load two elements at a time: the weights' gradient is not among them.
     [[nodiscard]] bool in_place() const { return is_plain() && plane() % 2 == 0; }
     [[nodiscard]] std::int64_t plane() const { return in_pixels / images; }
+    [[nodiscard]] double out_plane() const {
+        return static_cast<double>(out_pixels) / static_cast<double>(images);
+    }
     [[nodiscard]] bool by_channel() const { return groups > 1 && channels == 1; }
     /// Channels that do not fill 16 bytes, and groups, leave the kernels of wgmma aside.
     [[nodiscard]] bool is_narrow() const { return channels * size % 16 != 0 || groups > 1; }
@@ -243,7 +247,9 @@ KernelWork forward_by_channel(const Convolution& conv) {
     const auto taps = static_cast<double>(conv.taps);
     const auto steps = static_cast<double>(conv.steps);
     if (!conv.channels_first) {
-        return by_element(conv, conv.results(), 0.17 * steps + 0.036 * taps);
+        // Tiles of pixels take the border around them as well.
+        const double border = 1.3 * (std::sqrt(taps) - 1.0) / std::sqrt(conv.out_plane());
+        return by_element(conv, conv.results(), (0.17 * steps + 0.032 * taps) * (1.0 + border));
     }
     return by_element(conv, conv.results(),
                       is_written_out(taps) ? 1.5 + 0.12 * taps : 0.185 * taps);
@@ -262,8 +268,7 @@ KernelWork weights_by_channel(const Convolution& conv) {
         return by_element(conv, conv.results(), 0.35 * steps + 0.021 * taps);
     }
     // A small plane does not fill the warps that go through it.
-    const auto plane = static_cast<double>(conv.out_pixels) / static_cast<double>(conv.images);
-    return by_element(conv, conv.results(), 0.37 * taps * (1.0 + 60.0 / plane));
+    return by_element(conv, conv.results(), 0.37 * taps * (1.0 + 60.0 / conv.out_plane()));
 }
 
 std::vector<KernelWork> forward_kernels(const Convolution& conv) {
