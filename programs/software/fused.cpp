@@ -144,6 +144,7 @@ void Recorder::backward_compiled_loss(TapeEntry& entry, Buffer gradient) {
     const std::int64_t rows = entry.sizes[0];
     const std::int64_t classes = entry.sizes[1];
     small("gradient of the loss", 4);
+    const Buffer zeros = allocate(rows * classes, DataType::bf16, "gradient of the logits: zeros");
     elementwise(Math::fill, rows * classes, 0, Reading::vectors, DataType::bf16, DataType::bf16,
                 "gradient of the logits: zeros");
     for (std::int64_t i = 0; i < 2 * options_.layers; ++i) small("gradient of the cache: zeros");
