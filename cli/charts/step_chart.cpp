@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
+#include <vector>
 
 #include "cli/charts/model_charts.h"
 #include "hardware/units.h"
@@ -94,7 +96,11 @@ Node tree_of(const StepAnswer& answer) {
 class Flame {
   public:
     Flame(plot::Chart& chart, Time whole, TimeUnit unit, int depth)
-        : chart_(chart), whole_(whole), unit_(unit), depth_(depth) {}
+        : chart_(chart),
+          whole_(whole),
+          unit_(unit),
+          depth_(depth),
+          drawn_(static_cast<std::size_t>(depth)) {}
 
     void draw(const Node& node, double left, int level) {
         const double width = node.time / unit_.unit;
@@ -106,8 +112,8 @@ class Flame {
              .low = {{.x = left, .y = bottom}, {.x = left + width, .y = bottom}},
              .high = {{.x = left, .y = top}, {.x = left + width, .y = top}},
              .color = node.color,
-             // Neighbours differ, so that one sees where an operation ends.
-             .opacity = (drawn_++ % 2 == 0) ? 0.5 : 0.3});
+             // Neighbours of a row differ, so that one sees where an operation ends.
+             .opacity = (drawn_[static_cast<std::size_t>(level)]++ % 2 == 0) ? 0.5 : 0.3});
         const double end = whole_ / unit_.unit;
         plot::Mark mark{.name = node.name,
                         .x = std::min(left + 0.004 * end, end),
@@ -131,7 +137,7 @@ class Flame {
     Time whole_;
     TimeUnit unit_;
     int depth_;
-    std::size_t drawn_ = 0;
+    std::vector<std::size_t> drawn_;  ///< of each row
 };
 
 }  // namespace
