@@ -1,4 +1,4 @@
-// Time of one prediction, by class of operation and GPU; targets: under 1 us, a matmul under 3 us.
+// Time of one prediction, by class of operation and GPU; targets: under 1 us, a matmul under 1.5 us.
 //
 //   bench_predict --benchmark_filter=matmul
 #include <benchmark/benchmark.h>

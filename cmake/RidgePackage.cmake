@@ -3,8 +3,8 @@
 # `portable_package` packs the build it runs in.
 #
 # fmt, toml++, libstdc++ and libgcc are compiled or linked in; CUDA's driver, CUPTI and NVML are looked
-# for at run time. The target ridge_portable links the same libraries as ridge, so it costs one link
-# and two files. A sanitizer's run-time library is not portable, so such builds have no package.
+# for at run time. The target ridge_portable links the same libraries as ridge, so it costs one link.
+# A sanitizer's run-time library is not portable, so such builds have no package.
 
 if(RIDGE_SANITIZE OR NOT PROJECT_IS_TOP_LEVEL)
   return()
@@ -18,12 +18,8 @@ if(RIDGE_BUILD_TESTS)
 endif()
 set(portable_folder ${CMAKE_BINARY_DIR}/portable)
 
-add_executable(ridge_portable ${portable_default} cli/main.cpp
-  cmake/portable/fmt.cpp cmake/portable/tomlplusplus.cpp)
-target_link_libraries(ridge_portable PRIVATE ridge::cli fmt::fmt tomlplusplus::tomlplusplus)
-# The objects above define what libfmt.so and libtomlplusplus.so would, so --as-needed drops those.
-target_link_options(ridge_portable PRIVATE -static-libstdc++ -static-libgcc
-  LINKER:--as-needed LINKER:--gc-sections LINKER:--exclude-libs,ALL)
+add_executable(ridge_portable ${portable_default} cli/main.cpp)
+target_link_libraries(ridge_portable PRIVATE ridge::cli ridge_self_contained)
 set_target_properties(ridge_portable PROPERTIES
   OUTPUT_NAME ridge RUNTIME_OUTPUT_DIRECTORY ${portable_folder}
   CXX_CLANG_TIDY "" SKIP_BUILD_RPATH ON)
