@@ -519,6 +519,50 @@ def gradients(draw, count):
     return others[:count] + flash[:count // 3]
 
 
+def embeddings(draw, count):
+    """Gradients of embedding tables: tokens drawn evenly or as unevenly as words are; only by name."""
+    for _ in range(count):
+        dtype, tokens, cols = draw.dtype(), draw.size(16, 1 << 17), draw.edge(32, 8192)
+        table, uneven = draw.size(100, 260000), draw.chance(0.5)
+        while tokens * cols > 1 << 27:
+            tokens = max(2, tokens // 2)
+        while table * cols > 1 << 28:
+            table = max(2, table // 2)
+
+        def make(dtype=dtype, tokens=tokens, cols=cols, table=table, uneven=uneven):
+            index = torch.rand((tokens,), device=DEVICE)
+            index = (table ** index - 1.0 if uneven else table * index).long().clamp_(0, table - 1)
+            gradient = normal((tokens, cols), dtype)
+            return once(torch.ops.aten.embedding_dense_backward, gradient, index, table, -1, False)
+        yield Case(f"gather dtype={dtype} rows={tokens} cols={cols} table_rows={table} direction=backward",
+                   "torch", make, draw.states(0.0, 0.4))
+
+
+def dropouts(draw, count):
+    """Attention with dropout on its scores, as in training; only where asked for by name."""
+    from torch.nn.attention import SDPBackend, sdpa_kernel
+    backends = {"torch-flash": SDPBackend.FLASH_ATTENTION, "torch-efficient": SDPBackend.EFFICIENT_ATTENTION,
+                "torch-cudnn": SDPBackend.CUDNN_ATTENTION}
+    for _ in range(count):
+        name, dtype, dim = draw.pick(backends), draw.pick(["bf16", "fp16"]), draw.pick([64, 64, 128])
+        batch, heads, tokens = draw.size(1, 32), draw.pick([4, 12, 16, 32]), draw.edge(64, 4096)
+        causal, backward = draw.chance(0.6), draw.chance(0.5)
+        while 4.0 * batch * heads * tokens * tokens * dim > 2e11:
+            batch, tokens = max(1, batch // 2), tokens if batch > 1 else tokens // 2
+
+        def make(backend=backends[name], dtype=dtype, shape=(batch, heads, tokens, dim), causal=causal,
+                 backward=backward):
+            inputs = [normal(shape, dtype) for _ in range(3)]
+
+            def forward(q, k, v):
+                with sdpa_kernel(backend):
+                    return F.scaled_dot_product_attention(q, k, v, dropout_p=0.1, is_causal=causal)
+            return backward_of(forward, inputs) if backward else once(forward, *inputs)
+        yield Case(f"attention dtype={dtype} batch={batch} heads={heads} seq_q={tokens} seq_kv={tokens} "
+                   f"head_dim={dim}" + (" causal=1" if causal else "") + " dropout=1" +
+                   (" direction=backward" if backward else ""), name, make, draw.states(0.0, 0.3))
+
+
 def tanh_gelu(x):
     return 0.5 * x * (1 + torch.tanh(0.7978845608 * (x + 0.044715 * x**3)))
 
@@ -552,6 +596,7 @@ def lessons(draw, count):
 CLASSES = {pointwise: 150, casts: 30, masks: 36, copies: 40, transposes: 55, cats: 45, gathers: 45,
            scans: 28, reductions: 110, row_operations: 130, optimizers: 22, compiled: 48,
            products: 260, attentions: 170, views: 40}
+NAMED = {gradients: 150, embeddings: 60, dropouts: 60, lessons: 0}  # only where asked for by name
 
 
 def cases_of(seed, names):
@@ -560,10 +605,9 @@ def cases_of(seed, names):
     for number, (draws, count) in enumerate(CLASSES.items()):
         if not names or draws.__name__ in names:
             cases += draws(Draw(1000 * seed + number), count)
-    if gradients.__name__ in names:
-        cases += gradients(Draw(1000 * seed + 999), 150)
-    if lessons.__name__ in names:
-        cases += lessons(None, 0)
+    for number, (draws, count) in enumerate(NAMED.items()):
+        if draws.__name__ in names:
+            cases += draws(Draw(1000 * seed + 999 - number), count)
     random.Random(seed).shuffle(cases)
     return cases
 
@@ -783,7 +827,7 @@ def main():
                         default=[21])
     parser.add_argument("--seconds", type=float, default=120.0, help="of each seed")
     parser.add_argument("--classes", type=lambda text: text.split(","), default=[],
-                        help="only these: " + ", ".join(each.__name__ for each in [*CLASSES, gradients, lessons]))
+                        help="only these: " + ", ".join(each.__name__ for each in [*CLASSES, *NAMED]))
     parser.add_argument("--batch", type=int, default=40, help="cases under one profile")
     parser.add_argument("--repeats", type=int, default=4)
     parser.add_argument("--workers", type=int, default=12, help="processes that compile")

@@ -36,19 +36,22 @@ struct Code {
     double single;  ///< factor of fp32
     double wide;    ///< factor of head dimensions over 128
     double middle;  ///< factor of those over 64
+    double uneven =
+        0.5;  ///< of the longest block, what the busiest multiprocessor has beside its share
+    double mask = 0.1;  ///< visits that a visit with a mask takes more
     double shared =
         0.0;  ///< gradients that heads with common keys add up, in passes over four times their bytes
 };
-constexpr Code flash_forward{0.158, 0.319, 0.0,  2.0,   1.1, 0.0, 4.2,
-                             1.63,  0.484, 0.57, 0.985, 3.0, 1.0, 1.0};
-constexpr Code flash_backward{0.418, 0.678, 0.069, 0.011, 0.0,   0.0,   0.726, 1.031,
-                              3.338, 0.924, 2.434, 3.0,   1.453, 1.046, 2.73};
-constexpr Code cudnn_forward{0.219, 0.083, 0.15,  0.401, 0.239, 0.883, 1.463,
-                             1.569, 0.671, 0.738, 0.292, 3.0,   1.0,   1.0};
-constexpr Code cudnn_backward{0.477, 0.29,  0.279, 0.232, 0.0, 0.0,   1.016, 1.412,
-                              2.137, 0.077, 0.0,   3.0,   1.0, 1.014, 0.7};
-constexpr Code efficient_forward{1.014, 0.113, 1.542, 0.844, 0.594, 0.664, 3.013,
-                                 0.404, 1.0,   1.62,  0.482, 3.76,  2.319, 1.201};
+constexpr Code flash_forward{0.184, 0.274, 0.0,  1.26, 1.52, 0.0, 4.41, 0.93,
+                             0.484, 0.65,  1.05, 3.0,  1.25, 1.0, 1.09, 0.55};
+constexpr Code flash_backward{0.426, 0.674, 0.0, 0.0,  0.0,  0.0,  0.768, 0.815, 3.73,
+                              0.7,   1.8,   3.0, 1.47, 1.11, 0.44, 0.29,  2.04};
+constexpr Code cudnn_forward{0.258, 0.0246, 0.33, 0.0, 0.0, 0.87,  2.2,  0.94,
+                             1.46,  0.64,   0.38, 3.0, 1.0, 1.335, 0.62, 0.24};
+constexpr Code cudnn_backward{0.685, 0.07, 0.0, 0.0, 0.0,   0.0,  1.126, 0.0, 2.43,
+                              0.27,  0.0,  3.0, 1.0, 1.356, 0.54, 0.55,  0.95};
+constexpr Code efficient_forward{1.033, 0.141, 1.524, 0.814, 1.23, 0.07,  3.75, 0.51,
+                                 1.0,   0.55,  0.43,  3.64,  2.46, 1.186, 0.9,  0.0};
 
 /// Kernels that split the keys of few queries, and one that joins the parts.
 struct SplitCode {
@@ -60,9 +63,13 @@ struct SplitCode {
     double cold;
     double dram;  ///< share of the bandwidth
     double overlap;
+    double part;   ///< of joining one part, after the others
+    double parts;  ///< passes over the parts in fp32, through the L2
+    double dim;    ///< of a visit and its pipes, beside what 64 of the head's dimension take
 };
-constexpr SplitCode flash_split{0.0, 0.0, 0.448, 3.56, 4.85, 0.448, 0.956, 5.9};
-constexpr SplitCode cudnn_split{2.167, 0.016, 0.215, 0.262, 2.308, 0.05, 2.286, 0.81};
+constexpr SplitCode flash_split{0.0, 0.0, 0.517, 1.23, 4.37, 0.93, 0.906, 4.6, 0.2, 2.5, 0.62};
+constexpr SplitCode cudnn_split{3.41, 0.0, 0.262, 0.0, 0.7, 0.15, 1.46, 1.1, 0.067, 0.0, 0.74};
+constexpr SplitCode cudnn_short{1.36, 0.0, 0.585, 0.0, 0.0, 0.1, 1.06, 0.86, 0.0, 0.0, 0.74};
 
 /// The backward kernels of the efficient backend: visits of a block come one after the other.
 struct SerialCode {
@@ -72,16 +79,16 @@ struct SerialCode {
     double single;    ///< factor of fp32
     double resident;  ///< blocks of a multiprocessor; one less in fp32, at least one
 };
-constexpr SerialCode narrow_serial{0.0, 6.34, 1.78, 2.14, 3.0};
-constexpr SerialCode half_serial{0.0, 7.37, 1.18, 2.17, 3.0};
-constexpr SerialCode middle_serial{3.37, 19.5, 3.46, 1.6, 1.0};
-constexpr SerialCode wide_serial{34.3, 50.6, 54.7, 0.76, 1.0};
-constexpr double serial_beside = 0.152;  // of a visit, for each further block of its multiprocessor
-constexpr double serial_tail = 0.475;    // of the longest block, where a mask makes them uneven
-constexpr double serial_overlap = 1.53;
-constexpr double serial_cold = 0.4;
-constexpr double serial_product = 1.7;    // each of three more kernels for the products of fp32
-constexpr double serial_few_rows = 0.59;  // of a visit, whatever part of its 128 rows there is
+constexpr SerialCode narrow_serial{0.0, 6.54, 2.0, 2.25, 3.0};
+constexpr SerialCode half_serial{0.0, 7.37, 2.12, 2.31, 3.0};
+constexpr SerialCode middle_serial{1.96, 19.8, 3.13, 1.7, 1.0};
+constexpr SerialCode wide_serial{36.6, 51.2, 52.6, 0.65, 1.0};
+constexpr double serial_beside = 0.107;  // of a visit, for each further block of its multiprocessor
+constexpr double serial_tail = 0.487;    // of the longest block, where a mask makes them uneven
+constexpr double serial_overlap = 1.46;
+constexpr double serial_cold = 1.1;
+constexpr double serial_product = 2.4;     // each of three more kernels for the products of fp32
+constexpr double serial_few_rows = 0.655;  // of a visit, whatever part of its 128 rows there is
 
 constexpr double reference_clock = 1.98e9;  // per second
 constexpr double dram_share = 0.85;
@@ -105,6 +112,7 @@ struct Visits {
     double blocks;
     double all;
     double longest;
+    double masked = 0.0;  ///< of each block's visits those that compare positions
 };
 
 Visits visits_of(const Attention& op, const Edges& edges) {
@@ -120,10 +128,15 @@ Visits visits_of(const Attention& op, const Edges& edges) {
             all += real(ceil_divide(seen, edges.keys));
         }
     }
+    const bool whole = op.seq_kv % edges.keys == 0 && op.seq_q % edges.queries == 0;
+    const std::int64_t diagonal = op.causal ? ceil_divide(edges.queries, edges.keys) : 0;
+    const double masked = real(diagonal + (whole ? 0 : 1));
     if (op.direction == Direction::forward) {
-        return {heads * real(query_blocks), heads * all, real(key_blocks)};
+        return {heads * real(query_blocks), heads * all, real(key_blocks),
+                std::min(masked, real(key_blocks))};
     }
-    return {heads * real(key_blocks), heads * all, real(query_blocks)};
+    return {heads * real(key_blocks), heads * all, real(query_blocks),
+            std::min(masked, real(query_blocks))};
 }
 
 Time micro(double value, const Machine& machine) {
@@ -149,12 +162,17 @@ std::int32_t further_kernels(const Attention& op, Implementation backend) {
     return grouped ? 4 : 3;
 }
 
+/// The head's dimension in 64, in steps of half of that.
+double dim_of(const Attention& op) {
+    return std::ceil(real(op.head_dim) / 32.0) * 0.5;
+}
+
 BackendTime tiled_time(const Attention& op, Implementation backend, const Code& code,
                        const Work& work, const Execution& execution, const Machine& machine) {
     const Edges edges = edges_of(op, backend);
     const Visits visits = visits_of(op, edges);
     const double unit = real(edges.queries * edges.keys) / 4096.0;
-    const double dim = std::ceil(real(op.head_dim) / 32.0) * 0.5;
+    const double dim = dim_of(op);
     double pipe = unit * (code.pipe + code.pipe_dim * dim);
     if (size_of(op.type) == 4) pipe *= code.single;
     if (op.head_dim > 128) pipe *= code.wide;
@@ -162,12 +180,16 @@ BackendTime tiled_time(const Attention& op, Implementation backend, const Code& 
     const double visit = code.visit + code.visit_pipe * pipe;
     const double per_sm = visits.blocks / real(machine.sm_count);
     const double uneven = per_sm < 4.0 ? std::ceil(per_sm) / per_sm : 1.0 + code.tail / per_sm;
-    const double each = visits.all / real(machine.sm_count);
+    const double longest = visits.longest + code.mask * visits.masked;
+    const double each =
+        (visits.all + code.mask * visits.masked * visits.blocks) / real(machine.sm_count);
+    const double busiest =
+        op.causal ? std::max(longest, each + code.uneven * longest) : uneven * each;
 
     BackendTime time;
     time.kernels = 1 + further_kernels(op, backend);
-    time.blocks = micro(code.prologue + visits.longest * visit, machine);
-    time.pipes = micro(uneven * each * pipe + std::ceil(per_sm) * code.block, machine);
+    time.blocks = micro(code.prologue + longest * visit, machine);
+    time.pipes = micro(busiest * pipe + std::ceil(per_sm) * code.block, machine);
     time.dram = dram_bytes(op, work, execution) / (machine.dram_bandwidth * dram_share);
     const bool cold = execution.l2 != L2State::warm;
     time.launch =
@@ -190,6 +212,7 @@ struct Splits {
     std::int64_t count = 1;
     std::int64_t blocks = 1;  ///< of keys
     std::int64_t keys = 128;  ///< of a block
+    double dim = 1.0;         ///< of the head, in 64, as the kernel sees it
 };
 
 Splits splits_of(const Attention& op, Implementation backend, const Machine& machine) {
@@ -199,6 +222,9 @@ Splits splits_of(const Attention& op, Implementation backend, const Machine& mac
     if (backend == Implementation::torch_cudnn) {
         if (!decode) return splits;
         splits.tiles = heads;
+        const bool few = op.seq_kv <= 256 && heads < real(machine.sm_count);
+        splits.keys = op.seq_kv <= 32 ? 32 : op.seq_kv <= 128 || few ? 64 : 128;
+        splits.dim = op.head_dim <= 64 ? 1.0 : 2.0;
         splits.blocks = ceil_divide(op.seq_kv, splits.keys);
         if (op.seq_kv > 512) {
             while (real(splits.count) * heads < real(machine.sm_count)) splits.count *= 2;
@@ -211,6 +237,7 @@ Splits splits_of(const Attention& op, Implementation backend, const Machine& mac
     constexpr std::int64_t rows_of_tile = 64;
     const std::int64_t rows = op.seq_q * grid.pack;
     splits.count = grid.splits;
+    splits.dim = dim_of(op);
     splits.keys = op.head_dim <= 64 ? 256 : op.head_dim <= 128 ? 128 : 64;
     splits.blocks = ceil_divide(op.seq_kv, splits.keys);
     splits.tiles =
@@ -221,8 +248,8 @@ Splits splits_of(const Attention& op, Implementation backend, const Machine& mac
 BackendTime split_time(const Attention& op, const SplitCode& code, const Splits& splits,
                        const Work& work, const Execution& execution, const Machine& machine) {
     const double visits = std::ceil(real(splits.blocks) / real(splits.count));
-    const double unit =
-        real(splits.keys) * 64.0 / 4096.0 * std::ceil(real(op.head_dim) / 32.0) * 0.5;
+    const double unit = real(splits.keys) * 64.0 / 4096.0 * (1.0 + code.dim * (splits.dim - 1.0));
+    const double seen = op.causal ? 1.0 - 0.5 * real(op.seq_q - 1) / real(op.seq_kv) : 1.0;
     const bool cold = execution.l2 != L2State::warm;
     const double missing = cold ? 1.0 : 1.0 - machine.l2.found(work.compulsory_read);
     BackendTime time;
@@ -230,12 +257,20 @@ BackendTime split_time(const Attention& op, const SplitCode& code, const Splits&
     time.kernels = splits.count > 1 ? 2 : 1;
     time.blocks = micro(code.prologue + visits * unit * code.visit, machine);
     time.pipes = micro(std::ceil(splits.tiles * real(splits.count) / real(machine.sm_count)) *
-                           visits * unit * code.pipe,
+                           visits * seen * unit * code.pipe,
                        machine);
     time.dram = missing * work.compulsory_read / (machine.dram_bandwidth * code.dram);
     time.launch = machine.kernel_floor + micro(code.start + (cold ? code.cold : 0.0) +
                                                    (splits.count > 1 ? code.join : 0.0),
                                                machine);
+    if (splits.count > 1) {
+        const double parts = 4.0 * real(splits.count) * real(op.batch) * real(op.heads) *
+                             real(op.seq_q) * real(op.head_dim);
+        const Bandwidth bandwidth =
+            machine.memory ? machine.memory->l2_write : machine.dram_bandwidth;
+        time.launch += micro(code.part * real(splits.count), machine) +
+                       code.parts * Bytes::from_base(parts) / bandwidth;
+    }
     time.total =
         time.launch + combined({time.blocks, time.pipes, time.dram}, Overlap{code.overlap});
     return time;
@@ -308,7 +343,7 @@ BackendTime serial_time(const Attention& op, const Work& work, const Execution& 
     }
     walk += std::ceil(blocks / room) * factor * code.prologue;
     const double in_turn =
-        kept > 1 ? heads / std::max(1.0, room / real(kept)) * real(kept) * factor * code.lock : 0.0;
+        kept > 1 ? heads / std::max(1.0, room / real(kept)) * real(kept) * code.lock : 0.0;
 
     BackendTime time;
     time.kernels = (key_blocks > 1 ? 2 : 1) + (single ? 3 : 0);
@@ -347,7 +382,8 @@ BackendTime torch_attention_time(const Attention& op, Implementation backend, co
         return tiled_time(folded, backend, flash_forward, work, execution, machine);
     }
     if (op.seq_q == 1 || splits.count > 1) {
-        return split_time(op, flash ? flash_split : cudnn_split, splits, work, execution, machine);
+        const SplitCode& code = flash ? flash_split : splits.keys < 128 ? cudnn_short : cudnn_split;
+        return split_time(op, code, splits, work, execution, machine);
     }
     return tiled_time(op, backend, flash ? flash_forward : cudnn_forward, work, execution, machine);
 }

@@ -42,14 +42,14 @@ constexpr std::array<std::string_view, 9> bundled_movement_features{
 constexpr std::array<std::string_view, 12> torch_product_features{
     "m",       "n",       "k",     "batch", "type",        "kernel",
     "align_n", "align_k", "tiles", "wave",  "wave_narrow", "bytes"};
-constexpr std::array<std::string_view, 11> torch_attention_features{
+constexpr std::array<std::string_view, 12> torch_attention_features{
     "kernel", "queries", "keys",   "heads", "group", "head_dim",
-    "causal", "type",    "blocks", "wave",  "work"};
-constexpr std::array<std::string_view, 9> torch_row_features{
-    "kernel", "axis", "backward", "rows", "cols", "elements", "type", "align", "wave"};
-constexpr std::array<std::string_view, 11> torch_stream_features{
+    "causal", "type",    "blocks", "wave",  "work",  "l2"};
+constexpr std::array<std::string_view, 10> torch_row_features{
+    "kernel", "axis", "backward", "rows", "cols", "elements", "type", "align", "wave", "l2"};
+constexpr std::array<std::string_view, 12> torch_stream_features{
     "kernel", "elements", "bytes",  "type",   "output", "reads",
-    "cost",   "cols",     "stride", "pieces", "align"};
+    "cost",   "cols",     "stride", "pieces", "align",  "l2"};
 
 /// The share by which a factor may change a time that public tables determine, with thousands of
 /// rows in a class, and one of records.

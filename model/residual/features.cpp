@@ -153,7 +153,7 @@ std::optional<ResidualFeatures> residual_features_of(const Operation& operation,
                                                      const Residuals* wanted) {
     if (machine.sm_count == 0) return std::nullopt;
     const auto slots = static_cast<double>(machine.sm_count);
-    if (auto torch = torch_features_of(operation, prediction, slots)) {
+    if (auto torch = torch_features_of(operation, execution.l2, prediction, slots)) {
         if (execution.tile || !is_wanted(wanted, torch->residual_class)) return std::nullopt;
         return torch;
     }

@@ -38,6 +38,7 @@ struct Shape {
 struct TorchFinder {
     const Prediction& prediction;
     double slots;
+    double l2;  ///< state of the cache
 
     template <class Op>
     Found operator()(const Op&) const {
@@ -83,7 +84,7 @@ struct TorchFinder {
             {backend, std::log2(real(op.seq_q)), std::log2(real(op.seq_kv)), std::log2(heads),
              std::log2(real(op.heads) / real(op.kv_heads)), std::log2(real(op.head_dim)),
              op.causal ? 1.0 : 0.0, width_of(op.type), waves.blocks, waves.fullness,
-             std::log2(heads * scores)}};
+             std::log2(heads * scores), l2}};
     }
 
     Found operator()(const RowWise& op) const {
@@ -92,7 +93,7 @@ struct TorchFinder {
             {static_cast<double>(op.kind), static_cast<double>(op.axis),
              op.direction == Direction::forward ? 0.0 : 1.0, std::log2(real(op.rows)),
              std::log2(real(op.cols)), std::log2(real(op.rows) * real(op.cols)), width_of(op.type),
-             alignment_of(op.cols), fullness(real(op.rows), slots)}};
+             alignment_of(op.cols), fullness(real(op.rows), slots), l2}};
     }
 
     [[nodiscard]] Found stream(const Shape& shape, double elements, DataType type,
@@ -106,7 +107,7 @@ struct TorchFinder {
              std::log2(work.compulsory().base()), width_of(type), width_of(output),
              std::min(read, 8.0), std::log2(1.0 + slots_of), std::log2(real(shape.cols)),
              std::log2(real(shape.stride)), std::log2(real(shape.pieces)),
-             alignment_of(static_cast<std::int64_t>(elements))}};
+             alignment_of(static_cast<std::int64_t>(elements)), l2}};
     }
 
     Found operator()(const Elementwise& op) const {
@@ -141,13 +142,14 @@ struct TorchFinder {
 
 }  // namespace
 
-std::optional<ResidualFeatures> torch_features_of(const Operation& operation,
+std::optional<ResidualFeatures> torch_features_of(const Operation& operation, L2State l2,
                                                   const Prediction& prediction,
                                                   double multiprocessors) {
     const Implementation implementation = prediction.implementation;
     const bool is_torch = is_framework(implementation) || needs_framework(operation);
     if (!is_torch || implementation == Implementation::compiled) return std::nullopt;
-    return std::visit(TorchFinder{prediction, multiprocessors}, operation);
+    return std::visit(TorchFinder{prediction, multiprocessors, real(static_cast<std::int64_t>(l2))},
+                      operation);
 }
 
 }  // namespace ridge::model

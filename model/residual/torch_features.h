@@ -1,6 +1,6 @@
 // What the residual correction sees of PyTorch's kernels.
 //
-//   if (const auto found = torch_features_of(operation, prediction, 132.0)) found->values
+//   if (const auto found = torch_features_of(operation, l2, prediction, 132.0)) found->values
 //
 // Method (docs/model.md K1). Logarithms of extents and bytes, kinds and types by number, alignment of rows as
 // the logarithm of the largest power of two up to 16 that divides it, blocks over multiprocessors and how
@@ -17,6 +17,7 @@
 namespace ridge::model {
 
 [[nodiscard]] std::optional<ResidualFeatures> torch_features_of(const Operation& operation,
+                                                                L2State l2,
                                                                 const Prediction& prediction,
                                                                 double multiprocessors);
 

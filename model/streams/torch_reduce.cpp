@@ -18,20 +18,25 @@ constexpr std::int64_t least_values = 16;  // of a thread before more threads or
 constexpr std::int64_t most_values = 256;
 constexpr std::int64_t threads_of_sm = 2048;
 
-/// Costs of the compiled code: clocks of a block, of a trip in loaded steps, of one value, and
-/// slots of one value; what the comparison of a maximum adds, in 16 bits twice.
+/// Costs of the compiled code, which a cold L2 lacks as well: its lines come one after the other.
 struct ReduceCode {
-    double chain;
-    double step;
-    double value;
-    double maximum;
-    double slots;
-    double maximum_slots;
+    double chain;  ///< clocks of a block
+    double lines;  ///< of the code, in loaded steps; of the loop (rows) or of the vectors (columns)
+    double step;   ///< of a trip, in loaded steps
+    double value;  ///< clocks of a value
+    double half;   ///< of one of 16 bits
+    double level;  ///< clocks of joining two threads' results
+    double slots;  ///< of a value
+    double thread;  ///< slots of a thread
+    double part;    ///< of a result's parts, in loaded steps
+    double whole;   ///< factor of a trip that loads whole vectors
 };
-constexpr ReduceCode rows_code{1611, 0.543, 1.46, 5.23, 2.11, 10.6};
-constexpr ReduceCode columns_code{1474, 0.877, 1.56, 157, 12.1, 1.6};
-constexpr ReduceCode row_positions_code{3143, 0.82, 16.6, 0, 31.4, 0};
-constexpr ReduceCode column_positions_code{9279, 1.69, 5.53, 0, 39.7, 0};
+constexpr ReduceCode row_sums{920, 0.466, 0.526, 0.0, 0.0, 30, 2.26, 152, 0.0, 0.74};
+constexpr ReduceCode row_maxima{747, 0.457, 0.75, 0.0, 96, 0.0, 10, 239, 0.0, 0.895};
+constexpr ReduceCode row_positions{800, 0.86, 0.845, 0.0, 61, 123, 26.6, 299, 0.0, 0.924};
+constexpr ReduceCode column_sums{479, 1.9, 0.974, 0.0, 0.0, 34, 8.4, 144, 0.0, 1.0};
+constexpr ReduceCode column_maxima{0, 2.56, 0.983, 0.0, 332, 45, 13.4, 175, 0.0, 1.0};
+constexpr ReduceCode column_positions{0, 12, 1.32, 82, 98, 124, 31.6, 492, 4.2, 1.0};
 
 /// The power of two at or below.
 std::int64_t floor_power(std::int64_t n) {
@@ -39,10 +44,16 @@ std::int64_t floor_power(std::int64_t n) {
 }
 
 const ReduceCode& code_of(const RowWise& op, const ReduceGrid& grid) {
-    if (op.kind == RowKind::argmax) {
-        return grid.along_rows ? row_positions_code : column_positions_code;
-    }
-    return grid.along_rows ? rows_code : columns_code;
+    if (op.kind == RowKind::argmax) return grid.along_rows ? row_positions : column_positions;
+    if (op.kind == RowKind::max) return grid.along_rows ? row_maxima : column_maxima;
+    return grid.along_rows ? row_sums : column_sums;
+}
+
+/// Results that threads of a block join, by halves: across, and along a warp's rows.
+double levels_of(const ReduceGrid& grid) {
+    const double across = grid.high ? std::log2(static_cast<double>(grid.height)) : 0.0;
+    if (!grid.along_rows) return across * static_cast<double>(grid.vector);
+    return across + std::log2(static_cast<double>(grid.width));
 }
 
 }  // namespace
@@ -73,13 +84,12 @@ ReduceGrid reduce_grid(const RowWise& op, std::int64_t sm_count) {
 
     std::int64_t step = grid.along_rows ? grid.width : 1;
     std::int64_t results_of_block = grid.along_rows ? 1 : grid.width;
-    const bool split =
-        ceil_divide(inputs, step) >= std::min(grid.height * least_values, most_values);
-    (split ? step : results_of_block) *= grid.height;
+    grid.high = ceil_divide(inputs, step) >= std::min(grid.height * least_values, most_values);
+    (grid.high ? step : results_of_block) *= grid.height;
     grid.blocks = ceil_divide(ceil_divide(results, grid.vector), results_of_block);
     grid.values = ceil_divide(inputs, step);
     const std::int64_t wanted = sm_count * (threads_of_sm / grid.threads());
-    if (split && grid.values >= most_values && grid.blocks <= wanted) {
+    if (grid.high && grid.values >= most_values && grid.blocks <= wanted) {
         grid.parts = std::max(
             std::min(ceil_divide(wanted, grid.blocks), ceil_divide(grid.values, least_values)),
             ceil_divide(grid.values, most_values));
@@ -92,17 +102,23 @@ KernelTime torch_reduce_time(const MemoryParameters& memory, const RowWise& op, 
     const ReduceGrid grid = reduce_grid(op, static_cast<std::int64_t>(memory.sm_count));
     const ReduceCode& code = code_of(op, grid);
     const Work work = row_work(op, Implementation::torch);
-    const double maximum = op.kind == RowKind::max ? (size_of(op.type) == 2 ? 2.0 : 1.0) : 0.0;
     const auto blocks = static_cast<double>(grid.blocks * grid.parts);
     const double trips = std::ceil(static_cast<double>(grid.values) / unrolled);
     const auto vector = static_cast<double>(grid.vector);
+    const double value = size_of(op.type) == 2 ? code.half : code.value;
+    const double lines =
+        grid.along_rows ? (grid.values >= unrolled ? 1.0 : 0.0) : 0.5 * std::log2(vector);
+    // What a flush writes does not displace code.
+    const double fetched =
+        l2 == L2State::dirty ? memory.torch->step_l2 / memory.torch->step_dram : 1.0;
 
     TorchKernel kernel = moving(memory, work.dram_read, work.dram_write, l2);
     kernel.busy = busy_share(memory, blocks);
-    kernel.chain = code.chain + trips * vector * (code.value + code.maximum * maximum);
-    kernel.steps = code.step * trips;
-    kernel.slots = (code.slots + code.maximum_slots * maximum) * static_cast<double>(op.rows) *
-                   static_cast<double>(op.cols);
+    kernel.chain = code.chain + trips * vector * value + levels_of(grid) * code.level;
+    kernel.steps =
+        code.lines * lines * fetched + code.step * (grid.whole_vectors ? code.whole : 1.0) * trips;
+    kernel.slots = code.slots * static_cast<double>(op.rows) * static_cast<double>(op.cols) +
+                   code.thread * static_cast<double>(grid.threads()) * blocks;
     const double resident = std::min(
         memory.blocks_per_sm, std::floor(static_cast<double>(threads_of_sm / grid.threads())));
     kernel.rounds = further_rounds(memory, blocks, resident);
@@ -110,7 +126,8 @@ KernelTime torch_reduce_time(const MemoryParameters& memory, const RowWise& op, 
     if (grid.parts > 1) {
         const std::int64_t readers = grid.along_rows ? grid.threads() : grid.height;
         const auto loads = static_cast<double>(ceil_divide(grid.parts, readers));
-        const Time shared = memory.torch->combine + loads * memory.torch->partial;
+        const Time shared = memory.torch->combine + loads * memory.torch->partial +
+                            code.part * vector * step_of(memory, kernel.missing);
         time.latency += shared;
         time.total += shared;
     }

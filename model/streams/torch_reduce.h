@@ -25,6 +25,7 @@ struct ReduceGrid {
     std::int64_t values = 1;  ///< elements of a thread, for each of its results
     bool along_rows = true;   ///< what is contiguous is reduced
     bool whole_vectors = false;
+    bool high = false;  ///< threads across share a result
 
     [[nodiscard]] std::int64_t threads() const { return width * height; }
 };

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "model/core/real.h"
+#include "model/roof/block_time.h"
 #include "model/streams/row_work.h"
 #include "model/streams/torch_reduce.h"
 #include "model/streams/torch_rows.h"
@@ -17,12 +18,13 @@ struct TorchRowCode {
     double chain;
     double element;
     double slots;
+    double thread;  ///< slots of a thread
 };
-constexpr TorchRowCode warp_code_16bit{119, 133, 45.7};
-constexpr TorchRowCode warp_code{411, 43.4, 55.8};
-constexpr TorchRowCode register_code{43, 8.6, 117.4};  // the row in registers of a block
-constexpr TorchRowCode shared_code{1860, 0, 57.8};     // in shared memory
-constexpr TorchRowCode loop_code{3730, 0, 46};         // read three times
+constexpr TorchRowCode warp_code_16bit{0, 191, 36, 78};
+constexpr TorchRowCode warp_code{0, 145, 15.6, 158};
+constexpr TorchRowCode register_code{363, 0, 107, 0};  // the row in registers of a block
+constexpr TorchRowCode shared_code{0, 0, 16, 718};     // in shared memory
+constexpr TorchRowCode loop_code{1430, 0, 43.3, 363};  // read three times
 
 constexpr double block_threads = 1024.0;
 
@@ -30,7 +32,7 @@ const TorchRowCode& block_code(const RowWise& op) {
     constexpr std::int64_t most_in_registers = 8192;
     constexpr std::int64_t most_in_shared = 48 * 1024 - 256;
     const std::int64_t bytes = op.cols * size_of(op.type);
-    if (op.kind != RowKind::cross_entropy && op.cols <= most_in_registers) return register_code;
+    if (op.cols <= most_in_registers) return register_code;
     return bytes <= most_in_shared && bytes % 16 == 0 ? shared_code : loop_code;
 }
 
@@ -42,51 +44,60 @@ KernelTime softmax_time(const MemoryParameters& memory, const RowWise& op, L2Sta
         const TorchRowCode& code = size_of(op.type) <= 2 ? warp_code_16bit : warp_code;
         const WarpRows warps = warp_rows_of(op);
         const double registers = 24.0 + 0.9 * warps.elements;
-        kernel.busy = busy_share(memory, warps.blocks);
-        kernel.chain = code.chain + code.element * warps.elements;
-        kernel.slots = code.slots * real(op.rows) * warps.padded;
+        kernel.busy = even_share(memory, warps.blocks) / memory.sm_count;
+        kernel.chain = code.chain + code.element * warps.loaded;
+        kernel.slots =
+            code.slots * warps.loaded * 128.0 * warps.blocks + code.thread * 128.0 * warps.blocks;
         kernel.rounds = further_rounds(
             memory, warps.blocks, std::min(16.0, memory.registers_per_sm / (128.0 * registers)));
         return torch_kernel_time(memory, kernel, in_step);
     }
     const TorchRowCode& code = block_code(op);
     const double passes = &code == &loop_code ? 3.0 : 1.0;
-    kernel.busy = busy_share(memory, real(op.rows));
+    kernel.busy = even_share(memory, real(op.rows)) / memory.sm_count;
     kernel.l2_read = passes * matrix;
     kernel.dram_read += (passes - 1.0) * lost_of_rows(memory, op, block_threads) * matrix;
     kernel.chain = code.chain + code.element * real(op.cols) / block_threads;
-    kernel.slots = code.slots * real(op.rows) * std::max(real(op.cols), block_threads);
+    kernel.slots =
+        code.slots * real(op.rows) * real(op.cols) + code.thread * real(op.rows) * block_threads;
     kernel.rounds = further_rounds(memory, real(op.rows), memory.threads_per_sm / block_threads);
     return torch_kernel_time(memory, kernel, in_step);
 }
 
 // Norms: a block of 128 threads per row where rows are whole groups of four, read twice; else one
-// kernel for the statistics and one for the result.
-constexpr double norm_chain = 282;
-constexpr double mean_chain = 1702;  // of a layer norm's, beside a root mean square
-constexpr double norm_step = 1.858;  // of a load of four elements and what follows it
-constexpr double norm_slots = 6.2;
-constexpr double norm_row_slots = 15420;
-constexpr double mean_row_slots = 9540;
-constexpr double norm_rounds = 0.6;
-constexpr double moments_chain = 1212;
-constexpr double moments_step = 2.435;
-constexpr double moments_slots = 114;
-constexpr double moments_row_slots = 167600;
+// kernel for the statistics and one for the result. A mean is kept as it grows, with a division for each
+// element, one after the other.
+struct NormCode {
+    double chain;
+    double step;       ///< of a load of four elements and what follows it
+    double trip;       ///< clocks of their arithmetic, one after the other
+    double slots;      ///< of an element
+    double row_slots;  ///< of a row
+    double rounds;     ///< of a block's life that the next one waits for
+};
+constexpr NormCode layer_code{1280, 1.96, 268, 44, 42700, 0.2};
+constexpr NormCode layer_code_16bit{952, 1.27, 678, 28, 30500, 0.35};
+constexpr NormCode root_code{974, 1.12, 0, 17.5, 21800, 0.21};
+constexpr NormCode root_code_16bit{130, 1.45, 208, 5.8, 19700, 0.18};
+constexpr NormCode layer_moments{514, 2.47, 0, 122, 174000, 0};
+constexpr NormCode root_moments{502, 2.05, 0, 118, 174000, 0};
 constexpr double columns_of_trip = 512.0;
-constexpr double norm_blocks = 16.0;
 
 KernelTime norm_time(const MemoryParameters& memory, const RowWise& op, Bytes read, Bytes write,
                      L2State l2) {
     const double trips = std::ceil(real(op.cols) / columns_of_trip);
     const bool mean = op.kind == RowKind::layernorm;
+    const bool half = size_of(op.type) == 2;
+    const NormCode& code =
+        mean ? (half ? layer_code_16bit : layer_code) : (half ? root_code_16bit : root_code);
+    const double blocks = mean && !half ? 12.0 : 16.0;  // by their registers
     TorchKernel kernel = moving(memory, read, write, l2);
+    kernel.busy = busy_share(memory, real(op.rows));
     kernel.l2_read = 2.0 * read;
-    kernel.chain = norm_chain + (mean ? mean_chain : 0.0);
-    kernel.steps = norm_step * trips;
-    kernel.slots = norm_slots * real(op.rows) * real(op.cols) +
-                   (norm_row_slots + (mean ? mean_row_slots : 0.0)) * real(op.rows);
-    kernel.rounds = norm_rounds * further_rounds(memory, real(op.rows), norm_blocks);
+    kernel.chain = code.chain + code.trip * trips;
+    kernel.steps = code.step * trips;
+    kernel.slots = code.slots * real(op.rows) * real(op.cols) + code.row_slots * real(op.rows);
+    kernel.rounds = code.rounds * further_rounds(memory, real(op.rows), blocks);
     return torch_kernel_time(memory, kernel, in_step);
 }
 
@@ -98,22 +109,23 @@ void add_norm(const MemoryParameters& memory, const RowWise& op, L2State l2, Tor
         return;
     }
     const double trips = std::ceil(real(op.cols) / columns_of_trip);
+    const NormCode& code = op.kind == RowKind::layernorm ? layer_moments : root_moments;
     TorchKernel kernel = moving(memory, work.dram_read, work.dram_write, l2);
+    kernel.busy = busy_share(memory, real(op.rows));
     kernel.l2_read = 2.0 * work.dram_read;
-    kernel.chain = moments_chain;
-    kernel.steps = moments_step * trips;
-    kernel.slots =
-        moments_slots * real(op.rows) * real(op.cols) + moments_row_slots * real(op.rows);
+    kernel.chain = code.chain + code.trip * trips;
+    kernel.steps = code.step * trips;
+    kernel.slots = code.slots * real(op.rows) * real(op.cols) + code.row_slots * real(op.rows);
     sum.add(torch_kernel_time(memory, kernel, free_running));
     sum.add(torch_kernel_time(memory, {.missing = 0.0}, free_running));
 }
 
 // Running sums: blocks of 512 threads take pieces of several rows in turn.
-constexpr double scan_chain = 1.5;
-constexpr double scan_step = 0.982;
-constexpr double scan_level = 197;  // clocks, of each halving
-constexpr double scan_slots = 218;  // of a thread and piece
-constexpr double scan_level_slots = 0.1;
+constexpr double scan_chain = 0.0;
+constexpr double scan_step = 1.29;
+constexpr double scan_level = 180;  // clocks, of each halving
+constexpr double scan_slots = 230;  // of a thread and piece
+constexpr double scan_level_slots = 0.08;
 constexpr double scan_threads = 512.0;
 constexpr Overlap scan_overlap{2.0};
 
@@ -168,13 +180,12 @@ void add_loss(const MemoryParameters& memory, const RowWise& op, L2State l2, Tor
     sum.add(row_losses_time(memory, op, l2));
 }
 
-/// A reduction of single elements: a copy, or zeros for positions.
-void add_alone(const MemoryParameters& memory, const RowWise& op, L2State l2, TorchTime& sum) {
-    const Work work = row_work(op, Implementation::torch);
-    const Bytes read = op.kind == RowKind::argmax ? Bytes{} : work.dram_read;
-    TorchKernel kernel = moving(memory, read, work.dram_write, l2);
-    if (op.kind == RowKind::argmax) kernel.missing = 0.0;
-    sum.add(torch_kernel_time(memory, kernel, free_running));
+/// The positions of single elements: zeros.
+KernelTime zeros_time(const MemoryParameters& memory, const RowWise& op, L2State l2) {
+    TorchKernel kernel =
+        moving(memory, Bytes{}, row_work(op, Implementation::torch).dram_write, l2);
+    kernel.missing = 0.0;
+    return torch_kernel_time(memory, kernel, free_running);
 }
 
 // Generated kernels: rows of up to 1024 elements in registers, as many to a block as make 1024; longer
@@ -275,7 +286,10 @@ TorchTime generated(const MemoryParameters& memory, const RowWise& op, L2State l
 
 bool row_fits_warp(const RowWise& op) {
     const std::int64_t bytes = op.cols * size_of(op.type);
-    return op.cols <= 2048 && bytes <= (op.kind == RowKind::cross_entropy ? 8192 : 4096);
+    return op.cols <= 2048 &&
+           bytes <= (op.direction == Direction::forward || op.kind == RowKind::cross_entropy
+                         ? 8192
+                         : 4096);
 }
 
 WarpRows warp_rows_of(const RowWise& op) {
@@ -284,7 +298,9 @@ WarpRows warp_rows_of(const RowWise& op) {
         real(static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(op.cols))));
     const double rows_of_warp = padded <= 128.0 ? 2.0 : 1.0;
     const double lanes = std::min(32.0, padded);
+    const double loads = std::ceil(real(op.cols) / lanes);
     return {.padded = padded,
+            .loaded = loads * rows_of_warp,
             .elements = std::max(1.0, padded / 32.0) * rows_of_warp,
             .blocks = std::ceil(real(op.rows) / (threads / lanes * rows_of_warp))};
 }
@@ -330,8 +346,8 @@ TorchTime torch_time(const MemoryParameters& memory, const RowWise& op,
             add_scan(memory, op, l2, sum);
             break;
         default:
-            if (op.rows * op.cols == results_of(op)) {
-                add_alone(memory, op, l2, sum);
+            if (op.kind == RowKind::argmax && op.rows * op.cols == results_of(op)) {
+                sum.add(zeros_time(memory, op, l2));
             } else {
                 sum.add(torch_reduce_time(memory, op, l2));
             }

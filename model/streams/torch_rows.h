@@ -12,7 +12,8 @@ namespace ridge::model {
 /// How the warps of a softmax, or of its gradient, share out the rows: blocks of 128 threads.
 struct WarpRows {
     double padded = 0.0;    ///< elements of a row, up to a power of two
-    double elements = 0.0;  ///< of a thread
+    double loaded = 0.0;    ///< elements of a thread that a row has
+    double elements = 0.0;  ///< the same up to a power of two
     double blocks = 0.0;
 };
 [[nodiscard]] WarpRows warp_rows_of(const RowWise& op);
