@@ -82,6 +82,7 @@ TEST_CASE("models drawn at random") {
 
 TEST_CASE("models drawn to judge") {
     check_rows("h100-judge", "judge", "h100-sxm", "models.judge.h100", 29);
+    check_rows("h200-judge", "judge", "h200-sxm", "models.judge.h200", 33);
 }
 
 }  // namespace
