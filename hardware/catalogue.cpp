@@ -260,7 +260,7 @@ std::vector<Problem> check_file(const std::string& path, const Schema& schema) {
     const std::string name = catalogue.add_text(text, path);
     if (catalogue.canonical_name(name).empty()) {
         return {
-            {loaded.description.location, "lies over \"" + name + "\", which is not a known GPU"}};
+            {loaded.description.location, "overlays \"" + name + "\", which is not a known GPU"}};
     }
     return catalogue.inspect(name, View::calibrated).second;
 }

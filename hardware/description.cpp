@@ -104,7 +104,7 @@ Provenance Description::provenance(std::string_view path) const {
 
 void Description::throw_missing(std::string_view path) const {
     throw InputError("the description of " + name + " has no " + std::string(path), location,
-                     "add it in a file given by --gpu-file");
+                     "add it in a file given with --gpu-file");
 }
 
 }  // namespace ridge::hardware

@@ -24,7 +24,7 @@ void require_file(const std::string& path, Pipes pipes) {
     if (fs::is_directory(status)) throw InputError("is a folder, not a file", {.file = path});
     if (fs::is_fifo(status) && pipes == Pipes::refused) {
         throw InputError("is a pipe, not a file", {.file = path},
-                         "write what it gives to a file first");
+                         "write its output to a file first");
     }
     if (fs::is_character_file(status) || fs::is_block_file(status) || fs::is_socket(status)) {
         throw InputError("is a device, not a file", {.file = path});

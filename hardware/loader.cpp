@@ -139,7 +139,7 @@ class DescriptionReader {
         description.overlay = header_text("overlay", description.kind == DescriptionKind::overlay);
         if (!description.overlay.empty() && description.kind != DescriptionKind::overlay) {
             report(root_.child("overlay")->key_location,
-                   "only a file with kind = \"overlay\" names a device to lie over");
+                   "only a file with kind = \"overlay\" can name a device to overlay");
         }
         description.corrections = header_text("corrections", false);
         if (!description.corrections.empty() && !device) {

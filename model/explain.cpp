@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "hardware/error.h"
 #include "hardware/units.h"
 #include "model/attention/time.h"
@@ -102,6 +104,16 @@ std::string chain_sentence(const Operation& operation) {
     } catch (const InputError&) {
         return {};  // not a chain of unary functions
     }
+}
+
+/// Why the term of the L2 has fewer bytes than its traffic. (R8)
+std::string multicast_sentence(const Prediction& p) {
+    const auto l2 = std::ranges::find(p.terms, Resource::l2, &Term::resource);
+    if (l2 == p.terms.end() || l2->amount >= 0.99 * p.work.l2.base()) return {};
+    return fmt::format(
+        "Of the {} between L2 and multiprocessors the l2 term counts {}: a line that is sent to "
+        "several at once (multicast) once, and no more than the L2 delivers in that time.",
+        format_traffic(p.work.l2), bytes_of(l2->amount));
 }
 
 /// What the lower bound assumes. (R7)
@@ -278,7 +290,8 @@ std::vector<std::string> explain(const Operation& operation, const Prediction& p
         fmt::format("{} is limited by {}.", name_of(operation), words_of(prediction.limiter)));
     for (std::string line :
          {intensity_sentence(prediction), growth_sentence(operation, prediction, machine),
-          chain_sentence(operation), tiling_sentence(prediction, machine)}) {
+          chain_sentence(operation), tiling_sentence(prediction, machine),
+          multicast_sentence(prediction)}) {
         if (!line.empty()) lines.push_back(std::move(line));
     }
     lines.push_back(fmt::format("No run can be faster than {}: {}.", format(prediction.lower_bound),

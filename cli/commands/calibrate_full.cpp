@@ -59,7 +59,7 @@ std::string overlay_path(const CalibrateArguments& arguments, const std::string&
     if (!arguments.output.empty()) return arguments.output;
     const std::string folder = hardware::user_folder();
     if (folder.empty()) {
-        throw InputError("output is missing", {}, "there is no home folder; name a file by -o");
+        throw InputError("output is missing", {}, "there is no home folder; name a file with -o");
     }
     return folder + "/" + gpu + ".calibrated.toml";
 }
@@ -69,7 +69,7 @@ fs::path data_folder() {
     if (data != nullptr && *data != '\0') return fs::path(data) / "ridge";
     const char* const home = std::getenv("HOME");  // NOLINT(concurrency-mt-unsafe)
     if (home != nullptr && *home != '\0') return fs::path(home) / ".local/share/ridge";
-    throw InputError("records is missing", {}, "there is no home folder; name one by --records");
+    throw InputError("records is missing", {}, "there is no home folder; name one with --records");
 }
 
 void make_folder(const fs::path& folder) {
@@ -272,7 +272,7 @@ void conclude(const Context& context, hardware::Catalogue& catalogue, const fs::
     const bool found = path.parent_path() == fs::path(hardware::user_folder());
     context.err << "wrote " << path.string() << "; "
                 << (found ? "--gpu " + gpu + " uses it from now on"
-                          : "use it by --gpu-file " + path.string())
+                          : "use it with --gpu-file " + path.string())
                 << '\n';
 }
 

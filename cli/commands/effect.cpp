@@ -244,10 +244,10 @@ Action build_effect(CommandLine& line, std::span<const std::string> /*arguments*
     line.option("--save", options->save,
                 "folder for the records of --measure; what it holds is not measured again")
         .value("FOLDER");
-    line.option("--seconds", options->seconds, "most time to sample one operation")
+    line.option("--seconds", options->seconds, "longest time to spend sampling one operation")
         .value("SECONDS")
         .in_range(0.001, 3600.0);
-    line.option("--budget", options->budget, "most time to measure")
+    line.option("--budget", options->budget, "time limit of the whole run")
         .value("SECONDS")
         .in_range(0.001, 1e6);
     line.flag("--questions", options->questions, "list the questions behind the points, and stop");

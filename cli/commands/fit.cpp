@@ -90,7 +90,7 @@ int fit_corrections(const Context& context, const FitOptions& options,
 int run_program(const Context& context, const FitOptions& options) {
     if (options.data.empty() && options.records.empty()) {
         throw InputError("there is nothing to fit to", {},
-                         "name tables by --data DIR, or records by --records DIR");
+                         "give tables with --data DIR, or records with --records DIR");
     }
     if (!options.keep.empty() && options.data.empty()) {
         throw InputError("keep: --keep goes with --data");

@@ -53,7 +53,7 @@ std::vector<plot::Chart> charts_of(const ModelCommand& command, const StepAnswer
         throw InputError("chart: " + command.chart_name + " needs a GPU", {}, "--gpu h100-sxm");
     }
     if (command.chart_name == "pareto") {
-        throw InputError("chart: pareto is one of serving", {}, "add --serve");
+        throw InputError("chart: pareto needs --serve", {}, "add --serve");
     }
     if (answer.listed &&
         (!timed || command.chart_name == "latency" || command.chart_name == "memory")) {
@@ -87,7 +87,7 @@ int run_serving(const Context& context, const ModelCommand& command,
         return success;
     }
     if (!command.chart_name.empty() && command.chart_name != "pareto") {
-        throw InputError("chart: with --serve there is pareto alone");
+        throw InputError("chart: --serve draws pareto only");
     }
     return write_serving(context, command.serving, command.chart, architecture,
                          {.request = command.model.serving_request(),
@@ -144,7 +144,7 @@ int run_model(const Context& context, ModelCommand& command) {
 
 Action build_model(CommandLine& line, std::span<const std::string> /*arguments*/) {
     const auto command = std::make_shared<ModelCommand>(line);
-    line.flag("--list", command->list, "name the presets");
+    line.flag("--list", command->list, "list the presets");
     line.flag("--all", command->operations, "every kernel, not only the sums of operations");
     line.option("-o,--output", command->chart.file,
                 "charts: all on an .html page, one as .svg, .png or .pdf")

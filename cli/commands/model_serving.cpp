@@ -137,7 +137,7 @@ ServingOptions::ServingOptions(CommandLine& line) {
 void ServingOptions::check() const {
     if (serve) return;
     const auto refuse = [](bool given, const char* option) {
-        if (given) throw InputError(std::string(option) + ": of serving", {}, "add --serve");
+        if (given) throw InputError(std::string(option) + ": only with --serve", {}, "add --serve");
     };
     refuse(!ttft.empty(), "ttft");
     refuse(!tpot.empty(), "tpot");

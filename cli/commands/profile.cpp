@@ -265,10 +265,11 @@ Action build_profile(CommandLine& line, std::span<const std::string> arguments) 
         .value("NAME");
     line.flag("--wait-for-start", options->wait_for_start,
               "record only between cudaProfilerStart and cudaProfilerStop");
-    line.option("--delay", options->delay, "record only after so many seconds of CUDA")
+    line.option("--delay", options->delay, "start recording this many seconds after CUDA starts")
         .value("SECONDS")
         .not_negative();
-    line.option("--duration", options->duration, "record so many seconds (default: to the end)")
+    line.option("--duration", options->duration,
+                "record for this many seconds (default: to the end)")
         .value("SECONDS")
         .not_negative();
     line.flag("--whole-graphs", options->whole_graphs,
@@ -277,9 +278,10 @@ Action build_profile(CommandLine& line, std::span<const std::string> arguments) 
               "run the program again and count DRAM, L2 and shared bytes and FLOP of its kernels");
     line.option("--launches", options->launches,
                 "with --counters: launches to count of each kernel, grid and block (default 1)");
-    line.option("--runs", options->runs,
-                "with --counters: runs at most; kernels launched three times and more need one "
-                "(default 8)");
+    line.option(
+        "--runs", options->runs,
+        "with --counters: most runs of the program; kernels launched three times or more need one "
+        "(default 8)");
     line.flag("--timeline", options->timeline,
               "sample DRAM, SMs and tensor cores over time while the program runs");
     line.option("--interval", options->interval, "between two samples (default 100)")

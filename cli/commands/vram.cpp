@@ -159,7 +159,7 @@ std::string text_of(const MemoryLimit& limit) {
         return limit.name + " of " + format_capacity(limit.capacity);
     }
     return fmt::format("{} of {} ({})", format_capacity(limit.usable), limit.name,
-                       limit.measured ? "usable, as measured" : "usable by estimate");
+                       limit.measured ? "usable, as measured" : "usable, by estimate");
 }
 
 Action build_vram(CommandLine& line, std::span<const std::string> arguments) {

@@ -104,7 +104,7 @@ void GpuOptions::require_effect(const hardware::Catalogue& catalogue) const {
                              {.file = overlay.origin}, "give one of the two");
         }
         if (catalogue.canonical_name(overlay.target).empty()) {
-            throw InputError("lies over \"" + overlay.target + "\", which is not a known GPU",
+            throw InputError("overlays \"" + overlay.target + "\", which is not a known GPU",
                              {.file = overlay.origin}, catalogue.suggestion(overlay.target));
         }
     }

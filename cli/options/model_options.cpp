@@ -223,7 +223,7 @@ void ModelOptions::check_phase(const programs::Request& request) const {
                "fp32, tf32, fp16 or bf16; --quantise for weights in less");
     check_type(request.cache_type, 6, "kv-dtype", "fp32, tf32, fp16, bf16, fp8 or int8");
     const auto refuse = [](bool given, const char* option, const char* phase) {
-        if (given) throw InputError(std::string(option) + ": of a step of --phase " + phase);
+        if (given) throw InputError(std::string(option) + ": only for --phase " + phase);
     };
     if (!request.training()) {
         refuse(!amp_.empty(), "amp", "train");
@@ -233,7 +233,7 @@ void ModelOptions::check_phase(const programs::Request& request) const {
         refuse(gpus_ != 1, "gpus", "train");
     }
     if (request.zero > 0 && request.data_parallel == 1) {
-        throw InputError("zero: there is one GPU", {}, "--gpus 8");
+        throw InputError("zero: ZeRO needs several GPUs", {}, "--gpus 8");
     }
 }
 

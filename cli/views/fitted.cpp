@@ -72,9 +72,8 @@ void write_fitted(const Context& context, const measure::AllFits& fits, Format f
     }
     write_rows(context, rows, format);
     if (format != Format::table) return;
-    context.out
-        << "\nMean and 90 % point of |predicted / measured - 1|: by the description as it\n"
-           "was, and of rows that the fit did not see. \"kept\": the values stay, because\n";
+    context.out << "\nMean and 90 % point of |predicted / measured - 1|: before the fit, and of\n"
+                   "rows that the fit did not see. \"kept\": the values stay, because\n";
     for (const auto& row : rows.rows) {
         if (row.back().text.empty()) continue;
         context.out << fmt::format("  {} {}: {}\n", row[0].text, row[1].text, row.back().text);
@@ -91,7 +90,7 @@ void write_fitted(const Context& context, const measure::AllFits& fits, Format f
     }
     for (const auto& [operation, number] : fits.not_modelled) {
         context.out << fmt::format(
-            "{} rows of {} are of kernels that the model has no parameters of.\n", number,
+            "{} rows of {} are of kernels that the model has no parameters for.\n", number,
             operation);
     }
 }

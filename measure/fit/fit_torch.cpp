@@ -29,7 +29,7 @@ std::vector<FreeParameter> parameters_of(const model::Machine& machine) {
 
 std::vector<FitReport> fit_torch(const FitRequest& request) {
     if (request.records.empty()) {
-        throw InputError("PyTorch's kernels are fitted to records", {}, "name them by --records");
+        throw InputError("PyTorch's kernels are fitted to records", {}, "give them with --records");
     }
     std::vector<MeasuredRow> rows = record_rows(request);
     std::erase_if(rows, [](const MeasuredRow& row) { return !is_pytorch(row); });

@@ -178,7 +178,7 @@ class Reader {
 
     [[nodiscard]] std::string text(const char* name) const {
         const std::string* const value = at(name).if_text();
-        if (value == nullptr) fail(name, "must be a text");
+        if (value == nullptr) fail(name, "must be a string");
         return *value;
     }
     [[nodiscard]] std::int64_t count(const char* name) const { return whole(at(name), name); }
@@ -423,7 +423,7 @@ Environment read_environment(const Reader& reader) {
     if (reader.has("clock_reasons")) {
         for (const Json& word : reader.array("clock_reasons")) {
             const std::string* const text = word.if_text();
-            if (text == nullptr) reader.fail("clock_reasons", "must hold words");
+            if (text == nullptr) reader.fail("clock_reasons", "must hold strings");
             environment.clock_reasons.push_back(*text);
         }
     }

@@ -49,7 +49,7 @@ Maybe<Method> choose_method(Time estimate, std::int64_t launches, const Question
     const model::Execution& execution = question.execution;
     const bool cold = execution.l2 == model::L2State::cold;
     if (execution.l2 == model::L2State::dirty) {
-        return Unavailable{.reason = "a dirty L2 is not made here: the flush reads last",
+        return Unavailable{.reason = "a dirty L2 cannot be made here: the flush ends with reads",
                            .remedy = "ask for l2=cold"};
     }
     if (execution.launch == model::LaunchMode::graph) {

@@ -327,7 +327,9 @@ Access make_access(const Parameters& p) {
             const std::string_view own = degree_name(chosen);
             throw InputError(
                 std::string(name) + " does not belong to pattern " + std::string(name_of(chosen)),
-                {}, own.empty() ? "it has no degree" : "its degree is " + std::string(own));
+                {},
+                own.empty() ? "that pattern takes none of these fields"
+                            : "its own field is " + std::string(own));
         }
         degree = p.count(field);
     }

@@ -24,7 +24,7 @@ using F = FlashParameters;
 constexpr std::array flash{  //                                                      flash1, flash2, flash3, flashinfer, flash3_kv8, flashinfer_kv8
     parameter<&F::start>("start", span_of_time, "fixed time of a call, without the gaps between its kernels", {none, tables, tables, tables, tables, tables}, required),
     parameter<&F::cache_write_start>("cache_write_start", span_of_time, "the same of the kernel that writes new K and V into the cache", {none, assumed, assumed, assumed}),
-    parameter<&F::tensor_fraction>("tensor_fraction", share_of_peak, "of the dense tensor peak within a block of scores", {assumed, assumed, assumed, tables, none, tables}),
+    parameter<&F::tensor_fraction>("tensor_fraction", share_of_peak, "share of the dense tensor peak within a block of scores", {assumed, assumed, assumed, tables, none, tables}),
     parameter<&F::softmax_fraction>("softmax_fraction", factor, "part of the time of one exp2 per score that matmuls do not hide", {none, assumed, tables, tables, tables, tables}),
     in_clocks<&F::page_block>("page_block", clocks, "address work of a block of keys behind a page table", {none, tables}),
     parameter<&F::lone_block_factor>("lone_block_factor", factor, "time of a block whose thread block has its multiprocessor alone, over the shared time", {none, tables}),
@@ -41,7 +41,7 @@ constexpr std::array flash{  //                                                 
     parameter<&F::tail>("tail", share, "share of the longest causal tile that stands out after the average", {none, assumed, assumed, tables, none, tables}),
     parameter<&F::load>("load", rate_per_clock, "K and V into one multiprocessor", {none, assumed, tables, none, tables}),
     parameter<&F::wide_load>("wide_load", rate_per_clock, "the same for heads above 128, where it differs", {none, none, none, none, tables}),
-    parameter<&F::dram_fraction>("dram_fraction", share, "of the DRAM bandwidth that the stream of K and V reaches", {none, tables, tables, tables, tables, tables}),
+    parameter<&F::dram_fraction>("dram_fraction", share, "share of the DRAM bandwidth that the stream of K and V reaches", {none, tables, tables, tables, tables, tables}),
     parameter<&F::dram_start>("dram_start", span_of_time, "exposed start of a stream from DRAM", {none, tables, tables, tables, none, tables}),
     parameter<&F::droop>("droop", factor, "relative slow-down of a long run at the power limit", {none, tables, tables, tables, none, assumed}),
     parameter<&F::droop_time>("droop_time", span_of_time, "run time at which half of the droop is reached", {none, assumed, assumed, assumed}),
@@ -49,11 +49,11 @@ constexpr std::array flash{  //                                                 
     parameter<&F::scan>("scan", span_of_time, "scheduler reads the lengths of 31 sequences", {none, none, tables, none, tables}),
     parameter<&F::fold>("fold", span_of_time, "reordering the queries of grouped decoding", {none, tables}),
     parameter<&F::copy>("copy", span_of_time, "one kernel that reorders them, batch and KV heads above one", {none, tables}),
-    parameter<&F::copy_fraction>("copy_fraction", share, "of the DRAM bandwidth that the reordering reaches; flashinfer: that writing the cache reaches", {none, tables, none, tables, none, tables}),
+    parameter<&F::copy_fraction>("copy_fraction", share, "share of the DRAM bandwidth that the reordering reaches; flashinfer: that writing the cache reaches", {none, tables, none, tables, none, tables}),
     parameter<&F::combine>("combine", span_of_time, "kernel that combines split keys", {none, tables, tables, tables, tables, tables}),
     in_clocks<&F::combine_split>("combine_split", clocks, "the same, per split", {none, tables, tables, tables, tables, tables}),
     in_clocks<&F::combine_block>("combine_block", clocks, "the same with nothing to combine, per thread block and multiprocessor", {none, none, tables, none, tables}),
-    parameter<&F::backward_tensor_fraction>("backward_tensor_fraction", share_of_peak, "of the dense tensor peak within a block of the backward pass", {none, assumed, assumed}),
+    parameter<&F::backward_tensor_fraction>("backward_tensor_fraction", share_of_peak, "share of the dense tensor peak within a block of the backward pass", {none, assumed, assumed}),
 };
 
 using T = TiledAttentionParameters;
@@ -62,8 +62,8 @@ constexpr std::array tiled{  //                                                 
     parameter<&T::tile_load>("tile_load", span_of_time, "prologue and epilogue of a tile of queries, per thread block on each multiprocessor, those resident at most", {records, records}),
     parameter<&T::tile_columns>("tile_columns", span_of_time, "more of it, per 64 of head_dim", {records}),
     parameter<&T::tile_miss>("tile_miss", span_of_time, "more of it where the data of the call come from DRAM (two thread blocks of mma hide it)", {none, records}),
-    parameter<&T::tensor_fraction>("tensor_fraction", share_of_peak, "of the dense tensor peak, matmuls of a block of scores alone", {records, records}),
-    parameter<&T::softmax_fraction>("softmax_fraction", factor, "of the time of one exp2 per score, softmax of a block alone", {records, records}),
+    parameter<&T::tensor_fraction>("tensor_fraction", share_of_peak, "share of the dense tensor peak, matmuls of a block of scores alone", {records, records}),
+    parameter<&T::softmax_fraction>("softmax_fraction", factor, "share of the time of one exp2 per score, softmax of a block alone", {records, records}),
     parameter<&T::overlap>("overlap", {1.0, 100.0}, "exponent of the norm in which thread blocks that share a multiprocessor overlap matmuls and softmax", {records}),
     parameter<&T::tail>("tail", share, "share of the longest causal tile that stands out after the average", {records}),
 };
@@ -75,7 +75,7 @@ constexpr std::array decode{
     parameter<&D::block_row>("block_row", span_of_time, "more of it per row of the tile and 128 of head_dim", {records}),
     parameter<&D::block_load>("block_load", rate_per_clock, "K and V into a thread block that has its multiprocessor alone", {records}, required),
     parameter<&D::sm_load>("sm_load", rate_per_clock, "K and V into a multiprocessor that two thread blocks share", {records}, required),
-    parameter<&D::dram_fraction>("dram_fraction", share, "of the DRAM bandwidth that the stream of K and V reaches, also in mma and wgmma", {records}),
+    parameter<&D::dram_fraction>("dram_fraction", share, "share of the DRAM bandwidth that the stream of K and V reaches, also in mma and wgmma", {records}),
     parameter<&D::dram_start>("dram_start", span_of_time, "exposed start of a stream from DRAM", {records}),
     parameter<&D::combine>("combine", span_of_time, "kernel that combines split keys", {records}),
     parameter<&D::combine_split>("combine_split", span_of_time, "the same, per split", {records}),
@@ -83,9 +83,9 @@ constexpr std::array decode{
 
 using S = StandardParameters;
 constexpr std::array standard{
-    parameter<&S::forward_dram_fraction>("forward_dram_fraction", share, "of the DRAM bandwidth, forward", {assumed}),
-    parameter<&S::backward_dram_fraction>("backward_dram_fraction", share, "of the DRAM bandwidth, backward", {assumed}),
-    parameter<&S::tensor_fraction>("tensor_fraction", share_of_peak, "of the dense tensor peak in its matmuls", {assumed}),
+    parameter<&S::forward_dram_fraction>("forward_dram_fraction", share, "share of the DRAM bandwidth, forward", {assumed}),
+    parameter<&S::backward_dram_fraction>("backward_dram_fraction", share, "share of the DRAM bandwidth, backward", {assumed}),
+    parameter<&S::tensor_fraction>("tensor_fraction", share_of_peak, "share of the dense tensor peak in its matmuls", {assumed}),
     parameter<&S::kernel>("kernel", span_of_time, "fixed time of each kernel", {assumed}),
     parameter<&S::softmax_row>("softmax_row", span_of_time, "bundled softmax: latency of the thread block of one row", {records}),
     parameter<&S::softmax_elements>("softmax_elements", {1e-3, 1e5}, "bundled softmax: elements per clock and multiprocessor in rows that are not whole vectors", {records}),

@@ -50,7 +50,7 @@ std::string ConfigFields::text_or(std::string_view name, std::string_view otherw
     const Json* value = find(name);
     if (value == nullptr) return std::string(otherwise);
     const std::string* text = value->if_text();
-    if (text == nullptr) fail(name, " must be a text");
+    if (text == nullptr) fail(name, " must be a string");
     return *text;
 }
 

@@ -68,7 +68,7 @@ Architecture find_model(const std::string& name) {
     for (const std::string& candidate : close) hint += (hint.empty() ? "" : ", ") + candidate;
     throw InputError(
         "model: '" + name + "' is neither a file, nor a folder, nor a preset", {},
-        hint.empty() ? "ridge model --list names the presets" : "near presets: " + hint);
+        hint.empty() ? "ridge model --list lists the presets" : "closest presets: " + hint);
 }
 
 }  // namespace ridge::programs

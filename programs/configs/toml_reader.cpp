@@ -51,7 +51,7 @@ class Section {
         const Node* node = find(key);
         if (node == nullptr) return otherwise;
         if (node->kind != NodeKind::text) {
-            throw InputError(name_ + key + " must be a text", node->location);
+            throw InputError(name_ + key + " must be a string", node->location);
         }
         return node->text;
     }

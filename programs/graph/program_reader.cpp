@@ -34,7 +34,7 @@ std::string text_of(const Node& table, std::string_view key, std::string otherwi
     const Node* node = table.child(key);
     if (node == nullptr) return otherwise;
     if (node->kind != NodeKind::text) {
-        throw InputError(std::string(key) + " must be a text", node->location);
+        throw InputError(std::string(key) + " must be a string", node->location);
     }
     return node->text;
 }

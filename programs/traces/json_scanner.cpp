@@ -90,7 +90,7 @@ bool JsonScanner::text(std::string_view& found) {
             found = {data + start, stop - start};
             at_ = stop + 1;
             if (!escaped) return true;
-            if (!unescape(found, unescaped_)) return fail("an escape is wrong");
+            if (!unescape(found, unescaped_)) return fail("a wrong escape sequence");
             found = unescaped_;
             return true;
         }
@@ -98,11 +98,11 @@ bool JsonScanner::text(std::string_view& found) {
             from = stop + 1;
             continue;
         }
-        if (end_ - start > longest_text_of_json) return fail("a text is longer than 64 MiB");
+        if (end_ - start > longest_text_of_json) return fail("a string is longer than 64 MiB");
         const std::size_t had = end_ - start;
         if (!more(start)) {
             at_ = end_;
-            return fail("a text has no end");
+            return fail("a string is not closed");
         }
         from = start + had;
     }

@@ -203,7 +203,7 @@ TEST_CASE("an overlay without effect is refused, a broken file of the user's fol
     const Transcript lost = run_line(call + write("lost.toml", "h101-sxm"));
     CHECK(lost.code == 2);
     CHECK_THAT(lost.err,
-               contains_text("lies over \"h101-sxm\"") && contains_text("did you mean h100-sxm"));
+               contains_text("overlays \"h101-sxm\"") && contains_text("did you mean h100-sxm"));
     const Transcript unused = run_line(call + write("over.toml", "h100-sxm") + " --datasheet");
     CHECK(unused.code == 2);
     CHECK_THAT(unused.err, contains_text("no effect"));

@@ -221,15 +221,15 @@ TEST_CASE("what a model's command refuses") {
     const std::string step = "model gpt2 --gpu h100-sxm --seq 64 ";
     for (const char* option : {"ttft 5ms", "tpot 5ms", "price 2", "requests 9"}) {
         const std::string words(option);
-        refused(step + "--" + words, words.substr(0, words.find(' ')) + ": of serving");
+        refused(step + "--" + words, words.substr(0, words.find(' ')) + ": only with --serve");
     }
     for (const char* option :
          {"amp bf16", "checkpoint full", "optimizer none", "zero 1", "gpus 2"}) {
         const std::string words(option);
         refused(step + "--" + words,
-                words.substr(0, words.find(' ')) + ": of a step of --phase train");
+                words.substr(0, words.find(' ')) + ": only for --phase train");
     }
-    refused(step + "--phase train --zero 2", "zero: there is one GPU");
+    refused(step + "--phase train --zero 2", "zero: ZeRO needs several GPUs");
     refused(step + "--ep 2", "ep: gpt2 has no experts");
     refused(step + "--dtype nvfp4", "dtype: not nvfp4");
     refused(step + "--kv-dtype nvfp4", "kv-dtype: not nvfp4");

@@ -67,7 +67,7 @@ TEST_CASE("escapes become what they stand for", "[json]") {
     for (const char* wrong : {R"("\x")", R"("\u12")", R"("\u12g4")", R"("\ud83d")",
                               R"("\ud83d\u0041")", R"("\ude00")"}) {
         INFO(wrong);
-        CHECK(scan(wrong).damage == "an escape is wrong");
+        CHECK(scan(wrong).damage == "a wrong escape sequence");
     }
 }
 
@@ -99,8 +99,9 @@ TEST_CASE("what breaks is said, and what stood before is there", "[json]") {
           Case{"{\"a\":1,}", "a name is missing", "{k(a)n(1)"},
           Case{"{\"a\" 1}", "a colon is missing", "{k(a)"},
           Case{"{\"a\":1]", "a comma or } is missing", "{k(a)n(1)"},
-          Case{"[\"a", "a text has no end", "["}, Case{"[\"a\\\"", "a text has no end", "["},
-          Case{"[tru", "a value is missing", "["}, Case{"[x]", "a value is missing", "["}}) {
+          Case{"[\"a", "a string is not closed", "["},
+          Case{"[\"a\\\"", "a string is not closed", "["}, Case{"[tru", "a value is missing", "["},
+          Case{"[x]", "a value is missing", "["}}) {
         INFO(each.text);
         const Scanned found = scan(each.text);
         CHECK(found.damage == each.damage);
