@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "effects/chart.h"
 #include "effects/opening.h"
 
@@ -25,7 +27,8 @@ plot::TextTable kernels_of(const Study& study) {
 plot::Sections page_of(std::span<const Study> studies, const Subject& subject) {
     plot::Sections page;
     if (studies.size() == 1) {
-        page.title = std::string(studies.front().effect->title);
+        page.title = std::string(studies.front().effect->title) + " on " + subject.machine.title;
+        page.lead = "Hollow marks and lines are predicted, filled marks measured.";
     } else {
         page.title = "GPU performance in " + std::to_string(studies.size()) + " effects";
         page.lead = fmt::format(
@@ -40,6 +43,7 @@ plot::Sections page_of(std::span<const Study> studies, const Subject& subject) {
         plot::Section section{.id = std::string(study.effect->name),
                               .title = std::string(study.effect->title),
                               .lead = std::string(study.effect->question)};
+        if (studies.size() == 1) section.title = std::exchange(section.lead, {});
         if (!study.refused.empty()) {
             section.paragraphs.push_back("This cannot be shown on " + study.gpu + ": " +
                                          study.refused + ".");

@@ -2,6 +2,7 @@
 
 #include "plot/svg.h"
 #include "plot/text.h"
+#include "plot/ticks.h"
 
 namespace ridge::plot {
 
@@ -24,7 +25,14 @@ Item item_of(const Mark& mark, const Chart& chart) {
                  .name = mark.name,
                  .series = mark.series,
                  .level = mark.level,
-                 .terms = {coordinate_term(chart.x, mark.x), coordinate_term(chart.y, mark.y)}};
+                 .terms = {}};
+    const std::string place = name_at(chart.x, mark.x);
+    if (chart.x.names.empty()) {
+        item.terms.push_back(coordinate_term(chart.x, mark.x));
+    } else if (!chart.x.title.empty() && !place.empty() && place != mark.name) {
+        item.terms.push_back({.name = chart.x.title, .value = place});
+    }
+    item.terms.push_back(coordinate_term(chart.y, mark.y));
     if (mark.low || mark.high) {
         item.terms.push_back({.name = "Range",
                               .value = number_text(mark.low.value_or(mark.y)) + " to " +

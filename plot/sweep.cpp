@@ -63,9 +63,8 @@ std::vector<std::vector<Vertex>> joined(const Series& series, const Chart& chart
 void add_marks(Chart& chart, const Series& series, const Style& style) {
     const double radius = series.points.size() > 60 ? 2.6 : 4.0;
     for (const SeriesPoint& point : series.points) {
-        const std::string name = point.name.empty()
-                                     ? fmt::format("{} = {}", chart.x.title, number_text(point.x))
-                                     : point.name;
+        std::string name = point.name.empty() ? name_at(chart.x, point.x) : point.name;
+        if (name.empty()) name = fmt::format("{} = {}", chart.x.title, number_text(point.x));
         chart.marks.push_back({.name = name,
                                .series = series.name,
                                .x = point.x,

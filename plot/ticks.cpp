@@ -129,6 +129,13 @@ std::vector<Tick> ticks(const Range& range, Scale scale, int most_labels) {
     return scale == Scale::log ? log_ticks(range, most_labels) : linear_ticks(range, most_labels);
 }
 
+std::string name_at(const Axis& axis, double value) {
+    const double place = std::round(value);
+    const auto last = static_cast<double>(axis.names.size());
+    if (!(place >= 1.0) || place > last) return {};
+    return axis.names[static_cast<std::size_t>(place) - 1];
+}
+
 std::vector<Tick> axis_ticks(const Axis& axis, const Range& range, int most_labels) {
     if (axis.names.empty()) return ticks(range, axis.scale, most_labels);
     std::vector<Tick> named;

@@ -37,6 +37,9 @@ struct Tick {
 /// The marks of an axis: its names where it has some, else `ticks`.
 [[nodiscard]] std::vector<Tick> axis_ticks(const Axis& axis, const Range& range, int most_labels);
 
+/// The name nearest to a value of an axis of names; empty on other axes and beyond them.
+[[nodiscard]] std::string name_at(const Axis& axis, double value);
+
 /// The range widened outwards to 1-2-5 steps. A range without extent is widened around its value.
 [[nodiscard]] Range rounded_out(const Range& range, Scale scale);
 

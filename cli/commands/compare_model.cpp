@@ -161,6 +161,8 @@ plot::Chart chart_of(const ComparedModels& compared, const std::string& title) {
                        {"tokens/s", format_number(tokens_per_s(compared.answers[i]), 4)}};
         known->points.push_back(std::move(point));
     }
+    sweep.x.low = 0.5;
+    sweep.x.high = static_cast<double>(sweep.x.names.size()) + 0.5;
     return plot::sweep_chart(sweep);
 }
 

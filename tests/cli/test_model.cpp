@@ -226,8 +226,7 @@ TEST_CASE("what a model's command refuses") {
     for (const char* option :
          {"amp bf16", "checkpoint full", "optimizer none", "zero 1", "gpus 2"}) {
         const std::string words(option);
-        refused(step + "--" + words,
-                words.substr(0, words.find(' ')) + ": only for --phase train");
+        refused(step + "--" + words, words.substr(0, words.find(' ')) + ": only for --phase train");
     }
     refused(step + "--phase train --zero 2", "zero: ZeRO needs several GPUs");
     refused(step + "--ep 2", "ep: gpt2 has no experts");
