@@ -101,7 +101,7 @@ struct Shortened {
 
     explicit Shortened(std::string_view whole) {
         text.reserve(whole.size());
-        const bool lines_end_strings = whole.find("\"\"\"") == std::string_view::npos &&
+        const bool lines_end_strings = whole.find(R"(""")") == std::string_view::npos &&
                                        whole.find("'''") == std::string_view::npos;
         std::int64_t number = 0;
         while (!whole.empty()) {

@@ -223,7 +223,7 @@ class PlainReader {
 
     bool read_string(Node& node) {
         node.kind = NodeKind::text;
-        if (text_.substr(at_).starts_with("\"\"\"")) return false;
+        if (text_.substr(at_).starts_with(R"(""")")) return false;
         ++at_;
         while (true) {
             const std::size_t quote = text_.find('"', at_);

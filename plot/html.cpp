@@ -119,7 +119,7 @@ std::string table_row(const Row& row, const Columns& columns) {
     out += cell(row.content.kind);
     for (const Term* const term : cells) {
         if (term != nullptr && term->number) {
-            out += fmt::format("<td class=\"number\" data-v=\"{}\">{}</td>", *term->number,
+            out += fmt::format(R"(<td class="number" data-v="{}">{}</td>)", *term->number,
                                escape_markup(term->value));
         } else {
             out += cell(term == nullptr ? "" : term->value);
@@ -202,10 +202,6 @@ std::string points_table(std::span<const Chart> charts, std::size_t first) {
 std::string page_end(const std::string& data) {
     return "</main>\n<script type=\"application/json\" id=\"data\">" + data +
            "</script>\n<script>" + script() + "</script>\n</body>\n</html>\n";
-}
-
-std::string render_html(const Chart& chart) {
-    return render_html(std::span(&chart, 1));
 }
 
 std::string render_html(std::span<const Chart> charts) {

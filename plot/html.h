@@ -20,6 +20,5 @@
 namespace ridge::plot {
 
 [[nodiscard]] std::string render_html(std::span<const Chart> charts);
-[[nodiscard]] std::string render_html(const Chart& chart);
 
 }  // namespace ridge::plot

@@ -286,13 +286,14 @@ std::string fitted_sections(const AllFits& fits) {
         for (const FittedParameter& each : step.report.parameters) {
             const std::size_t dot = each.field.rfind('.');
             sections[each.field.substr(0, dot)][each.field.substr(dot + 1)] =
-                fmt::format("{{ value = {}, source = \"FIT\", note = \"+- {:.2g} %\" }}",
-                            each.value, 100.0 * each.standard_error);
+                fmt::format(R"({{ value = {}, source = "FIT", note = "+- {:.2g} %" }})", each.value,
+                            100.0 * each.standard_error);
         }
     }
     for (const auto& [section, fields] : sections) {
         text += "\n[" + section + "]\n";
-        for (const auto& [name, value] : fields) text += name + " = " + value + '\n';
+        for (const auto& [name, value] : fields)
+            text.append(name).append(" = ").append(value).append("\n");
     }
     std::vector<ResidualReport> corrections = fits.corrections;
     for (const ResidualClass each : fits.dropped) {

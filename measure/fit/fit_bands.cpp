@@ -95,9 +95,10 @@ std::vector<FittedBand> fit_bands(const FitRequest& request) {
 std::string table_line(const FittedBand& band) {
     const model::BandRow& known = model::band_row(band.band_class);
     std::array<char, 160> line{};
-    std::snprintf(line.data(), line.size(), "{BandClass::%s, %.3f, %.3f, %lld, BandBasis::%s},",
-                  std::string(model::name_of(band.band_class)).c_str(), band.low, band.high,
-                  static_cast<long long>(band.rows), std::string(name_of(known.basis)).c_str());
+    static_cast<void>(std::snprintf(
+        line.data(), line.size(), "{BandClass::%s, %.3f, %.3f, %lld, BandBasis::%s},",
+        std::string(model::name_of(band.band_class)).c_str(), band.low, band.high,
+        static_cast<long long>(band.rows), std::string(name_of(known.basis)).c_str()));
     return line.data();
 }
 

@@ -118,6 +118,7 @@ GroupSummary summarise_group(const std::vector<Comparison>& comparisons,
                              std::vector<std::size_t> members) {
     GroupSummary summary;
     std::vector<TimeError> errors;
+    errors.reserve(members.size());
     for (const std::size_t member : members) {
         errors.push_back(
             {.ratio = 1.0 + comparisons[member].error, .inside = comparisons[member].in_band});

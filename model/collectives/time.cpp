@@ -1,7 +1,6 @@
 #include "model/collectives/time.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include "model/collectives/work.h"
@@ -153,13 +152,6 @@ CollectiveTime nvls_time(const FabricParameters& fabric, const Collective& op) {
 }
 
 }  // namespace
-
-std::string_view name_of(CollectivePath path) {
-    constexpr std::array<std::string_view, 9> names{
-        "LL",          "LL128",     "Simple",          "NVLS", "LL to peers", "Simple to peers",
-        "copy engine", "host copy", "staged host copy"};
-    return names[static_cast<std::size_t>(path)];
-}
 
 CollectivePath chosen_protocol(const FabricParameters& fabric, const Collective& op) {
     const double steps = steps_of(op);

@@ -18,8 +18,6 @@
 // device, without the host's launch.
 #pragma once
 
-#include <string_view>
-
 #include "hardware/quantity.h"
 #include "model/core/operation.h"
 #include "model/machine/fabric_parameters.h"
@@ -38,8 +36,6 @@ enum class CollectivePath : std::uint8_t {
     host,
     host_staged
 };
-
-[[nodiscard]] std::string_view name_of(CollectivePath path);
 
 struct CollectiveTime {
     Time start{};  ///< kernel, first synchronisation, channels engaged

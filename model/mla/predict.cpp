@@ -35,7 +35,7 @@ std::optional<Modelled> modelled_time(const Mla& op, const Execution& execution,
 }
 
 Tiling tiling_of(const MlaTime& time, const Machine& machine) {
-    const double sms = static_cast<double>(machine.sm_count);
+    const auto sms = static_cast<double>(machine.sm_count);
     const double waves = std::ceil(time.waves);
     return {.tile = time.tile,
             .tiles = time.tiles_count,

@@ -27,7 +27,7 @@ Work elementwise_work(const Elementwise& op, Implementation implementation) {
     const Bytes mask = elements * units::B;
     // The result alone may have another type; gradients have that of the inputs.
     const bool forward = op.direction == Direction::forward;
-    const double apart = static_cast<double>(size_of(op.result()) - size_of(op.type));
+    const auto apart = static_cast<double>(size_of(op.result()) - size_of(op.type));
     const Bytes cast = forward ? elements * apart * units::B : Bytes{};
     work.compulsory_read = fused.reads * pass + fused.mask_reads * mask;
     work.compulsory_write = fused.writes * pass + fused.mask_writes * mask + cast;

@@ -119,8 +119,8 @@ KernelTime torch_reduce_time(const MemoryParameters& memory, const RowWise& op, 
         code.lines * lines * fetched + code.step * (grid.whole_vectors ? code.whole : 1.0) * trips;
     kernel.slots = code.slots * static_cast<double>(op.rows) * static_cast<double>(op.cols) +
                    code.thread * static_cast<double>(grid.threads()) * blocks;
-    const double resident = std::min(
-        memory.blocks_per_sm, std::floor(static_cast<double>(threads_of_sm / grid.threads())));
+    const std::int64_t by_threads = threads_of_sm / grid.threads();
+    const double resident = std::min(memory.blocks_per_sm, static_cast<double>(by_threads));
     kernel.rounds = further_rounds(memory, blocks, resident);
     KernelTime time = torch_kernel_time(memory, kernel, reducing);
     if (grid.parts > 1) {

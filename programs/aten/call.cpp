@@ -112,7 +112,7 @@ std::optional<Tensor> tensor_of(const Json& dims, const Json* strides, ElementTy
 }
 
 bool is_tensor_word(std::string_view type) {
-    return type != "Scalar" && type != "ScalarList" && type != "" && type != "GenericList";
+    return type != "Scalar" && type != "ScalarList" && !type.empty() && type != "GenericList";
 }
 
 Argument argument_of(std::string_view type, const Json* dims, const Json* strides,

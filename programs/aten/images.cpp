@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 
+#include "hardware/checked.h"
 #include "model/expression/expression.h"
 #include "programs/aten/rules.h"
 
@@ -195,7 +196,7 @@ Pooling pooling_at(const Subject& subject, std::size_t window_place) {
     for (std::size_t i = 0; i < window.size(); ++i) {
         const std::int64_t step = std::max<std::int64_t>(1, stride[std::min(i, stride.size() - 1)]);
         found.taps *= static_cast<double>(window[i]);
-        found.windows *= static_cast<double>((window[i] + step - 1) / step);
+        found.windows *= static_cast<double>(ceil_divide(window[i], step));
         found.shrink *= static_cast<double>(step);
     }
     return found;

@@ -1,6 +1,7 @@
 #include "programs/graph/program.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numeric>
 
@@ -95,7 +96,7 @@ ProgramTime predict(const Program& program, const model::Machine& machine) {
 }
 
 std::string_view name_of(Module module) {
-    constexpr std::string_view names[module_count] = {
+    constexpr std::array<std::string_view, module_count> names{
         "embedding", "norm", "attention", "mlp",           "experts", "residual",
         "head",      "loss", "optimizer", "communication", "other"};
     return names[static_cast<std::size_t>(module)];

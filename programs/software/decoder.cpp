@@ -293,6 +293,7 @@ Buffer Decoder::parallel_block(Buffer x, std::size_t layer) {
     Buffer attended = two ? attend(std::move(h), layer) : attend(h, layer);
     attended = run_.dropout(std::move(attended), architecture_.dropout, "dropout");
     if (two) h = norm(x, w.norms[1], "mlp norm");
+    // NOLINTNEXTLINE(bugprone-use-after-move): where it was moved, the line above has made it anew
     h = feed_forward(std::move(h), layer);
     h = run_.dropout(std::move(h), architecture_.dropout, "dropout");
     h = residual(std::move(h), std::move(attended));

@@ -47,7 +47,7 @@ Buffer Decoder::rms_norm(Buffer x, const Norm& n, std::string_view name) {
     Buffer shifted = run_.unary(Math::add_scalar, gemma ? std::move(factor) : factor, "norm: eps");
     Buffer scale = run_.unary(Math::reciprocal_root, std::move(shifted), "norm: rsqrt");
     h = run_.broadcast(Math::multiply, std::move(h), std::move(scale), "norm: scale", true);
-    factor.reset();
+    factor = Buffer();
     if (gemma) {
         Buffer weight = run_.cast(n.weight, DataType::fp32, "norm: weight");
         weight = run_.unary(Math::add_scalar, std::move(weight), "norm: weight + 1");
@@ -394,7 +394,7 @@ Buffer Decoder::gated(Buffer x, const Linear& gate, const Linear& up, const Line
         g = eager() ? run_.binary(Math::multiply, std::move(g), std::move(u), "gate: product")
                     : run_.fused(Math::silu_multiply, std::move(g), 2, "gate");
     }
-    u.reset();
+    u = Buffer();
     return apply(std::move(g), down, "down_proj");
 }
 

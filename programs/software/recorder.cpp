@@ -46,9 +46,6 @@ std::int64_t Buffer::elements() const {
 DataType Buffer::type() const {
     return owner_->value(*this).type;
 }
-bool Buffer::needs_gradient() const {
-    return owner_ != nullptr && owner_->value(*this).gradient;
-}
 
 Buffer Buffer::apart() const {
     Buffer view = *this;

@@ -55,7 +55,6 @@ class Buffer {
     [[nodiscard]] std::int64_t elements() const;
     [[nodiscard]] model::DataType type() const;
     [[nodiscard]] bool dense() const { return dense_; }
-    [[nodiscard]] bool needs_gradient() const;
     /// The same tensor seen with its rows apart (transposed heads), or together again.
     [[nodiscard]] Buffer apart() const;
     [[nodiscard]] Buffer together() const;

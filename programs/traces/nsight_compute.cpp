@@ -163,15 +163,15 @@ class TableReader {
     /// False where the row is not of this table.
     bool add(const std::vector<std::string>& fields) {
         if (fields.size() != header_.size()) return false;
-        if (units_.empty() && metric_ == none_ && fields[id_].empty()) {
+        if (units_.empty() && metric_ == no_column && fields[id_].empty()) {
             units_ = fields;
             return true;
         }
-        if (fields[id_] != current_id_ || metric_ == none_) {
+        if (fields[id_] != current_id_ || metric_ == no_column) {
             flush();
             start(fields);
         }
-        if (metric_ != none_) {
+        if (metric_ != no_column) {
             set(fields[metric_], fields[unit_], fields[value_]);
         } else {
             for (std::size_t i = 0; i < fields.size(); ++i) {
@@ -186,21 +186,23 @@ class TableReader {
         builder_.finish();
     }
     [[nodiscard]] bool usable() const {
-        const bool wide = metric_ == none_;
-        return id_ != none_ && name_ != none_ && (wide || (unit_ != none_ && value_ != none_));
+        const bool wide = metric_ == no_column;
+        return id_ != no_column && name_ != no_column &&
+               (wide || (unit_ != no_column && value_ != no_column));
     }
 
   private:
-    static constexpr auto none_ = static_cast<std::size_t>(-1);
+    static constexpr auto no_column = static_cast<std::size_t>(-1);
 
     [[nodiscard]] std::size_t place(std::string_view column) const {
         const auto found = std::find(header_.begin(), header_.end(), column);
-        return found == header_.end() ? none_ : static_cast<std::size_t>(found - header_.begin());
+        return found == header_.end() ? no_column
+                                      : static_cast<std::size_t>(found - header_.begin());
     }
     [[nodiscard]] std::string text(const std::vector<std::string>& fields,
                                    std::string_view column) const {
         const std::size_t at = place(column);
-        return at == none_ ? std::string() : fields[at];
+        return at == no_column ? std::string() : fields[at];
     }
 
     void start(const std::vector<std::string>& fields) {
@@ -263,7 +265,8 @@ class TableReader {
     TraceBuilder builder_;
     std::vector<std::string> header_;
     std::vector<std::string> units_;
-    std::size_t id_ = none_, name_ = none_, metric_ = none_, unit_ = none_, value_ = none_;
+    std::size_t id_ = no_column, name_ = no_column, metric_ = no_column, unit_ = no_column,
+                value_ = no_column;
     bool open_ = false;
     std::string current_id_;
     Profiled current_;
