@@ -437,8 +437,21 @@ def product(dtype, m, n, k, column, bias, batch):
     return once(run, torch.mm, a, b)
 
 
-def products(draw, count):
-    types = ["bf16"] * 6 + ["fp16"] * 3 + ["fp32"] * 3 + ["tf32"] * 3 + ["int8"] * 3 + ["fp8"] * 3
+PRODUCT_TYPES = ("bf16",) * 6 + tuple(dtype for dtype in ("fp16", "fp32", "tf32", "int8", "fp8")
+                                      for _ in range(3))
+
+
+def rare_products(draw, count):
+    """More products of fp32 and tf32, and of 16 bits with odd rows; only where asked for by name."""
+    def is_rare(case):
+        fields = dict(word.split("=", 1) for word in case.op.split()[1:])
+        size = SIZES[fields["dtype"]]
+        return size == 4 or any(size * int(fields[edge]) % 16 for edge in "nk")
+    types = ("fp32",) * 3 + ("tf32",) * 2 + ("bf16",) * 6 + ("fp16",) * 2
+    return [case for case in products(draw, 3 * count, types) if is_rare(case)][:count]
+
+
+def products(draw, count, types=PRODUCT_TYPES):
     for _ in range(count):
         dtype = draw.pick(types)
         forms = ["plain", "plain", "decode", "small", "odd"]
@@ -608,6 +621,8 @@ def cases_of(seed, names):
     for number, (draws, count) in enumerate(NAMED.items()):
         if draws.__name__ in names:
             cases += draws(Draw(1000 * seed + 999 - number), count)
+    if rare_products.__name__ in names:
+        cases += rare_products(Draw(1000 * seed + 998), 520)
     random.Random(seed).shuffle(cases)
     return cases
 
@@ -776,7 +791,11 @@ def recorded(folder):
 
 def measure(folder, seed, options, device):
     start, done, known = time.monotonic(), 0, recorded(folder)
-    cases = [case for case in cases_of(seed, options.classes)
+    cases = cases_of(seed, options.classes)
+    if options.cold:
+        for case in cases:
+            case.states = ("cold",)
+    cases = [case for case in cases
              if not all((case.op, case.implementation, state) in known for state in case.states)]
     if not cases:
         print(f"seed {seed}: nothing left to measure", flush=True)
@@ -827,9 +846,11 @@ def main():
                         default=[21])
     parser.add_argument("--seconds", type=float, default=120.0, help="of each seed")
     parser.add_argument("--classes", type=lambda text: text.split(","), default=[],
-                        help="only these: " + ", ".join(each.__name__ for each in [*CLASSES, *NAMED]))
+                        help="only these: " + ", ".join(each.__name__ for each in
+                                                        [*CLASSES, *NAMED, rare_products]))
     parser.add_argument("--batch", type=int, default=40, help="cases under one profile")
     parser.add_argument("--repeats", type=int, default=4)
+    parser.add_argument("--cold", action="store_true", help="with a cold L2 only")
     parser.add_argument("--workers", type=int, default=12, help="processes that compile")
     parser.add_argument("--compile-seconds", type=float, default=60.0)
     parser.add_argument("--list", action="store_true", help="print the cases and stop")

@@ -253,6 +253,8 @@ std::vector<TreeOptions> candidates_of(const Samples& samples, std::size_t gpus,
         if (gpus == 1) break;  // nothing to draw towards
     }
     if (start != nullptr) add_starts(*start, all);
+    const double largest = model::largest_correction(samples[0].features.residual_class);
+    for (TreeOptions& each : all) each.outlier *= std::max(1.0, std::log(largest) / std::log(1.5));
     return all;
 }
 

@@ -63,18 +63,22 @@ enum class ResidualClass : std::uint8_t {
     product_wide,  ///< of fp32 and tf32
     bundled_product,
     bundled_attention,
-    bundled_rows,       ///< softmax, norms, reductions
-    bundled_pointwise,  ///< elementwise
-    bundled_movement,   ///< copies, transposes, gathers
-    torch_product_16,   ///< PyTorch's products of 16 bits
-    torch_product_32,   ///< of fp32 and tf32
-    torch_product_8,    ///< of fp8 and int8
-    torch_forward,      ///< scaled_dot_product_attention, each backend
+    bundled_rows,             ///< softmax, norms, reductions
+    bundled_pointwise,        ///< elementwise
+    bundled_movement,         ///< copies, transposes, gathers
+    torch_product_16,         ///< PyTorch's products of 16 bits, rows at multiples of 16 bytes
+    torch_product_odd,        ///< of 16 bits, other rows, more than 16 of them
+    torch_product_odd_thin,   ///< at most 16
+    torch_product_fp32,       ///< of fp32, more than 16 rows
+    torch_product_fp32_thin,  ///< at most 16
+    torch_product_tf32,       ///< of tf32
+    torch_product_8,          ///< of fp8 and int8
+    torch_forward,            ///< scaled_dot_product_attention, each backend
     torch_backward,
     torch_rows,    ///< reductions, softmax, norms, losses, scans
     torch_streams  ///< pointwise, copies, cat, gather, optimizers
 };
-inline constexpr std::size_t residual_class_count = 24;
+inline constexpr std::size_t residual_class_count = 28;
 [[nodiscard]] std::string_view name_of(ResidualClass residual_class);
 
 /// Kernels of PyTorch.

@@ -16,6 +16,11 @@ double alignment_of(std::int64_t elements, DataType type) {
     return std::log2(real(std::gcd(bits, std::int64_t{128})) / 8.0);
 }
 
+/// Of the two types that a class of library products holds, whether it is the second: their kernels differ.
+bool is_second_type(DataType type) {
+    return type == DataType::fp16 || type == DataType::tf32;
+}
+
 double log_bytes(double elements, DataType type) {
     return std::log2(elements * real(bits_of(type)) / 8.0);
 }
@@ -78,7 +83,7 @@ struct KernelFinder {
             return ResidualFeatures{*kind,
                                     {std::log2(m), std::log2(n), std::log2(k), std::log2(batch),
                                      square.blocks, square.fullness, narrow, last, align_n, align_k,
-                                     op.type == DataType::tf32 ? 1.0 : 0.0, nominal.compute,
+                                     is_second_type(op.type) ? 1.0 : 0.0, nominal.compute,
                                      nominal.memory, std::log2(bytes), l2}};
         }
         const double wide = fullness(rows * parts(n, 256.0), slots);

@@ -46,28 +46,49 @@ struct TorchFinder {
     }
 
     Found operator()(const Matmul& op) const {
+        const std::optional<ResidualClass> kind = class_of(op);
+        if (!kind) return std::nullopt;
         const std::int64_t bits = bits_of(op.type);
-        const bool single = op.type == DataType::fp32 || op.type == DataType::tf32;
-        const ResidualClass kind = bits == 8    ? ResidualClass::torch_product_8
-                                   : bits == 16 ? ResidualClass::torch_product_16
-                                                : ResidualClass::torch_product_32;
-        if (bits != 8 && bits != 16 && !single) return std::nullopt;
         const double m = real(op.m);
         const double n = real(op.n);
         const double k = real(op.k);
         const double batch = real(op.batch);
         const bool biased = op.epilogue != Epilogue::none && op.epilogue != Epilogue::accumulate;
-        const double how = (op.b_layout == Layout::column_major ? 2.0 : 0.0) + (biased ? 1.0 : 0.0);
-        const double type = op.type == DataType::tf32 || op.type == DataType::int8 ? 1.0 : 0.0;
+        const double layout = op.b_layout == Layout::column_major ? 1.0 : 0.0;
+        const double type = op.type == DataType::fp16 || op.type == DataType::int8 ? 1.0 : 0.0;
         const double rows = batch * parts(m, 128.0);
         const Waves square = waves_of(rows * parts(n, 128.0), slots);
+        const Waves narrow = waves_of(batch * parts(m, 64.0) * parts(n, 64.0), slots);
         const double bytes = batch * (real(bits) / 8.0 * k * (m + n) + 2.0 * m * n);
         return ResidualFeatures{
-            kind,
-            {std::log2(m), std::log2(n), std::log2(k), std::log2(batch), type, how,
-             alignment_of(bytes_of(op.type, op.n)), alignment_of(bytes_of(op.type, op.k)),
-             square.blocks, square.fullness,
-             fullness(batch * parts(m, 64.0) * parts(n, 64.0), slots), std::log2(bytes)}};
+            *kind,
+            {std::log2(m), std::log2(n), std::log2(k), std::log2(batch), type, layout,
+             biased ? 1.0 : 0.0, alignment_of(bytes_of(op.type, op.n)),
+             alignment_of(bytes_of(op.type, op.k)), square.blocks, square.fullness, narrow.blocks,
+             narrow.fullness, m / (64.0 * parts(m, 64.0)), std::log2(batch * m * n * k),
+             std::log2(bytes)}};
+    }
+
+    static std::optional<ResidualClass> class_of(const Matmul& op) {
+        constexpr std::int64_t thin_rows = 16;  // up to which kernels of their own run
+        const bool thin = op.m <= thin_rows;
+        switch (op.type) {
+            case DataType::bf16:
+            case DataType::fp16:
+                if (op.n % 8 == 0 && op.k % 8 == 0) return ResidualClass::torch_product_16;
+                return thin ? ResidualClass::torch_product_odd_thin
+                            : ResidualClass::torch_product_odd;
+            case DataType::fp32:
+                return thin ? ResidualClass::torch_product_fp32_thin
+                            : ResidualClass::torch_product_fp32;
+            case DataType::tf32:
+                return ResidualClass::torch_product_tf32;
+            case DataType::fp8:
+            case DataType::int8:
+                return ResidualClass::torch_product_8;
+            default:
+                return std::nullopt;
+        }
     }
 
     Found operator()(const Attention& asked) const {

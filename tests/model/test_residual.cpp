@@ -337,7 +337,10 @@ TEST_CASE("what PyTorch runs falls into a class by its operation", "[residual]")
     const auto torch = Implementation::torch;
     CHECK(class_of(Matmul{.m = 64, .n = 64, .k = 64}, torch) == ResidualClass::torch_product_16);
     CHECK(class_of(Matmul{.m = 64, .n = 64, .k = 64, .type = DataType::tf32}, torch) ==
-          ResidualClass::torch_product_32);
+          ResidualClass::torch_product_tf32);
+    CHECK(class_of(Matmul{.m = 64, .n = 63, .k = 64}, torch) == ResidualClass::torch_product_odd);
+    CHECK(class_of(Matmul{.m = 16, .n = 63, .k = 64}, torch) ==
+          ResidualClass::torch_product_odd_thin);
     Attention attention{
         .batch = 2, .heads = 8, .kv_heads = 8, .seq_q = 512, .seq_kv = 512, .head_dim = 64};
     for (const auto backend : {Implementation::torch_flash, Implementation::torch_efficient,
