@@ -111,9 +111,9 @@ void Recorder::compiled_copy(std::int64_t elements, DataType in, DataType out, R
 std::int64_t Recorder::padded(std::int64_t outputs, std::int64_t rows, std::int64_t inputs) const {
     constexpr double least_intensity = 100.0;
     if (!options_.fused || outputs % aligned == 0) return outputs;
-    const double m = static_cast<double>(rows);
-    const double n = static_cast<double>(outputs);
-    const double k = static_cast<double>(inputs);
+    const auto m = static_cast<double>(rows);
+    const auto n = static_cast<double>(outputs);
+    const auto k = static_cast<double>(inputs);
     if (m * n * k < least_intensity * (m * k + k * n + m * n)) return outputs;
     return ceil_divide(outputs, aligned) * aligned;
 }
