@@ -6,9 +6,6 @@
 namespace ridge::programs {
 namespace {
 
-/// Of the DRAM bandwidth, by kernels that were not written for streaming alone.
-constexpr double dram_share = 0.78;
-
 double waves(std::int64_t blocks, std::int64_t multiprocessors) {
     return static_cast<double>(blocks) / static_cast<double>(multiprocessors);
 }
@@ -45,9 +42,8 @@ std::optional<KernelTime> time_of(const KernelWork& kernel, const model::Machine
         const double rounds = std::ceil(waves(kernel.chains, machine.sm_count));
         work += (kernel.chain_clocks + rounds * kernel.block_clocks) / clock;
     }
-    // A kernel of several waves fills and drains, which takes longer than one that does nothing.
-    const Time fixed = machine.kernel_floor * 4.0;
-    const double streamed = memory / dram_share;
+    const Time fixed = machine.kernel_floor * kernel.floors;
+    const double streamed = memory / kernel.dram_share;
     return KernelTime{.time = fixed + Time::from_base(std::max(streamed, work)),
                       .lower_bound = Time::from_base(std::max(memory, useful)),
                       .memory_bound = memory >= useful,

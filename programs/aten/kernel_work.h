@@ -32,6 +32,9 @@ struct KernelWork {
     std::int64_t chains = 0;    ///< blocks with a chain each
     double chain_clocks = 0.0;  ///< latency of one chain
     double block_clocks = 0.0;  ///< what each chain on a multiprocessor adds
+    double dram_share =
+        0.78;             ///< of the DRAM bandwidth, of kernels not written for streaming alone
+    double floors = 4.0;  ///< kernels that do nothing, as long as several waves fill and drain
 };
 
 struct KernelTime {

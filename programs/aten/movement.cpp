@@ -3,6 +3,7 @@
 #include <array>
 
 #include "model/core/join.h"
+#include "model/streams/row_work.h"
 #include "programs/aten/rules.h"
 
 namespace ridge::programs {
@@ -135,7 +136,30 @@ std::optional<Understood> indexed(const Subject& subject) {
     const std::vector<const Tensor*> all = subject.call.tensors();
     return all.size() < 2 ? std::nullopt : gathered(subject, all[0], all[1]);
 }
-/// The gradient of each place, added to a table that is filled with zeros first.
+/// A table of zeros, then one kernel that goes through all indices, one after the other, or from 3072
+/// indices on a sort of them and sums of each token's places, in parts of ten. (eq. S7)
+std::vector<KernelWork> gradient_kernels(const Gather& op) {
+    constexpr std::int64_t most_unsorted = 3072;
+    constexpr double part = 10.0;  // places of a token that a thread adds up
+    const double size = static_cast<double>(size_of(op.type));
+    const auto rows = static_cast<double>(op.rows);
+    const double row = static_cast<double>(op.cols) * size;
+    std::vector<KernelWork> kernels{
+        {.moved = static_cast<double>(op.table_rows) * row, .dram_share = 0.93, .floors = 1.0}};
+    KernelWork sums{.moved = rows * row, .chains = 1};
+    if (op.rows <= most_unsorted) {
+        sums.chain_clocks = 2400.0 + 70.4 * rows;
+        sums.floors = 1.0;
+    } else {
+        const double columns = 32.0 * static_cast<double>(ceil_divide(op.cols, 32));
+        sums.clocks = 3.83 * (model::gather_distinct_rows(op) + rows / part) * columns;
+        sums.chain_clocks = 140e3 + 1.27 * rows;
+    }
+    kernels.push_back(sums);
+    return kernels;
+}
+
+/// The gradient of each place, added to the row of its token.
 std::optional<Understood> embedding_backward(const Subject& subject) {
     const Tensor* const gradient = subject.call.tensor(0);
     const Tensor* const index = subject.call.tensor(1);
@@ -143,7 +167,9 @@ std::optional<Understood> embedding_backward(const Subject& subject) {
     const std::int64_t rows = subject.call.whole(2).value_or(0);
     const Tensor table{
         .type = gradient->type, .dims = {rows, gradient->dims.back()}, .strides = {}};
-    return gathered(subject, &table, index);
+    auto found = gathered(subject, &table, index);
+    if (found) found->kernels = gradient_kernels(std::get<Gather>(found->steps[0].operation));
+    return found;
 }
 
 /// Only written: half of a copy's bytes.

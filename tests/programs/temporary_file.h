@@ -1,6 +1,8 @@
 // A file for the length of a test.
 #pragma once
 
+#include <unistd.h>
+
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -12,8 +14,8 @@ class TemporaryFile {
   public:
     explicit TemporaryFile(const std::string& content, const std::string& suffix = ".json")
         : path_(std::filesystem::temp_directory_path() /
-                ("ridge-trace-" + std::to_string(++count_) + "-" +
-                 std::to_string(std::hash<std::string>{}(content)) + suffix)) {
+                ("ridge-trace-" + std::to_string(::getpid()) + "-" + std::to_string(++count_) +
+                 "-" + std::to_string(std::hash<std::string>{}(content)) + suffix)) {
         std::ofstream(path_, std::ios::binary) << content;
     }
     TemporaryFile(const TemporaryFile&) = delete;
