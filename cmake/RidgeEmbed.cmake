@@ -23,6 +23,9 @@ file(WRITE "${OUTPUT}.new" "// Written by cmake/RidgeEmbed.cmake; do not edit.
 
 using namespace std::string_view_literals;
 
+// C++ asks compilers for literals of 65536 characters; GCC and Clang take longer ones.
+#pragma GCC diagnostic ignored \"-Woverlength-strings\"
+
 namespace ${NAMESPACE} {
 namespace {
 
