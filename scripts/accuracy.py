@@ -444,7 +444,7 @@ One run of the command took 4 minutes and 35 seconds: 47 ceilings, 1629 shapes (
 holds the records of the shapes and two overlays: `ceilings.toml`, and `calibrated.toml`, which the fits wrote, with the error of each before and after, and 906 further shapes (seed 302) and the training records of PyTorch's
 kernels among its rows: as many as `--shapes 2100`, by now the default, measures in some seven minutes (`ridge calibrate --rows measure/records/h100-sxm measure/records/h100-sxm-corrections
 measure/records/h100-sxm-torch --gpu h100-sxm --gpu-file measure/records/h100-sxm/ceilings.toml` makes it again from the records). The first judging shapes were drawn once the command had
-ended: seed 12 at once, of which the overlay, by the model of that hour, gave mean 5.7 %, 90 % within 13.2 %, 80.5 % inside the band; seed 314, below, after many changes of the model. Without any overlay, by what the catalogue knows of an H100: {before}.
+ended: seed 12 at once, of which the overlay, by the model of that hour, gave mean 5.7 %, 90 % within 13.2 %, 80.5 % inside the band; seed 316, below, after many changes of the model. Without any overlay, by what the catalogue knows of an H100: {before}.
 
 """
 
