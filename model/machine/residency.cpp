@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 
+#include "model/core/power.h"
 #include "model/machine/machine.h"
 
 namespace ridge::model {
@@ -63,7 +64,7 @@ double retained(Bytes footprint, Bytes capacity, double steepness) {
     // Beside one, a power below 2^-53 is lost: the exponent tells that without computing it.
     constexpr double rounding = -53.0;
     if (share > 0.0 && steepness * (std::ilogb(share) + 1) < rounding) return 1.0;
-    return 1.0 / (1.0 + std::pow(share, steepness));
+    return 1.0 / (1.0 + power(share, steepness));
 }
 
 Residency resolve_residency(const hardware::Description& gpu) {

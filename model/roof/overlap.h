@@ -15,6 +15,7 @@
 #include <initializer_list>
 
 #include "hardware/quantity.h"
+#include "model/core/power.h"
 
 namespace ridge::model {
 
@@ -42,7 +43,7 @@ inline constexpr Overlap block_rounds{2.0};
         if (time == largest) {
             sum += 1.0;
         } else if (time > Time{}) {
-            sum += std::pow(time / largest, overlap.exponent);
+            sum += power(time / largest, overlap.exponent);
         }
     }
     return sum == 1.0 ? largest : largest * std::pow(sum, 1.0 / overlap.exponent);

@@ -1,6 +1,9 @@
 // The combination rule at its limits.
 #include "model/roof/overlap.h"
 
+#include <cmath>
+
+#include "model/core/power.h"
 #include "tests/catch.h"
 
 namespace ridge::model {
@@ -28,6 +31,16 @@ TEST_CASE("equal terms", "[combine]") {
     CHECK(combined({t, t}, pipes) / t == Approx(1.148698).epsilon(1e-6));
     CHECK(combined({t, t}, bytes_in_flight) / t == Approx(1.370350).epsilon(1e-6));
     CHECK(combined({t, t}, Overlap{1.0}) / t == Approx(2.0).epsilon(1e-12));
+}
+
+TEST_CASE("a power of products is that of pow", "[combine]") {
+    for (const double exponent : {0.0, 1.0, 2.0, 2.2, 5.0, 6.552, 10.0, 64.0, 65.0, -3.0}) {
+        for (const double base : {1e-4, 0.37, 1.0, 1.9, 40.0}) {
+            CAPTURE(base, exponent);
+            CHECK(power(base, exponent) == Approx(std::pow(base, exponent)).epsilon(1e-14));
+        }
+    }
+    CHECK(power(0.0, 10.0) == 0.0);
 }
 
 TEST_CASE("a longer term never shortens the result", "[combine]") {
