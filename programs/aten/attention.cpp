@@ -1,5 +1,7 @@
 // scaled_dot_product_attention in its backends, forward and backward.
 #include <array>
+#include <cstdlib>
+#include <string>
 
 #include "programs/aten/rules.h"
 
@@ -12,11 +14,43 @@ using model::Implementation;
 struct Places {
     std::size_t query;
     std::size_t causal;
-    bool tokens_first;  ///< [batch, tokens, heads, dim] instead of [batch, heads, tokens, dim]
-    bool number;        ///< causal is a custom_mask_type above 0, not a flag
+    std::size_t dropout;  ///< its probability
+    bool tokens_first;    ///< [batch, tokens, heads, dim] instead of [batch, heads, tokens, dim]
+    bool number;          ///< causal is a custom_mask_type above 0, not a flag
     Implementation implementation;
     model::Direction direction;
 };
+
+/// Clocks that a multiprocessor takes to draw a score's number and keep the score or not. (eq. S8)
+double drawing_clocks(Implementation implementation, model::Direction direction) {
+    const bool back = direction == model::Direction::backward;
+    switch (implementation) {
+        case Implementation::torch_cudnn:
+            return back ? 0.115 : 0.231;
+        case Implementation::torch_efficient:
+            return back ? 0.918 : 0.452;
+        default:
+            return back ? 0.115 : 0.081;
+    }
+}
+
+/// Numbers for all scores of the tiles that are visited.
+KernelWork drawing(const model::Attention& op, Implementation implementation) {
+    constexpr std::int64_t tile = 128;
+    const std::int64_t blocks = op.batch * op.heads * ceil_divide(op.seq_q, tile);
+    const auto across = static_cast<double>(ceil_divide(op.seq_kv, tile));
+    const double own = static_cast<double>(ceil_divide(op.seq_q, tile));
+    const double visited = op.causal ? across - (own - 1.0) / 2.0 : across;
+    const double scores = static_cast<double>(blocks) * visited * static_cast<double>(tile * tile);
+    return {.clocks = drawing_clocks(implementation, op.direction) * scores,
+            .tiles = blocks,
+            .floors = 0.0};
+}
+
+bool drops(const Call& call, std::size_t place) {
+    const std::string text(call.value(place));
+    return !text.empty() && std::strtod(text.c_str(), nullptr) > 0.0;
+}
 
 std::optional<Understood> attention_at(const Subject& subject, const Places& places) {
     const Tensor* const q = subject.call.tensor(places.query);
@@ -37,16 +71,19 @@ std::optional<Understood> attention_at(const Subject& subject, const Places& pla
     // PyTorch aligns the mask to the first token: more queries than keys hide hardly anything.
     op.causal = op.causal && op.seq_q <= op.seq_kv;
     if (op.kv_heads < 1 || op.heads % op.kv_heads != 0) return {};
-    return Understood{.steps = {step_of(op, places.implementation, model::L2State::warm)},
-                      .family = OperatorFamily::attention,
-                      .result_bytes = q->bytes(),
-                      .result_elements = q->elements()};
+    Understood found{.steps = {step_of(op, places.implementation, model::L2State::warm)},
+                     .family = OperatorFamily::attention,
+                     .result_bytes = q->bytes(),
+                     .result_elements = q->elements()};
+    if (drops(subject.call, places.dropout)) found.beside = drawing(op, places.implementation);
+    return found;
 }
 
-template <std::size_t query, std::size_t causal, bool tokens_first, bool number,
-          Implementation implementation, model::Direction direction>
+template <std::size_t query, std::size_t causal, std::size_t dropout, bool tokens_first,
+          bool number, Implementation implementation, model::Direction direction>
 std::optional<Understood> attention(const Subject& subject) {
-    return attention_at(subject, {query, causal, tokens_first, number, implementation, direction});
+    return attention_at(subject,
+                        {query, causal, dropout, tokens_first, number, implementation, direction});
 }
 
 using enum Implementation;
@@ -56,29 +93,30 @@ constexpr auto backward = model::Direction::backward;
 // Places as in PyTorch 2.11's native_functions.yaml.
 constexpr std::array attention_table{
     Rule{"_scaled_dot_product_cudnn_attention",
-         attention<0, 6, false, false, torch_cudnn, forward>},
-    Rule{"_cudnn_attention_forward", attention<0, 10, false, false, torch_cudnn, forward>},
+         attention<0, 6, 5, false, false, torch_cudnn, forward>},
+    Rule{"_cudnn_attention_forward", attention<0, 10, 9, false, false, torch_cudnn, forward>},
     Rule{"_scaled_dot_product_cudnn_attention_backward",
-         attention<1, 14, false, false, torch_cudnn, backward>},
-    Rule{"_cudnn_attention_backward", attention<1, 14, false, false, torch_cudnn, backward>},
+         attention<1, 14, 13, false, false, torch_cudnn, backward>},
+    Rule{"_cudnn_attention_backward", attention<1, 14, 13, false, false, torch_cudnn, backward>},
     Rule{"_scaled_dot_product_flash_attention",
-         attention<0, 4, false, false, torch_flash, forward>},
-    Rule{"_flash_attention_forward", attention<0, 8, true, false, torch_flash, forward>},
+         attention<0, 4, 3, false, false, torch_flash, forward>},
+    Rule{"_flash_attention_forward", attention<0, 8, 7, true, false, torch_flash, forward>},
     Rule{"_scaled_dot_product_flash_attention_backward",
-         attention<1, 11, false, false, torch_flash, backward>},
-    Rule{"_flash_attention_backward", attention<1, 11, true, false, torch_flash, backward>},
+         attention<1, 11, 10, false, false, torch_flash, backward>},
+    Rule{"_flash_attention_backward", attention<1, 11, 10, true, false, torch_flash, backward>},
     Rule{"_scaled_dot_product_efficient_attention",
-         attention<0, 6, false, false, torch_efficient, forward>},
-    Rule{"_efficient_attention_forward", attention<0, 9, true, true, torch_efficient, forward>},
+         attention<0, 6, 5, false, false, torch_efficient, forward>},
+    Rule{"_efficient_attention_forward", attention<0, 9, 8, true, true, torch_efficient, forward>},
     Rule{"_scaled_dot_product_efficient_attention_backward",
-         attention<1, 11, false, false, torch_efficient, backward>},
-    Rule{"_efficient_attention_backward", attention<1, 14, true, true, torch_efficient, backward>},
+         attention<1, 11, 9, false, false, torch_efficient, backward>},
+    Rule{"_efficient_attention_backward",
+         attention<1, 14, 11, true, true, torch_efficient, backward>},
     // What a machine without a GPU records; a GPU runs the fused kernel.
     Rule{"_scaled_dot_product_flash_attention_for_cpu",
-         attention<0, 4, false, false, torch_flash, forward>},
+         attention<0, 4, 3, false, false, torch_flash, forward>},
     Rule{"_scaled_dot_product_flash_attention_for_cpu_backward",
-         attention<1, 7, false, false, torch_flash, backward>},
-    Rule{"flash_attn::_flash_attn_forward", attention<0, 5, true, false, torch_flash, forward>}};
+         attention<1, 7, 6, false, false, torch_flash, backward>},
+    Rule{"flash_attn::_flash_attn_forward", attention<0, 5, 3, true, false, torch_flash, forward>}};
 
 }  // namespace
 

@@ -21,6 +21,13 @@ void take_kernels(CallPrediction& one, const KernelTime& kernels) {
     one.limiter = kernels.streams ? "dram" : "multiprocessors";
 }
 
+void add_work(CallPrediction& one, const KernelTime& work) {
+    one.answer.time += work.time;
+    one.answer.low += work.time * band_low;
+    one.answer.high += work.time * band_high;
+    if (work.time * 2.0 > one.answer.time) one.limiter = "multiprocessors";
+}
+
 }  // namespace
 
 CallPrediction predict(const Understood& call, const model::Machine& machine) {
@@ -37,6 +44,9 @@ CallPrediction predict(const Understood& call, const model::Machine& machine) {
     if (longest == nullptr) return {.reason = "it takes no time on a GPU"};
     one.bound = name_of(longest->bound);
     one.limiter = name_of(longest->limiter);
+    if (call.beside) {
+        if (const auto work = time_of(*call.beside, machine)) add_work(one, *work);
+    }
     if (call.kernels.empty()) return one;
     if (const auto kernels = time_of(call.kernels, machine)) take_kernels(one, *kernels);
     return one;

@@ -53,6 +53,8 @@ struct Understood {
     std::vector<model::Step> steps{};
     /// Where these steps are not how it is carried out: the kernels, which say how long it takes.
     std::vector<KernelWork> kernels{};
+    /// What the steps leave out, one after the other with them: numbers drawn for dropout.
+    std::optional<KernelWork> beside{};
     OperatorFamily family = OperatorFamily::other;
     Basis basis = Basis::shapes;
     /// Bytes of the largest result and elements of it: what a fused neighbour would not write.

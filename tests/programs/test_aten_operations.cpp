@@ -1,4 +1,5 @@
 // Operators of PyTorch as operations of the model, checked by hand.
+#include <cmath>
 #include <variant>
 
 #include "model/machine/catalogue.h"
@@ -204,6 +205,28 @@ TEST_CASE("copies, cat and gathers", "[aten]") {
                                                    "[[4096,256,64,1],[4096,64,1024,1],[]]", ""}));
     CHECK(exchanged.inner == 64);
     CHECK(exchanged.rows * exchanged.cols == 2 * 16 * 4);
+}
+
+TEST_CASE("dropout of attention draws a number for each score", "[aten]") {
+    const model::Machine machine = model::make_machine(model::catalogue().at("h200-sxm"));
+    const auto microseconds = [&](const char* name, const char* types, const char* shapes,
+                                  const char* values) {
+        const Understood found = understood(name, {types, shapes, "", values});
+        return predict(found, machine).answer.time / units::us;
+    };
+    const auto forward = [&](const char* values) {
+        return microseconds(
+            "aten::_scaled_dot_product_cudnn_attention",
+            R"(["c10::BFloat16","c10::BFloat16","c10::BFloat16","","Scalar","Scalar","Scalar"])",
+            "[[8,16,2048,64],[8,16,2048,64],[8,16,2048,64],[],[],[],[]]", values);
+    };
+    const double kept = forward(R"(["","","","","True","0.","True"])");
+    const double dropped = forward(R"(["","","","","True","0.10000000000000001","True"])");
+    // 128 blocks of rows and heads, 16 x 17 / 2 tiles of 128 x 128 each, 0.231 clocks a score.
+    const double clocks = 0.231 * 128.0 * 136.0 * 128.0 * 128.0;
+    const double waves = 128.0 * 16.0 / 132.0;
+    CHECK(dropped - kept == Approx(clocks / (132.0 * 1980.0) * std::sqrt(16.0 / waves)));
+    CHECK(forward(R"(["","","","","True","0.1","False"])") - dropped > dropped - kept);
 }
 
 TEST_CASE("the gradient of an embedding takes its indices in turn, and sorts many", "[aten]") {
