@@ -17,7 +17,6 @@ LONGER = {
     ("model/expression/functions.cpp", "value_of"): "a case for each function, one line long",
     ("measure/cuda/plans/elementwise_plan.cpp", "code_of"): "a case for each function, one line long",
     ("programs/software/gradients.cpp", "Recorder::run_backward"): "a case for each step of the tape",
-    ("programs/software/operations.cpp", "operation_of"): "a case for each kind of kernel",
     ("tests/model/random_operation.cpp", "random_operation"): "a case for each operation",
 }
 PLACES = ("hardware", "model", "measure", "programs", "plot", "effects", "cli", "python", "tests", "bench")

@@ -55,7 +55,7 @@ ROOMS = {
                                               "counters", "plans")],
     CUDA + "inject": RECORD + ["programs/recording"] +
                      [CUDA + room for room in ("kernels", "libraries", "counters")],
-    "programs/aten": MODEL,
+    "programs/aten": MODEL + ["programs/graph"],
     "programs/recording": [],
     "programs/traces": HARDWARE + ["programs/recording"],
     "programs/report": MODEL + ["programs/aten", "programs/traces"],

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "programs/aten/rules.h"
+#include "programs/graph/eager_kernels.h"
 
 namespace ridge::programs {
 namespace {
@@ -76,6 +77,15 @@ std::optional<Understood> attention_at(const Subject& subject, const Places& pla
                      .result_bytes = q->bytes(),
                      .result_elements = q->elements()};
     if (drops(subject.call, places.dropout)) found.beside = drawing(op, places.implementation);
+    const Tensor* const mask = subject.call.tensor(places.query + 3);
+    if (places.implementation == Implementation::torch_cudnn && mask != nullptr &&
+        places.direction == model::Direction::forward && mask->elements() > 1) {
+        Entry entry;
+        entry.operation = found.steps.front().operation;
+        entry.execution = found.steps.front().execution;
+        entry.stretch = masked_attention_stretch(op.seq_q);
+        found.entries = {std::move(entry)};
+    }
     return found;
 }
 

@@ -28,10 +28,21 @@ void add_work(CallPrediction& one, const KernelTime& work) {
     if (work.time * 2.0 > one.answer.time) one.limiter = "multiprocessors";
 }
 
+model::WorkloadPrediction answer_of(const Understood& call, const model::Machine& machine) {
+    if (call.entries.empty()) return model::predict(call.steps, machine);
+    std::vector<model::Outcome> parts;
+    std::vector<std::int64_t> counts;
+    for (const Entry& entry : call.entries) {
+        parts.push_back(predict(entry, machine));
+        counts.push_back(entry.count);
+    }
+    return model::add_up(std::move(parts), counts);
+}
+
 }  // namespace
 
 CallPrediction predict(const Understood& call, const model::Machine& machine) {
-    CallPrediction one{.answer = model::predict(call.steps, machine)};
+    CallPrediction one{.answer = answer_of(call, machine)};
     const model::Prediction* longest = nullptr;
     for (const model::Outcome& part : one.answer.parts) {
         if (const auto* unmodelled = std::get_if<model::NotModelled>(&part)) {

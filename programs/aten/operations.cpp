@@ -73,6 +73,20 @@ model::Step torch_step(model::Operation operation) {
     return step_of(std::move(operation), model::Implementation::torch, model::L2State::warm);
 }
 
+Understood carried_out(std::vector<Entry> entries, OperatorFamily family, std::int64_t elements,
+                       std::int64_t size) {
+    Understood found{
+        .family = family, .result_bytes = elements * size, .result_elements = elements};
+    for (const Entry& entry : entries) {
+        found.steps.push_back({.operation = entry.operation,
+                               .execution = entry.execution,
+                               .count = entry.count,
+                               .name = entry.name});
+    }
+    found.entries = std::move(entries);
+    return found;
+}
+
 ElementType type_of(const Tensor& tensor, const Subject& subject) {
     return tensor.type == ElementType::unknown ? subject.hint : tensor.type;
 }

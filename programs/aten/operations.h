@@ -24,6 +24,7 @@
 #include "model/predict.h"
 #include "programs/aten/call.h"
 #include "programs/aten/kernel_work.h"
+#include "programs/graph/program.h"
 
 namespace ridge::programs {
 
@@ -55,6 +56,8 @@ struct Understood {
     std::vector<KernelWork> kernels{};
     /// What the steps leave out, one after the other with them: numbers drawn for dropout.
     std::optional<KernelWork> beside{};
+    /// Where kernels take longer than these steps, each step with what it takes more.
+    std::vector<Entry> entries{};
     OperatorFamily family = OperatorFamily::other;
     Basis basis = Basis::shapes;
     /// Bytes of the largest result and elements of it: what a fused neighbour would not write.

@@ -5,6 +5,7 @@
 
 #include "model/expression/expression.h"
 #include "programs/aten/rules.h"
+#include "programs/graph/eager_kernels.h"
 
 namespace ridge::programs {
 namespace {
@@ -225,7 +226,10 @@ std::optional<Understood> pointwise(std::string_view name, const Subject& subjec
     if (row->boolean) result = ElementType::boolean;
     if (name == "cast") result = subject.hint;
     // A mask is read as the bytes it is; it is no operand of the arithmetic.
-    if (name == "masked_fill" || name == "where") {
+    const bool masked = name == "masked_fill";
+    const bool spread = masked && subject.call.tensor(1) != nullptr &&
+                        subject.call.tensor(1)->elements() < operands.elements;
+    if (masked || name == "where") {
         std::erase_if(operands.full,
                       [](const Tensor* t) { return t->type == ElementType::boolean; });
         if (operands.full.empty()) return {};
@@ -246,6 +250,15 @@ std::optional<Understood> pointwise(std::string_view name, const Subject& subjec
         const bool one = operands.full.size() <= 2;
         found.steps = {
             step_of(op, one ? Implementation::torch : Implementation::fused, model::L2State::warm)};
+    }
+    if (spread && found.steps.size() == 1) {
+        // Its kernel computes an index for each element where the mask is broadcast. (W3)
+        const model::Step& step = found.steps.front();
+        Entry entry;
+        entry.operation = step.operation;
+        entry.execution = step.execution;
+        entry.indexed_clocks = clocks_indexed * static_cast<double>(operands.elements);
+        found.entries = {std::move(entry)};
     }
     found.family = OperatorFamily::pointwise;
     found.result_bytes = result_bytes;

@@ -4,6 +4,7 @@
 
 #include "model/core/fields.h"
 #include "programs/aten/rules.h"
+#include "programs/graph/eager_kernels.h"
 
 namespace ridge::programs {
 namespace {
@@ -94,11 +95,45 @@ std::optional<Understood> added_matrix_vector(const Subject& subject) {
     return vector_at(subject, 1);
 }
 
+/// Whether a result of such sizes is none that a GPU could hold.
+bool overflows(std::int64_t a, std::int64_t b, std::int64_t c) {
+    constexpr double most = 1e15;
+    return static_cast<double>(a) * static_cast<double>(b) * static_cast<double>(c) > most;
+}
+
+/// Rows in groups, each with a matrix of its own; how many rows a group has is in the memory of the
+/// third argument, so they are taken as equal. Of two matrices the sum is cut, and each group has a
+/// result: the gradient of the weights, as much work as the product it belongs to.
+std::optional<Understood> grouped(const Subject& subject) {
+    const Tensor* const a = subject.call.tensor(0);
+    const Tensor* const b = subject.call.tensor(1);
+    const Tensor* const ends = subject.call.tensor(2);
+    if (a == nullptr || b == nullptr || ends == nullptr) return {};
+    const bool gradient = b->dims.size() == 2;
+    if (a->dims.size() != 2 || (!gradient && b->dims.size() != 3)) return {};
+    const std::int64_t groups = ends->elements();
+    const std::int64_t rows = gradient ? b->dims[0] : a->dims[0];
+    const std::int64_t k = gradient ? a->dims[0] : a->dims[1];
+    const std::int64_t n = b->dims.back();
+    if (groups < 1 || rows < 1) return {};
+    if (overflows(gradient ? groups : rows, gradient ? k : 1, n)) return {};
+    const model::DataType type = data_type(type_of(*a, subject));
+    const model::DataType output = model::default_output(type);
+    Entry addresses = entry_of({.bytes = grouped_addresses(groups)}, "addresses of the groups");
+    Entry product;
+    product.operation = grouped_matmul(rows, n, k, groups, type, output);
+    product.execution.l2 = model::L2State::cold;
+    product.name = "grouped product";
+    product.stretch = grouped_stretch;
+    return carried_out({std::move(addresses), std::move(product)}, OperatorFamily::product,
+                       gradient ? groups * k * n : rows * n, size_of(output));
+}
+
 constexpr std::array product_table{
-    Rule{"mm", plain},          Rule{"bmm", plain},         Rule{"addmm", added},
-    Rule{"baddbmm", added},     Rule{"linear", linear},     Rule{"_int_mm", plain},
-    Rule{"_scaled_mm", plain},  Rule{"mv", matrix_vector},  Rule{"addmv", added_matrix_vector},
-    Rule{"dot", matrix_vector}, Rule{"vdot", matrix_vector}};
+    Rule{"mm", plain},          Rule{"bmm", plain},          Rule{"addmm", added},
+    Rule{"baddbmm", added},     Rule{"linear", linear},      Rule{"_int_mm", plain},
+    Rule{"_scaled_mm", plain},  Rule{"mv", matrix_vector},   Rule{"addmv", added_matrix_vector},
+    Rule{"dot", matrix_vector}, Rule{"vdot", matrix_vector}, Rule{"_grouped_mm", grouped}};
 
 }  // namespace
 

@@ -4,6 +4,7 @@
 
 #include "model/expression/expression.h"
 #include "programs/aten/rules.h"
+#include "programs/graph/eager_kernels.h"
 
 namespace ridge::programs {
 namespace {
@@ -214,6 +215,35 @@ std::optional<Understood> vector_norm(const Subject& subject) {
     return reduced_rows(subject, *x, RowKind::sum, subject.call.wholes(2));
 }
 
+/// One row of keys: many rows are sorted by other kernels, which no rule knows.
+std::optional<Understood> sort(const Subject& subject) {
+    const Tensor* const x = subject.call.tensor(0);
+    if (x == nullptr || x->dims.empty() || x->elements() < 1) return {};
+    if (x->elements() != x->dims.back()) return {};
+    std::vector<Entry> entries;
+    for (const SmallKernel& kernel : sort_kernels(x->elements())) {
+        entries.push_back(entry_of(kernel, "sort"));
+    }
+    return carried_out(std::move(entries), OperatorFamily::other, x->elements(), 8);
+}
+
+/// The k largest or smallest of short rows: a block a row, then a sort of what it found. (W3)
+std::optional<Understood> best(const Subject& subject) {
+    constexpr std::int64_t longest = 1024;
+    constexpr double clocks_of_row = 1200.0;
+    const Tensor* const x = subject.call.tensor(0);
+    if (x == nullptr || x->dims.empty() || x->elements() < 1 || x->dims.back() > longest) return {};
+    const std::int64_t rows = x->elements() / x->dims.back();
+    const std::int64_t wanted = subject.call.whole(1).value_or(1);
+    const std::int64_t found = rows * std::clamp<std::int64_t>(wanted, 1, x->dims.back());
+    std::vector<Entry> entries{
+        entry_of({.bytes = x->elements() * 8, .least_us = top_gather_us}, "gather")};
+    entries.front().indexed_clocks = static_cast<double>(rows) * clocks_of_row;
+    if (subject.call.flag(4))
+        entries.push_back(entry_of({.bytes = found * 8, .least_us = top_sort_us}, "sort"));
+    return carried_out(std::move(entries), OperatorFamily::other, found, size_of(x->type));
+}
+
 constexpr std::array row_table{Rule{"_softmax", softmax},
                                Rule{"_log_softmax", softmax},
                                Rule{"_safe_softmax", softmax},
@@ -246,7 +276,9 @@ constexpr std::array row_table{Rule{"_softmax", softmax},
                                Rule{"cumsum", scan},
                                Rule{"cumprod", scan},
                                Rule{"cummax", scan},
-                               Rule{"logcumsumexp", scan}};
+                               Rule{"logcumsumexp", scan},
+                               Rule{"sort", sort},
+                               Rule{"topk", best}};
 
 }  // namespace
 

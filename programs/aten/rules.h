@@ -38,6 +38,9 @@ struct Rule {
 /// The same for a kernel of torch.compile, whose last scalars are its numbers of elements.
 [[nodiscard]] std::optional<Understood> generated(const Subject& subject);
 
+/// As kernels carry it out, one after the other.
+[[nodiscard]] Understood carried_out(std::vector<Entry> entries, OperatorFamily family,
+                                     std::int64_t elements, std::int64_t size);
 [[nodiscard]] model::Step torch_step(model::Operation operation);
 [[nodiscard]] model::Step step_of(model::Operation operation, model::Implementation implementation,
                                   model::L2State l2);

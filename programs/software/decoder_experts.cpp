@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "hardware/checked.h"
+#include "programs/graph/eager_kernels.h"
 #include "programs/software/decoder.h"
 
 namespace ridge::programs {
@@ -61,8 +62,8 @@ Decoder::Routed Decoder::route(const Buffer& x, const Layer& w, const FeedForwar
         }
     }
     // The best are gathered, then sorted; DeepSeek takes them unsorted.
-    run_.small("router: topk", all * 8, 7.0F);
-    if (!wide) run_.small("router: topk sorted", few * 8, 4.5F);
+    run_.small("router: topk", all * 8, top_gather_us);
+    if (!wide) run_.small("router: topk sorted", few * 8, top_sort_us);
     if (s.routing == Routing::sigmoid_groups) small("router: gather", few);
     return {weights_of_experts(std::move(scores), s, wide),
             run_.allocate(2 * few, DataType::fp32, "chosen experts")};

@@ -1,6 +1,7 @@
 // The backward half of the recorder: the kernels of PyTorch's gradients (derivatives.yaml).
 #include <algorithm>
 
+#include "programs/graph/eager_kernels.h"
 #include "programs/software/recorder.h"
 
 namespace ridge::programs {
@@ -409,7 +410,7 @@ void Recorder::backward_grouped(TapeEntry& entry, Buffer gradient) {
     const std::int64_t experts = entry.sizes[3];
     Buffer input;
     const auto launch_product = [&](std::int64_t outputs, std::int64_t inner) {
-        small("experts: addresses of the products", experts * 32);
+        small("experts: addresses of the products", grouped_addresses(experts));
         launch({.kind = KernelKind::experts,
                 .in = entry.type,
                 .out = entry.type,

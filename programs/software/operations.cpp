@@ -7,6 +7,7 @@
 #include "hardware/checked.h"
 #include "model/core/join.h"
 #include "model/expression/expression.h"
+#include "programs/graph/eager_kernels.h"
 
 namespace ridge::programs {
 namespace {
@@ -168,17 +169,8 @@ model::Operation operation_of(const StepKernel& k, const Recorder& recorder) {
             return product_of(k);
         case KernelKind::attention:
             return attention_of(recorder.attentions()[static_cast<std::size_t>(k.attention)], k.in);
-        case KernelKind::experts: {
-            // Every expert's weights are read; rows are shared out evenly.
-            const std::int64_t used = std::min(k.a, k.d);
-            return model::Matmul{.batch = used,
-                                 .m = ceil_divide(k.a, used),
-                                 .n = k.b,
-                                 .k = k.c,
-                                 .type = k.in,
-                                 .output = k.out,
-                                 .b_layout = model::Layout::column_major};
-        }
+        case KernelKind::experts:
+            return grouped_matmul(k.a, k.b, k.c, k.d, k.in, k.out);
         case KernelKind::optimizer:
             return model::Copy{.elements = k.a * k.inputs / 2, .type = k.in};
         case KernelKind::collective:
@@ -194,15 +186,10 @@ model::Operation operation_of(const StepKernel& k, const Recorder& recorder) {
                               .experts = k.d,
                               .type = k.in};
         case KernelKind::small:
-            return model::Copy{.elements = std::max<std::int64_t>(1, k.a / 4),
-                               .type = DataType::bf16};
+            return moving(k.a);
     }
     return model::Copy{.elements = 1};
 }
-
-// Clocks of a multiprocessor for an element of a kernel that computes indices (W3): 1.5 elements a
-// clock where tensors are read with strides.
-constexpr double clocks_indexed = 1.0 / 1.5;
 
 double indexed_clocks(const StepKernel& k) {
     const auto elements = static_cast<double>(k.a);
@@ -258,29 +245,27 @@ Time least_of(const StepKernel& k) {
             // The gradient of a table adds rows up one after the other.
             return k.pass == Pass::backward ? static_cast<double>(k.a) * 0.045 * us : 1.9 * us;
         case KernelKind::small:
-            return k.least > 0.0F ? static_cast<double>(k.least) * us : 1.1 * us;
+            return small_time(k.least);
         default:
             return Time{};
     }
 }
 
-/// cuDNN's attention with the mask tensor of a compiled model: from 256 queries on it takes longer and
-/// longer than one that knows that it is causal, from 1024 on 1.65 times. (W4)
+/// cuDNN's attention with the mask tensor of a compiled model. (W4)
 double compiled_attention(const AttentionShape& s) {
     if (s.queries == 1) return 1.0;
     if (s.backward) return s.dropout ? 1.8 : 1.5;
-    const double share = std::clamp(static_cast<double>(s.queries - 256) / 768.0, 0.0, 1.0);
-    return (1.0 + 0.65 * share) * (s.dropout ? 1.55 : 1.0);
+    return masked_attention_stretch(s.queries) * (s.dropout ? 1.55 : 1.0);
 }
 
 /// Kernels that are not as good as the operation they stand for (W4): a grouped product beside a
-/// batched one of cuBLAS (rows padded to tiles for each expert, no split), cuDNN's attention beside
+/// batched one of cuBLAS, cuDNN's attention beside
 /// flash3, with a mask tensor or with dropout, and foreach kernels beside a copy.
 double stretch_of(const StepKernel& k, const Recorder& recorder, Software software) {
     // A compiler's norm moves more than the two tensors of a norm.
     if (k.kind == KernelKind::rms_norm) return std::max(1.0, k.inputs / 2.0);
     if (k.kind == KernelKind::log_softmax && k.inputs > 1) return 1.35;
-    if (k.kind == KernelKind::experts) return 1.4;
+    if (k.kind == KernelKind::experts) return grouped_stretch;
     if (k.kind == KernelKind::optimizer) return 1.26;
     if (k.kind != KernelKind::attention) return 1.0;
     const AttentionShape& s = recorder.attentions()[static_cast<std::size_t>(k.attention)];

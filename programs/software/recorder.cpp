@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "hardware/error.h"
+#include "programs/graph/eager_kernels.h"
 
 namespace ridge::programs {
 namespace {
@@ -434,7 +435,7 @@ Buffer Recorder::grouped(Buffer x, const Buffer& weights, std::int64_t rows, std
     Buffer out = kept_result();
     if (!out) {
         out = allocate(rows * n, x.type(), name);
-        small("experts: addresses of the products", experts * 32);
+        small("experts: addresses of the products", grouped_addresses(experts));
         launch({.kind = KernelKind::experts,
                 .in = x.type(),
                 .out = x.type(),

@@ -1,6 +1,7 @@
 // Movements of rows.
 #include <string_view>
 
+#include "programs/graph/eager_kernels.h"
 #include "programs/software/recorder.h"
 
 namespace ridge::programs {
@@ -101,18 +102,9 @@ Buffer Recorder::sum_of_rows(Buffer x, std::int64_t rows, std::int64_t group, st
 }
 
 void Recorder::sort(std::int64_t elements, std::string_view name) {
-    // Up to 4096 keys one block sorts, beside their numbers; it takes as long as the next of four sizes.
-    // More take a radix sort: numbers, histogram, offsets, a pass for each of the eight bytes of a key.
-    if (elements <= 4096) {
-        small(name, elements * 16);
-        const float us = elements <= 32     ? 3.7F
-                         : elements <= 128  ? 8.6F
-                         : elements <= 1024 ? 26.7F
-                                            : 32.0F;
-        return small(name, elements * 32, us);
+    for (const SmallKernel& kernel : sort_kernels(elements)) {
+        for (std::int64_t i = 0; i < kernel.count; ++i) small(name, kernel.bytes, kernel.least_us);
     }
-    for (int kernel = 0; kernel < 3; ++kernel) small(name, elements * 16, 1.9F);
-    for (int byte = 0; byte < 8; ++byte) small(name, elements * 32, 6.0F);
 }
 
 void Recorder::batched(std::int64_t batch, std::int64_t m, std::int64_t n, std::int64_t k,

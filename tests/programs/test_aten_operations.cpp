@@ -125,6 +125,100 @@ TEST_CASE("reductions by what they reduce", "[aten]") {
     CHECK(norm.cols == 768);
 }
 
+TEST_CASE("experts: grouped products, sorts, the best of rows and masks by their shapes",
+          "[aten]") {
+    // As PyTorch 2.11 records a layer of OLMoE with 4096 tokens.
+    const Understood up = understood(
+        "aten::_grouped_mm", {R"(["c10::BFloat16","c10::BFloat16","int","",""])",
+                              "[[32768,2048],[64,2048,4096],[64],[],[]]",
+                              "[[2048,1],[8388608,1,2048],[1],[],[]]", R"(["","","","",""])"});
+    REQUIRE(up.steps.size() == 2);
+    const auto product = std::get<Matmul>(up.steps[1].operation);
+    CHECK(product.batch == 64);
+    CHECK(product.m == 512);
+    CHECK(product.n == 4096);
+    CHECK(product.k == 2048);
+    CHECK(up.basis == Basis::shapes);
+    CHECK(up.family == OperatorFamily::product);
+    CHECK(up.result_elements == 32768 * 4096);
+    // The gradient of the weights: the same FLOP, a result for each group.
+    const Understood weights =
+        understood("aten::_grouped_mm", {R"(["c10::BFloat16","c10::BFloat16","int","",""])",
+                                         "[[2048,11200],[11200,1024],[64],[],[]]",
+                                         "[[1,2048],[1024,1],[1],[],[]]", R"(["","","","",""])"});
+    const auto gradient = std::get<Matmul>(weights.steps[1].operation);
+    CHECK(gradient.batch * gradient.m == 11200);
+    CHECK(gradient.n * gradient.k == 2048 * 1024);
+    CHECK(weights.result_elements == std::int64_t{64} * 2048 * 1024);
+    // No groups: by its bytes.
+    CHECK(understood("aten::_grouped_mm",
+                     {bf16_pair, "[[8,4],[2,4,2]]", "[[4,1],[8,2,1]]", R"(["",""])"})
+              .basis == Basis::bytes);
+
+    const auto kernels = [](const Understood& found) {
+        std::int64_t count = 0;
+        for (const Step& step : found.steps) count += step.count;
+        return count;
+    };
+    const auto sorted = [](const std::string& dims) {
+        return understood("aten::sort", {R"(["long int","Scalar","Scalar"])", dims, "", ""});
+    };
+    CHECK(kernels(sorted("[[32768],[],[]]")) == 11);
+    CHECK(kernels(sorted("[[4096],[],[]]")) == 2);
+    CHECK(sorted("[[16,4096],[],[]]").basis == Basis::bytes);
+    const auto best = [](const std::string& dims, const std::string& values) {
+        return understood("aten::topk",
+                          {R"(["float","Scalar","Scalar","Scalar","Scalar"])", dims, "", values});
+    };
+    const std::string asked = R"(["","8","-1","True","True"])";
+    CHECK(kernels(best("[[4096,64],[],[],[],[]]", asked)) == 2);
+    CHECK(kernels(best("[[4096,64],[],[],[],[]]", R"(["","8","-1","True","False"])")) == 1);
+    CHECK(best("[[4096,64],[],[],[],[]]", asked).result_elements == 4096 * 8);
+    CHECK(best("[[4,50304],[],[],[],[]]", asked).basis == Basis::bytes);
+}
+
+TEST_CASE("masks cost what their kernels take more", "[aten]") {
+    const auto masked = [](const std::string& mask) {
+        return understood("aten::masked_fill_",
+                          {R"(["c10::BFloat16","bool","Scalar"])", "[[32768,2048]," + mask + ",[]]",
+                           "[[2048,1],[1,1],[]]", R"(["","","0."])"});
+    };
+    REQUIRE(masked("[32768,1]").entries.size() == 1);
+    CHECK(masked("[32768,1]").entries[0].indexed_clocks == Approx(32768.0 * 2048.0 / 1.5));
+    CHECK(masked("[32768,2048]").entries.empty());
+    const auto attended = [](const std::string& mask) {
+        const std::string shape = "[2,32,1024,64],";
+        return understood("aten::_cudnn_attention_forward",
+                          {R"(["c10::BFloat16","c10::BFloat16","c10::BFloat16","c10::BFloat16"])",
+                           "[" + shape + shape + shape + mask + "]", "", ""});
+    };
+    REQUIRE(attended("[2,1,1024,1024]").entries.size() == 1);
+    CHECK(attended("[2,1,1024,1024]").entries[0].stretch == Approx(1.65));
+    CHECK(attended("[]").entries.empty());
+}
+
+TEST_CASE("experts: a grouped product and a sort as an H200 took them", "[aten]") {
+    const Machine machine = make_machine(catalogue().at("h200-sxm"));
+    const auto time = [&](const std::string& name, const Recorded& recorded) {
+        return predict(understood(name, recorded), machine).answer.time.in(units::us);
+    };
+    const std::string types = R"(["c10::BFloat16","c10::BFloat16","int","",""])";
+    CHECK(time("aten::_grouped_mm", {types, "[[32768,2048],[64,2048,4096],[64],[],[]]", "", ""}) ==
+          Approx(930.2).epsilon(0.1));
+    CHECK(time("aten::_grouped_mm", {types, "[[32768,2048],[64,2048,2048],[64],[],[]]", "", ""}) ==
+          Approx(478.7).epsilon(0.1));
+    CHECK(time("aten::_grouped_mm", {types, "[[240,2048],[64,2048,2816],[64],[],[]]", "", ""}) ==
+          Approx(256.8).epsilon(0.1));
+    CHECK(time("aten::sort", {R"(["long int","Scalar","Scalar"])", "[[32768],[],[]]", "", ""}) ==
+          Approx(59.9).epsilon(0.12));
+    CHECK(time("aten::topk", {R"(["float","Scalar","Scalar","Scalar","Scalar"])",
+                              "[[4096,64],[],[],[],[]]", "", R"(["","8","-1","True","True"])"}) ==
+          Approx(25.7).epsilon(0.12));
+    CHECK(time("aten::masked_fill_", {R"(["c10::BFloat16","bool","Scalar"])",
+                                      "[[32768,4096],[32768,1],[]]", "", R"(["","","0."])"}) ==
+          Approx(371.0).epsilon(0.1));
+}
+
 TEST_CASE("pointwise operators read what they are given", "[aten]") {
     const Understood add =
         understood("aten::add_", {bf16_pair, "[[4,8],[4,8]]", "[[8,1],[8,1]]", R"(["",""])"});
