@@ -1,6 +1,7 @@
 // Norms over channels and groups, and pooling, of images, by what PyTorch's and cuDNN's kernels take. (eq. S6)
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "hardware/checked.h"
 #include "model/expression/expression.h"
@@ -126,59 +127,62 @@ std::optional<Understood> cudnn_batch_norm_backward(const Subject& subject) {
     return batch_norm_at(subject, 0, true, 2);
 }
 
-/// One block a group of an image for its moments, then one kernel over all elements; between them
-/// one that makes a factor and an addend of each channel.
-std::optional<Understood> group_norm(const Subject& subject) {
-    constexpr std::size_t groups_place = 6;
-    const Tensor* const x = subject.call.tensor(0);
+/// A norm over groups of channels, a row for each group of an image; nothing where the call is none.
+struct GroupNorm {
+    Images images;
+    std::int64_t rows = 0;
+    Understood found;
+};
+
+std::optional<GroupNorm> group_norm_at(const Subject& subject, std::size_t place,
+                                       std::size_t groups_place, model::Direction direction) {
+    const Tensor* const x = subject.call.tensor(place);
     const std::int64_t groups = subject.call.whole(groups_place).value_or(0);
     if (x == nullptr || x->dims.size() < 2 || x->elements() < 1 || groups < 1) return {};
     const auto element = type_of(*x, subject);
-    const Images images = images_of(*x, element);
     const std::int64_t rows = x->dims[0] * groups;
     if (x->elements() % rows != 0) return {};
-    const double each = images.elements / static_cast<double>(rows);
-    Understood found{.steps = {torch_step(RowWise{.kind = RowKind::layernorm,
-                                                  .rows = rows,
-                                                  .cols = x->elements() / rows,
-                                                  .type = data_type(element)})},
-                     .family = OperatorFamily::normalisation,
-                     .result_bytes = x->bytes(),
-                     .result_elements = x->elements()};
-    found.kernels = {{.moved = images.bytes(),
-                      .chains = rows,
-                      .chain_clocks = 3000.0,
-                      .block_clocks = 0.45 * each},
-                     {.moved = 8.0 * images.channels},
-                     {.moved = 2.0 * images.bytes(), .clocks = 0.6 * images.elements}};
-    return found;
+    return GroupNorm{.images = images_of(*x, element),
+                     .rows = rows,
+                     .found = {.steps = {torch_step(RowWise{.kind = RowKind::layernorm,
+                                                            .rows = rows,
+                                                            .cols = x->elements() / rows,
+                                                            .type = data_type(element),
+                                                            .direction = direction})},
+                               .family = OperatorFamily::normalisation,
+                               .result_bytes = x->bytes(),
+                               .result_elements = x->elements()}};
+}
+
+/// One block a group of an image for its moments, then one kernel over all elements; between them
+/// one that makes a factor and an addend of each channel.
+std::optional<Understood> group_norm(const Subject& subject) {
+    auto norm = group_norm_at(subject, 0, 6, model::Direction::forward);
+    if (!norm) return {};
+    const Images& images = norm->images;
+    norm->found.kernels = {
+        {.moved = images.bytes(),
+         .chains = norm->rows,
+         .chain_clocks = 3000.0,
+         .block_clocks = 0.45 * (images.elements / static_cast<double>(norm->rows))},
+        {.moved = 8.0 * images.channels},
+        {.moved = 2.0 * images.bytes(), .clocks = 0.6 * images.elements}};
+    return std::move(norm->found);
 }
 
 /// (gradient, x, ...): sums over each plane, three kernels over channels, and one over all elements.
 std::optional<Understood> group_norm_backward(const Subject& subject) {
-    constexpr std::size_t groups_place = 8;
-    const Tensor* const x = subject.call.tensor(1);
-    const std::int64_t groups = subject.call.whole(groups_place).value_or(0);
-    if (x == nullptr || x->dims.size() < 2 || x->elements() < 1 || groups < 1) return {};
-    const auto element = type_of(*x, subject);
-    const Images images = images_of(*x, element);
-    const std::int64_t rows = x->dims[0] * groups;
-    if (x->elements() % rows != 0) return {};
-    Understood found{.steps = {torch_step(RowWise{.kind = RowKind::layernorm,
-                                                  .rows = rows,
-                                                  .cols = x->elements() / rows,
-                                                  .type = data_type(element),
-                                                  .direction = model::Direction::backward})},
-                     .family = OperatorFamily::normalisation,
-                     .result_bytes = x->bytes(),
-                     .result_elements = x->elements()};
+    auto norm = group_norm_at(subject, 1, 8, model::Direction::backward);
+    if (!norm) return {};
+    const Images& images = norm->images;
     constexpr double per_plane = 350.0;
-    found.kernels = {{.moved = 2.0 * images.bytes(),
-                      .clocks = 0.6 * images.elements + per_plane * images.elements / images.plane},
-                     {.moved = 3.0 * images.bytes(), .clocks = 0.9 * images.elements}};
+    norm->found.kernels = {
+        {.moved = 2.0 * images.bytes(),
+         .clocks = 0.6 * images.elements + per_plane * images.elements / images.plane},
+        {.moved = 3.0 * images.bytes(), .clocks = 0.9 * images.elements}};
     for (int small = 0; small < 3; ++small)
-        found.kernels.push_back({.moved = 8.0 * images.channels});
-    return found;
+        norm->found.kernels.push_back({.moved = 8.0 * images.channels});
+    return std::move(norm->found);
 }
 
 /// (x, window, stride, ...): the window's elements for each result; their places are int64.
