@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <map>
+#include <tuple>
 
 #include "hardware/error.h"
 
@@ -145,6 +147,11 @@ struct WrittenField {
     std::string path;
     std::string text;
     Location location;
+
+    [[nodiscard]] auto key() const {
+        return std::tie(path, text, location.file, location.line, location.column);
+    }
+    bool operator<(const WrittenField& other) const { return key() < other.key(); }
 };
 
 /// One class as its description holds it.
@@ -155,6 +162,11 @@ struct WrittenClass {
     WrittenField splits;
     WrittenField trees;
     double spread = 1.0;
+
+    [[nodiscard]] auto key() const {
+        return std::tie(residual_class, implementation, range, splits, trees, spread);
+    }
+    bool operator<(const WrittenClass& other) const { return key() < other.key(); }
 };
 
 /// Reads one field's text; every error names the field.
@@ -306,6 +318,20 @@ ResidualFit fit_of(const WrittenClass& written) {
     return fit;
 }
 
+/// What is read of a class, once for all machines of a process whose descriptions write the same;
+/// forgotten when there are many.
+std::shared_ptr<const LazyResidualFit> shared_fit(WrittenClass written) {
+    constexpr std::size_t most_kept = 16 * residual_class_count;
+    static std::mutex changing;
+    static std::map<WrittenClass, std::shared_ptr<const LazyResidualFit>> kept;
+    const std::lock_guard lock(changing);
+    const auto found = kept.find(written);
+    if (found != kept.end()) return found->second;
+    if (kept.size() == most_kept) kept.clear();
+    auto fit = std::make_shared<LazyResidualFit>([written] { return fit_of(written); });
+    return kept.emplace(std::move(written), std::move(fit)).first->second;
+}
+
 long in_units(double value) {
     return std::lround(value / residual_unit);
 }
@@ -382,8 +408,7 @@ std::shared_ptr<const Residuals> read_residuals(const hardware::Description& gpu
         const ResidualClass each = entry.residual_class;
         if (gpu.find(path_of(each, "trees")) == nullptr) continue;
         if (!found) found = std::make_shared<Residuals>();
-        const auto read = [written = written_class(gpu, each)] { return fit_of(written); };
-        found->set(each, std::make_shared<LazyResidualFit>(read));
+        found->set(each, shared_fit(written_class(gpu, each)));
     }
     return found;
 }

@@ -120,7 +120,8 @@ TEST_CASE("the points of charts of records as values") {
 }
 
 TEST_CASE("a fit's parameters with their errors as values") {
-    const std::string line = "fit memory --gpu h200-sxm --records " + records;
+    const std::string line =
+        "fit memory --gpu h200-sxm --records " + records + "/elementwise.jsonl";
     const Transcript file = run_line(line);
     REQUIRE(file.code == 0);
     const json reports = json::parse(run_line(line + " --format json").out);

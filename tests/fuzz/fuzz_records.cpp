@@ -1,18 +1,39 @@
-// libFuzzer: any bytes are records and damage, never a crash; what is read survives a round trip.
+// libFuzzer: any bytes are records and damage, never a crash; what is read survives a round trip. Records are lines of
+// JSON, so its parser is fuzzed here too: any bytes are a JSON value or nothing, and a value's text
+// reads back as the same text.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <string>
 
+#include "hardware/json.h"
 #include "measure/record/record.h"
 
-// The name is libFuzzer's. NOLINTNEXTLINE(readability-identifier-naming)
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+namespace {
+
+void check_json(const std::string& text) {
+    const auto json = ridge::Json::parse(text);
+    if (!json) return;
+    const std::string written = json->text();
+    const auto again = ridge::Json::parse(written);
+    if (!again || again->text() != written) std::abort();
+}
+
+void check_records(const std::string& text) {
     using namespace ridge::measure;
-    const RecordFile file = parse_records(std::string(data, data + size), "fuzz.jsonl");
+    const RecordFile file = parse_records(text, "fuzz.jsonl");
     for (const Record& record : file.records) {
         const std::string line = to_json_line(record);
         if (to_json_line(parse_record(line)) != line) std::abort();
     }
+}
+
+}  // namespace
+
+// The name is libFuzzer's. NOLINTNEXTLINE(readability-identifier-naming)
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    const std::string text(data, data + size);
+    check_json(text);
+    check_records(text);
     return 0;
 }

@@ -81,7 +81,7 @@ double time_of(const std::string& gpu_options, const std::string& operation) {
     return nlohmann::json::parse(t.out)["time_us"].get<double>();
 }
 
-const std::string full = "calibrate --full --no-torch --shapes 300 --minutes 1";
+const std::string full = "calibrate --full --no-torch --minutes 1 --shapes ";
 const std::string wgmma = "matmul --m 4096 --n 4096 --k 4096 --dtype bf16 --impl wgmma";
 
 }  // namespace
@@ -94,7 +94,7 @@ TEST_CASE("calibrate --full goes on where it was interrupted, and --gpu finds wh
     plan.on_sample = [&samples] {
         if (++samples == 100) std::raise(SIGINT);
     };
-    const Transcript cut = run_on(plan, full);
+    const Transcript cut = run_on(plan, full + "300");
     CAPTURE(cut.err);
     CHECK(cut.code == 130);
     CHECK(holds(cut.err, "run the same command again to continue"));
@@ -104,7 +104,7 @@ TEST_CASE("calibrate --full goes on where it was interrupted, and --gpu finds wh
     REQUIRE(!kept.records.empty());
 
     plan.on_sample = {};
-    const Transcript rest = run_on(plan, full);
+    const Transcript rest = run_on(plan, full + "300");
     CAPTURE(rest.err, rest.out);
     REQUIRE(rest.code == 0);
     CHECK(holds(rest.err, "ceilings: 0 measured"));
@@ -133,10 +133,10 @@ TEST_CASE("calibrate --full goes on where it was interrupted, and --gpu finds wh
 TEST_CASE("a second calibration starts from the description, not from the first one's overlay") {
     const Home home;
     const FakePlan plan = other_h200();
-    const Transcript first = run_on(plan, full + " --format json");
+    const Transcript first = run_on(plan, full + "100 --format json");
     CAPTURE(first.err);
     REQUIRE(first.code == 0);
-    const Transcript second = run_on(plan, full + " --format json");
+    const Transcript second = run_on(plan, full + "100 --format json");
     CHECK(holds(second.err, "shapes: 0 measured"));
     CHECK(second.out == first.out);
     // The records alone, without a device.
