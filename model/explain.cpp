@@ -85,9 +85,9 @@ std::string growth_sentence(const Operation& operation, const Prediction& predic
         count_attention(*attention, prediction.implementation, attention_context(machine));
     return fmt::format(
         "DRAM traffic of one head grows as {}, traffic into the SMs as {} (N tokens, d elements, M "
-        "elements on chip); {} per DRAM byte, {} per L2 byte.",
-        work.dram_growth, work.chip_growth, format(work.dram_intensity()),
-        format(work.l2_intensity()));
+        "elements on chip); {} FLOP per DRAM byte, {} per L2 byte.",
+        work.dram_growth, work.chip_growth, format_number(work.dram_intensity().base(), 4),
+        format_number(work.l2_intensity().base(), 4));
 }
 
 /// What recomputing the activations of a chain of functions saves over forward and backward.
@@ -261,6 +261,19 @@ std::string words(const note::EstimatedKernel& /*unused*/) {
 }
 
 }  // namespace
+
+bool uses_dram(const Work& work) {
+    return work.dram() > 1e-3 * work.compulsory();
+}
+
+bool served_from_l2(const Work& work) {
+    return work.l2 > Bytes{} && work.dram() * 2.0 < work.compulsory();
+}
+
+std::optional<Intensity> dram_intensity(const Prediction& prediction) {
+    if (!uses_dram(prediction.work)) return std::nullopt;
+    return prediction.intensity;
+}
 
 std::string describe(const Note& note) {
     return std::visit([](const auto& each) { return words(each); }, note);

@@ -3,6 +3,7 @@
 //   for (const std::string& line : explain(op, prediction, machine)) ...
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,15 @@
 #include "model/machine/machine.h"
 
 namespace ridge::model {
+
+/// Whether DRAM serves a share of the data that is worth a figure.
+[[nodiscard]] bool uses_dram(const Work& work);
+
+/// Whether L2 rather than DRAM serves most of the data. (R2)
+[[nodiscard]] bool served_from_l2(const Work& work);
+
+/// FLOP per DRAM byte; nothing where L2 serves the data.
+[[nodiscard]] std::optional<Intensity> dram_intensity(const Prediction& prediction);
 
 /// One note in words.
 [[nodiscard]] std::string describe(const Note& note);

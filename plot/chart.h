@@ -42,6 +42,8 @@ struct Axis {
     std::optional<double> high = {};
     /// Names in place of numbers, at 1, 2, 3 ...
     std::vector<std::string> names = {};
+    /// On a logarithmic axis: marks stand at this times the powers of two.
+    std::optional<double> doubling = {};
 };
 
 /// One line of a tooltip and one cell of the table: "DRAM time", "12.3 us".
@@ -120,6 +122,7 @@ struct Mark {
     int number = 0;        ///< of its row in the key, from 1; 0: written by its name
     double order = 0.0;    ///< sorts the key, such as the time
     std::vector<Term> terms = {};
+    std::string kind = {};  ///< where it is neither predicted nor measured: "datasheet"
 };
 
 /// What bars of a timeline have in common: their name, the class that the legend switches, the terms

@@ -45,9 +45,10 @@ std::string path_of(const std::vector<Vertex>& vertices) {
 std::string axis_of(const Axis& axis, const Range& range) {
     const std::string names =
         list_of(axis.names, [](const std::string& name, std::size_t) { return text_of(name); });
-    return fmt::format(R"({{"title":{},"unit":{},"log":{},"range":[{},{}],"names":{}}})",
-                       text_of(axis.title), text_of(axis.unit), axis.scale == Scale::log, range.low,
-                       range.high, names);
+    return fmt::format(
+        R"({{"title":{},"unit":{},"log":{},"range":[{},{}],"names":{},"doubling":{}}})",
+        text_of(axis.title), text_of(axis.unit), axis.scale == Scale::log, range.low, range.high,
+        names, axis.doubling ? number_of(*axis.doubling) : "null");
 }
 
 std::string style_of(const Style& style) {

@@ -19,9 +19,14 @@ bool same_words(std::string_view a, std::string_view b) {
     return std::ranges::equal(a, b, {}, lower, lower);
 }
 
-/// Coordinates first; a term that says one of them again is left out.
+std::string kind_of(const Mark& mark) {
+    if (!mark.kind.empty()) return mark.kind;
+    return mark.origin == Origin::measured ? "measured" : "predicted";
+}
+
+/// Coordinates first, in the words of the term that says one of them again.
 Item item_of(const Mark& mark, const Chart& chart) {
-    Item item = {.kind = mark.origin == Origin::measured ? "measured" : "predicted",
+    Item item = {.kind = kind_of(mark),
                  .name = mark.name,
                  .series = mark.series,
                  .level = mark.level,
@@ -38,10 +43,17 @@ Item item_of(const Mark& mark, const Chart& chart) {
                               .value = number_text(mark.low.value_or(mark.y)) + " to " +
                                        number_text(mark.high.value_or(mark.y))});
     }
+    const auto coordinates = static_cast<std::ptrdiff_t>(item.terms.size());
     for (const Term& term : mark.terms) {
-        const bool is_coordinate =
-            same_words(term.name, chart.x.title) || same_words(term.name, chart.y.title);
-        if (!is_coordinate) item.terms.push_back(term);
+        const auto end = item.terms.begin() + coordinates;
+        const auto same = std::find_if(item.terms.begin(), end, [&term](const Term& each) {
+            return same_words(each.name, term.name);
+        });
+        if (same == end) {
+            item.terms.push_back(term);
+        } else {
+            same->value = term.value;
+        }
     }
     return item;
 }
@@ -65,7 +77,7 @@ std::vector<Item> items_of(const Chart& chart) {
 
 std::string item_text(const Item& item) {
     std::string out = item.name;
-    if (item.kind == "measured" || item.kind == "predicted") {
+    if (item.kind != "roof" && item.kind != "reference" && item.kind != "ridge") {
         std::string in_brackets;
         if (item.series != item.name && !item.series.empty()) in_brackets += item.series + ", ";
         if (!item.level.empty()) in_brackets += item.level + ", ";

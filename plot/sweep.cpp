@@ -41,6 +41,17 @@ Ranges automatic_ranges(const Sweep& sweep) {
     return {.x = x_point ? rounded_out(x, sweep.x.scale) : x, .y = rounded_out(y, sweep.y.scale)};
 }
 
+/// Of every point that can be drawn.
+std::vector<double> places_of(const Sweep& sweep) {
+    std::vector<double> places;
+    for (const Series& series : sweep.series) {
+        for (const SeriesPoint& point : series.points) {
+            if (drawable(point.x, sweep.x.scale)) places.push_back(point.x);
+        }
+    }
+    return places;
+}
+
 /// One line per run, in the order of the points; of several points at one x the first.
 std::vector<std::vector<Vertex>> joined(const Series& series, const Chart& chart) {
     std::map<std::size_t, std::vector<Vertex>> runs;
@@ -76,7 +87,8 @@ void add_marks(Chart& chart, const Series& series, const Style& style) {
                                .radius = radius,
                                .labelled = point.labelled,
                                .order = point.order,
-                               .terms = point.terms});
+                               .terms = point.terms,
+                               .kind = series.kind});
     }
 }
 
@@ -165,6 +177,7 @@ Chart sweep_chart(const Sweep& sweep) {
     chart.subtitle = sweep.subtitle;
     chart.x = sweep.x;
     chart.y = sweep.y;
+    if (chart.x.scale == Scale::log) chart.x.doubling = doubling_of(places_of(sweep));
     const Ranges automatic = automatic_ranges(sweep);
     chart.x_range = resolved(chart.x, automatic.x);
     chart.y_range = resolved(chart.y, automatic.y);

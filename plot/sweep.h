@@ -44,6 +44,7 @@ struct Series {
     Markers markers = Markers::shown;
     Origin origin = Origin::predicted;
     std::optional<Style> style = {};  ///< `class_style` of its index when absent
+    std::string kind = {};            ///< where it is neither predicted nor measured: "datasheet"
 };
 
 /// A horizontal line across the chart.

@@ -117,6 +117,35 @@ std::vector<Tick> log_ticks(const Range& range, int most_labels) {
     return all.marks;
 }
 
+/// "512", "131072", from a mebi on "1Mi".
+std::string doubled_text(double value) {
+    constexpr double mebi = 1048576.0;
+    for (const auto& [unit, word] : {std::pair{1024.0 * mebi, "Gi"}, std::pair{mebi, "Mi"}}) {
+        const double units = value / unit;
+        if (units >= 1.0 && units < 1e5 && units == std::round(units)) {
+            return fmt::format("{:.0f}{}", units, word);
+        }
+    }
+    return value < 1e7 && value == std::round(value) ? fmt::format("{:.0f}", value)
+                                                     : log_tick_text(value);
+}
+
+/// Each power of two times `first` within the range; every n-th has text, counted from `first`.
+std::vector<Tick> doubled_ticks(double first, const Range& range, int most_labels) {
+    const int lowest = static_cast<int>(std::ceil(std::log2(range.low / first) - slack));
+    const int highest = static_cast<int>(std::floor(std::log2(range.high / first) + slack));
+    const int stride = (highest - lowest) / most_labels + 1;
+    std::vector<Tick> out;
+    for (int i = lowest; i <= highest; ++i) {
+        const double value = std::ldexp(first, i);
+        const bool labelled = i % stride == 0;
+        out.push_back({.value = value,
+                       .text = labelled ? doubled_text(value) : std::string(),
+                       .decade = labelled});
+    }
+    return out;
+}
+
 }  // namespace
 
 bool drawable(double value, Scale scale) {
@@ -136,7 +165,24 @@ std::string name_at(const Axis& axis, double value) {
     return axis.names[static_cast<std::size_t>(place) - 1];
 }
 
+std::optional<double> doubling_of(const std::vector<double>& values) {
+    if (values.empty()) return std::nullopt;
+    const auto [low, high] = std::minmax_element(values.begin(), values.end());
+    if (!(*low > 0.0) || *high < 4.0 * *low) return std::nullopt;
+    const double first = *low;
+    const bool doubled = std::all_of(values.begin(), values.end(), [first](double value) {
+        const double power = std::log2(value / first);
+        return std::abs(power - std::round(power)) < 1e-9;
+    });
+    return doubled ? std::optional(first) : std::nullopt;
+}
+
 std::vector<Tick> axis_ticks(const Axis& axis, const Range& range, int most_labels) {
+    if (axis.doubling && axis.scale == Scale::log) {
+        // A range that holds too few of them is marked like any other.
+        std::vector<Tick> doubled = doubled_ticks(*axis.doubling, range, most_labels);
+        if (doubled.size() > 2) return doubled;
+    }
     if (axis.names.empty()) return ticks(range, axis.scale, most_labels);
     std::vector<Tick> named;
     for (std::size_t i = 0; i < axis.names.size(); ++i) {

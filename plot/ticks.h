@@ -2,13 +2,15 @@
 //
 // Linear axes step by 1, 2 or 5 times a power of ten. Logarithmic axes label 1-2-5 where there is
 // room, else decades, else every n-th decade; a logarithmic range too narrow for that falls back to
-// linear steps. Where not every mark is labelled the others remain as marks without text.
+// linear steps. An axis whose values double has its marks at these values. Where not every mark is
+// labelled the others remain as marks without text.
 //
 //   ticks({1, 1000}, Scale::log, 4) labels 1, 10, 100, 1000 and marks 2, 5, 20, ...
 //
 // Limits: values beyond 1e±120 cannot be drawn (`drawable`).
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -34,7 +36,10 @@ struct Tick {
 /// Marks within the range; at most `most_labels` (2 or more) of them carry text.
 [[nodiscard]] std::vector<Tick> ticks(const Range& range, Scale scale, int most_labels);
 
-/// The marks of an axis: its names where it has some, else `ticks`.
+/// The least of these values where all are powers of two times it, up to four times it or more.
+[[nodiscard]] std::optional<double> doubling_of(const std::vector<double>& values);
+
+/// The marks of an axis: its names where it has some, its doubled values, else `ticks`.
 [[nodiscard]] std::vector<Tick> axis_ticks(const Axis& axis, const Range& range, int most_labels);
 
 /// The name nearest to a value of an axis of names; empty on other axes and beyond them.

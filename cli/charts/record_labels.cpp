@@ -4,6 +4,7 @@
 
 #include "hardware/units.h"
 #include "model/core/fields.h"
+#include "model/explain.h"
 
 namespace ridge::cli {
 namespace {
@@ -72,13 +73,11 @@ std::vector<plot::Term> terms_of(const model::Prediction& p, const std::optional
     terms.push_back({"limiter", std::string(name_of(p.limiter))});
     if (p.algorithmic > Intensity{}) {
         terms.push_back(sized("algorithmic intensity", p.algorithmic));
-        terms.push_back(sized("DRAM intensity, predicted", p.intensity));
+        if (const auto dram = model::dram_intensity(p)) {
+            terms.push_back(sized("DRAM intensity, predicted", *dram));
+        }
     }
     return terms;
-}
-
-bool served_from_l2(const model::Prediction& p) {
-    return p.work.dram() * 2.0 < p.work.compulsory();
 }
 
 std::optional<Bytes> counted_dram(const measure::Comparison& comparison,

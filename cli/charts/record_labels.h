@@ -24,10 +24,6 @@ namespace ridge::cli {
 [[nodiscard]] std::vector<plot::Term> terms_of(const model::Prediction& prediction,
                                                const std::optional<Time>& measured);
 
-/// Whether a warm L2 serves most of what the operation reads and writes: its DRAM traffic is less
-/// than half of its data.
-[[nodiscard]] bool served_from_l2(const model::Prediction& prediction);
-
 /// DRAM bytes of the record's counters, where they can be compared with a prediction
 /// (`measure/judge/validate.h`).
 [[nodiscard]] std::optional<Bytes> counted_dram(const measure::Comparison& comparison,

@@ -9,6 +9,7 @@
 #include "hardware/schema.h"
 #include "hardware/si.h"
 #include "hardware/units.h"
+#include "model/explain.h"
 #include "model/roof/roofline.h"
 
 namespace ridge::cli {
@@ -198,7 +199,7 @@ void RooflineCharts::add(const std::string& name, const model::Operation& operat
     }
     Standing standing{.operation = std::string(name_of(operation)), .type = type_of(operation)};
     standing.tensor = p.work.tensor > Flop{};
-    standing.from_l2 = served_from_l2(p);
+    standing.from_l2 = model::served_from_l2(p.work);
     standing.measured = measured.has_value();
     standing.recorded = measured && measured->radius;
     standing.counted = measured && measured->dram && !standing.from_l2;

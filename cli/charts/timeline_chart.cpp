@@ -15,6 +15,8 @@
 namespace ridge::cli {
 namespace {
 
+constexpr std::string_view year_announced = "Year announced";
+
 std::optional<FlopRate> compute_of(const model::Machine& machine) {
     using model::DataType;
     for (const DataType type : {DataType::bf16, DataType::fp16}) {
@@ -100,6 +102,7 @@ void add_figure(plot::Sweep& sweep, const std::vector<TimelineEntry>& entries, c
     points.name = figure.name;
     points.drawing = plot::Drawing::scatter;
     points.style = style;
+    points.kind = "datasheet";
     std::vector<plot::SeriesPoint> records;
     double best = 0.0;
     for (const TimelineEntry& entry : entries) {
@@ -107,7 +110,8 @@ void add_figure(plot::Sweep& sweep, const std::vector<TimelineEntry>& entries, c
         if (!value) continue;
         plot::SeriesPoint point{.x = entry.year, .y = *value / unit};
         point.name = entry.name;
-        point.terms = {{"announced", entry.announced}, {figure.name, figure.text(*value)}};
+        point.terms = {{std::string(year_announced), entry.announced},
+                       {figure.name, figure.text(*value)}};
         if (*value > best) {
             point.labelled = index == 0;
             best = *value;
@@ -165,7 +169,7 @@ plot::Chart timeline_chart(const std::vector<TimelineEntry>& entries) {
     sweep.subtitle = "times " + first->name + " (" + figures()[0].text(first->compute->base()) +
                      ", " + figures()[1].text(first->dram.base()) + ", " +
                      figures()[2].text(first->link->base()) + ")";
-    sweep.x = {.title = "Year announced"};
+    sweep.x = {.title = std::string(year_announced)};
     sweep.y = {.title = "Times " + first->name, .scale = plot::Scale::log};
     for (std::size_t i = 0; i < figures().size(); ++i) {
         add_figure(sweep, entries, figures()[i], *figures()[i].value(*first), i);

@@ -159,7 +159,7 @@ Action build_fit(CommandLine& line, std::span<const std::string>) {
                 "folder for the overlays that residual writes, one for each GPU")
         .value("DIR");
     line.option("--source", options->source,
-                "what the data are: the source that the overlays of residual name")
+                "where the data come from, for the overlays of residual")
         .value("TEXT");
     add_format_option(line, options->format, "file|table|json|csv|md");
     line.footer(

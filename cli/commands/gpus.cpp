@@ -23,9 +23,9 @@ namespace {
 struct GpusOptions {
     explicit GpusOptions(CommandLine& line)
         : gpu(line),
-          show(line.subcommand("show", "one GPU on one screen: memory, peaks, links")),
-          check(line.subcommand("check", "check description files and list every problem")),
-          timeline(line.subcommand("timeline", "compute, bandwidth and interconnect by year")) {}
+          show(line.subcommand("show", "One GPU on one screen: memory, peaks, links")),
+          check(line.subcommand("check", "Check description files and list every problem")),
+          timeline(line.subcommand("timeline", "Compute, bandwidth and interconnect by year")) {}
 
     GpuOptions gpu;
     std::string format;

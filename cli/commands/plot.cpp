@@ -47,8 +47,8 @@ struct RecordArguments {
 struct PlotOptions {
     explicit PlotOptions(CommandLine& line)
         : scatter(line.subcommand("scatter",
-                                  "predicted over measured time, with the 10 and 20 % lines")),
-          sweep(line.subcommand("sweep", "measured and predicted over one field")),
+                                  "Predicted over measured time, with the 10 and 20 % lines")),
+          sweep(line.subcommand("sweep", "Measured and predicted over one field")),
           scatter_records(scatter),
           sweep_records(sweep) {}
 

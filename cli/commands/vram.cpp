@@ -136,7 +136,8 @@ std::optional<MemoryLimit> memory_limit(const Context& context, const GpuOptions
     if (!capacity.empty()) {
         const Bytes given = bytes_of(parse_count(capacity, "capacity", CountUnit::bytes));
         if (given <= Bytes{}) throw InputError("capacity: '" + capacity + "' is not above zero");
-        return MemoryLimit{.name = "the given capacity", .capacity = given, .usable = given};
+        return MemoryLimit{
+            .name = "the given capacity", .label = "capacity", .capacity = given, .usable = given};
     }
     if (!gpu.known()) return {};
     Machines machines = gpu.machines(context);
@@ -147,6 +148,7 @@ MemoryLimit memory_limit_of(Machines& machines, const std::string& name) {
     const model::Machine& machine = machines.at(name);
     const model::UsableMemory usable = model::usable_memory(machines.description(machine.name));
     return MemoryLimit{.name = machine.title,
+                       .label = machine.name,
                        .capacity = machine.dram_capacity,
                        .usable = bytes_of(usable.bytes),
                        .measured = usable.measured,

@@ -18,6 +18,7 @@ namespace ridge::cli {
 /// The memory that was asked about: --capacity as it stands, or what a GPU's driver leaves.
 struct MemoryLimit {
     std::string name;
+    std::string label;  ///< on charts: "h200-sxm"
     Bytes capacity;
     Bytes usable;
     bool measured = false;

@@ -179,7 +179,7 @@ plot::Chart chart_of(const LengthQuestion& question, const Lines& all) {
         sweep.series.push_back(std::move(series));
     }
     for (const MemoryLimit& limit : question.limits) {
-        sweep.limits.push_back({.name = limit.name + " " + format_capacity(limit.usable),
+        sweep.limits.push_back({.name = limit.label + " " + format_capacity(limit.usable),
                                 .y = limit.usable.in(units::GiB)});
     }
     if (refused > 0) sweep.notes.push_back(fmt::format("{} sizes are refused", refused));

@@ -1,8 +1,12 @@
 #include "cli/input/records.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <iterator>
 #include <ostream>
+#include <set>
 #include <utility>
 
 #include "cli/console/table.h"
@@ -49,6 +53,10 @@ LoadedRecords load_records(const Context& context, const std::vector<std::string
                            const measure::OtherColumns& keep) {
     measure::RecordFile file = read_files(paths, gpu.usual, keep);
     write_damage(context, file.damaged);
+    std::set<std::string> recorded;
+    for (const measure::Record& record : file.records) {
+        recorded.insert(catalogue.canonical_name(record.device.name));
+    }
     if (!gpu.only.empty()) {
         const std::string wanted = catalogue.at(gpu.only).name;
         std::erase_if(file.records, [&](const measure::Record& record) {
@@ -58,7 +66,9 @@ LoadedRecords load_records(const Context& context, const std::vector<std::string
     if (file.records.empty()) {
         throw InputError(
             gpu.only.empty() ? "there is no record" : "there is no record of " + gpu.only,
-            {.file = paths.front()});
+            {.file = paths.front()},
+            recorded.empty() ? "in a folder only its own .jsonl files are read"
+                             : fmt::format("there are records of {}", fmt::join(recorded, ", ")));
     }
     return {.records = std::move(file.records), .damaged = file.damaged.size()};
 }

@@ -68,6 +68,16 @@ void add_option_names(const CLI::App& app, std::vector<std::string>& names) {
     for (const CLI::App* const child : app.get_subcommands()) add_option_names(*child, names);
 }
 
+/// "; did you mean --m 4096?" for "m=4096" where there is such an option.
+std::string as_option(const std::string& argument, const std::vector<std::string>& names) {
+    const std::size_t equals = argument.find('=');
+    if (equals == std::string::npos) return {};
+    std::string name = "--" + argument.substr(0, equals);
+    std::replace(name.begin(), name.end(), '_', '-');
+    if (std::find(names.begin(), names.end(), name) == names.end()) return {};
+    return "; did you mean '" + name + " " + argument.substr(equals + 1) + "'?";
+}
+
 /// What the parser could not place: options by name with the nearest that there is.
 std::string unexpected(const CLI::App& app) {
     std::vector<std::string> names;
@@ -79,7 +89,7 @@ std::string unexpected(const CLI::App& app) {
         if (!option && !text.empty()) continue;  // the value of an unknown option
         text += (text.empty() ? "" : "; ");
         if (!option) {
-            text += "unexpected argument '" + argument + "'";
+            text += "unexpected argument '" + argument + "'" + as_option(argument, names);
             continue;
         }
         const std::string name = argument.substr(0, argument.find('='));

@@ -41,11 +41,6 @@ std::string band_text(const Prediction& p) {
     return fmt::format("{}   (80 % band {} to {})", us(p.time), us(p.low), us(p.high));
 }
 
-/// Whether the L2 rather than DRAM serves most of the data. (R2)
-bool served_by_l2(const Prediction& p) {
-    return p.work.l2 > Bytes{} && p.work.dram() * 2.0 < p.work.compulsory();
-}
-
 std::string rate_text(const Prediction& p, const model::Machine& machine) {
     const Flop flop = p.work.flop();
     std::string text;
@@ -54,7 +49,7 @@ std::string rate_text(const Prediction& p, const model::Machine& machine) {
                            format_number(100.0 * ((flop / p.time) / p.peak), 3));
     }
     const std::string_view separator = text.empty() ? "" : "; ";
-    if (served_by_l2(p)) {
+    if (model::served_from_l2(p.work)) {
         text += fmt::format("{}{} of {} L2", separator, format(p.work.l2 / p.time),
                             format(l2_ceiling(machine)));
     } else if (p.work.dram() > Bytes{} && p.time > Time{}) {
@@ -64,9 +59,10 @@ std::string rate_text(const Prediction& p, const model::Machine& machine) {
     return text;
 }
 
-/// Whether DRAM serves a share of the data that is worth a figure.
-bool uses_dram(const model::Work& work) {
-    return work.dram() > 1e-3 * work.compulsory();
+/// An empty cell where L2 serves the data.
+void append_dram_intensity(std::string& line, const Prediction& p) {
+    line += ',';
+    if (const auto intensity = dram_intensity(p)) append_number(line, intensity->base());
 }
 
 std::string tiling_text(const model::Tiling& tiling) {
@@ -120,8 +116,9 @@ void write_prediction(const Context& context, const Answer& answer, const Predic
         write_line(context, "traffic", traffic_text(p.work));
     }
     if (p.algorithmic > Intensity{}) {
+        const auto intensity = dram_intensity(p);
         const std::string dram =
-            uses_dram(p.work) ? "DRAM " + format(p.intensity) : std::string("nothing from DRAM");
+            intensity ? "DRAM " + format(*intensity) : std::string("nothing from DRAM");
         const std::string ridge =
             p.ridge > Intensity{} ? "; ridge point " + format(p.ridge) : std::string();
         write_line(context, "intensity",
@@ -185,7 +182,8 @@ void add_prediction(Json& json, const Prediction& p) {
     json["l2_bytes"] = p.work.l2.base();
     json["footprint_bytes"] = p.footprint.base();
     json["algorithmic_intensity_flop_per_byte"] = p.algorithmic.base();
-    json["dram_intensity_flop_per_byte"] = p.intensity.base();
+    const auto dram = dram_intensity(p);
+    json["dram_intensity_flop_per_byte"] = dram ? Json(dram->base()) : Json();
     json["ridge_flop_per_byte"] = p.ridge.base();
     json["attainable_flop_per_s"] = p.attainable.base();
     json["peak_flop_per_s"] = p.peak.base();
@@ -233,7 +231,7 @@ std::string work_text(const model::Work& work) {
 std::string traffic_text(const model::Work& work) {
     std::string text = "algorithmic " + format_traffic(work.compulsory());
     if (work.l2 > Bytes{}) text += "; L2 " + format_traffic(work.l2);
-    if (!uses_dram(work)) return text + "; nothing from DRAM";
+    if (!model::uses_dram(work)) return text + "; nothing from DRAM";
     return text + fmt::format("; DRAM {} ({} read, {} written)", format_traffic(work.dram()),
                               format_traffic(work.dram_read), format_traffic(work.dram_write));
 }
@@ -311,12 +309,12 @@ void append_result_cells(std::string& line, const Outcome& outcome) {
     line += name_of(p.bound);
     line += ',';
     line += name_of(p.limiter);
-    for (const double value :
-         {p.work.flop().base(), p.work.compulsory().base(), p.work.dram().base(), p.work.l2.base(),
-          p.algorithmic.base(), p.intensity.base()}) {
+    for (const double value : {p.work.flop().base(), p.work.compulsory().base(),
+                               p.work.dram().base(), p.work.l2.base(), p.algorithmic.base()}) {
         line += ',';
         append_number(line, value);
     }
+    append_dram_intensity(line, p);
     line += ',';
 }
 
@@ -328,6 +326,7 @@ std::vector<std::string> result_cells(const Answer& answer) {
         return cells;
     }
     const auto& p = std::get<Prediction>(answer.outcome);
+    const auto dram = dram_intensity(p);
     return {number(p.time.in(units::us)),
             number(p.low.in(units::us)),
             number(p.high.in(units::us)),
@@ -339,7 +338,7 @@ std::vector<std::string> result_cells(const Answer& answer) {
             number(p.work.dram().base()),
             number(p.work.l2.base()),
             number(p.algorithmic.base()),
-            number(p.intensity.base()),
+            dram ? number(dram->base()) : "",
             ""};
 }
 

@@ -50,9 +50,34 @@ const logTicks = (low, high, most) => {
   return all;
 };
 
+// Each power of two times the first value of an axis whose values double, as plot/ticks.cpp makes them.
+const doubledText = (value) => {
+  for (const [unit, word] of [[2 ** 30, 'Gi'], [2 ** 20, 'Mi']]) {
+    const units = value / unit;
+    if (units >= 1 && units < 1e5 && Number.isInteger(units)) return units + word;
+  }
+  return value < 1e7 && Number.isInteger(value) ? String(value) : numberText(value);
+};
+
+const doubledTicks = (first, low, high, most) => {
+  const lowest = Math.ceil(Math.log2(low / first) - 1e-9);
+  const highest = Math.floor(Math.log2(high / first) + 1e-9);
+  const stride = Math.floor((highest - lowest) / most) + 1;
+  const out = [];
+  for (let i = lowest; i <= highest; ++i) {
+    const strong = i % stride === 0;
+    out.push({value: first * 2 ** i, text: strong ? doubledText(first * 2 ** i) : '', strong});
+  }
+  return out;
+};
+
 // The names of an axis that has some, at 1, 2, 3 ..., else numbers.
 const ticksOf = (axis, view, most) => {
   const [low, high] = view.map((place) => backward(axis, place));
+  if (axis.doubling && axis.log) {
+    const doubled = doubledTicks(axis.doubling, low, high, Math.max(2, Math.floor(most)));
+    if (doubled.length > 2) return doubled;
+  }
   if (!axis.names.length) return (axis.log ? logTicks : linearTicks)(low, high, Math.max(2, most));
   return axis.names.map((text, i) => ({value: i + 1, text, strong: true})).filter((tick) => tick.value >= low && tick.value <= high);
 };

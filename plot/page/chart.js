@@ -359,12 +359,16 @@ class ChartView {
     const along = [(to[0] - from[0]) / length, (to[1] - from[1]) / length];
     const turn = (Math.atan2(along[1], along[0]) * 180) / Math.PI;
     const pieces = Math.max(1, Math.ceil(w / 14));
+    // Above the line, or below it where the next reference line leaves more room there.
+    const room = (sign) => Math.min(...this.paths.filter((each) => each.curve.role === 'reference' && curve.role === 'reference')
+        .map((each) => sign * (each.points[0][1] - from[1])).filter((gap) => gap > 0));
+    const sides = room(1) > room(-1) ? [1, -1] : [-1, 1];
     for (let step = 0; step <= 24; ++step) {
       // From the preferred place outwards, to either side of it in turn.
       const share = curve.prefer + (step % 2 ? 1 : -1) * Math.ceil(step / 2) * 0.08;
       const at = w / 2 + share * (length - w);
       if (share < 0 || share > 1) continue;
-      for (const side of [-1, 1]) {
+      for (const side of sides) {
         const off = side * (13 * 0.5 + 5);
         const centre = [from[0] + along[0] * at - along[1] * off, from[1] + along[1] * at + along[0] * off];
         const boxes = Array.from({length: pieces}, (_, k) => {

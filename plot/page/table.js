@@ -1,11 +1,52 @@
 // The table beneath the charts: sorted by a click on a heading; where it would be wider than the
-// page each row becomes a card, so that no word is broken and nothing runs out of the page.
+// page, or a column so narrow that its text stands in seven lines, each row becomes a card, so that no
+// word is broken and nothing runs out of the page. Of a long
+// table the first rows are shown until more are asked for; on paper all are.
 
 const compareText = new Intl.Collator('en', {numeric: true}).compare;
+
+const rowsAtOnce = 25;
+const cardsAtOnce = 10;
+const tallestRow = 150;  // px: seven lines, of which one is squeezed to a word or two
+
+// Two buttons beneath a long table; returns what hides the rows that are not asked for yet.
+const pagedRows = (table) => {
+  const body = table.tBodies[0];
+  const holder = table.parentElement;
+  const bar = htmlNode('p', 'more');
+  const [next, all] = ['', ''].map(() => {
+    const button = htmlNode('button');
+    button.type = 'button';
+    bar.append(button);
+    return button;
+  });
+  holder.append(bar);
+  let asked = 0;
+  const step = () => (holder.classList.contains('cards') ? cardsAtOnce : rowsAtOnce);
+  const page = () => {
+    const rows = [...body.rows];
+    const wanted = Math.max(asked, step());
+    const shown = rows.length - wanted > step() / 2 ? wanted : rows.length;
+    rows.forEach((row, i) => row.classList.toggle('later', i >= shown));
+    bar.hidden = shown === rows.length;
+    next.textContent = `${Math.min(step(), rows.length - shown)} more`;
+    all.textContent = `All ${rows.length}`;
+  };
+  next.addEventListener('click', () => {
+    asked = Math.max(asked, step()) + step();
+    page();
+  });
+  all.addEventListener('click', () => {
+    asked = body.rows.length;
+    page();
+  });
+  return page;
+};
 
 const sortable = (table) => {
   const body = table.tBodies[0];
   const headings = [...table.tHead.rows[0].cells];
+  const page = pagedRows(table);
   const valueOf = (row, column) => {
     const cell = row.cells[column];
     return cell.dataset.v !== undefined ? Number(cell.dataset.v) : cell.textContent;
@@ -25,6 +66,7 @@ const sortable = (table) => {
       for (const other of headings) other.ariaSort = null;
       heading.ariaSort = down ? 'descending' : 'ascending';
       body.append(...[...body.rows].sort(compare(column, down ? -1 : 1)));
+      page();
     });
   });
   for (const row of body.rows) {
@@ -33,7 +75,10 @@ const sortable = (table) => {
   const holder = table.parentElement;
   const fit = () => {
     holder.classList.remove('cards');
-    holder.classList.toggle('cards', table.scrollWidth > holder.clientWidth);
+    page();
+    const squeezed = [...table.tBodies[0].rows].some((row) => row.offsetHeight > tallestRow);
+    holder.classList.toggle('cards', squeezed || table.scrollWidth > holder.clientWidth);
+    page();
   };
   let width = 0;
   new ResizeObserver(() => {

@@ -18,6 +18,7 @@
 
 #include "hardware/error.h"
 #include "model/core/fields.h"
+#include "model/explain.h"
 #include "model/predict.h"
 #include "python/bindings/conversion.h"
 #include "python/bindings/machines.h"
@@ -190,11 +191,13 @@ class TablePredictor {
     }
 
     void store(std::size_t row, const model::Prediction& p) {
+        const auto dram = model::dram_intensity(p);
         const std::array<double, Results::result_count> values{
-            p.time.in(units::us),        p.low.in(units::us),  p.high.in(units::us),
-            p.lower_bound.in(units::us), p.work.flop().base(), p.work.compulsory().base(),
-            p.work.dram().base(),        p.work.l2.base(),     p.algorithmic.base(),
-            p.intensity.base()};
+            p.time.in(units::us), p.low.in(units::us),
+            p.high.in(units::us), p.lower_bound.in(units::us),
+            p.work.flop().base(), p.work.compulsory().base(),
+            p.work.dram().base(), p.work.l2.base(),
+            p.algorithmic.base(), dram ? dram->base() : std::numeric_limits<double>::quiet_NaN()};
         const std::size_t rows = results_.error.size();
         for (std::size_t i = 0; i < values.size(); ++i)
             results_.numbers[i * rows + row] = values[i];

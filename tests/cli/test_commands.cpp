@@ -76,6 +76,18 @@ TEST_CASE("JSON holds the documented keys with their units") {
     CHECK(object["time_us"] <= object["time_high_us"]);
 }
 
+TEST_CASE("what L2 serves has no intensity by DRAM bytes") {
+    const std::string small = "matmul --m 1024 --n 1024 --k 1024 --gpu h100-sxm ";
+    CHECK(json_of("predict " + small + "--l2 warm")["dram_intensity_flop_per_byte"].is_null());
+    CHECK(json_of("predict " + small + "--l2 cold")["dram_intensity_flop_per_byte"] > 0.0);
+    const std::string swept =
+        "sweep matmul --m 512,1024 --n 1024 --k 1024 --gpu h100-sxm --l2 warm ";
+    const Transcript csv = run_line(swept + "--format csv");
+    CHECK(csv.out.find("341.3333333333333,,\n") != std::string::npos);
+    const Transcript markdown = run_line(swept + "--format md");
+    CHECK(markdown.out.find("| 341.333 |  |") != std::string::npos);
+}
+
 TEST_CASE("attention memory at 128K tokens, and the rule that forgets the heads") {
     const std::string line = "vram attention --seq 131072 --heads 32 --head-dim 128 --dtype fp16 ";
     const json standard = json_of(line + "--impl standard");

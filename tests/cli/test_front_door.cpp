@@ -139,6 +139,7 @@ TEST_CASE("what is unknown is answered with the nearest name") {
         {"predict attention --heads 32 --seqlen 4 --head-dim 64 --gpu h100",
          "unknown option --seqlen; did you mean '--seq'?"},
         {"predict matmul --m 4 --n 4 --k 4 --gpuu h100", "did you mean '--gpu'?"},
+        {"predict matmul m=4 n=4 k=4", "unexpected argument 'm=4'; did you mean '--m 4'?"},
         {"predict matmul --m 4 --n 4 --k 4 --gpu h1000", "did you mean h100"},
         {"predict matmul --m 4 --n 4 --k 4 --gpu h100 --impl libary", "did you mean 'library'?"},
         {"predict matmul --m 4 --n 4 --k 4 --gpu h100 --dtype bf61", "did you mean 'bf16'?"},

@@ -287,6 +287,23 @@ def check_sort(browser, name):
             check([up[0], up[-1]] == [down[-1], down[0]], f"{name}: column {c} does not turn round")
 
 
+def check_paging(browser, name):
+    """A long table shows its first rows, then all; returns whether there is one."""
+    if not browser.run("[...document.querySelectorAll('.more')].some((bar) => !bar.hidden)"):
+        return False
+    bar = "[...document.querySelectorAll('.more')].find((bar) => !bar.hidden || bar.dataset.met)"
+    browser.run(f"(() => {{ {bar}.dataset.met = 1; }})()")
+    rows = f"[...{bar}.parentElement.querySelectorAll('tbody tr')]"
+    shown = f"{rows}.filter((row) => row.offsetHeight > 0).length"
+    first = browser.run(shown)
+    check(first in (10, 25), f"{name}: {first} rows are shown at first")
+    browser.run(f"{bar}.firstChild.click()")
+    check(browser.run(shown) > first, f"{name}: no further rows are shown")
+    browser.run(f"{bar}.lastChild.click()")
+    check(browser.run(f"{shown} === {rows}.length && {bar}.hidden"), f"{name}: not all rows are shown")
+    return True
+
+
 def check_keys(browser, name):
     browser.click(place_of(browser, "svg.live"))
     for key in ("ArrowRight", "ArrowRight"):
@@ -298,6 +315,7 @@ def check_keys(browser, name):
 
 
 def drive(browser, pages, shots):
+    paged = 0
     for path in pages:
         for width in (500, 800, 1600):
             for dark in (False, True):
@@ -314,8 +332,10 @@ def drive(browser, pages, shots):
                 check_zoom(browser, name)
                 check_toggle(browser, name)
                 check_sort(browser, name)
+                paged += check_paging(browser, name)
                 check_keys(browser, name)
         check_pinch(browser, path.stem)
+    check(paged > 0, "no page has a table of several parts")
 
 
 def main():

@@ -88,3 +88,29 @@ TEST_CASE("axes reject limits that make no sense", "[ticks]") {
     CHECK(drawable(-1.0, Scale::linear));
     CHECK_FALSE(drawable(1e200, Scale::linear));
 }
+
+TEST_CASE("an axis whose values double is marked at these values", "[ticks]") {
+    CHECK(doubling_of({1024, 4096, 131072, 2048}) == std::optional(1024.0));
+    CHECK(doubling_of({3, 6, 96}) == std::optional(3.0));
+    CHECK_FALSE(doubling_of({1, 10, 100}).has_value());
+    CHECK_FALSE(doubling_of({512, 1024}).has_value());
+    CHECK_FALSE(doubling_of({-2, 4, 8}).has_value());
+    CHECK_FALSE(doubling_of({}).has_value());
+
+    const Axis axis{.title = "seq", .scale = Scale::log, .doubling = 1024.0};
+    const Range range{.low = 900, .high = 4.0 * 1048576 * 1.1};
+    const auto labels = [&](int most) {
+        std::vector<std::string> out;
+        for (const Tick& tick : axis_ticks(axis, range, most)) {
+            if (!tick.text.empty()) out.push_back(tick.text);
+        }
+        return out;
+    };
+    CHECK(labels(20).size() == 13);
+    CHECK(labels(20).front() == "1024");
+    CHECK(labels(20).back() == "4Mi");
+    CHECK(labels(4) == std::vector<std::string>{"1024", "16384", "262144", "4Mi"});
+    CHECK(axis_ticks(axis, range, 4).size() == 13);
+    // Zoomed in between two of them the axis steps evenly.
+    CHECK(axis_ticks(axis, {.low = 1100, .high = 1900}, 5).size() > 2);
+}
