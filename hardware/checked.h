@@ -5,6 +5,7 @@
 // A factor below 1 or a product beyond 2^62 throws InputError naming the fields.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <initializer_list>
 #include <string_view>
@@ -19,8 +20,14 @@ struct NamedCount {
 /// Product of positive counts; InputError names the offending field, or all of them on overflow.
 [[nodiscard]] std::int64_t checked_product(std::initializer_list<NamedCount> factors);
 
-/// Smallest multiple count: ceil(a / b) for a >= 0, b > 0, without overflow.
+/// Smallest multiple count: ceil(a / b) for a >= 0, b > 0, without overflow. Most b are powers of two, which
+/// spares most calls the division.
 [[nodiscard]] constexpr std::int64_t ceil_divide(std::int64_t a, std::int64_t b) {
+    const std::int64_t below = b - 1;
+    if ((b & below) == 0) {
+        const int digits = std::countr_zero(static_cast<std::uint64_t>(b));
+        return (a >> digits) + ((a & below) != 0 ? 1 : 0);
+    }
     return a / b + (a % b != 0 ? 1 : 0);
 }
 

@@ -53,6 +53,7 @@ std::int64_t floor_sum(std::int64_t n, std::int64_t m, std::int64_t a, std::int6
         sum += n * (n - 1) / 2 * (a / m) + n * (b / m);
         a %= m;
         b %= m;
+        if (a == 0) break;
         const std::int64_t last = a * n + b;
         n = last / m;
         b = last % m;
@@ -62,7 +63,7 @@ std::int64_t floor_sum(std::int64_t n, std::int64_t m, std::int64_t a, std::int6
     return sum;
 }
 
-/// Sum over i < n of floor((clamp(start + step i, 0, cap) + round) / unit).
+/// Sum over i < n of floor((clamp(start + step i, 0, cap) + round) / unit), for round < unit.
 std::int64_t block_ramp_sum(std::int64_t start, std::int64_t step, std::int64_t n, std::int64_t cap,
                             std::int64_t unit, std::int64_t round) {
     if (n <= 0) return 0;
@@ -70,9 +71,10 @@ std::int64_t block_ramp_sum(std::int64_t start, std::int64_t step, std::int64_t 
         return start >= value ? 0 : std::min(n, ceil_divide(value - start, step));
     };
     const std::int64_t rise = first_at_least(1);
+    if (rise == n) return 0;
     const std::int64_t top = std::max(rise, first_at_least(cap));
-    return rise * (round / unit) + floor_sum(top - rise, unit, step, start + step * rise + round) +
-           (n - top) * ((cap + round) / unit);
+    const std::int64_t ramp = floor_sum(top - rise, unit, step, start + step * rise + round);
+    return top == n ? ramp : ramp + (n - top) * ((cap + round) / unit);
 }
 
 /// Key blocks visited by all blocks of `q` rows of one KV head, `pack` query heads folded into the
@@ -193,7 +195,7 @@ struct SplitRule {
 };
 
 /// The smallest number of splits, at most 128, whose fill of the last wave is good enough; one
-/// where the tiles fill 0.8 of the slots.
+/// where the tiles fill 0.8 of the slots. No fill is above 1: what is good enough beside that stays so.
 std::int64_t good_splits(std::int64_t tiles, std::int64_t slots, std::int64_t key_blocks,
                          const SplitRule& rule) {
     constexpr std::int64_t limit = 128;
@@ -203,7 +205,8 @@ std::int64_t good_splits(std::int64_t tiles, std::int64_t slots, std::int64_t ke
     double best = 0.0;
     std::int64_t capacity = slots;  // of the waves that hold all tiles
     std::int64_t previous_part = 0;
-    for (std::int64_t splits = 1; splits <= most && best < 1.0; ++splits) {
+    std::int64_t found = 1;  // good enough beside the best so far
+    for (std::int64_t splits = 1; splits <= most; ++splits) {
         const std::int64_t all = tiles * splits;
         while (capacity < all) capacity += slots;
         double filled = static_cast<double>(all) / static_cast<double>(capacity);
@@ -215,11 +218,10 @@ std::int64_t good_splits(std::int64_t tiles, std::int64_t slots, std::int64_t ke
         }
         fill[static_cast<std::size_t>(splits - 1)] = filled;
         best = std::max(best, filled);
+        while (fill[static_cast<std::size_t>(found - 1)] < rule.enough * best) ++found;
+        if (fill[static_cast<std::size_t>(found - 1)] >= rule.enough) return found;
     }
-    for (std::int64_t splits = 1; splits <= most; ++splits) {
-        if (fill[static_cast<std::size_t>(splits - 1)] >= rule.enough * best) return splits;
-    }
-    return 1;
+    return found;
 }
 
 /// flash2 splits in blocks of 64 rows, counting two thread blocks per multiprocessor; behind a page

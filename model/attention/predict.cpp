@@ -354,18 +354,15 @@ void set_backend(Prediction& prediction, const BackendTime& time, Bytes parts,
                                                              : Validity::extrapolated);
 }
 
-}  // namespace
+/// The kernels that were asked for, and those that stand for them.
+struct Choice {
+    Implementation asked_for;
+    Implementation implementation;
+};
 
-Outcome predict(const Attention& asked, const Execution& execution, const Machine& machine,
-                ProductPredictor product, OperationPredictor operation) {
-    const Attention op = without_idle_masks(asked);
-    const Implementation asked_for = execution.implementation == Implementation::automatic
-                                         ? usual_implementation(op, machine)
-                                         : execution.implementation;
-    const Implementation implementation = kernel_of(asked_for, machine);
-    if (std::string reason = refusal(op, asked_for, implementation, machine); !reason.empty()) {
-        return NotModelled{std::move(reason)};
-    }
+Outcome predicted(const Attention& op, const Choice& choice, const Execution& execution,
+                  const Machine& machine, ProductPredictor product, OperationPredictor operation) {
+    const auto [asked_for, implementation] = choice;
     const AttentionWork counted =
         count_attention(op, implementation, context_of(op, asked_for, machine));
     Work work = counted.work;
@@ -375,7 +372,9 @@ Outcome predict(const Attention& asked, const Execution& execution, const Machin
         work.tensor = Flop{};
     }
     const Roofs roofs = roofs_of(machine, op.type);
-    Prediction prediction = model::counted(work, roofs);
+    Outcome outcome(std::in_place_type<Prediction>);
+    Prediction& prediction = std::get<Prediction>(outcome);
+    set_counted(prediction, work, roofs);
     prediction.implementation = asked_for;
     if (work.tensor > Flop{}) prediction.executed_tensor = counted.executed_tensor;
     prediction.lower_bound = roofline_bound(work, prediction.peak, machine, execution.l2);
@@ -407,7 +406,28 @@ Outcome predict(const Attention& asked, const Execution& execution, const Machin
         prediction.note(
             note::UnsplitKeys{.blocks = counted.grid.tiles, .sm_count = machine.sm_count});
     }
-    return prediction;
+    return outcome;
+}
+
+/// Of a call without idle masks.
+Outcome answered(const Attention& op, const Execution& execution, const Machine& machine,
+                 ProductPredictor product, OperationPredictor operation) {
+    const Implementation asked_for = execution.implementation == Implementation::automatic
+                                         ? usual_implementation(op, machine)
+                                         : execution.implementation;
+    const Implementation implementation = kernel_of(asked_for, machine);
+    if (std::string reason = refusal(op, asked_for, implementation, machine); !reason.empty()) {
+        return NotModelled{std::move(reason)};
+    }
+    return predicted(op, {asked_for, implementation}, execution, machine, product, operation);
+}
+
+}  // namespace
+
+Outcome predict(const Attention& op, const Execution& execution, const Machine& machine,
+                ProductPredictor product, OperationPredictor operation) {
+    if (lacks_idle_masks(op)) return answered(op, execution, machine, product, operation);
+    return answered(without_idle_masks(op), execution, machine, product, operation);
 }
 
 }  // namespace ridge::model

@@ -319,28 +319,9 @@ void count_kv_write(AttentionWork& result, const Attention& attention, const Siz
     ++work.kernels;
 }
 
-}  // namespace
-
-std::span<const StandardKernel> standard_kernels(Direction direction) {
-    // S = Q K^T, P = softmax(S), O = P V.
-    static constexpr std::array forward{
-        StandardKernel{.score_writes = 1, .query_reads = 1, .key_reads = 1, .matmuls = 1},
-        StandardKernel{.score_reads = 1, .score_writes = 1},
-        StandardKernel{.score_reads = 1, .query_writes = 1, .key_reads = 1, .matmuls = 1}};
-    // dV = P^T dO, dP = dO V^T, dS = P (dP - row sums), dQ = dS K, dK = dS^T Q.
-    static constexpr std::array backward{
-        StandardKernel{.score_reads = 1, .query_reads = 1, .key_writes = 1, .matmuls = 1},
-        StandardKernel{.score_writes = 1, .query_reads = 1, .key_reads = 1, .matmuls = 1},
-        StandardKernel{.score_reads = 2, .score_writes = 1},
-        StandardKernel{.score_reads = 1, .query_writes = 1, .key_reads = 1, .matmuls = 1},
-        StandardKernel{.score_reads = 1, .query_reads = 1, .key_writes = 1, .matmuls = 1}};
-    if (direction == Direction::forward) return forward;
-    return backward;
-}
-
-AttentionWork count_attention(const Attention& asked, Implementation implementation,
-                              const AttentionContext& context) {
-    const Attention attention = without_idle_masks(asked);
+/// Of a call without idle masks.
+AttentionWork count(const Attention& attention, Implementation implementation,
+                    const AttentionContext& context) {
     AttentionWork result;
     result.grid = attention_grid(attention, implementation, context);
     result.scores = count_scores(attention, result.grid);
@@ -367,6 +348,31 @@ AttentionWork count_attention(const Attention& asked, Implementation implementat
     }
     if (attention.kv_write) count_kv_write(result, attention, sizes);
     return result;
+}
+
+}  // namespace
+
+std::span<const StandardKernel> standard_kernels(Direction direction) {
+    // S = Q K^T, P = softmax(S), O = P V.
+    static constexpr std::array forward{
+        StandardKernel{.score_writes = 1, .query_reads = 1, .key_reads = 1, .matmuls = 1},
+        StandardKernel{.score_reads = 1, .score_writes = 1},
+        StandardKernel{.score_reads = 1, .query_writes = 1, .key_reads = 1, .matmuls = 1}};
+    // dV = P^T dO, dP = dO V^T, dS = P (dP - row sums), dQ = dS K, dK = dS^T Q.
+    static constexpr std::array backward{
+        StandardKernel{.score_reads = 1, .query_reads = 1, .key_writes = 1, .matmuls = 1},
+        StandardKernel{.score_writes = 1, .query_reads = 1, .key_reads = 1, .matmuls = 1},
+        StandardKernel{.score_reads = 2, .score_writes = 1},
+        StandardKernel{.score_reads = 1, .query_writes = 1, .key_reads = 1, .matmuls = 1},
+        StandardKernel{.score_reads = 1, .query_reads = 1, .key_writes = 1, .matmuls = 1}};
+    if (direction == Direction::forward) return forward;
+    return backward;
+}
+
+AttentionWork count_attention(const Attention& attention, Implementation implementation,
+                              const AttentionContext& context) {
+    if (lacks_idle_masks(attention)) return count(attention, implementation, context);
+    return count(without_idle_masks(attention), implementation, context);
 }
 
 }  // namespace ridge::model

@@ -42,11 +42,6 @@ double scale_bytes(DataType type, double rows, double k, Operand operand) {
     return fp32 * lines * std::ceil(k / square);
 }
 
-double operand_bytes(DataType type, double rows, double k, Operand operand) {
-    const double bytes = static_cast<double>(bits_of(type)) / 8.0;
-    return rows * k * bytes + scale_bytes(type, rows, k, operand);
-}
-
 std::string_view name_of(DataType type) {
     return names[static_cast<std::size_t>(type)];
 }

@@ -80,11 +80,15 @@ inline constexpr std::size_t data_type_count = all_data_types.size();
 /// What an operand of a product is: activations have scales per row, weights per square.
 enum class Operand : std::uint8_t { activations, weights };
 
-/// Bytes of an operand of `rows` rows of `k` elements with its scales. (M24)
-[[nodiscard]] double operand_bytes(DataType type, double rows, double k,
-                                   Operand operand = Operand::activations);
-/// The scales among them.
+/// The scales among the bytes of an operand.
 [[nodiscard]] double scale_bytes(DataType type, double rows, double k, Operand operand);
+
+/// Bytes of an operand of `rows` rows of `k` elements with its scales. (M24)
+[[nodiscard]] inline double operand_bytes(DataType type, double rows, double k,
+                                          Operand operand = Operand::activations) {
+    const double bytes = rows * k * (static_cast<double>(bits_of(type)) / 8.0);
+    return is_block_scaled(type) ? bytes + scale_bytes(type, rows, k, operand) : bytes;
+}
 
 /// "bf16" and so on, as the command line writes it.
 [[nodiscard]] std::string_view name_of(DataType type);

@@ -63,6 +63,16 @@ struct Attention {
 /// a causal mask over one query. (eq. A3)
 [[nodiscard]] Attention without_idle_masks(Attention attention);
 
+/// Whether it surely is that already, which spares most calls the copy.
+[[nodiscard]] inline bool lacks_idle_masks(const Attention& attention) {
+    return attention.window == 0 && !(attention.causal && attention.seq_q == 1);
+}
+
+/// Whether its window hides any key.
+[[nodiscard]] inline bool is_windowed(const Attention& attention) {
+    return attention.window != 0 && without_idle_masks(attention).window != 0;
+}
+
 /// Multi-head latent attention (DeepSeek-V2): the cache holds one latent vector and one rotated key
 /// a token, shared by all heads. Prefill attends with keys of head_dim + rope_dim and values of
 /// head_dim, expanded from the latents by products that are not part of this operation. Absorbed

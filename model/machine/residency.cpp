@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
+#include <bit>
+#include <cstdint>
 
 #include "model/core/power.h"
 #include "model/machine/machine.h"
@@ -63,7 +64,11 @@ double retained(Bytes footprint, Bytes capacity, double steepness) {
     const double share = footprint / capacity;
     // Beside one, a power below 2^-53 is lost: the exponent tells that without computing it.
     constexpr double rounding = -53.0;
-    if (share > 0.0 && steepness * (std::ilogb(share) + 1) < rounding) return 1.0;
+    constexpr int fraction_bits = 52;
+    constexpr int bias = 1023;
+    const int exponent =
+        static_cast<int>(std::bit_cast<std::uint64_t>(share) >> fraction_bits) - bias;
+    if (share > 0.0 && steepness * (exponent + 1) < rounding) return 1.0;
     return 1.0 / (1.0 + power(share, steepness));
 }
 

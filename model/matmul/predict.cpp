@@ -277,23 +277,26 @@ std::string refusal(const Matmul& op, Implementation implementation, Pipe pipe,
     return bundled ? bundled_refusal(op, implementation, pipe, *bundled, machine) : std::string();
 }
 
-}  // namespace
+/// Between L2 and multiprocessors, where the kernel's tile is not known.
+Bytes usual_traffic(const Matmul& op, const Execution& execution) {
+    return matmul_tile_traffic(op, execution.tile.value_or(Tile{128, 128, 32}));
+}
 
-Outcome predict(const Matmul& op, const Execution& execution, const Machine& machine) {
-    const bool named = execution.implementation != Implementation::automatic;
-    const Implementation asked = named ? execution.implementation : Implementation::library;
-    // PyTorch's products are those of the library.
-    const Implementation implementation =
-        asked == Implementation::torch ? Implementation::library : asked;
-    const Pipe pipe = pipe_of(op, implementation, machine);
-    const auto bundled = bundled_kernel(implementation);
-    if (std::string reason = refusal(op, implementation, pipe, bundled, machine); !reason.empty()) {
-        return NotModelled{std::move(reason)};
-    }
-    Work work = matmul_work(op, pipe == Pipe::tensor);
-    work.l2 = matmul_tile_traffic(op, execution.tile.value_or(Tile{128, 128, 32}));
+/// What is predicted, and by which kernels.
+struct AskedKernels {
+    Implementation asked;
+    Pipe pipe;
+    const std::optional<BundledKernel>& bundled;
+};
+
+Outcome predicted(const Matmul& op, const Execution& execution, const Machine& machine,
+                  const AskedKernels& choice) {
+    const auto& [asked, pipe, bundled] = choice;
+    const Work work = matmul_work(op, pipe == Pipe::tensor);
     const Roofs roofs = matmul_roofs(op, pipe, machine);
-    Prediction prediction = counted(work, roofs);
+    Outcome outcome(std::in_place_type<Prediction>);
+    Prediction& prediction = std::get<Prediction>(outcome);
+    set_counted(prediction, work, roofs);
     prediction.implementation = asked;
     prediction.lower_bound = roofline_bound(work, prediction.peak, machine, execution.l2);
     if (pipe == Pipe::vector && bits_of(op.type) < 32) prediction.note(note::VectorPipe{});
@@ -302,9 +305,10 @@ Outcome predict(const Matmul& op, const Execution& execution, const Machine& mac
     const MatmulParameters* parameters = machine.matmul.find(kernels);
     const bool known = !bundled || (machine.matmul.bundled.*(bundled->parameters)).has_value();
     if (parameters == nullptr || machine.sm_count == 0 || !known) {
+        prediction.work.l2 = usual_traffic(op, execution);
         add_roofline(prediction, roofs, machine);
         keep_roofline(prediction, op, execution, machine);
-        return prediction;
+        return outcome;
     }
     const bool torch = asked == Implementation::torch;
     const bool measured = torch && machine.memory && machine.memory->torch;
@@ -320,14 +324,31 @@ Outcome predict(const Matmul& op, const Execution& execution, const Machine& mac
                                     .caller = caller_of(execution),
                                     .tile = execution.tile};
     if (bundled) {
-        apply_bundled(prediction, situation, implementation, *bundled,
+        apply_bundled(prediction, situation, asked, *bundled,
                       *(machine.matmul.bundled.*(bundled->parameters)));
     } else if (torch) {
+        prediction.work.l2 = usual_traffic(op, execution);
         apply_torch(prediction, situation);
     } else {
         apply_library(prediction, situation);
     }
-    return prediction;
+    return outcome;
+}
+
+}  // namespace
+
+Outcome predict(const Matmul& op, const Execution& execution, const Machine& machine) {
+    const bool named = execution.implementation != Implementation::automatic;
+    const Implementation asked = named ? execution.implementation : Implementation::library;
+    // PyTorch's products are those of the library.
+    const Implementation implementation =
+        asked == Implementation::torch ? Implementation::library : asked;
+    const Pipe pipe = pipe_of(op, implementation, machine);
+    const auto bundled = bundled_kernel(implementation);
+    if (std::string reason = refusal(op, implementation, pipe, bundled, machine); !reason.empty()) {
+        return NotModelled{std::move(reason)};
+    }
+    return predicted(op, execution, machine, {asked, pipe, bundled});
 }
 
 }  // namespace ridge::model

@@ -37,6 +37,7 @@ double lines_of(std::int64_t row_bytes, double straddle) {
     constexpr std::int64_t line = 128;
     const std::int64_t aligned =
         (row_bytes | line) & -(row_bytes | line);  // the line is a power of 2
+    if (aligned == line) return 1.0;
     const double beside = real(line - aligned);
     const double rest = real(row_bytes % line);
     const double whole = real(row_bytes / line);

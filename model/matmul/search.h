@@ -115,43 +115,47 @@ struct Issue {
 
 /// `extent` over `size`, rounded up: `per_size` is 1 over it. The nearest integer is one of the two about
 /// the quotient.
-[[nodiscard]] inline double parts(double extent, double size, double per_size) {
-    constexpr double rounding = 0x1.8p52;  // no digit behind the point is left beside it
-    const double nearest = (extent * per_size + rounding) - rounding;
-    return nearest + (nearest * size < extent ? 1.0 : 0.0);
+[[nodiscard]] inline float parts(float extent, float size, float per_size) {
+    constexpr float rounding = 0x1.8p23F;  // no digit behind the point is left beside it
+    const float nearest = (extent * per_size + rounding) - rounding;
+    return nearest + (nearest * size < extent ? 1.0F : 0.0F);
 }
 
-/// For each tile of a list how many cover the output, and the least time of all of its candidates.
+/// For each tile of a list no more than the least time of all of its candidates: in single precision,
+/// which tells most of them apart from the fastest.
 struct Outlines {
-    LibraryTiles::Each tiles;
     LibraryTiles::Each least;
 };
 
 inline void outline(const Floors& f, const Context& c, const LibraryTiles& library,
                     Outlines& found) {
-    constexpr std::size_t lanes = 2;
+    constexpr std::size_t lanes = 4;
+    constexpr float rounding = 1.0F - 1e-4F;  // of extents beyond 2^24 most of all
     const std::size_t count = (library.count + lanes - 1) / lanes * lanes;
+    const auto of = [](double value) { return static_cast<float>(value); };
+    const float down = of(c.m);
+    const float across = of(c.n);
     for (std::size_t i = 0; i < count; ++i) {
-        const double m = library.m[i];
-        const double n = library.n[i];
-        const double tiles =
-            c.batch * parts(c.m, m, library.per_m[i]) * parts(c.n, n, library.per_n[i]);
-        const double rows = std::min(m, c.m);
-        const double columns = std::min(n, c.n);
-        const double element =
-            std::max(f.element * (1.0 + f.feed * library.rim[i]), f.peak_element);
-        const double l2 =
-            std::max(f.operands, tiles * (rows * c.a_lines + columns * c.b_lines) * f.operand);
-        const double reads = std::max(l2, f.dram_read);
+        const float m = library.m[i];
+        const float n = library.n[i];
+        const float tiles =
+            of(c.batch) * parts(down, m, library.per_m[i]) * parts(across, n, library.per_n[i]);
+        const float rows = std::min(m, down);
+        const float columns = std::min(n, across);
+        const float element =
+            std::max(of(f.element) * (1.0F + of(f.feed) * library.rim[i]), of(f.peak_element));
+        const float l2 =
+            std::max(of(f.operands),
+                     tiles * (rows * of(c.a_lines) + columns * of(c.b_lines)) * of(f.operand));
+        const float reads = std::max(l2, of(f.dram_read));
         // Whole, a tile takes its block's time at least; in parts, their reduction comes on top.
-        const double blocks = std::max(tiles, c.sms);
-        const double step = std::max(m * n * element, f.latency);
-        const double stored = rows * columns * f.stored;
-        const double whole = std::max(blocks * step, reads) + blocks * stored;
-        const double split = std::max(tiles * (m * n) * element, reads) + tiles * stored;
-        const double loop = std::min(whole, split + f.reduction) + f.cold_fill;
-        found.tiles[i] = tiles;
-        found.least[i] = rounded_down * std::max(loop, tiles * (m * n) * f.power_element);
+        const float blocks = std::max(tiles, of(c.sms));
+        const float step = std::max(m * n * element, of(f.latency));
+        const float stored = rows * columns * of(f.stored);
+        const float whole = std::max(blocks * step, reads) + blocks * stored;
+        const float split = std::max(tiles * (m * n) * element, reads) + tiles * stored;
+        const float loop = std::min(whole, split + of(f.reduction)) + of(f.cold_fill);
+        found.least[i] = rounding * std::max(loop, tiles * (m * n) * of(f.power_element));
     }
 }
 

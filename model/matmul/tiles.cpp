@@ -15,13 +15,13 @@ constexpr LibraryTiles library(const std::array<Tile, count>& tiles) {
     made.count = count;
     for (std::size_t i = 0; i < most_library_tiles; ++i) {
         const Tile& tile = tiles[std::min(i, count - 1)];
-        const double m = tile.m;
-        const double n = tile.n;
+        const auto m = static_cast<float>(tile.m);
+        const auto n = static_cast<float>(tile.n);
         made.tiles[i] = tile;
         made.m[i] = m;
         made.n[i] = n;
-        made.per_m[i] = 1.0 / m;
-        made.per_n[i] = 1.0 / n;
+        made.per_m[i] = 1.0F / m;
+        made.per_n[i] = 1.0F / n;
         made.rim[i] = (m + n) / (m * n);
     }
     return made;

@@ -20,12 +20,12 @@
 namespace ridge::model {
 
 /// No list has more, and lists are filled up to it with their last tile.
-inline constexpr std::size_t most_library_tiles = 18;
+inline constexpr std::size_t most_library_tiles = 20;
 
 /// A list of tiles with what a search over many shapes asks of each again and again, side by side, so
-/// that several tiles are looked at in one instruction.
+/// that several tiles are looked at in one instruction, of single precision for more of them.
 struct LibraryTiles {
-    using Each = std::array<double, most_library_tiles>;
+    using Each = std::array<float, most_library_tiles>;
 
     std::size_t count;
     std::array<Tile, most_library_tiles> tiles;

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "hardware/error.h"
+#include "model/core/real.h"
 #include "model/core/static_vector.h"
 #include "model/matmul/search.h"
 
@@ -108,18 +109,23 @@ class Search {
         return first;
     }
 
+    /// Tiles that cover the output.
+    [[nodiscard]] double tiles(std::size_t tile) const {
+        const Tile& size = library_.tiles[tile];
+        return c_.batch * search::round_up(c_.m / size.m) * search::round_up(c_.n / size.n);
+    }
     [[nodiscard]] double elements(std::size_t tile) const {
-        return outlines_.tiles[tile] * (library_.m[tile] * library_.n[tile]);
+        return tiles(tile) * (real(library_.tiles[tile].m) * library_.tiles[tile].n);
     }
     [[nodiscard]] double edges(std::size_t tile) const {
-        return outlines_.tiles[tile] * (library_.m[tile] + library_.n[tile]);
+        return tiles(tile) * (real(library_.tiles[tile].m) + library_.tiles[tile].n);
     }
 
     /// Whether a tile is too slow; or neither faster than the fastest, where the power limit makes their
     /// times, nor preferred to it in a tie.
     [[nodiscard]] bool excluded(std::size_t tile) const {
-        if (outlines_.least[tile] > tie * list_.shortest) return true;
-        return elements(tile) >= powered_elements_ && edges(tile) > powered_edges_;
+        if (static_cast<double>(outlines_.least[tile]) > tie * list_.shortest) return true;
+        return is_powered_ && elements(tile) >= powered_elements_ && edges(tile) > powered_edges_;
     }
 
     /// Adds the splits of a tile that fill up to `split_waves` waves.
@@ -143,9 +149,11 @@ class Search {
 
     void add(const Candidate& candidate, std::size_t tile) {
         if (candidate.total < list_.shortest) {
-            const bool powered = candidate.total <= candidate.power;
-            powered_elements_ = powered ? elements(tile) : std::numeric_limits<double>::infinity();
-            powered_edges_ = edges(tile);
+            is_powered_ = candidate.total <= candidate.power;
+            if (is_powered_) {
+                powered_elements_ = elements(tile);
+                powered_edges_ = edges(tile);
+            }
         }
         list_.add(candidate, tile);
     }
@@ -156,16 +164,17 @@ class Search {
     search::Floors floors_;
     search::Outlines outlines_;
     Shortlist list_;
-    double powered_elements_ = std::numeric_limits<double>::infinity();
+    bool is_powered_ = false;  ///< the power limit makes the time of the fastest
+    double powered_elements_ = 0.0;
     double powered_edges_ = 0.0;
 };
 
 /// The library's choice: a tile of its list, or its kernel for one row.
 Candidate fastest(const MatmulSituation& s, const Context& c) {
-    const Candidate best = Search(s, c).fastest();
+    Candidate best = Search(s, c).fastest();
     if (s.op.m == 1 && s.op.batch == 1 && s.parameters.gemv_per_sm > Bandwidth{}) {
         const Candidate vector = search::evaluate_vector(s.parameters, c);
-        if (vector.total < best.total) return vector;
+        if (vector.total < best.total) best = vector;
     }
     return best;
 }
@@ -176,25 +185,33 @@ double repeat_time(const Candidate& best, const Context& c, double repeats) {
     return std::max(0.0, best.dram + repeats / c.dram_rate - bound);
 }
 
-/// A candidate with what L2 loses between its waves, which the search does not see.
-struct Choice {
-    Candidate candidate;
+/// What L2 loses between the waves of a candidate, which the search does not see.
+struct Lost {
     double repeats;  ///< bytes
-    double lost;     ///< their time
+    double time;
 };
 
-Choice with_repeats(const MatmulSituation& s, const Context& c, const Candidate& candidate) {
+/// A candidate with what its waves lose.
+struct Choice {
+    Candidate candidate;
+    Lost lost;
+};
+
+double total_of(const Choice& choice) {
+    return choice.candidate.total + choice.lost.time;
+}
+
+Lost lost_by(const MatmulSituation& s, const Context& c, const Candidate& candidate) {
     // The kernel for one row reads its matrix once; a tile of one row that was asked for does not.
     const bool one_row = !s.tile && candidate.tile.m == 1;
     const double repeats = one_row ? 0.0 : search::repeated_bytes(s, c, candidate.tile);
-    return {candidate, repeats, repeat_time(candidate, c, repeats)};
+    return {repeats, repeat_time(candidate, c, repeats)};
 }
 
 /// Where repeats cost time, the choice for another state of the L2 may lose less. Every state compares
 /// the same choices: else a cold product could be faster than a warm one, a replayed graph than its
 /// kernel.
-Choice with_fewest_repeats(const MatmulSituation& s, const Context& c, Choice best) {
-    if (best.lost <= 0.0) return best;
+void take_fewest_repeats(const MatmulSituation& s, const Context& c, Choice& best) {
     struct State {
         L2State l2;
         LaunchMode launch;
@@ -209,16 +226,16 @@ Choice with_fewest_repeats(const MatmulSituation& s, const Context& c, Choice be
         other.launch = state.launch;
         const Candidate found = fastest(other, search::make_context(other));
         if (found.tile.m == 1) continue;
-        const Choice choice =
-            with_repeats(s, c, search::evaluate(s.parameters, c, found.tile, found.split));
-        if (choice.candidate.total + choice.lost < best.candidate.total + best.lost) best = choice;
+        Choice other_choice{.candidate = search::evaluate(s.parameters, c, found.tile, found.split),
+                            .lost = {}};
+        other_choice.lost = lost_by(s, c, other_choice.candidate);
+        if (total_of(other_choice) < total_of(best)) best = other_choice;
     }
-    return best;
 }
 
 MatmulTime assemble(const MatmulSituation& s, const Context& c, const Choice& choice) {
     const Candidate& best = choice.candidate;
-    const double repeats = choice.repeats;
+    const double repeats = choice.lost.repeats;
     MatmulTime t;
     t.tile = best.tile;
     t.split = static_cast<std::int32_t>(best.split);
@@ -238,7 +255,7 @@ MatmulTime assemble(const MatmulSituation& s, const Context& c, const Choice& ch
     t.dram_writes = Bytes::from_base(c.write_bytes);
     t.l2_reads = Bytes::from_base(best.l2_bytes);
     t.alignment = c.alignment;
-    t.total = t.launch + seconds(best.total + choice.lost);
+    t.total = t.launch + seconds(total_of(choice));
     if (t.split > 1) {
         t.launches = seconds(c.second_kernel);
         t.kernels = 2;
@@ -270,10 +287,11 @@ void add_quantisation(const MatmulSituation& s, const Context& c, MatmulTime& t)
 
 MatmulTime library_matmul_time(const MatmulSituation& s) {
     const Context c = search::make_context(s);
-    const Candidate found =
-        s.tile ? search::evaluate(s.parameters, c, *s.tile, 1.0) : fastest(s, c);
-    Choice best = with_repeats(s, c, found);
-    if (!s.tile) best = with_fewest_repeats(s, c, best);
+    Choice best{
+        .candidate = s.tile ? search::evaluate(s.parameters, c, *s.tile, 1.0) : fastest(s, c),
+        .lost = {}};
+    best.lost = lost_by(s, c, best.candidate);
+    if (!s.tile && best.lost.time > 0.0) take_fewest_repeats(s, c, best);
     MatmulTime time = assemble(s, c, best);
     add_quantisation(s, c, time);
     return time;

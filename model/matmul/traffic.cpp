@@ -88,7 +88,7 @@ std::int64_t element_bytes(const Matmul& op) {
 
 /// Elements of `element_bytes` that hold `count` elements of an operand.
 std::int64_t elements_of(const Matmul& op, std::int64_t count) {
-    return ceil_divide(bytes_of(op.type, count), element_bytes(op));
+    return bits_of(op.type) < 8 ? bytes_of(op.type, count) : count;
 }
 
 struct Operands {

@@ -11,6 +11,7 @@ namespace ridge::model {
 namespace {
 
 struct Finder {
+    const Operation& operation;
     const Execution& execution;
     const Prediction& prediction;
     double slots;             ///< multiprocessors
@@ -22,18 +23,24 @@ struct Finder {
         return model::is_wanted(wanted, kind);
     }
 
+    /// What is left to classes of records.
+    [[nodiscard]] Found of_records() const {
+        if (execution.tile) return std::nullopt;
+        return kernel_features_of(operation, execution.l2, prediction, slots, wanted);
+    }
+
     template <class Op>
     Found operator()(const Op&) const {
-        return std::nullopt;
+        return of_records();
     }
 
     Found operator()(const Matmul& op) const {
         if (prediction.implementation != Implementation::library || execution.tile ||
             op.batch != 1 || prediction.work.tensor <= Flop{}) {
-            return std::nullopt;
+            return of_records();
         }
         const std::optional<ResidualClass> kind = class_of(op);
-        if (!kind || !is_wanted(*kind)) return std::nullopt;
+        if (!kind || !is_wanted(*kind)) return of_records();
         const double m = real(op.m);
         const double n = real(op.n);
         const double k = real(op.k);
@@ -66,22 +73,21 @@ struct Finder {
         }
     }
 
-    Found operator()(const Attention& asked) const {
-        const Attention op = without_idle_masks(asked);
+    Found operator()(const Attention& op) const {
         // Contiguous calls are not in the data, nor are they what a serving engine runs.
-        if (op.direction != Direction::forward || !op.paged || op.window != 0 ||
-            bits_of(op.type) != 16) {
-            return std::nullopt;
+        if (op.direction != Direction::forward || !op.paged || bits_of(op.type) != 16 ||
+            is_windowed(op)) {
+            return of_records();
         }
         const bool decode = op.seq_q == 1;
         // The same without the mask: it then never costs time where it does not in the analytic model.
-        if (!decode && op.seq_q != op.seq_kv) return std::nullopt;
+        if (!decode && op.seq_q != op.seq_kv) return of_records();
         const bool narrow = bits_of(cache_type_of(op)) == 8;
         const ResidualClass wide = decode ? ResidualClass::decode : ResidualClass::prefill;
         const ResidualClass thin =
             decode ? ResidualClass::decode_cache8 : ResidualClass::prefill_cache8;
         const ResidualClass kind = narrow ? thin : wide;
-        if (!is_wanted(kind)) return std::nullopt;
+        if (!is_wanted(kind)) return of_records();
         const double group = real(op.heads) / real(op.kv_heads);
         const double tokens = real(op.seq_kv);
         const double blocks = decode ? real(op.batch * op.kv_heads) * parts(group, 64.0)
@@ -104,7 +110,7 @@ struct Finder {
         const bool decode = op.phase == MlaPhase::decode;
         const ResidualClass kind =
             decode ? ResidualClass::latent_decode : ResidualClass::latent_prefill;
-        if (!is_wanted(kind)) return std::nullopt;
+        if (!is_wanted(kind)) return of_records();
         const double batch = real(op.batch);
         const double heads = real(op.heads);
         const double queries = real(op.seq_q);
@@ -128,7 +134,7 @@ struct Finder {
     }
 
     Found operator()(const Moe& op) const {
-        if (!is_wanted(ResidualClass::experts)) return std::nullopt;
+        if (!is_wanted(ResidualClass::experts)) return of_records();
         const double here = std::max(1.0, real(op.experts) / real(op.ep));
         const double rows = real(op.tokens * op.topk) / real(op.experts);
         const double inner = real(op.intermediate) / real(op.tp);
@@ -157,9 +163,7 @@ std::optional<ResidualFeatures> residual_features_of(const Operation& operation,
         if (execution.tile || !is_wanted(wanted, torch->residual_class)) return std::nullopt;
         return torch;
     }
-    const auto found = std::visit(Finder{execution, prediction, slots, wanted}, operation);
-    if (found || execution.tile) return found;
-    return kernel_features_of(operation, execution.l2, prediction, slots, wanted);
+    return std::visit(Finder{operation, execution, prediction, slots, wanted}, operation);
 }
 
 }  // namespace ridge::model

@@ -112,11 +112,10 @@ struct KernelFinder {
     }
 
     /// The mask does not count: with one a call is then never slower for its correction.
-    Found operator()(const Attention& asked) const {
-        const Attention op = without_idle_masks(asked);
+    Found operator()(const Attention& op) const {
         const bool bundled =
             is({Implementation::standard, Implementation::mma, Implementation::wgmma});
-        if (!bundled || op.direction != Direction::forward || op.window != 0 || op.paged ||
+        if (!bundled || op.direction != Direction::forward || is_windowed(op) || op.paged ||
             op.kv_write || bits_of(op.type) != 16 ||
             !is_wanted(wanted, ResidualClass::bundled_attention)) {
             return std::nullopt;

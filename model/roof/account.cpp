@@ -33,15 +33,17 @@ bool is_near(Resource resource) {
     return resource == Resource::l2 || resource == Resource::store || resource == Resource::shared;
 }
 
-/// A term at its ceiling at most: as long as its amount takes there, but no longer than `longest`.
-/// Returns the time that the amount takes; zero where that surely is less than the term's and the
-/// whole's, which spares most terms a division.
-Time hold_ceiling(Term& term, const Prediction& p, const Machine& machine, Time longest) {
-    if (term.amount <= 0.0) return Time{};
-    const double ceiling = ceiling_of(term.resource, p, machine);
-    if (ceiling <= 0.0) return Time{};
+/// Whether its amount takes less than the term and the whole, or has no ceiling: true of most, which spares
+/// them a division.
+bool is_surely_below(const Term& term, double ceiling, Time whole) {
     constexpr double surely = 1.0 - 1e-9;
-    if (term.amount < ceiling * std::min(term.time, p.time).base() * surely) return Time{};
+    return term.amount <= 0.0 || ceiling <= 0.0 ||
+           term.amount < ceiling * std::min(term.time, whole).base() * surely;
+}
+
+/// A term at its ceiling at most: as long as its amount takes there, but no longer than `longest`.
+/// Returns the time that the amount takes.
+Time hold_ceiling(Term& term, double ceiling, Time longest) {
     const Time least = Time::from_base(term.amount / ceiling);
     term.time = std::max(term.time, std::min(least, longest));
     if (least > term.time) term.amount = ceiling * term.time.base();
@@ -66,7 +68,8 @@ void settle_near(Prediction& p, const Machine& machine, const NearTerms& near, T
         if (term.resource == Resource::l2) {
             term.amount = std::min(term.amount, p.work.l2.base() - near.stored);
         }
-        hold_ceiling(term, p, machine, longest);
+        const double ceiling = ceiling_of(term.resource, p, machine);
+        if (!is_surely_below(term, ceiling, p.time)) hold_ceiling(term, ceiling, longest);
     }
 }
 
@@ -83,7 +86,10 @@ void hold_ceilings(Prediction& p, const Machine& machine) {
             if (term.resource == Resource::store) near.stored += term.amount;
         } else {
             if (term.resource == Resource::dram) term.amount = p.work.dram().base();
-            least = std::max(least, hold_ceiling(term, p, machine, unbounded));
+            const double ceiling = ceiling_of(term.resource, p, machine);
+            if (!is_surely_below(term, ceiling, p.time)) {
+                least = std::max(least, hold_ceiling(term, ceiling, unbounded));
+            }
         }
         if (largest == nullptr || term.time > largest->time) largest = &term;
     }

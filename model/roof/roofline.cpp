@@ -67,6 +67,11 @@ Time library_gaps(const Machine& machine, LaunchMode mode, std::int32_t kernels)
 
 Prediction counted(const Work& work, const Roofs& roofs) {
     Prediction prediction;
+    set_counted(prediction, work, roofs);
+    return prediction;
+}
+
+void set_counted(Prediction& prediction, const Work& work, const Roofs& roofs) {
     prediction.work = work;
     prediction.executed_tensor = work.tensor;
     prediction.executed_fma = work.fma;
@@ -74,7 +79,6 @@ Prediction counted(const Work& work, const Roofs& roofs) {
     prediction.bandwidth = roofs.dram;
     prediction.ridge = prediction.peak / roofs.dram;
     prediction.footprint = work.compulsory();
-    return prediction;
 }
 
 void add_roofline(Prediction& prediction, const Roofs& roofs, const Machine& machine) {

@@ -32,6 +32,8 @@ struct Roofs {
 
 /// Work, peak, bandwidth, ridge point and compulsory bytes: what every time model starts from.
 [[nodiscard]] Prediction counted(const Work& work, const Roofs& roofs);
+/// The same in a new prediction, where it is to stay: one is long to copy.
+void set_counted(Prediction& prediction, const Work& work, const Roofs& roofs);
 
 /// Adds the terms of the roofline and their time, where there is no other model.
 void add_roofline(Prediction& prediction, const Roofs& roofs, const Machine& machine);

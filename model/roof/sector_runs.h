@@ -5,7 +5,6 @@
 #pragma once
 
 #include <cstdint>
-#include <numeric>
 
 #include "hardware/checked.h"
 
@@ -15,7 +14,8 @@ inline constexpr std::int64_t sector_size = 32;
 
 /// What a run that begins at multiples of `granularity` touches beyond its bytes.
 [[nodiscard]] constexpr double beside_run(std::int64_t granularity) {
-    return static_cast<double>(sector_size - std::gcd(granularity, sector_size));
+    const std::int64_t either = granularity | sector_size;
+    return static_cast<double>(sector_size - (either & -either));  // a sector is a power of two
 }
 
 /// Mean sectors of a run of `bytes` whose starts are multiples of `granularity`.
@@ -29,8 +29,8 @@ inline constexpr std::int64_t sector_size = 32;
 /// `share` of what they touch twice.
 [[nodiscard]] constexpr double bytes_in_runs(std::int64_t row, std::int64_t run,
                                              double share = 1.0) {
-    return static_cast<double>(row) +
-           share * static_cast<double>(ceil_divide(row, run)) * beside_run(std::gcd(row, run));
+    return static_cast<double>(row) + share * static_cast<double>(ceil_divide(row, run)) *
+                                          beside_run(row | run);  // their gcd's power of 2
 }
 
 }  // namespace ridge::model

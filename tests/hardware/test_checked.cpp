@@ -1,5 +1,7 @@
 #include "hardware/checked.h"
 
+#include <limits>
+
 #include "hardware/error.h"
 #include "tests/catch.h"
 
@@ -26,6 +28,16 @@ TEST_CASE("ceil_divide rounds up") {
     CHECK(ceil_divide(0, 8) == 0);
     CHECK(ceil_divide(8, 8) == 1);
     CHECK(ceil_divide(9, 8) == 2);
+    constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
+    CHECK(ceil_divide(most, 1) == most);
+    CHECK(ceil_divide(most, std::int64_t{1} << 62) == 2);
+    for (std::int64_t b = 1; b <= 260; ++b) {
+        for (const std::int64_t times : {1, 2, 7, 1000003}) {
+            REQUIRE(ceil_divide(times * b - 1, b) == times - (b == 1 ? 1 : 0));
+            REQUIRE(ceil_divide(times * b, b) == times);
+            REQUIRE(ceil_divide(times * b + 1, b) == times + 1);
+        }
+    }
 }
 
 TEST_CASE("an input error says where, what and how to go on") {

@@ -302,6 +302,46 @@ TEST_CASE("decoding has an intensity of one FLOP per byte and query head of the 
     }
 }
 
+/// num_splits_heuristic of flash-attention's flash_api.cpp: of at most 128 splits the fewest whose last wave is
+/// 85 % as full as the best, among those that shorten the longest part.
+std::int64_t published_splits(std::int64_t tiles, std::int64_t slots, std::int64_t key_blocks) {
+    if (static_cast<double>(tiles) >= 0.8 * static_cast<double>(slots)) return 1;
+    const auto part = [key_blocks](std::int64_t n) { return (key_blocks + n - 1) / n; };
+    const auto fill = [&](std::int64_t n) {
+        if (n > 1 && part(n) == part(n - 1)) return 0.0;
+        const std::int64_t waves = (tiles * n + slots - 1) / slots;
+        return static_cast<double>(tiles * n) / static_cast<double>(waves * slots);
+    };
+    const std::int64_t most = std::min<std::int64_t>({128, slots, key_blocks});
+    double best = 0.0;
+    for (std::int64_t n = 1; n <= most; ++n) best = std::max(best, fill(n));
+    for (std::int64_t n = 1; n <= most; ++n) {
+        if (fill(n) >= 0.85 * best) return n;
+    }
+    return 1;
+}
+
+TEST_CASE("splits are those of the published heuristic", "[attention]") {
+    constexpr std::int64_t sm_count = 132;
+    std::vector<std::int64_t> seen;
+    for (std::int64_t heads = 1; heads <= 240; heads += heads < 40 ? 1 : 13) {
+        for (std::int64_t keys = 100; keys < 40000; keys += 1 + keys / 3) {
+            Attention op = attention(1, heads, keys, 128);
+            op.seq_q = 1;
+            constexpr std::int64_t block = 128;
+            const std::int64_t expected =
+                published_splits(heads, 2 * sm_count, (keys + block - 1) / block);
+            const auto grid = attention_grid(op, Implementation::flash2, {.sm_count = sm_count});
+            INFO("heads " << heads << ", keys " << keys);
+            REQUIRE(grid.splits == expected);
+            seen.push_back(expected);
+        }
+    }
+    std::sort(seen.begin(), seen.end());
+    seen.erase(std::unique(seen.begin(), seen.end()), seen.end());
+    CHECK(seen.size() > 20);
+}
+
 TEST_CASE("decoding splits the keys where the heads do not fill the GPU", "[attention]") {
     Attention op{.batch = 1,
                  .heads = 32,
