@@ -1,5 +1,6 @@
 // `ridge profile`: runs a program with a library that records what it does on its GPUs, and reports.
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -9,6 +10,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <future>
 #include <memory>
 #include <ostream>
 
@@ -128,6 +130,33 @@ std::string prepare(const std::string& output) {
     return path.string();
 }
 
+/// The GPUs of this machine, kept open: without, the driver sets a GPU up for each run of a program and takes
+/// it down behind it where no daemon holds it, a tenth of a second each.
+class OpenDevices {
+  public:
+    OpenDevices() {
+        std::error_code error;
+        for (fs::directory_iterator it("/dev", error), end; !error && it != end;
+             it.increment(error)) {
+            constexpr std::string_view start = "nvidia";
+            const std::string name = it->path().filename().string();
+            const bool numbered = name.starts_with(start) && name.size() > start.size() &&
+                                  name.find_first_not_of("0123456789", start.size()) == name.npos;
+            if (!numbered) continue;
+            const int file = open(it->path().c_str(), O_RDWR | O_CLOEXEC);
+            if (file >= 0) files_.push_back(file);
+        }
+    }
+    ~OpenDevices() {
+        for (const int file : files_) close(file);
+    }
+    OpenDevices(const OpenDevices&) = delete;
+    OpenDevices& operator=(const OpenDevices&) = delete;
+
+  private:
+    std::vector<int> files_;
+};
+
 std::int64_t milliseconds(double seconds) {
     constexpr double most = 1e9;
     return static_cast<std::int64_t>(std::min(seconds, most) * 1e3);
@@ -155,6 +184,7 @@ RecordingOptions recording_of(const ProfileOptions& options, const std::string& 
             .sample_ns = options.timeline && !counting
                              ? static_cast<std::int64_t>(options.interval * nanoseconds)
                              : 0,
+            .once = counting && programs::launches_once(files_of(prefix)),
             .continued =
                 counting && fs::exists(programs::earlier_file(counting_prefix(prefix)), error)};
 }
@@ -223,6 +253,11 @@ int profile(const Context& context, const ProfileOptions& options) {
     const std::string library = find_library();
     const std::string prefix = prepare(options.output);
     warn_without_driver(context);
+    // Beside the first run, which sets the GPU up anyway.
+    std::future<std::unique_ptr<OpenDevices>> held;
+    if (options.counters) {
+        held = std::async(std::launch::async, [] { return std::make_unique<OpenDevices>(); });
+    }
     ChildStatus status = record(context, options, library, prefix, false);
     if (!status.failure.empty()) return status.code;
     if (options.counters && status.code == 0) {

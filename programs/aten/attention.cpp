@@ -22,32 +22,6 @@ struct Places {
     model::Direction direction;
 };
 
-/// Clocks that a multiprocessor takes to draw a score's number and keep the score or not. (eq. S8)
-double drawing_clocks(Implementation implementation, model::Direction direction) {
-    const bool back = direction == model::Direction::backward;
-    switch (implementation) {
-        case Implementation::torch_cudnn:
-            return back ? 0.115 : 0.231;
-        case Implementation::torch_efficient:
-            return back ? 0.918 : 0.452;
-        default:
-            return back ? 0.115 : 0.081;
-    }
-}
-
-/// Numbers for all scores of the tiles that are visited.
-KernelWork drawing(const model::Attention& op, Implementation implementation) {
-    constexpr std::int64_t tile = 128;
-    const std::int64_t blocks = op.batch * op.heads * ceil_divide(op.seq_q, tile);
-    const auto across = static_cast<double>(ceil_divide(op.seq_kv, tile));
-    const double own = static_cast<double>(ceil_divide(op.seq_q, tile));
-    const double visited = op.causal ? across - (own - 1.0) / 2.0 : across;
-    const double scores = static_cast<double>(blocks) * visited * static_cast<double>(tile * tile);
-    return {.clocks = drawing_clocks(implementation, op.direction) * scores,
-            .tiles = blocks,
-            .floors = 0.0};
-}
-
 bool drops(const Call& call, std::size_t place) {
     const std::string text(call.value(place));
     return !text.empty() && std::strtod(text.c_str(), nullptr) > 0.0;
@@ -76,7 +50,8 @@ std::optional<Understood> attention_at(const Subject& subject, const Places& pla
                      .family = OperatorFamily::attention,
                      .result_bytes = q->bytes(),
                      .result_elements = q->elements()};
-    if (drops(subject.call, places.dropout)) found.beside = drawing(op, places.implementation);
+    if (drops(subject.call, places.dropout))
+        found.beside = drawn_numbers(op, places.implementation);
     const Tensor* const mask = subject.call.tensor(places.query + 3);
     if (places.implementation == Implementation::torch_cudnn && mask != nullptr &&
         places.direction == model::Direction::forward && mask->elements() > 1) {

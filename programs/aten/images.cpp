@@ -234,6 +234,70 @@ std::optional<Understood> max_pool_backward(const Subject& subject) {
     return pooled(subject, 1, 2, true);
 }
 
+/// An average over windows: an index for each result or input, then each input of a window.
+std::optional<Understood> averaged(const Subject& subject, std::size_t place, bool backward) {
+    const Tensor* const x = subject.call.tensor(place);
+    if (x == nullptr || x->dims.size() < 3 || x->elements() < 1) return {};
+    const auto element = type_of(*x, subject);
+    const Pooling pooling = pooling_at(subject, place + 1);
+    if (size_of(element) == 0 || pooling.shrink < 1.0) return {};
+    const auto inputs = static_cast<double>(x->elements());
+    const double results = inputs / pooling.shrink;
+    Understood found{
+        .steps = {torch_step(model::Copy{.elements = x->elements(), .type = data_type(element)})},
+        .family = OperatorFamily::reduction,
+        .result_bytes =
+            backward ? x->bytes() : x->bytes() / static_cast<std::int64_t>(pooling.shrink),
+        .result_elements = static_cast<std::int64_t>(backward ? inputs : results)};
+    constexpr double own = 4.4;
+    constexpr double each = 0.43;
+    found.kernels = {{.moved = (inputs + results) * static_cast<double>(size_of(element)),
+                      .clocks = backward ? inputs * (own + each * pooling.windows)
+                                         : results * (own + each * pooling.taps),
+                      .floors = 1.0}};
+    return found;
+}
+std::optional<Understood> average_pool(const Subject& subject) {
+    return averaged(subject, 0, false);
+}
+std::optional<Understood> average_pool_backward(const Subject& subject) {
+    return averaged(subject, 1, true);
+}
+
+/// Each result from one input, each input's gradient from its results; sizes of the results stand behind
+/// x, backward those of the inputs behind them.
+std::optional<Understood> enlarged(const Subject& subject, bool backward) {
+    const Tensor* const x = subject.call.tensor(0);
+    const auto sizes = subject.call.wholes(1);
+    if (x == nullptr || x->dims.size() < 3 || x->elements() < 1 || sizes.empty()) return {};
+    const auto element = type_of(*x, subject);
+    double results = static_cast<double>(x->dims[0] * x->dims[1]);
+    for (const std::int64_t size : sizes) results *= static_cast<double>(size);
+    double inputs = static_cast<double>(x->elements());
+    if (backward) {  // x is the gradient of the results
+        inputs = 1.0;
+        for (const std::int64_t size : subject.call.wholes(2)) inputs *= static_cast<double>(size);
+    }
+    if (results < 1.0 || inputs < 1.0) return {};
+    constexpr double of_result = 0.53;
+    constexpr double of_gradient = 2.3;
+    Understood found{
+        .steps = {torch_step(model::Copy{.elements = x->elements(), .type = data_type(element)})},
+        .family = OperatorFamily::copy,
+        .result_bytes = static_cast<std::int64_t>(backward ? inputs : results) * size_of(element),
+        .result_elements = static_cast<std::int64_t>(backward ? inputs : results)};
+    found.kernels = {{.moved = (inputs + results) * static_cast<double>(size_of(element)),
+                      .clocks = backward ? of_gradient * inputs : of_result * results,
+                      .floors = 1.0}};
+    return found;
+}
+std::optional<Understood> upsample(const Subject& subject) {
+    return enlarged(subject, false);
+}
+std::optional<Understood> upsample_backward(const Subject& subject) {
+    return enlarged(subject, true);
+}
+
 constexpr std::array image_table{Rule{"native_batch_norm", batch_norm},
                                  Rule{"cudnn_batch_norm", batch_norm},
                                  Rule{"_batch_norm_with_update", updating_batch_norm},
@@ -241,6 +305,10 @@ constexpr std::array image_table{Rule{"native_batch_norm", batch_norm},
                                  Rule{"cudnn_batch_norm_backward", cudnn_batch_norm_backward},
                                  Rule{"native_group_norm", group_norm},
                                  Rule{"native_group_norm_backward", group_norm_backward},
+                                 Rule{"avg_pool2d", average_pool},
+                                 Rule{"avg_pool2d_backward", average_pool_backward},
+                                 Rule{"upsample_nearest2d", upsample},
+                                 Rule{"upsample_nearest2d_backward", upsample_backward},
                                  Rule{"max_pool2d_with_indices", max_pool},
                                  Rule{"max_pool2d_with_indices_backward", max_pool_backward}};
 

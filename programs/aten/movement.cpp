@@ -2,9 +2,10 @@
 #include <algorithm>
 #include <array>
 
+#include "hardware/checked.h"
 #include "model/core/join.h"
-#include "model/streams/row_work.h"
 #include "programs/aten/rules.h"
+#include "programs/graph/eager_kernels.h"
 
 namespace ridge::programs {
 namespace {
@@ -38,29 +39,19 @@ std::optional<Understood> copy(const Subject& subject) {
         return result(torch_step(model::Copy{.elements = elements, .type = data_type(type)}),
                       OperatorFamily::copy, elements, size_of(type));
     }
-    // Pieces that stay together: the dimensions from the end that are contiguous on both sides.
-    std::int64_t inner = 1;
-    for (std::size_t i = to->dims.size(); i-- > 0;) {
-        const bool together = !to->strides.empty() && to->strides[i] == inner &&
-                              from->dims == to->dims && from->strides.size() == to->dims.size() &&
-                              from->strides[i] == inner;
-        if (to->dims[i] != 1 && !together) break;
-        inner *= to->dims[i];
-    }
-    const std::int64_t outer = elements / inner;
-    const std::int64_t rows = to->dims.empty() ? 1 : std::max<std::int64_t>(1, to->dims.front());
-    const std::int64_t cols = outer % rows == 0 ? outer / rows : outer;
-    return result(torch_step(model::Transpose{
-                      .rows = outer / cols, .cols = cols, .type = data_type(type), .inner = inner}),
-                  OperatorFamily::copy, elements, size_of(type));
+    const Exchange lies = exchange_of(*to, *from);
+    return result(
+        torch_step(model::Transpose{
+            .rows = lies.rows, .cols = lies.cols, .type = data_type(type), .inner = lies.inner}),
+        OperatorFamily::copy, elements, size_of(type));
 }
 
 /// Elements that lie together in every part.
-std::int64_t together(const std::vector<const Tensor*>& parts) {
+std::int64_t together(const std::vector<Tensor>& parts) {
     std::int64_t run = 0;
-    for (const Tensor* part : parts) {
-        const bool last = part->strides.empty() || part->strides.back() == 1;
-        const std::int64_t own = last ? part->dims.back() : 1;
+    for (const Tensor& part : parts) {
+        const bool last = part.strides.empty() || part.strides.back() == 1;
+        const std::int64_t own = last ? part.dims.back() : 1;
         run = run == 0 ? own : std::min(run, own);
     }
     return std::max<std::int64_t>(1, run);
@@ -75,29 +66,58 @@ std::optional<Understood> concatenation(const Subject& subject) {
     const ElementType type = type_of(*parts.front(), subject);
     std::int64_t elements = 0;
     for (const Tensor* part : parts) elements += part->elements();
-    const bool views = std::any_of(parts.begin(), parts.end(),
-                                   [](const Tensor* part) { return !part->contiguous(); });
+    const Tensor& largest = **std::max_element(
+        parts.begin(), parts.end(),
+        [](const Tensor* a, const Tensor* b) { return a->elements() < b->elements(); });
+    const auto rank = static_cast<std::int64_t>(largest.dims.size());
+    std::int64_t dim = subject.call.whole(1).value_or(0);
+    if (dim < 0) dim += rank;
+    // Dense in the same order of dimensions, as images with channels last are: as good as contiguous.
+    std::vector<Tensor> turned;
+    for (const Tensor* part : parts) {
+        std::int64_t place = dim;
+        turned.push_back(in_order_of_memory(*part, largest, place));
+        if (part == parts.back()) dim = place;
+    }
+    // An empty tensor among them is a view to the kernel.
+    const bool views =
+        parts.size() < all.size() ||
+        std::any_of(turned.begin(), turned.end(), [](const Tensor& x) { return !x.contiguous(); });
     if (parts.size() == 1 && !views) {
         return result(torch_step(model::Copy{.elements = elements, .type = data_type(type)}),
                       OperatorFamily::copy, elements, size_of(type));
     }
-    const Tensor& largest = **std::max_element(
-        parts.begin(), parts.end(),
-        [](const Tensor* a, const Tensor* b) { return a->elements() < b->elements(); });
-    std::int64_t dim = subject.call.whole(1).value_or(0);
-    const auto rank = static_cast<std::int64_t>(largest.dims.size());
-    if (dim < 0) dim += rank;
     std::int64_t rows = 1;
     for (std::int64_t i = 0; i < std::min(dim, rank); ++i) {
-        rows *= largest.dims[static_cast<std::size_t>(i)];
+        rows *= turned.front().dims[static_cast<std::size_t>(i)];
     }
-    return result(
-        torch_step(model::joined({.elements = elements,
-                                  .largest = largest.elements(),
-                                  .piece = std::max<std::int64_t>(1, largest.elements() / rows),
-                                  .run = views ? together(parts) : 0,
-                                  .type = data_type(type)})),
-        OperatorFamily::copy, elements, size_of(type));
+    Entry join;
+    join.operation = model::joined({.elements = elements,
+                                    .largest = largest.elements(),
+                                    .piece = std::max<std::int64_t>(1, largest.elements() / rows),
+                                    .run = views ? together(turned) : 0,
+                                    .type = data_type(type)});
+    join.execution = {.implementation = model::Implementation::torch, .l2 = L2State::warm};
+    if (!views && !largest.contiguous()) {
+        // Its kernel computes the place of each vector from all dimensions, one after the other.
+        constexpr double clocks_of_a_dimension = 1.1;
+        const std::int64_t vectors = ceil_divide(elements * size_of(type), 16);
+        join.indexed_clocks = clocks_of_a_dimension * static_cast<double>(rank * vectors);
+    }
+    return carried_out({std::move(join)}, OperatorFamily::copy, elements, size_of(type));
+}
+
+/// An index in 64 bits for each element, with a remainder. (S6)
+std::optional<Understood> roll(const Subject& subject) {
+    const Tensor* const x = subject.call.tensor(0);
+    if (x == nullptr || x->elements() < 1) return {};
+    const ElementType type = type_of(*x, subject);
+    auto found = result(torch_step(model::Copy{.elements = x->elements(), .type = data_type(type)}),
+                        OperatorFamily::copy, x->elements(), size_of(type));
+    found.kernels = {{.moved = 2.0 * static_cast<double>(x->bytes()),
+                      .clocks = 1.2 * static_cast<double>(x->elements()),
+                      .floors = 1.0}};
+    return found;
 }
 
 /// Rows of `table` by as many places as `index` holds.
@@ -136,27 +156,32 @@ std::optional<Understood> indexed(const Subject& subject) {
     const std::vector<const Tensor*> all = subject.call.tensors();
     return all.size() < 2 ? std::nullopt : gathered(subject, all[0], all[1]);
 }
-/// A table of zeros, then one kernel that goes through all indices, one after the other, or from 3072
-/// indices on a sort of them and sums of each token's places, in parts of ten. (eq. S7)
-std::vector<KernelWork> gradient_kernels(const Gather& op) {
-    constexpr std::int64_t most_unsorted = 3072;
-    constexpr double part = 10.0;  // places of a token that a thread adds up
-    const double size = static_cast<double>(size_of(op.type));
-    const auto rows = static_cast<double>(op.rows);
-    const double row = static_cast<double>(op.cols) * size;
-    std::vector<KernelWork> kernels{
-        {.moved = static_cast<double>(op.table_rows) * row, .dram_share = 0.93, .floors = 1.0}};
-    KernelWork sums{.moved = rows * row, .chains = 1};
-    if (op.rows <= most_unsorted) {
-        sums.chain_clocks = 2400.0 + 70.4 * rows;
-        sums.floors = 1.0;
-    } else {
-        const double columns = 32.0 * static_cast<double>(ceil_divide(op.cols, 32));
-        sums.clocks = 3.83 * (model::gather_distinct_rows(op) + rows / part) * columns;
-        sums.chain_clocks = 140e3 + 1.27 * rows;
+/// Rows of values put into a table; which add up are sorted by their places first. (W1)
+std::optional<Understood> index_put(const Subject& subject) {
+    const Tensor* const table = subject.call.tensor(0);
+    const Tensor* const values = subject.call.tensor(2);
+    if (table == nullptr || values == nullptr || table->dims.empty()) return {};
+    // Which dimensions are indexed is not recorded: as many as make the values whole rows.
+    std::int64_t cols = table->elements();
+    for (const std::int64_t size : table->dims) {
+        cols /= std::max<std::int64_t>(1, size);
+        if (cols > 0 && values->dims.size() > 1 && values->elements() % cols == 0) break;
     }
-    kernels.push_back(sums);
-    return kernels;
+    cols = std::max<std::int64_t>(1, cols);
+    const std::int64_t rows = std::max<std::int64_t>(1, values->elements() / cols);
+    const ElementType type = type_of(*table, subject);
+    Entry put;
+    put.operation = Gather{.rows = rows,
+                           .cols = cols,
+                           .table_rows = std::max<std::int64_t>(1, table->elements() / cols),
+                           .type = data_type(type)};
+    put.execution = {.implementation = model::Implementation::torch, .l2 = L2State::warm};
+    if (!subject.call.flag(3)) {
+        return carried_out({std::move(put)}, OperatorFamily::gather, rows * cols, size_of(type));
+    }
+    put.least = 9.0 * units::us;
+    return carried_out({entry_of(index_sort(rows), "sort"), std::move(put)}, OperatorFamily::gather,
+                       rows * cols, size_of(type));
 }
 
 /// The gradient of each place, added to the row of its token.
@@ -168,7 +193,11 @@ std::optional<Understood> embedding_backward(const Subject& subject) {
     const Tensor table{
         .type = gradient->type, .dims = {rows, gradient->dims.back()}, .strides = {}};
     auto found = gathered(subject, &table, index);
-    if (found) found->kernels = gradient_kernels(std::get<Gather>(found->steps[0].operation));
+    if (!found) return found;
+    const EmbeddingGradient kernels =
+        embedding_gradient(std::get<Gather>(found->steps[0].operation));
+    found->kernels = {kernels.zeros, kernels.sums};
+    if (kernels.sort) found->kernels.push_back(*kernels.sort);
     return found;
 }
 
@@ -229,8 +258,9 @@ constexpr std::array movement_table{Rule{"copy", copy},
                                     Rule{"gather", gather_along},
                                     Rule{"take_along_dim", gather_along},
                                     Rule{"index", indexed},
-                                    Rule{"index_put", indexed},
-                                    Rule{"_index_put_impl", indexed},
+                                    Rule{"index_put", index_put},
+                                    Rule{"_index_put_impl", index_put},
+                                    Rule{"roll", roll},
                                     Rule{"index_add", index_select},
                                     Rule{"index_copy", index_select},
                                     Rule{"scatter", gather_along},

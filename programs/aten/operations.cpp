@@ -24,8 +24,9 @@ std::string_view bare(std::string_view name) {
 }
 
 const Rule* rule_of(std::string_view name) {
-    for (const auto& rules : {product_rules(), convolution_rules(), image_rules(),
-                              attention_rules(), row_rules(), movement_rules()}) {
+    for (const auto& rules :
+         {product_rules(), convolution_rules(), image_rules(), attention_rules(), row_rules(),
+          movement_rules(), recurrent_rules()}) {
         for (const Rule& rule : rules) {
             if (rule.name == name) return &rule;
         }

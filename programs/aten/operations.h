@@ -23,7 +23,7 @@
 
 #include "model/predict.h"
 #include "programs/aten/call.h"
-#include "programs/aten/kernel_work.h"
+#include "programs/graph/kernel_work.h"
 #include "programs/graph/program.h"
 
 namespace ridge::programs {

@@ -144,6 +144,25 @@ Operands operands_of(const Subject& subject) {
     return found;
 }
 
+/// Elements of what tensors of these shapes make together, each broadcast along the others.
+std::int64_t broadcast_elements(const std::vector<const Tensor*>& tensors) {
+    std::vector<std::int64_t> sizes;  // the last dimension first
+    for (const Tensor* tensor : tensors) {
+        const auto& dims = tensor->dims;
+        sizes.resize(std::max(sizes.size(), dims.size()), 1);
+        for (std::size_t i = 0; i < dims.size(); ++i) {
+            sizes[i] = std::max(sizes[i], dims[dims.size() - 1 - i]);
+        }
+    }
+    std::int64_t elements = 1;
+    for (const std::int64_t size : sizes) {
+        constexpr std::int64_t most = std::int64_t{1} << 60U;
+        if (size > most / elements) return 0;
+        elements *= size;
+    }
+    return elements;
+}
+
 /// Lists of tensors run as one kernel over all of them, one input a list.
 Operands operands_of_lists(const Subject& subject) {
     Operands found;
@@ -195,19 +214,27 @@ std::optional<model::DataType> other_type(ElementType result, ElementType type) 
     return data_type(result);
 }
 
-/// A kernel without vector loads and stores: as a copy that exchanges dimensions, over as many
-/// elements as all its bytes are.
+/// A kernel without vector loads and stores: as the copy of one operand into the order of another. An
+/// index is computed for each element, however many tensors are read, and keeps up with 12 bytes of them.
 Understood scattered(const Operands& operands, std::int64_t result_bytes) {
-    const Tensor& view = **std::find_if(operands.full.begin(), operands.full.end(),
-                                        [](const Tensor* t) { return !t->strides.empty(); });
-    const std::int64_t size = size_of(operands.type);
-    const bool together = !view.dims.empty() && view.strides.back() == 1;
-    const std::int64_t inner = together ? std::max<std::int64_t>(1, view.dims.back()) : 1;
-    const std::int64_t moved = (operands.read_bytes + result_bytes) / (2 * size * inner);
-    return {.steps = {torch_step(model::Transpose{.rows = 1,
-                                                  .cols = std::max<std::int64_t>(1, moved),
+    constexpr std::int64_t bytes_of_an_index = 12;
+    // The result is dense in the order of the first operand.
+    const Tensor& first = *operands.full.front();
+    Exchange lies{.rows = 1, .cols = 1, .inner = operands.elements};
+    for (const Tensor* operand : operands.full) {
+        if (operand->dims != first.dims) continue;
+        std::int64_t last = 0;
+        const Tensor turned = in_order_of_memory(*operand, first, last);
+        const Exchange each = exchange_of({.dims = turned.dims}, turned);
+        if (each.inner < lies.inner) lies = each;
+    }
+    const std::int64_t elements =
+        std::max(operands.elements, (operands.read_bytes + result_bytes) / bytes_of_an_index);
+    lies.rows = std::max<std::int64_t>(1, elements / (lies.cols * lies.inner));
+    return {.steps = {torch_step(model::Transpose{.rows = lies.rows,
+                                                  .cols = lies.cols,
                                                   .type = data_type(operands.type),
-                                                  .inner = inner})}};
+                                                  .inner = lies.inner})}};
 }
 
 }  // namespace
@@ -222,6 +249,9 @@ std::optional<Understood> pointwise(std::string_view name, const Subject& subjec
     const bool lists = name.starts_with("_foreach");
     Operands operands = lists ? operands_of_lists(subject) : operands_of(subject);
     if (operands.elements < 1 || operands.full.empty() || size_of(operands.type) == 0) return {};
+    const std::int64_t together = lists ? 0 : broadcast_elements(subject.call.tensors());
+    const bool crossed = together > operands.elements;  // no operand is as large as the result
+    if (crossed) operands.elements = together;
     ElementType result = operands.type;
     if (row->boolean) result = ElementType::boolean;
     if (name == "cast") result = subject.hint;
@@ -236,7 +266,7 @@ std::optional<Understood> pointwise(std::string_view name, const Subject& subjec
     }
     const std::int64_t result_bytes = operands.elements * size_of(result);
     Understood found;
-    if (operands.scattered && !lists) {
+    if (operands.scattered && !lists && !crossed) {
         found = scattered(operands, result_bytes);
     } else {
         const Formula formula = formula_of(*row, operands);
@@ -251,8 +281,8 @@ std::optional<Understood> pointwise(std::string_view name, const Subject& subjec
         found.steps = {
             step_of(op, one ? Implementation::torch : Implementation::fused, model::L2State::warm)};
     }
-    if (spread && found.steps.size() == 1) {
-        // Its kernel computes an index for each element where the mask is broadcast. (W3)
+    if ((spread || crossed) && found.steps.size() == 1) {
+        // Its kernel computes an index for each element where the mask is broadcast, or both operands. (W3)
         const model::Step& step = found.steps.front();
         Entry entry;
         entry.operation = step.operation;

@@ -28,10 +28,21 @@ struct Rule {
 [[nodiscard]] std::span<const Rule> attention_rules();
 [[nodiscard]] std::span<const Rule> row_rules();
 [[nodiscard]] std::span<const Rule> movement_rules();
+[[nodiscard]] std::span<const Rule> recurrent_rules();
 
 /// The operators that compute each element of the result from the same element of the inputs.
 [[nodiscard]] bool is_pointwise(std::string_view name);
 [[nodiscard]] std::optional<Understood> pointwise(std::string_view name, const Subject& subject);
+
+/// `rows` of `cols` runs of `inner` elements in `from`, which are columns of rows in `to`.
+struct Exchange {
+    std::int64_t rows = 1;
+    std::int64_t cols = 1;
+    std::int64_t inner = 1;
+};
+[[nodiscard]] Exchange exchange_of(const Tensor& to, const Tensor& from);
+/// The dimensions in the order in which `leader` has them in memory; `dim` is carried along.
+[[nodiscard]] Tensor in_order_of_memory(const Tensor& x, const Tensor& leader, std::int64_t& dim);
 
 /// One streaming kernel that moves the bytes of all arguments.
 [[nodiscard]] std::optional<Understood> by_bytes(const Subject& subject);

@@ -1,18 +1,21 @@
-// Kernels of PyTorch's operators that no single operation describes: grouped products, sorts, masks.
+// Kernels of PyTorch's operators that no single operation describes: grouped products, sorts, masks, the gradient
+// of an embedding, dropout in attention.
 //
 //   const Entry up = grouped_product(32768, 4096, 2048, 64, DataType::bf16, DataType::bf16);
 //   const std::vector<SmallKernel> sort = sort_kernels(32768);   // 3 and 8 of a radix sort
 //
-// Method: docs/models.md, W1 to W4. A grouped product is a batched one whose matrices have equal
+// Method: docs/models.md, W1 to W4, and docs/model.md, S7 and S8. A grouped product is a batched one whose matrices have equal
 // rows, times what CUTLASS' grouped kernel takes more; a small kernel moves its bytes, but takes its
 // least time.
 // Limits: how the rows are spread over groups is not known: evenly. Sorts of one row.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "programs/graph/kernel_work.h"
 #include "programs/graph/program.h"
 
 namespace ridge::programs {
@@ -33,6 +36,19 @@ inline constexpr double grouped_stretch = 1.4;
 /// longer and longer, from 1024 on 1.65 times. (W4)
 [[nodiscard]] double masked_attention_stretch(std::int64_t queries);
 
+/// The gradient of an embedding's table, which is `rows` indices of a table that is gathered from. (S7)
+struct EmbeddingGradient {
+    KernelWork zeros{};                ///< fills the table
+    std::optional<KernelWork> sort{};  ///< of the indices, where there are many
+    KernelWork sums{};
+};
+inline constexpr std::int64_t most_unsorted_indices = 3072;
+[[nodiscard]] EmbeddingGradient embedding_gradient(const model::Gather& op);
+
+/// The numbers that fused attention with dropout draws for its scores. (S8)
+[[nodiscard]] KernelWork drawn_numbers(const model::Attention& op,
+                                       model::Implementation implementation);
+
 /// Bytes that the kernel in front of a grouped product writes: addresses and sizes of the groups.
 [[nodiscard]] constexpr std::int64_t grouped_addresses(std::int64_t groups) {
     return groups * 32;
@@ -52,6 +68,9 @@ struct SmallKernel {
 
 /// Sorting one row of 64-bit keys beside their numbers (W1).
 [[nodiscard]] std::vector<SmallKernel> sort_kernels(std::int64_t elements);
+
+/// Sorting the places of rows that are added up, all its kernels together (W1).
+[[nodiscard]] SmallKernel index_sort(std::int64_t rows);
 
 /// The best of each row are gathered, then sorted unless they may stay as they come.
 inline constexpr float top_gather_us = 7.0F;

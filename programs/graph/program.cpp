@@ -50,6 +50,13 @@ model::Outcome predict(const Entry& entry, const model::Machine& machine) {
     auto* prediction = std::get_if<model::Prediction>(&outcome);
     if (prediction == nullptr) return outcome;
     Time time = prediction->time * entry.stretch;
+    if (entry.work) {
+        const auto work = time_of(*entry.work, machine);
+        if (work) time = std::max(work->time, prediction->lower_bound);
+    }
+    if (entry.beside) {
+        if (const auto work = time_of(*entry.beside, machine)) time += work->time;
+    }
     // Indices are computed by all multiprocessors at their clock, after the launch. (W3)
     if (entry.indexed_clocks > 0.0 && machine.sm_count > 0) {
         const Cycles clocks = entry.indexed_clocks * units::cycle;
@@ -58,7 +65,7 @@ model::Outcome predict(const Entry& entry, const model::Machine& machine) {
         time = std::max(time, machine.kernel_floor + computing);
     }
     time = std::max(time, entry.least);
-    if (time > prediction->time || entry.stretch < 1.0) {
+    if (time > prediction->time || entry.stretch < 1.0 || entry.work) {
         const double factor = time / prediction->time;
         prediction->time = time;
         prediction->low *= factor;

@@ -23,6 +23,7 @@
 #include "model/core/operation.h"
 #include "model/core/prediction.h"
 #include "model/machine/machine.h"
+#include "programs/graph/kernel_work.h"
 
 namespace ridge::programs {
 
@@ -55,10 +56,12 @@ struct Entry {
     /// Elements for which a kernel without vector loads computes an index, times the share of a
     /// multiprocessor's clock that takes (W3 of docs/models.md); 0: none.
     double indexed_clocks = 0.0;
-    Time least{};             ///< of one launch, where that is more than an empty kernel takes
-    double stretch = 1.0;     ///< of the operation's time, for a kernel that is not as good (W4)
-    bool overlapped = false;  ///< runs beside the kernels, on a stream of its own
-    std::optional<Time> measured;  ///< of one run, where a trace has it
+    Time least{};          ///< of one launch, where that is more than an empty kernel takes
+    double stretch = 1.0;  ///< of the operation's time, for a kernel that is not as good (W4)
+    std::optional<KernelWork> work{};    ///< where the operation does not say how long it takes
+    std::optional<KernelWork> beside{};  ///< what the operation leaves out, one after the other
+    bool overlapped = false;             ///< runs beside the kernels, on a stream of its own
+    std::optional<Time> measured;        ///< of one run, where a trace has it
 };
 
 struct Program {

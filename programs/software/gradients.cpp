@@ -436,18 +436,21 @@ void Recorder::backward_embedding(TapeEntry& entry, Buffer gradient) {
     if (options_.fused) return backward_compiled_embedding(entry, std::move(gradient));
     const auto [rows, columns, table_rows, unused] = entry.sizes;
     Buffer table = made(Math::fill, table_rows * columns, entry.type, "gradient of the embedding");
-    // More than 3072 rows are sorted, cut into segments of one token each, and added up.
-    if (rows > 3072) {
-        for (int pass = 0; pass < 18; ++pass)
-            small("gradient of the embedding: sort", rows * 16, 3.5F);
+    StepKernel kernel{.kind = KernelKind::table_sums,
+                      .in = entry.type,
+                      .out = entry.type,
+                      .a = rows,
+                      .b = columns,
+                      .c = table_rows,
+                      .name = "gradient of the embedding"};
+    if (rows > most_unsorted_indices) {  // and cut into segments of one token each
+        StepKernel sort = kernel;
+        sort.kind = KernelKind::table_sort;
+        sort.launches = 18;
+        sort.name = "gradient of the embedding: sort";
+        launch(sort);
     }
-    launch({.kind = KernelKind::gather,
-            .in = entry.type,
-            .out = entry.type,
-            .a = rows,
-            .b = columns,
-            .c = table_rows,
-            .name = "gradient of the embedding"});
+    launch(kernel);
     gradient.reset();
     accumulate(entry.inputs[0], std::move(table));
 }

@@ -66,6 +66,8 @@ enum class KernelKind : std::uint8_t {
     rms_norm,    ///< a: rows, b: columns
     cat,  ///< a: elements of the result, b: of a piece that stays together, c: of the largest part
     gather,        ///< a: rows, b: columns, c: rows of the table
+    table_sort,    ///< of the indices before a table's gradient: a to c as in gather
+    table_sums,    ///< the gradient of a gather's table: a to c as there
     product,       ///< a: m, b: n, c: k, d: batch
     attention,     ///< by AttentionShape
     experts,       ///< a grouped product: a: rows, b: n, c: k, d: experts

@@ -161,6 +161,7 @@ model::Operation operation_of(const StepKernel& k, const Recorder& recorder) {
                                   .run = k.reading == Reading::vectors ? 0 : k.b,
                                   .type = k.in});
         case KernelKind::gather:
+        case KernelKind::table_sums:
             return model::Gather{.rows = k.a,
                                  .cols = k.b,
                                  .table_rows = std::max<std::int64_t>(k.c, 1),
@@ -185,6 +186,8 @@ model::Operation operation_of(const StepKernel& k, const Recorder& recorder) {
                               .topk = k.inputs,
                               .experts = k.d,
                               .type = k.in};
+        case KernelKind::table_sort:
+            return moving(16 * k.a);
         case KernelKind::small:
             return moving(k.a);
     }
@@ -242,8 +245,7 @@ Time least_of(const StepKernel& k) {
         case KernelKind::column_sum:
             return 2.1 * us;
         case KernelKind::gather:
-            // The gradient of a table adds rows up one after the other.
-            return k.pass == Pass::backward ? static_cast<double>(k.a) * 0.045 * us : 1.9 * us;
+            return 1.9 * us;
         case KernelKind::small:
             return small_time(k.least);
         default:
@@ -254,13 +256,12 @@ Time least_of(const StepKernel& k) {
 /// cuDNN's attention with the mask tensor of a compiled model. (W4)
 double compiled_attention(const AttentionShape& s) {
     if (s.queries == 1) return 1.0;
-    if (s.backward) return s.dropout ? 1.8 : 1.5;
-    return masked_attention_stretch(s.queries) * (s.dropout ? 1.55 : 1.0);
+    return s.backward ? 1.5 : masked_attention_stretch(s.queries);
 }
 
 /// Kernels that are not as good as the operation they stand for (W4): a grouped product beside a
-/// batched one of cuBLAS, cuDNN's attention beside
-/// flash3, with a mask tensor or with dropout, and foreach kernels beside a copy.
+/// batched one of cuBLAS, cuDNN's attention beside flash3 or with a mask tensor, and foreach kernels
+/// beside a copy.
 double stretch_of(const StepKernel& k, const Recorder& recorder, Software software) {
     // A compiler's norm moves more than the two tensors of a norm.
     if (k.kind == KernelKind::rms_norm) return std::max(1.0, k.inputs / 2.0);
@@ -271,8 +272,22 @@ double stretch_of(const StepKernel& k, const Recorder& recorder, Software softwa
     const AttentionShape& s = recorder.attentions()[static_cast<std::size_t>(k.attention)];
     if (software == Software::compiled) return compiled_attention(s);
     if (s.masked && s.queries > 1) return 1.9;
-    if (s.dropout) return s.backward ? 1.3 : 2.3;
     return s.queries > 1 ? 1.12 : 1.0;
+}
+
+/// What the kernels of a table's gradient and of attention with dropout do. (S7, S8)
+void add_work(Entry& entry, const StepKernel& k, const Recorder& recorder) {
+    if (k.kind == KernelKind::table_sums || k.kind == KernelKind::table_sort) {
+        const EmbeddingGradient kernels = embedding_gradient(
+            {.rows = k.a, .cols = k.b, .table_rows = std::max<std::int64_t>(k.c, 1), .type = k.in});
+        entry.work = k.kind == KernelKind::table_sums ? kernels.sums : kernels.sort;
+    }
+    if (k.kind != KernelKind::attention) return;
+    const AttentionShape& s = recorder.attentions()[static_cast<std::size_t>(k.attention)];
+    if (!s.dropout) return;
+    if (const auto* attention = std::get_if<model::Attention>(&entry.operation)) {
+        entry.beside = drawn_numbers(*attention, model::Implementation::torch_cudnn);
+    }
 }
 
 model::Execution execution_of(const StepKernel& k, Software software) {
@@ -342,6 +357,7 @@ Entry entry_of(const Recorder::Counted& counted, const Recorder& recorder, const
     if (request.software != Software::serving) {
         entry.stretch = stretch_of(k, recorder, request.software);
         entry.indexed_clocks = indexed_clocks(k);
+        add_work(entry, k, recorder);
         const bool told = k.kind == KernelKind::small && k.least > 0.0F;
         if (told || request.software == Software::transformers) entry.least = least_of(k);
     }

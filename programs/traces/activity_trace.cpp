@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 #include <optional>
+#include <set>
 #include <tuple>
 #include <unordered_map>
 #include <utility>
@@ -396,6 +397,19 @@ MissingSets missing_sets(const std::vector<std::string>& files) {
         missing[{std::string(trace.text(name)), sizes(grid), sizes(block)}] = sums.missing();
     }
     return missing;
+}
+
+bool launches_once(const std::vector<std::string>& files) {
+    return std::all_of(files.begin(), files.end(), [](const std::string& file) {
+        ActivityRecords records(file);
+        std::set<std::uint32_t> seen;
+        while (records.next()) {
+            if (records.tag() != ActivityTag::kernel) continue;
+            const auto kernel = records.as<KernelActivity>();
+            if (kernel.graph_node == 0 && !seen.insert(kernel.shape).second) return false;
+        }
+        return true;
+    });
 }
 
 Trace read_activity_files(const std::vector<std::string>& files) {

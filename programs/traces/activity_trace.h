@@ -28,6 +28,9 @@ namespace ridge::programs {
 /// What the files of a run left to count; every kernel that was counted at all is in it.
 [[nodiscard]] MissingSets missing_sets(const std::vector<std::string>& files);
 
+/// Whether no process launched a kernel twice with the same grid and block; graphs' kernels aside.
+[[nodiscard]] bool launches_once(const std::vector<std::string>& files);
+
 /// InputError where a file cannot be opened or is not an activity file.
 [[nodiscard]] Trace read_activity_files(const std::vector<std::string>& files);
 

@@ -24,6 +24,18 @@ double value_of(const ProfilePlan& plan, const std::vector<double>& row, std::st
     return std::nan("");
 }
 
+/// The same set again, without another one in between.
+void check_again(ContextCounter& counter, const CountedArrays& arrays) {
+    for (int turn = 0; turn < 2; ++turn) {
+        counter.start(0);
+        arrays.stream();
+        const auto rows = counter.stop();
+        REQUIRE(rows.size() == 1);
+        CHECK(value_of(counter.sets()[0], rows[0], "dram__bytes_read.sum") ==
+              Approx(4.0 * elements).epsilon(0.02));
+    }
+}
+
 /// What the launches of each set count, twice round all sets.
 void check_sets(ContextCounter& counter, const CountedArrays& arrays) {
     const CounterSets& sets = counter.sets();
@@ -89,6 +101,7 @@ TEST_CASE("Sets of counters count the same by one profiler and by one for each s
             INFO("profilers " << static_cast<int>(profilers));
             ContextCounter counter(table, current_context(), sets, profilers);
             check_sets(counter, arrays);
+            check_again(counter, arrays);
         }
     } catch (const Busy& busy) {
         WARN("skipped: " << busy.reason.reason << "; " << busy.reason.remedy);

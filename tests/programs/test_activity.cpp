@@ -432,6 +432,7 @@ TEST_CASE("Options travel to the library as text") {
                                    .duration_ms = 6,
                                    .counted = 2,
                                    .sample_ns = 100000,
+                                   .once = true,
                                    .continued = true};
     const auto back = recording_options_of(to_text(options));
     REQUIRE(back);
@@ -443,6 +444,7 @@ TEST_CASE("Options travel to the library as text") {
     CHECK(back->duration_ms == 6);
     CHECK(back->counted == 2);
     CHECK(back->sample_ns == 100000);
+    CHECK(back->once);
     CHECK(back->continued);
     CHECK_FALSE(recording_options_of(""));
     CHECK_FALSE(recording_options_of("run=5\n"));

@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <initializer_list>
 #include <vector>
 
 #include "hardware/packed_fma.h"
@@ -154,4 +155,39 @@ TEST_CASE("The files of a run say what it left to count") {
     const MissingSets missing = missing_sets({file});
     CHECK(missing == MissingSets{{{"copy", {4, 0, 0}, {32, 0, 0}}, 0b10U}});
     std::filesystem::remove_all(folder);
+}
+
+TEST_CASE("A program whose launches all differ is told from one that repeats one of them") {
+    std::string folder = (std::filesystem::temp_directory_path() / "ridge-counted-XXXXXX").string();
+    REQUIRE(mkdtemp(folder.data()) != nullptr);
+    const auto file_of = [&folder](const char* name, std::initializer_list<std::uint32_t> grids,
+                                   std::uint64_t graph_node) {
+        const std::string file = folder + "/" + name;
+        ActivityWriter writer;
+        REQUIRE(writer.open(file));
+        const std::uint32_t kernel = writer.text("copy");
+        for (const std::uint32_t grid : grids) {
+            const std::uint32_t shape =
+                writer.shape({.name = kernel, .grid_x = grid, .block_x = 32});
+            writer.write(KernelActivity{.shape = shape, .graph_node = graph_node});
+        }
+        return file;
+    };
+    const std::string differ = file_of("a.1.ridge", {1, 2, 3}, 0);
+    CHECK(launches_once({differ}));
+    CHECK(launches_once({differ, file_of("a.2.ridge", {1, 2, 3}, 0)}));  // another process
+    CHECK_FALSE(launches_once({differ, file_of("b.1.ridge", {1, 2, 1}, 0)}));
+    CHECK(launches_once({file_of("c.1.ridge", {1, 1}, 7)}));  // of a graph, which is not counted
+    std::filesystem::remove_all(folder);
+}
+
+TEST_CASE("Where one set alone is counted a reading holds fewer launches") {
+    SetTurns turns(SetTurns::launches_of_one_set);
+    CHECK(turns.next(0b1U).start == 0U);
+    for (std::size_t i = 1; i < SetTurns::launches_of_one_set; ++i) {
+        REQUIRE_FALSE(turns.next(0b1U).stop);
+    }
+    const SetTurns::Turn turn = turns.next(0b1U);
+    CHECK(turn.stop);
+    CHECK(turn.start == 0U);
 }

@@ -8,7 +8,6 @@
 
 #include "hardware/error.h"
 #include "measure/cuda/counters/pass_groups.h"
-#include "measure/cuda/inject/set_turns.h"
 
 namespace ridge::measure::cuda {
 namespace {
@@ -196,14 +195,13 @@ void ContextCounter::open(unsigned set) {
     // it has made itself.
     profiler_.reset();
     profiler_ = std::make_unique<RangeProfiler>(*cupti_, context_);
-    data_ = profiler_->empty_data(plan_of(set).metrics, SetTurns::most_launches);
+    data_ = profiler_->empty_data(plan_of(set).metrics, ranges_);
     next_pass_ = together_ ? sets_->pass_of(set) : 0;
 }
 
 void ContextCounter::go_to(std::size_t pass) {
     for (std::size_t i = 0; i < sets_->size() && next_pass_ != pass; ++i) {
-        profiler_->configure(sets_->together(), data_, SetTurns::most_launches, CUPTI_UserReplay,
-                             next_pass_);
+        profiler_->configure(sets_->together(), data_, ranges_, CUPTI_UserReplay, next_pass_);
         profiler_->start();
         next_pass_ = profiler_->stop().next_pass;
     }
@@ -218,8 +216,7 @@ void ContextCounter::begin(unsigned set) {
     } else {
         open(set);
     }
-    profiler_->configure(plan_of(set), data_, SetTurns::most_launches, CUPTI_UserReplay,
-                         next_pass_);
+    profiler_->configure(plan_of(set), data_, ranges_, CUPTI_UserReplay, next_pass_);
     profiler_->start();
     running_ = set;
 }

@@ -28,6 +28,7 @@
 
 #include "measure/cuda/counters/counters.h"
 #include "measure/cuda/counters/range_profiler.h"
+#include "measure/cuda/inject/set_turns.h"
 
 namespace ridge::measure::cuda {
 
@@ -80,9 +81,13 @@ class ContextCounter {
         : cupti_(&cupti),
           context_(context),
           sets_(std::move(sets)),
-          together_(profilers == Profilers::one && sets_->together().passes > 0) {}
+          together_(profilers == Profilers::one && sets_->together().passes > 0),
+          ranges_(profilers == Profilers::one ? SetTurns::most_launches
+                                              : SetTurns::launches_of_one_set) {}
 
     [[nodiscard]] const CounterSets& sets() const { return *sets_; }
+    /// Launches that it counts between a start and a stop.
+    [[nodiscard]] std::size_t most_launches() const { return ranges_; }
     /// Busy where the counters cannot be had.
     void start(unsigned set);
     /// Values of the set's metrics, a row a launch since `start`.
@@ -105,6 +110,7 @@ class ContextCounter {
     std::unique_ptr<RangeProfiler> profiler_;
     std::vector<std::uint8_t> data_;  ///< knows only the profiler that made it
     bool together_;
+    std::size_t ranges_;
     std::size_t next_pass_ = 0;
     unsigned running_ = 0;
 };

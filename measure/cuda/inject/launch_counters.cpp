@@ -281,10 +281,28 @@ ContextCounter& LaunchCounters::counter_of(CUcontext context) {
     std::unique_ptr<ContextCounter>& counter = contexts_[context];
     if (!counter) {
         const Cupti& cupti = session_->cupti();
-        counter =
-            std::make_unique<ContextCounter>(cupti, context, sets_on(device_of(context, cupti)));
+        const auto sets = sets_on(device_of(context, cupti));
+        counter = std::make_unique<ContextCounter>(cupti, context, sets, profilers_of(*sets));
+        if (active_ == nullptr) turns_ = SetTurns(counter->most_launches());
     }
     return *counter;
+}
+
+std::uint32_t LaunchCounters::next_of(std::uint32_t missing, std::string_view name,
+                                      const CounterSets& sets) {
+    const std::uint32_t types = missing & sets.by_type();
+    const std::uint32_t type = types == 0 ? 0 : sets.likeliest_type(name, types);
+    return (missing & sets.common()) | type;
+}
+
+Profilers LaunchCounters::profilers_of(const CounterSets& sets) const {
+    if (!session_->options().once) return Profilers::one;
+    std::uint32_t first = earlier_.empty() ? 1 : 0;
+    for (const auto& [kernel, missing] : earlier_) {
+        const std::uint32_t next = next_of(missing, kernel.name, sets);
+        first |= next & (~next + 1);  // the lowest, which a launch gets
+    }
+    return std::has_single_bit(first) ? Profilers::one_a_set : Profilers::one;
 }
 
 std::uint32_t LaunchCounters::missing_of(Launched& launch, const programs::ShapeActivity& shape,
@@ -299,9 +317,8 @@ std::uint32_t LaunchCounters::missing_of(Launched& launch, const programs::Shape
         }
     }
     // Which other type is missing stands in the counters of the one that was asked for.
-    const std::uint32_t types = launch.asked ? 0 : launch.missing & sets.by_type();
-    const std::uint32_t type = types == 0 ? 0 : sets.likeliest_type(launch.name, types);
-    return (launch.missing & sets.common()) | type;
+    const std::uint32_t wanted = launch.asked ? launch.missing & sets.common() : launch.missing;
+    return next_of(wanted, launch.name, sets);
 }
 
 void LaunchCounters::before(const programs::ShapeActivity& shape, const char* name,

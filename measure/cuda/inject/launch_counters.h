@@ -61,6 +61,11 @@ class LaunchCounters {
     void before(const programs::ShapeActivity& shape, const char* name, CUcontext context);
     [[nodiscard]] std::shared_ptr<const CounterSets> sets_on(int device);
     [[nodiscard]] ContextCounter& counter_of(CUcontext context);
+    /// One profiler a set where this run counts one set alone, which starts sooner.
+    [[nodiscard]] Profilers profilers_of(const CounterSets& sets) const;
+    /// The sets that a launch gets next: of those by type the likeliest.
+    [[nodiscard]] static std::uint32_t next_of(std::uint32_t missing, std::string_view name,
+                                               const CounterSets& sets);
     [[nodiscard]] std::uint32_t missing_of(Launched& launch, const programs::ShapeActivity& shape,
                                            const CounterSets& sets) const;
     /// Stops counting and writes what was counted.

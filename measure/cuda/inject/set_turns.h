@@ -20,8 +20,11 @@ namespace ridge::measure::cuda {
 
 class SetTurns {
   public:
-    /// Launches between two readings at most; each takes memory for its counters.
+    /// Launches between two readings at most; each takes memory for its counters, which takes time to make
+    /// and to start with.
     static constexpr std::size_t most_launches = 128;
+    /// The same where reading is cheap, since the set that runs next is the same.
+    static constexpr std::size_t launches_of_one_set = 64;
     /// A set runs at least so long before another one takes its turn.
     static constexpr std::size_t least_launches = 16;
     /// Launches without a need in a row before the program runs freely.
@@ -33,14 +36,16 @@ class SetTurns {
         bool counted = false;             ///< the launch itself
     };
 
+    explicit SetTurns(std::size_t most = most_launches) : most_(most) {}
+
     [[nodiscard]] Turn next(std::uint32_t missing) {
         if (!running_) return missing == 0 ? Turn{} : begin(missing, false);
         const bool wanted = (missing >> *running_ & 1U) != 0;
-        if (wanted && launches_ < most_launches) return go_on(true);
+        if (wanted && launches_ < most_) return go_on(true);
         if (wanted) return again();
         ++idle_;
         if (missing != 0 && launches_ >= least_launches) return begin(missing, true);
-        if (idle_ >= patience || launches_ >= most_launches) {
+        if (idle_ >= patience || launches_ >= most_) {
             stopped();
             return {.stop = true};
         }
@@ -68,6 +73,7 @@ class SetTurns {
         return {.counted = counted};
     }
 
+    std::size_t most_;
     std::optional<unsigned> running_;
     std::size_t launches_ = 0;
     std::size_t idle_ = 0;

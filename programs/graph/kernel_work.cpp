@@ -1,4 +1,4 @@
-#include "programs/aten/kernel_work.h"
+#include "programs/graph/kernel_work.h"
 
 #include <algorithm>
 #include <cmath>
@@ -38,6 +38,11 @@ std::optional<KernelTime> time_of(const KernelWork& kernel, const model::Machine
     }
     const double all = static_cast<double>(machine.sm_count) * clock;
     double work = (products + kernel.clocks / all) * wave_loss(kernel.tiles, machine.sm_count);
+    if (kernel.growing) {
+        // The last blocks begin when the others end, on average half of the longest one before the end.
+        work = products + kernel.clocks / all + kernel.longest_clocks / (2.0 * clock);
+    }
+    work = std::max(work, kernel.longest_clocks / clock);
     if (kernel.chains > 0) {
         const double rounds = std::ceil(waves(kernel.chains, machine.sm_count));
         work += (kernel.chain_clocks + rounds * kernel.block_clocks) / clock;

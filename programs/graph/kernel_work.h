@@ -28,10 +28,12 @@ struct KernelWork {
     double useful_flop = 0.0;  ///< without what pads them
     double efficiency = 1.0;   ///< of the peak that the multiprocessors' tiles reach
     model::DataType type = model::DataType::bf16;
-    std::int64_t tiles = 0;     ///< 0: the work is spread evenly
-    std::int64_t chains = 0;    ///< blocks with a chain each
-    double chain_clocks = 0.0;  ///< latency of one chain
-    double block_clocks = 0.0;  ///< what each chain on a multiprocessor adds
+    std::int64_t tiles = 0;       ///< 0: the work is spread evenly
+    std::int64_t chains = 0;      ///< blocks with a chain each
+    double chain_clocks = 0.0;    ///< latency of one chain
+    double block_clocks = 0.0;    ///< what each chain on a multiprocessor adds
+    double longest_clocks = 0.0;  ///< of the longest block: all take no less
+    bool growing = false;         ///< blocks grow in their order, so that the longest come last
     double dram_share =
         0.78;             ///< of the DRAM bandwidth, of kernels not written for streaming alone
     double floors = 4.0;  ///< kernels that do nothing, as long as several waves fill and drain

@@ -1,0 +1,114 @@
+// Recurrent networks of cuDNN: LSTM, GRU and plain ones, forward and backward. (eq. S9)
+#include <array>
+
+#include "hardware/checked.h"
+#include "programs/aten/rules.h"
+#include "programs/graph/eager_kernels.h"
+
+namespace ridge::programs {
+namespace {
+
+/// What a call says of its network.
+struct Network {
+    std::int64_t gates = 1;
+    std::int64_t hidden = 0;
+    std::int64_t inputs = 0;
+    std::int64_t batch = 0;
+    std::int64_t steps = 0;   ///< of time
+    std::int64_t chains = 0;  ///< layers in each direction, one after the other
+    std::int64_t directions = 1;
+    model::DataType type = model::DataType::bf16;
+};
+
+/// Steps of time whose inputs cuDNN multiplies together.
+constexpr std::int64_t chunk = 8;
+
+std::optional<Network> network_of(const Subject& subject, std::size_t mode_place) {
+    const Call& call = subject.call;
+    const Tensor* const x = call.tensor(0);
+    const auto mode = call.whole(mode_place);
+    const auto hidden = call.whole(mode_place + 1);
+    const auto layers = call.whole(mode_place + 3);
+    if (x == nullptr || x->dims.size() != 3 || !mode || !hidden || !layers) return {};
+    constexpr std::array<std::int64_t, 4> gates{1, 1, 4, 3};  // ReLU, tanh, LSTM, GRU
+    if (*mode < 0 || *mode > 3 || *hidden < 1 || *layers < 1 || x->elements() < 1) return {};
+    const bool batch_first = call.flag(mode_place + 4);
+    const std::int64_t directions = call.flag(mode_place + 7) ? 2 : 1;
+    return Network{.gates = gates[static_cast<std::size_t>(*mode)],
+                   .hidden = *hidden,
+                   .inputs = x->dims[2],
+                   .batch = x->dims[batch_first ? 0 : 1],
+                   .steps = x->dims[batch_first ? 1 : 0],
+                   .chains = *layers * directions,
+                   .directions = directions,
+                   .type = data_type(type_of(*x, subject))};
+}
+
+Entry product(const Network& net, std::int64_t m, std::int64_t n, std::int64_t k,
+              std::int64_t count, double stretch) {
+    Entry entry;
+    entry.operation = model::Matmul{.m = m, .n = n, .k = k, .type = net.type};
+    entry.execution.l2 = model::L2State::warm;
+    entry.count = count;
+    entry.stretch = stretch;
+    return entry;
+}
+
+/// One kernel a step of time for all gates.
+Entry pointwise_step(const Network& net, float least_us) {
+    const std::int64_t elements = net.batch * net.hidden * (net.gates + 4);
+    return entry_of({.bytes = elements * model::size_of(net.type),
+                     .least_us = least_us,
+                     .count = net.chains * net.steps},
+                    "gates");
+}
+
+std::optional<Understood> carried_out_by(const Network& net, std::vector<Entry> entries) {
+    return carried_out(std::move(entries), OperatorFamily::product,
+                       net.batch * net.steps * net.hidden * net.directions,
+                       model::size_of(net.type));
+}
+
+/// Inputs of a few steps together; then for each step a product with the state, and the gates.
+std::optional<Understood> recurrent(const Subject& subject) {
+    const auto net = network_of(subject, 6);
+    if (!net) return {};
+    const std::int64_t rows = net->gates * net->hidden;
+    const std::int64_t chunks = net->chains * ceil_divide(net->steps, chunk);
+    return carried_out_by(
+        *net, {product(*net, chunk * net->batch, rows, net->inputs, chunks, 1.0),
+               product(*net, net->batch, rows, net->hidden, net->chains * net->steps, 1.0),
+               pointwise_step(*net, 2.4F)});
+}
+
+/// The same the other way round, gradients of both weights, and a bias' sum by one block for 128 columns.
+std::optional<Understood> recurrent_backward(const Subject& subject) {
+    const auto net = network_of(subject, 10);
+    if (!net) return {};
+    constexpr double beside = 1.5;  // products of several streams share the multiprocessors
+    const std::int64_t rows = net->gates * net->hidden;
+    const std::int64_t all = net->batch * net->steps;
+    const std::int64_t chunks = net->chains * ceil_divide(net->steps, chunk);
+    Entry bias = entry_of({.bytes = all * rows * model::size_of(net->type), .count = net->chains},
+                          "gradient of the bias");
+    bias.work = KernelWork{.chains = ceil_divide(rows, 128),
+                           .chain_clocks = 22.8 * static_cast<double>(all),
+                           .floors = 1.0};
+    return carried_out_by(
+        *net,
+        {product(*net, chunk * net->batch, net->inputs, rows, chunks, beside),
+         product(*net, net->batch, net->hidden, rows, net->chains * net->steps, beside),
+         pointwise_step(*net, 3.0F), product(*net, rows, net->inputs, all, net->chains, beside),
+         product(*net, rows, net->hidden, all, net->chains, beside), std::move(bias)});
+}
+
+constexpr std::array recurrent_table{Rule{"_cudnn_rnn", recurrent},
+                                     Rule{"_cudnn_rnn_backward", recurrent_backward}};
+
+}  // namespace
+
+std::span<const Rule> recurrent_rules() {
+    return recurrent_table;
+}
+
+}  // namespace ridge::programs
