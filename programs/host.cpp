@@ -16,7 +16,6 @@ constexpr double launches_of_update_kernel = 2.01;
 constexpr double launches_of_layer = 21.5;
 constexpr double launches_of_step = 71.0;
 constexpr double launches_of_training_step = 171.0;
-constexpr double launches_of_plan = 4400.0;
 constexpr double launches_of_graph = 3.6;
 constexpr double launches_of_graph_kernel = 0.03;
 
@@ -46,9 +45,6 @@ Time Host::per_step() const {
 }
 Time Host::per_training_step() const {
     return launches_of_training_step * launch;
-}
-Time Host::new_length() const {
-    return launches_of_plan * launch;
 }
 Time Host::per_graph(std::int64_t kernels) const {
     return (launches_of_graph + launches_of_graph_kernel * static_cast<double>(kernels)) * launch;

@@ -39,8 +39,6 @@ struct Host {
     [[nodiscard]] Time per_step() const;
     /// Of a training step, beside its kernels.
     [[nodiscard]] Time per_training_step() const;
-    /// cuDNN's plan for a decode step whose length is new.
-    [[nodiscard]] Time new_length() const;
     /// Launch of a CUDA graph.
     [[nodiscard]] Time per_graph(std::int64_t kernels) const;
 };

@@ -187,10 +187,6 @@ std::string resolve_references(std::string text) {
 
 }  // namespace
 
-std::string_view name_of(Suite suite) {
-    return suite == Suite::quick ? "quick" : "full";
-}
-
 Suite parse_suite(std::string_view text) {
     if (text == "quick") return Suite::quick;
     if (text == "full") return Suite::full;

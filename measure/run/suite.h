@@ -19,7 +19,6 @@ namespace ridge::measure {
 
 enum class Suite : std::uint8_t { quick, full };
 
-[[nodiscard]] std::string_view name_of(Suite suite);
 /// InputError names the known suites.
 [[nodiscard]] Suite parse_suite(std::string_view text);
 
