@@ -179,8 +179,10 @@ plot::Chart chart_of(const LengthQuestion& question, const Lines& all) {
         sweep.series.push_back(std::move(series));
     }
     for (const MemoryLimit& limit : question.limits) {
-        sweep.limits.push_back({.name = limit.label + " " + format_capacity(limit.usable),
-                                .y = limit.usable.in(units::GiB)});
+        const double size = limit.usable.in(units::GiB);
+        sweep.limits.push_back(
+            {.name = limit.label + " " + format_number(size, size < 99.5 ? 2 : 3) + " GiB",
+             .y = size});
     }
     if (refused > 0) sweep.notes.push_back(fmt::format("{} sizes are refused", refused));
     return plot::sweep_chart(sweep);

@@ -363,6 +363,9 @@ class ChartView {
     const room = (sign) => Math.min(...this.paths.filter((each) => each.curve.role === 'reference' && curve.role === 'reference')
         .map((each) => sign * (each.points[0][1] - from[1])).filter((gap) => gap > 0));
     const sides = room(1) > room(-1) ? [1, -1] : [-1, 1];
+    // Where the next one needs the other side the letters' outline must do across other lines.
+    const tight = room(sides[1]) < 36;
+    let second;
     for (let step = 0; step <= 24; ++step) {
       // From the preferred place outwards, to either side of it in turn.
       const share = curve.prefer + (step % 2 ? 1 : -1) * Math.ceil(step / 2) * 0.08;
@@ -378,11 +381,16 @@ class ChartView {
         });
         const crossed = this.paths.some(({curve: other, points: line}) => other !== curve && other.role !== 'envelope' &&
             line.some((point, k) => k && boxes.some((box) => enters(line[k - 1], point, box))));
-        if (crossed || !free(boxes)) continue;
+        if ((crossed && (!tight || side !== sides[0])) || !free(boxes)) continue;
         const drop = 13 * 0.34;
-        write(boxes, centre[0] - along[1] * drop, centre[1] + along[0] * drop, curve.name, 'of-curve t-' + curve.color, turn);
-        return;
+        const place = [boxes, centre[0] - along[1] * drop, centre[1] + along[0] * drop, curve.name, 'of-curve t-' + curve.color, turn];
+        if (!crossed && (side === sides[0] || !second)) {
+          write(...place);
+          return;
+        }
+        if (crossed) second = second || place;
       }
     }
+    if (second) write(...second);
   }
 }
