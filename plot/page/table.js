@@ -1,13 +1,13 @@
 // The table beneath the charts: sorted by a click on a heading; where it would be wider than the
-// page, or a column so narrow that its text stands in seven lines, each row becomes a card, so that no
-// word is broken and nothing runs out of the page. Of a long
-// table the first rows are shown until more are asked for; on paper all are.
+// page, or a column so narrow that its text stands in six lines, each row becomes a card, so that no
+// word is broken and nothing runs out of the page. Of a long table the first rows are shown until more
+// are asked for; on paper all are.
 
 const compareText = new Intl.Collator('en', {numeric: true}).compare;
 
 const rowsAtOnce = 25;
 const cardsAtOnce = 10;
-const tallestRow = 150;  // px: seven lines, of which one is squeezed to a word or two
+const tallestRow = 112;  // px: five lines; more stand in a column of a few words
 
 // Two buttons beneath a long table; returns what hides the rows that are not asked for yet.
 const pagedRows = (table) => {
