@@ -12,7 +12,8 @@ Cat joined(const Joined& parts) {
     // Pieces of whole runs, where an input has them in whole numbers.
     const std::int64_t run = std::clamp<std::int64_t>(parts.run, 1, input);
     std::int64_t cols = std::clamp<std::int64_t>(parts.piece, 1, input);
-    if (cols % run != 0 || input % cols != 0) cols = run;
+    const bool views = parts.run > 0;
+    if (views && (cols % run != 0 || input % cols != 0)) cols = run;
     return {.inputs = inputs,
             .rows = input / cols,
             .cols = cols,

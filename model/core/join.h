@@ -4,8 +4,8 @@
 //   cat.inputs;  // 1: the kernel's threads wait for the largest
 //
 // Method: PyTorch gives each input as many threads, so that the largest sets the time: the inputs
-// are as many as it fits into the result. Limits: elements of a part that is no whole number of
-// pieces, or of runs, are rounded down to one.
+// are as many as it fits into the result. Limits: elements of a contiguous part that is no whole number
+// of pieces are rounded down to one, views then have pieces of one run.
 #pragma once
 
 #include <cstdint>

@@ -163,7 +163,7 @@ std::optional<Understood> group_norm(const Subject& subject) {
     norm->found.kernels = {
         {.moved = images.bytes(),
          .chains = norm->rows,
-         .chain_clocks = 3000.0,
+         .chain_clocks = 3000.0 + 0.9 * (images.elements / static_cast<double>(norm->rows)),
          .block_clocks = 0.45 * (images.elements / static_cast<double>(norm->rows))},
         {.moved = 8.0 * images.channels},
         {.moved = 2.0 * images.bytes(), .clocks = 0.6 * images.elements}};
@@ -249,8 +249,10 @@ std::optional<Understood> averaged(const Subject& subject, std::size_t place, bo
         .result_bytes =
             backward ? x->bytes() : x->bytes() / static_cast<std::int64_t>(pooling.shrink),
         .result_elements = static_cast<std::int64_t>(backward ? inputs : results)};
-    constexpr double own = 4.4;
-    constexpr double each = 0.43;
+    // With channels last a result's channel is divided off.
+    const bool divides = backward || images_of(*x, element).channels_last;
+    const double own = divides ? 4.4 : 0.6;
+    const double each = divides ? 0.43 : 0.3;
     found.kernels = {{.moved = (inputs + results) * static_cast<double>(size_of(element)),
                       .clocks = backward ? inputs * (own + each * pooling.windows)
                                          : results * (own + each * pooling.taps),

@@ -4,6 +4,7 @@
 
 #include "hardware/checked.h"
 #include "model/core/join.h"
+#include "model/expression/expression.h"
 #include "programs/aten/rules.h"
 #include "programs/graph/eager_kernels.h"
 
@@ -142,15 +143,39 @@ std::optional<Understood> embedding(const Subject& subject) {
 std::optional<Understood> index_select(const Subject& subject) {
     return gathered(subject, subject.call.tensor(0), subject.call.tensor(2));
 }
-/// One element a place, unless the index is broadcast over rows.
+/// One element a place: an index is read and the place of each element computed. (S6)
+Understood along_index(const Subject& subject, const Tensor& table, const Tensor& index,
+                       double clocks) {
+    const ElementType type = type_of(table, subject);
+    const auto elements = static_cast<double>(index.elements());
+    auto found =
+        result(torch_step(model::Copy{.elements = index.elements(), .type = data_type(type)}),
+               OperatorFamily::gather, index.elements(), size_of(type));
+    found.kernels = {{.moved = 2.0 * elements * static_cast<double>(size_of(type)) +
+                               static_cast<double>(index.bytes()),
+                      .clocks = clocks * elements,
+                      .floors = 1.0}};
+    return found;
+}
+/// Rows where the index is broadcast along what lies behind it, elements otherwise.
 std::optional<Understood> gather_along(const Subject& subject) {
     const Tensor* const index = subject.call.tensor(2);
     if (index == nullptr) return {};
-    if (index->stored_elements() < index->elements()) return index_select(subject);
+    const bool rows = index->stored_elements() < index->elements();
+    if (rows && index->strides.back() == 0) return index_select(subject);
     const Tensor* const table = subject.call.tensor(0);
     if (table == nullptr || table->elements() < 1) return {};
+    if (rows) return along_index(subject, *table, *index, 0.95);
     const Tensor flat{.type = table->type, .dims = {table->elements()}, .strides = {}};
     return gathered(subject, &flat, index);
+}
+/// Sums by atomic operations, which wait for each other where elements share a place.
+std::optional<Understood> scatter_sums(const Subject& subject) {
+    const Tensor* const table = subject.call.tensor(0);
+    const Tensor* const index = subject.call.tensor(2);
+    if (table == nullptr || index == nullptr || index->elements() < 1) return {};
+    if (!index->strides.empty() && index->strides.back() == 0) return index_select(subject);
+    return along_index(subject, *table, *index, 2.7);
 }
 std::optional<Understood> indexed(const Subject& subject) {
     const std::vector<const Tensor*> all = subject.call.tensors();
@@ -231,9 +256,21 @@ std::optional<Understood> dropout(const Subject& subject) {
     if (found) found->family = OperatorFamily::dropout;
     return found;
 }
+/// One kernel that scales by a mask of a byte an element, where masked_fill copies first.
 std::optional<Understood> dropout_backward(const Subject& subject) {
-    auto found = pointwise("masked_fill", subject);
-    if (found) found->family = OperatorFamily::dropout;
+    auto found = pointwise("mul", subject);
+    const Tensor* const gradient = subject.call.tensor(0);
+    if (!found || gradient == nullptr) return found;
+    found->family = OperatorFamily::dropout;
+    const ElementType type = type_of(*gradient, subject);
+    const std::int64_t size = std::max<std::int64_t>(1, size_of(type));
+    const std::int64_t elements = gradient->elements() + gradient->elements() / (2 * size);
+    if (std::holds_alternative<model::Elementwise>(found->steps.front().operation)) {
+        found->steps = {
+            torch_step(model::Elementwise{.expression = model::parse_expression("x * c"),
+                                          .elements = elements,
+                                          .type = data_type(type)})};
+    }
     return found;
 }
 
@@ -264,7 +301,7 @@ constexpr std::array movement_table{Rule{"copy", copy},
                                     Rule{"index_add", index_select},
                                     Rule{"index_copy", index_select},
                                     Rule{"scatter", gather_along},
-                                    Rule{"scatter_add", gather_along},
+                                    Rule{"scatter_add", scatter_sums},
                                     Rule{"embedding_dense_backward", embedding_backward},
                                     Rule{"fill", fill},
                                     Rule{"zero", fill},

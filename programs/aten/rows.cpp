@@ -47,13 +47,10 @@ std::optional<Understood> softmax(const Subject& subject) {
     return along(subject, subject.call.tensor(0), subject.call.whole(1).value_or(-1),
                  RowKind::softmax, OperatorFamily::softmax, Direction::forward);
 }
+/// One kernel without the product that a softmax's gradient begins with, which is an operator of its own.
+/// Over a row it reads the gradient twice: a long one comes from memory again, since the rows of all blocks do
+/// not fit into an L2.
 std::optional<Understood> softmax_backward(const Subject& subject) {
-    return along(subject, subject.call.tensor(0), subject.call.whole(2).value_or(-1),
-                 RowKind::softmax, OperatorFamily::softmax, Direction::backward);
-}
-/// One kernel without the product that a softmax's gradient begins with. It reads the gradient twice:
-/// a long row comes from memory again, since the rows of all blocks do not fit into an L2.
-std::optional<Understood> log_softmax_backward(const Subject& subject) {
     constexpr std::int64_t longest_kept = 64 * 1024;
     const Tensor* const x = subject.call.tensor(0);
     if (x == nullptr || x->elements() < 1 || x->dims.empty()) return {};
@@ -248,7 +245,7 @@ constexpr std::array row_table{Rule{"_softmax", softmax},
                                Rule{"_log_softmax", softmax},
                                Rule{"_safe_softmax", softmax},
                                Rule{"_softmax_backward_data", softmax_backward},
-                               Rule{"_log_softmax_backward_data", log_softmax_backward},
+                               Rule{"_log_softmax_backward_data", softmax_backward},
                                Rule{"native_layer_norm", layer_norm},
                                Rule{"native_layer_norm_backward", layer_norm_backward},
                                Rule{"_fused_rms_norm", rms_norm},

@@ -327,6 +327,30 @@ TEST_CASE("cat with nothing, and of images with channels last", "[aten]") {
     CHECK(images.entries.front().indexed_clocks == Approx(4.4 * 48 * 56 * 56 * 256 / 8));
 }
 
+TEST_CASE("a cache and one token of whole vectors are joined by vectors", "[aten]") {
+    const auto cache =
+        only<Cat>(understood("aten::cat",
+                             {R"(["TensorList","Scalar"])", "[[[32,32,1026,64],[32,32,1,64]],[]]",
+                              "[[[2101248,65664,64,1],[2048,64,64,1]],[]]", R"(["","-2"])"},
+                             ElementType::bf16));
+    CHECK(cache.inputs == 1);
+    CHECK(cache.inner == 0);
+    CHECK(cache.cols == 1026 * 64);
+}
+
+TEST_CASE("an index that is broadcast over matrices picks elements, over columns rows", "[aten]") {
+    const std::string types = R"(["c10::BFloat16","Scalar","long int","Scalar"])";
+    const Understood elements = understood(
+        "aten::gather",
+        {types, "[[192,256,512],[],[192,256,256],[]]", "[[131072,512,1],[],[0,256,1],[]]", ""});
+    REQUIRE(elements.kernels.size() == 1);
+    CHECK(elements.kernels.front().clocks == Approx(0.95 * 192 * 256 * 256));
+    const auto rows = only<Gather>(understood(
+        "aten::gather", {types, "[[32000,768],[],[4096,768],[]]", "[[768,1],[],[1,0],[]]", ""}));
+    CHECK(rows.cols == 768);
+    CHECK(rows.rows == 4096);
+}
+
 TEST_CASE("pointwise operators of views cost an index for each result", "[aten]") {
     const std::string two = R"(["c10::Half","c10::Half","Scalar"])";
     // Operands in two orders: one is read across its rows.
