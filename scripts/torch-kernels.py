@@ -381,6 +381,16 @@ def compiled(draw, count):
         yield Case(text, "compiled", make, draw.states())
 
 
+def compiled_rows(draw, count):
+    """Of what torch.compile makes the operations along rows; only where asked for by name."""
+    return [case for case in compiled(draw, 3 * count) if not case.op.startswith("elementwise")][:count]
+
+
+def row_gradients(draw, count):
+    """More gradients of operations along rows; only where asked for by name."""
+    return [case for case in row_operations(draw, 8 * count) if "backward" in case.op][:count]
+
+
 MOST_FLOP = {"bf16": 1.5e12, "fp16": 1.5e12, "tf32": 8e11, "fp32": 1e11, "int8": 2e12, "fp8": 2e12}
 
 
@@ -609,7 +619,9 @@ def lessons(draw, count):
 CLASSES = {pointwise: 150, casts: 30, masks: 36, copies: 40, transposes: 55, cats: 45, gathers: 45,
            scans: 28, reductions: 110, row_operations: 130, optimizers: 22, compiled: 48,
            products: 260, attentions: 170, views: 40}
-NAMED = {gradients: 150, embeddings: 60, dropouts: 60, lessons: 0}  # only where asked for by name
+COMPILING = {"compiled", "compiled_rows"}
+NAMED = {gradients: 150, embeddings: 60, dropouts: 60, lessons: 0, compiled_rows: 80,
+         row_gradients: 60}  # only where asked for by name
 
 
 def cases_of(seed, names):
@@ -818,7 +830,8 @@ def precompile(options):
     start = time.monotonic()
     workers = [subprocess.Popen([sys.executable, __file__, str(options.out), "--seeds",
                                  ",".join(map(str, options.seeds)), "--part",
-                                 f"{part}/{options.workers}"],
+                                 f"{part}/{options.workers}", "--classes",
+                                 ",".join(options.classes)],
                                 stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
                for part in range(options.workers)]
     for worker in workers:
@@ -831,7 +844,8 @@ def precompile(options):
 
 def compile_part(options):
     part, of = map(int, options.part.split("/"))
-    cases = [case for seed in options.seeds for case in cases_of(seed, ["compiled"])]
+    classes = [name for name in options.classes if name in COMPILING] or ["compiled"]
+    cases = [case for seed in options.seeds for case in cases_of(seed, classes)]
     for case in cases[part::of]:
         with contextlib.suppress(Exception):
             case.make()()
@@ -864,7 +878,7 @@ def main():
     if options.part:
         compile_part(options)
         return 0
-    if options.workers > 0 and (not options.classes or "compiled" in options.classes):
+    if options.workers > 0 and (not options.classes or COMPILING & set(options.classes)):
         precompile(options)
     device = describe_device()
     for seed in options.seeds:

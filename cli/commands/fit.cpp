@@ -33,6 +33,7 @@ struct FitOptions {
     std::string source;
     std::string format;
     std::string output;
+    bool held_out = false;
 };
 
 constexpr std::string_view bands = "bands";
@@ -101,7 +102,11 @@ int run_program(const Context& context, const FitOptions& options) {
         .gpus = options.gpu.given() ? options.gpu.names() : std::vector<std::string>{},
         .machine = [&machines](const std::string& name) { return machines.at(name); },
         .records = options.records,
-        .keep = measure::parse_kept_columns(options.keep)};
+        .keep = measure::parse_kept_columns(options.keep),
+        .held_out = options.held_out};
+    if (options.held_out && options.program != bands) {
+        throw InputError("held-out: --held-out goes with bands");
+    }
     if (options.program == bands) {
         write_bands(context, measure::fit_bands(request), format_of(options));
         return success;
@@ -161,6 +166,8 @@ Action build_fit(CommandLine& line, std::span<const std::string>) {
     line.option("--source", options->source,
                 "where the data come from, for the overlays of residual")
         .value("TEXT");
+    line.flag("--held-out", options->held_out,
+              "of bands: no fit has seen the rows, so 10 % lie outside on either side, not 8");
     add_format_option(line, options->format, "file|table|json|csv|md");
     line.footer(
         "GPUs named together (--gpu a,b) are fitted together; without --gpu each GPU of\n"

@@ -131,6 +131,7 @@ struct FitRequest {
     std::function<bool(const MeasuredRow&)> wanted{};  ///< rows that count; empty: all do
     /// What `data` or `records` hold, where it was read before: a file is then not read again.
     const std::vector<MeasuredRow>* read = nullptr;
+    bool held_out = false;  ///< of bands: the rows took no part in any fit
     /// Relatives on whose corrections those of one GPU may build, the nearest first.
     std::vector<std::string> relatives{};
 };

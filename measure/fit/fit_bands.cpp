@@ -14,7 +14,9 @@
 namespace ridge::measure {
 namespace {
 
-constexpr double outside = 0.08;  ///< share of residuals below the band, and above it
+/// Shares of residuals below the band, and above it: new shapes scatter more than fitted ones.
+constexpr double outside = 0.08;
+constexpr double outside_held_out = 0.10;
 constexpr std::size_t fewest = 20;
 
 using ClassResiduals = std::array<std::vector<double>, model::band_class_count>;
@@ -29,6 +31,15 @@ bool too_short(const MeasuredRow& row) {
 
 bool extrapolated(const model::Prediction& prediction) {
     return model::noted<model::note::Extrapolated>(prediction) != nullptr;
+}
+
+/// A correction narrows the band of its class by what it leaves of the spread of residuals; the table
+/// holds the band before that.
+double before_correction(const model::Prediction& prediction, double residual) {
+    const model::BandRow& row = model::band_row(prediction.band_class);
+    const double narrowed = (prediction.high / prediction.time - 1.0) / std::expm1(row.high);
+    constexpr double least = -0.99;
+    return std::log1p(std::max(least, std::expm1(residual) / narrowed));
 }
 
 void add_rows(const std::vector<MeasuredRow>& rows, const FitRequest& request,
@@ -46,7 +57,7 @@ void add_rows(const std::vector<MeasuredRow>& rows, const FitRequest& request,
             continue;
         }
         residuals[static_cast<std::size_t>(prediction->band_class)].push_back(
-            std::log(row.measured / prediction->time));
+            before_correction(*prediction, std::log(row.measured / prediction->time)));
     }
 }
 
@@ -73,6 +84,7 @@ std::vector<FittedBand> fit_bands(const FitRequest& request) {
         const auto name = [&](const std::string& driver) { return request.machine(driver).name; };
         add_rows(read_record_rows(request.records, name), request, residuals);
     }
+    const double share = request.held_out ? outside_held_out : outside;
     std::vector<FittedBand> bands;
     for (std::size_t i = 0; i < residuals.size(); ++i) {
         const model::BandRow& known = model::band_row(static_cast<model::BandClass>(i));
@@ -83,8 +95,8 @@ std::vector<FittedBand> fit_bands(const FitRequest& request) {
                         .rows = known.rows};
         if (logs.size() >= fewest) {
             std::sort(logs.begin(), logs.end());
-            band.low = quantile(logs, outside);
-            band.high = quantile(logs, 1.0 - outside);
+            band.low = quantile(logs, share);
+            band.high = quantile(logs, 1.0 - share);
             band.rows = static_cast<std::int64_t>(logs.size());
         }
         bands.push_back(band);

@@ -4,9 +4,11 @@
 //
 // Method: every row of the tables (`request.data`) and of the records (`request.records`) is
 // predicted; those of GPUs with parameters of their own, inside the validated range, and not too
-// short to be told apart from the launch give one residual each to the class of their prediction.
+// short to be told apart from the launch give one residual each to the class of their prediction,
+// before what a residual correction narrows of the band.
 // A class of fewer than 20 rows keeps its band.
-// Limits: most rows were fitted, so the quantiles lie further out than 10 and 90 %.
+// Limits: most rows were fitted, so the quantiles lie further out than 10 and 90 %, which they are
+// where the request says that its rows were held out of the fits.
 #pragma once
 
 #include <cstdint>

@@ -73,22 +73,29 @@ constexpr SplitCode cudnn_short{1.36, 0.0, 0.585, 0.0, 0.0, 0.1, 1.06, 0.86, 0.0
 
 /// The backward kernels of the efficient backend: visits of a block come one after the other.
 struct SerialCode {
-    double prologue;
+    double prologue;  ///< of a block of keys
     double visit;     ///< alone on its multiprocessor
     double lock;      ///< of its queries' gradients; blocks of one head wait for it in turn
     double single;    ///< factor of fp32
     double resident;  ///< blocks of a multiprocessor; one less in fp32, at least one
 };
-constexpr SerialCode narrow_serial{0.0, 6.54, 2.0, 2.25, 3.0};
-constexpr SerialCode half_serial{0.0, 7.37, 2.12, 2.31, 3.0};
-constexpr SerialCode middle_serial{1.96, 19.8, 3.13, 1.7, 1.0};
-constexpr SerialCode wide_serial{36.6, 51.2, 52.6, 0.65, 1.0};
-constexpr double serial_beside = 0.107;  // of a visit, for each further block of its multiprocessor
-constexpr double serial_tail = 0.487;    // of the longest block, where a mask makes them uneven
-constexpr double serial_overlap = 1.46;
-constexpr double serial_cold = 1.1;
-constexpr double serial_product = 2.4;     // each of three more kernels for the products of fp32
-constexpr double serial_few_rows = 0.655;  // of a visit, whatever part of its 128 rows there is
+constexpr SerialCode narrow_serial{0.742, 5.213, 1.994, 2.373, 3.0};
+constexpr SerialCode half_serial{0.0, 6.179, 1.803, 2.396, 3.0};
+constexpr SerialCode middle_serial{2.252, 18.904, 2.594, 1.619, 1.0};
+constexpr SerialCode wide_serial{0.0, 34.318, 2.384, 1.953, 1.0};
+constexpr double serial_beside = 0.185;  // of a visit, for each further block of its multiprocessor
+constexpr double serial_tail = 0.525;    // of the longest block, where a mask makes them uneven
+constexpr double serial_overlap = 1.083;
+constexpr double serial_start = 1.16;
+constexpr double serial_cold = 1.302;
+constexpr double serial_product = 2.483;  // each of three more kernels for the products of fp32
+constexpr double serial_product_passes = 3.38;  // of those kernels over the queries' gradients
+constexpr double serial_few_rows = 0.777;  // of a visit, whatever part of its 128 rows there is
+constexpr double serial_one = 0.857;       // of a visit where all keys are in one block
+constexpr double serial_lock_masked = 0.67;
+// Wide heads in 16 bits: sums of gradient times output, for every query block of a block's walk.
+constexpr double serial_sums = 70.54;
+constexpr double serial_sums_busy = 0.529;  // share of it that busy multiprocessors share out
 
 constexpr double reference_clock = 1.98e9;  // per second
 constexpr double dram_share = 0.85;
@@ -282,77 +289,134 @@ const SerialCode& serial_code(const Attention& op) {
     return op.head_dim <= 128 ? middle_serial : wide_serial;
 }
 
-/// Visits of each head, and of the block of keys with most of them; under a mask those before it hide queries.
+/// How the keys of a head are shared out among blocks, and what those visit.
 struct SerialVisits {
-    double head = 0.0;
-    double longest = 0.0;
+    std::int64_t kept = 1;  ///< blocks of a head
+    double key_blocks = 1.0;
+    double keys = 1.0;     ///< of those that the first takes, one after the other
+    double uneven = 0.0;   ///< share of the blocks that take one more than others
+    double queries = 1.0;  ///< blocks of queries
+    double head = 0.0;     ///< visits of a head
+    double longest = 0.0;  ///< of the block with most; under a mask the first
 };
 
-SerialVisits serial_visits(const Attention& op, const Edges& edges, std::int64_t kept) {
+/// Blocks of a head (PyTorch's attention_backward.cu): one for each block of keys; one where there are
+/// heads enough and few keys; of wide heads in 16 bits no more than gradients of keys are kept for.
+std::int64_t serial_blocks(const Attention& op, std::int64_t key_blocks, std::int64_t edge) {
+    constexpr std::int64_t enough_heads = 256;
+    constexpr std::int64_t most_kept = 200;
+    const std::int64_t heads = op.batch * op.heads;
+    if (heads >= enough_heads && op.seq_kv <= 2 * edge) return 1;
+    if (op.head_dim <= 128 || size_of(op.type) == 4) return key_blocks;
+    return std::clamp(most_kept / heads, std::int64_t{1}, key_blocks);
+}
+
+SerialVisits serial_visits(const Attention& op, const Edges& edges) {
     const std::int64_t query_blocks = ceil_divide(op.seq_q, edges.queries);
     const std::int64_t key_blocks = ceil_divide(op.seq_kv, edges.keys);
-    const double rounds = std::ceil(real(key_blocks) / real(kept));
+    SerialVisits visits{.kept = serial_blocks(op, key_blocks, edges.keys)};
+    visits.key_blocks = real(key_blocks);
+    visits.keys = real(ceil_divide(key_blocks, visits.kept));
+    visits.uneven = real(key_blocks % visits.kept) / real(visits.kept);
+    visits.queries = real(query_blocks);
     if (!op.causal) {
-        return {real(query_blocks * key_blocks), rounds * real(query_blocks)};
+        visits.head = real(query_blocks * key_blocks);
+        visits.longest = visits.keys * visits.queries;
+        return visits;
     }
-    SerialVisits visits;
     for (std::int64_t block = 0; block < key_blocks; ++block) {
         const std::int64_t hidden = std::min(query_blocks, block * edges.keys / edges.queries);
         visits.head += real(query_blocks - hidden);
-        if (block % kept == 0) visits.longest += real(query_blocks - hidden);
+        if (block % visits.kept == 0) visits.longest += real(query_blocks - hidden);
     }
     return visits;
 }
 
-/// Blocks of keys walk through all queries; wide heads share out the blocks of a head among as many
-/// blocks as the GPU has room for.
+/// What one visit takes, and what every block pays beside its visits.
+struct SerialPrice {
+    double visit;
+    double key_block;
+    double block;
+
+    [[nodiscard]] double of(double visits, double keys) const {
+        return visits * visit + keys * key_block + block;
+    }
+};
+
+SerialPrice serial_price(const Attention& op, const Edges& edges, const SerialVisits& visits,
+                         const SerialCode& code, double busy) {
+    const bool single = size_of(op.type) == 4;
+    const double factor = single ? code.single : 1.0;
+    SerialPrice price{
+        .visit = factor * code.visit, .key_block = factor * code.prologue, .block = 0.0};
+    if (op.seq_kv <= edges.keys) price.visit *= serial_one;
+    if (edges.queries == 128 && op.seq_q < 128) {
+        const double part = std::ceil(real(op.seq_q) / 32.0) / 4.0;
+        price.visit *= serial_few_rows + (1.0 - serial_few_rows) * part;
+    }
+    if (op.head_dim > 128 && !single) {
+        price.block = serial_sums * visits.queries * (1.0 - serial_sums_busy * (1.0 - busy));
+    }
+    return price;
+}
+
+/// From the first block of the kernel to the last.
+double serial_walk(const Attention& op, const SerialVisits& visits, const SerialPrice& price,
+                   double resident, double sms) {
+    const double heads = real(op.batch) * real(op.heads);
+    const double blocks = heads * real(visits.kept);
+    const auto slowed = [](double beside) { return 1.0 + serial_beside * (beside - 1.0); };
+    const double longest = price.of(visits.longest, visits.keys);
+    if (op.causal && visits.kept > 1) {
+        if (blocks <= sms) return longest;
+        const double beside = std::min(resident, blocks / sms);
+        const double all = heads * (price.of(visits.head, visits.key_blocks) +
+                                    price.block * real(visits.kept - 1));
+        const double even = all / (sms * beside) + serial_tail * longest;
+        return std::max(even, longest) * slowed(beside);
+    }
+    const double room = resident * sms;
+    const double full = std::floor(blocks / room);
+    const double rest = std::ceil((blocks - full * room) / sms);
+    if (visits.uneven > 0.0 && resident < 2.0 && full == 1.0 && !op.causal) {
+        // Enough blocks of the first round may have a block of keys less: the second starts earlier.
+        const bool early = 1.0 - visits.uneven >= blocks / sms - 1.0;
+        return longest +
+               (early ? price.of(visits.longest - visits.queries, visits.keys - 1.0) : longest);
+    }
+    return longest * (full * slowed(resident) + (rest > 0.0 ? slowed(rest) : 0.0));
+}
+
+/// Blocks of keys walk through all queries.
 BackendTime serial_time(const Attention& op, const Work& work, const Execution& execution,
                         const Machine& machine) {
-    constexpr double most_blocks = 200.0;
     const SerialCode& code = serial_code(op);
     const Edges edges = edges_of(op, Implementation::torch_efficient);
     const bool single = size_of(op.type) == 4;
     const double sms = real(machine.sm_count);
     const double heads = real(op.batch) * real(op.heads);
-    const std::int64_t key_blocks = ceil_divide(op.seq_kv, edges.keys);
-    std::int64_t kept = key_blocks;
-    if (op.head_dim > 128) {
-        kept = std::min(kept,
-                        static_cast<std::int64_t>(std::max(1.0, std::floor(most_blocks / heads))));
-    }
-    const SerialVisits visits = serial_visits(op, edges, kept);
-    const double blocks = heads * real(kept);
+    const SerialVisits visits = serial_visits(op, edges);
+    const double kept = real(visits.kept);
     const double resident = std::max(1.0, code.resident - (single ? 1.0 : 0.0));
-    const double room = resident * sms;
-    const double factor = single ? code.single : 1.0;
-    double visit = factor * code.visit;
-    if (edges.queries == 128 && op.seq_q < 128) {
-        const double part = std::ceil(real(op.seq_q) / 32.0) / 4.0;
-        visit *= serial_few_rows + (1.0 - serial_few_rows) * part;
-    }
-    const auto slowed = [](double beside) { return 1.0 + serial_beside * (beside - 1.0); };
-    double walk = visits.longest * visit;
-    if (op.causal && blocks > sms) {
-        const double beside = std::min(resident, blocks / sms);
-        const double even = heads * visits.head / (sms * beside) + serial_tail * visits.longest;
-        walk = std::max(even, visits.longest) * visit * slowed(beside);
-    } else if (!op.causal) {
-        const double full = std::floor(blocks / room);
-        const double rest = std::ceil((blocks - full * room) / sms);
-        walk *= full * slowed(resident) + (rest > 0.0 ? slowed(rest) : 0.0);
-    }
-    walk += std::ceil(blocks / room) * factor * code.prologue;
-    const double in_turn =
-        kept > 1 ? heads / std::max(1.0, room / real(kept)) * real(kept) * code.lock : 0.0;
+    const double busy = std::min(1.0, heads * kept / sms);
+    const SerialPrice price = serial_price(op, edges, visits, code, busy);
+    const double beside = std::clamp(resident * sms / kept, 1.0, heads);
+    const double masked = op.causal ? serial_lock_masked : 1.0;
+    const double in_turn = visits.kept > 1 ? heads / beside * kept * code.lock * masked : 0.0;
 
     BackendTime time;
-    time.kernels = (key_blocks > 1 ? 2 : 1) + (single ? 3 : 0);
-    time.blocks = micro(walk, machine);
+    time.kernels = (visits.kept > 1 ? 2 : 1) + (single ? 3 : 0);
+    time.blocks = micro(serial_walk(op, visits, price, resident, sms), machine);
     time.pipes = micro(in_turn, machine);
-    time.dram = dram_bytes(op, work, execution) / (machine.dram_bandwidth * dram_share);
+    time.dram = work.compulsory() / (machine.dram_bandwidth * dram_share);
     const double cold = execution.l2 == L2State::warm ? 0.0 : serial_cold;
     time.launch = machine.kernel_floor * time.kernels +
-                  micro(cold + (single ? 3.0 * serial_product : 0.0), machine);
+                  micro(serial_start + cold + (single ? 3.0 * serial_product : 0.0), machine);
+    if (single) {
+        const double gradients = 4.0 * heads * real(op.seq_q) * real(op.head_dim);
+        time.launch += serial_product_passes * Bytes::from_base(gradients) /
+                       (machine.dram_bandwidth * dram_share);
+    }
     time.total =
         time.launch + combined({time.blocks, time.pipes, time.dram}, Overlap{serial_overlap});
     return time;

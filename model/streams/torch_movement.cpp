@@ -1,6 +1,8 @@
 // Kernels of PyTorch that move data: copies, transposes, joins, look-ups, optimizer steps (eq. B33).
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <cstdint>
 #include <numeric>
 
 #include "model/core/real.h"
@@ -18,8 +20,15 @@ constexpr double sector = 32.0;
 constexpr double dram_piece = 64.0;
 
 constexpr ElementLoop strided_loop{254, 47.4};
-constexpr ElementLoop transpose_loop{5, 85.2};
 constexpr double loop_sectors = 1.729;  // time of a sector over that of one in a full line
+
+constexpr double transpose_chain = 285;
+constexpr double transpose_slots = 55;        // of an element
+constexpr double transpose_dimension = 7.94;  // more for each dimension of the copy
+constexpr double transpose_again = 0.463;  // of the lines that warps of a block share, read again
+constexpr double transpose_hit =
+    0.71;  // of a load from L2 that one from the multiprocessor's own cache takes
+constexpr double l2_piece = 64.0;  // least bytes of a line that are read at once
 
 constexpr double join_chain = 275;  // of pieces of rows
 constexpr double join_slots = 17.1;
@@ -71,19 +80,48 @@ KernelTime loop_time(const MemoryParameters& memory, TorchKernel kernel, const E
     return torch_kernel_time(memory, kernel, free_running);
 }
 
-/// Sectors that the reads of one block touch: its results lie in a row, their sources in runs.
-double transposed_sectors(const Transpose& op) {
+/// Pieces of `unit` bytes that the sources of `results` touch, which lie in a row; sources lie in runs.
+double pieces_of(const Transpose& op, double results, std::int64_t unit) {
     const double element = bytes_of(op.type);
-    const double block = pointwise_block_threads * items_of(op.type);
     const double inner = real(op.inner);
-    const double runs = std::min(real(op.rows), std::max(1.0, std::floor(block / inner)));
-    const double length = block * element / runs;
-    const std::int64_t start =
-        std::gcd(std::min<std::int64_t>(op.inner * size_of(op.type), 32), std::int64_t{32});
-    const double by_runs = runs * ((length - real(start)) / sector + 1.0);
-    const double span = runs * real(op.cols) * inner * element / sector + 1.0;
-    const double all = real(op.batch) * real(op.rows) * real(op.cols) * inner;
-    return all / block * std::max(block * element / sector, std::min(by_runs, span));
+    const double bytes = results * element;
+    const double runs = std::min(real(op.rows), std::max(1.0, std::floor(results / inner)));
+    const double start = real(std::gcd(op.inner * size_of(op.type), unit));
+    const double piece = real(unit);
+    const double by_runs = runs * ((bytes / runs - start) / piece + 1.0);
+    const double span = runs * real(op.cols) * inner * element / piece + 1.0;
+    return std::max(bytes / piece, std::min(by_runs, span));
+}
+
+/// Columns that `bytes` hold of a row of the source.
+double columns_of(const Transpose& op, double bytes) {
+    return std::clamp(bytes / (real(op.inner) * bytes_of(op.type)), 1.0, real(op.cols));
+}
+
+/// Of a thread's loads those that bring something new where `columns` elements lie together, each of a
+/// column of its own: other threads have brought the rest with earlier ones.
+double new_loads(const Transpose& op, double loads, double columns) {
+    const double apart = real(op.rows) * real(op.inner) / pointwise_block_threads;
+    const auto items = static_cast<std::uint32_t>(items_of(op.type));
+    std::uint32_t seen = 0;
+    for (double column = 0.0; column < columns; column += 1.0) {
+        seen |= 1U << (static_cast<std::uint32_t>(column * apart) % items);
+    }
+    return std::max(1.0, loads / std::popcount(seen));
+}
+
+/// Further loads of a thread, in those that come from where the first came from.
+double transpose_steps(const MemoryParameters& memory, const Transpose& op, double count,
+                       double missing) {
+    const double block = pointwise_block_threads * items_of(op.type);
+    const double in_block = std::max(1.0, block / (real(op.rows) * real(op.inner)));
+    const double from_l2 = std::min(
+        count, new_loads(op, count + 1.0, std::min(in_block, columns_of(op, sector))) - 1.0);
+    const double from_l1 = (count - from_l2) * transpose_hit;
+    if (missing <= 0.0) return from_l2 + from_l1;
+    const double lost =
+        std::min(from_l2, new_loads(op, count + 1.0, columns_of(op, dram_piece)) - 1.0);
+    return lost + (from_l2 - lost + from_l1) * memory.torch->step_l2 / memory.torch->step_dram;
 }
 
 /// As many threads for each input, whatever its size, which take one element after the other.
@@ -164,11 +202,25 @@ TorchTime torch_time(const MemoryParameters& memory, const Copy& op, Implementat
 
 TorchTime torch_time(const MemoryParameters& memory, const Transpose& op, Implementation,
                      L2State l2) {
+    constexpr double warp = 32.0;
+    constexpr std::int64_t line = 128;
     const double elements = real(op.batch) * real(op.rows) * real(op.cols) * real(op.inner);
     const Bytes once = elements * bytes_of(op.type) * units::B;
+    const double items = items_of(op.type);
+    const double block = pointwise_block_threads * items;
+    const double dimensions = 2.0 + (op.batch > 1 ? 1.0 : 0.0) + (op.inner > 1 ? 1.0 : 0.0);
+    const ElementLoop loop{transpose_chain, transpose_slots + transpose_dimension * dimensions};
+    TorchKernel kernel = looping(memory, moving(memory, once, once, l2), loop, elements, items,
+                                 std::ceil(elements / block));
+    kernel.steps = transpose_steps(memory, op, kernel.steps, kernel.missing);
+    const auto unit = static_cast<std::int64_t>(sector);
+    const double sectors = elements / block * pieces_of(op, block, unit);
+    const double fewest = pieces_of(op, block, line) / block;
+    const double most = std::max(fewest, pieces_of(op, warp, line) / warp);
+    const double lines = elements * (fewest + transpose_again * (most - fewest));
+    kernel.l2_read = std::max(sectors * sector, lines * l2_piece) * units::B;
     TorchTime sum;
-    sum.add(loop_time(memory, moving(memory, once, once, l2), transpose_loop, elements,
-                      items_of(op.type), transposed_sectors(op)));
+    sum.add(torch_kernel_time(memory, kernel, free_running));
     return sum;
 }
 

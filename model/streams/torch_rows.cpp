@@ -188,24 +188,44 @@ KernelTime zeros_time(const MemoryParameters& memory, const RowWise& op, L2State
     return torch_kernel_time(memory, kernel, free_running);
 }
 
-// Generated kernels: rows of up to 1024 elements in registers, as many to a block as make 1024; longer
-// ones in a loop of 512 threads, again where a result needs the whole row; columns in pieces.
-struct Generated {
-    double chain;  ///< clocks
-    double slots;  ///< of an element
+// Generated kernels (torch/_inductor/runtime/triton_heuristics.py): rows of up to 1024 elements in
+// registers; longer ones in a loop of 512 threads, 2048 elements at a time, again where a result needs the
+// whole row; columns in pieces.
+struct GeneratedCode {
+    double chain;   ///< clocks
+    double held;    ///< slots of an element, up to whole powers of two
+    double looped;  ///< of one in a loop, up to whole steps
+    double odd;     ///< more where rows are no whole vectors
+    double block;   ///< of a block that loops
 };
-constexpr Generated held{300, 17.3};
-constexpr Generated looped{1370, 7.9};
-constexpr Generated down{860, 31};
-constexpr double generated_exponential_slots = 30;  // more
-constexpr double generated_mean_slots = 20;         // more of a layer norm's looped mean
-constexpr double generated_odd_slots = 46;          // where its rows are no whole vectors
-constexpr double generated_mean_chain = 740;        // and of any
-constexpr double generated_trip = 5500.0;           // elements that a block takes at once
-constexpr double loss_share = 1.2;       // of a look-up, for each turn of the one block of losses
+constexpr GeneratedCode generated_sum{164, 2.1, 0, 13, 67400};
+constexpr GeneratedCode generated_root{302, 2.3, 0, 76, 50700};
+constexpr GeneratedCode generated_layer{403, 8.8, 39.2, 69, 75900};
+constexpr GeneratedCode generated_exponential{671, 27, 57.2, 0, 93400};
+constexpr double generated_once = 0.738;   // of an exponential's slots where rows are read once
+constexpr double generated_block = 17800;  // slots of a block that holds its rows
+constexpr double generated_down_chain = 424;
+constexpr double generated_down_slots = 26.8;
+constexpr double loss_share = 0.953;     // of a look-up, for each turn of the one block of losses
 constexpr double most_losses = 16384.0;  // that one block adds up
 constexpr double held_elements = 1024.0;
 constexpr double loop_threads = 512.0;
+constexpr double loop_elements = 2048.0;  // of a step
+constexpr double piece_of_row = 8192.0;   // of few long rows
+
+const GeneratedCode& generated_code(RowKind kind) {
+    switch (kind) {
+        case RowKind::layernorm:
+            return generated_layer;
+        case RowKind::rmsnorm:
+            return generated_root;
+        case RowKind::softmax:
+        case RowKind::cross_entropy:
+            return generated_exponential;
+        default:
+            return generated_sum;
+    }
+}
 
 /// Rows and columns as a generated kernel sees them.
 struct GeneratedRows {
@@ -224,61 +244,78 @@ GeneratedRows generated_rows(const MemoryParameters& memory, const RowWise& op) 
             .cols = cols,
             .down = columns,
             .held = !columns && cols <= held_elements,
-            .shared = !columns && rows < 2.0 * memory.sm_count && cols > 8.0 * held_elements};
+            .shared = !columns && rows < 2.0 * memory.sm_count && cols > piece_of_row};
+}
+
+/// Blocks of a kernel that holds its rows: of one warp where rows are many.
+double held_blocks(const RowWise& op, const GeneratedRows& form, double padded) {
+    constexpr double many = 512.0;
+    constexpr double short_row = 64.0;
+    constexpr double rows_of_short = 8.0;
+    const double shortest = op.kind == RowKind::rmsnorm ? 2.0 * short_row : short_row;
+    if (padded <= shortest) return std::ceil(form.rows / rows_of_short);
+    const bool joined = padded > 2.0 * short_row && form.rows > many;
+    return std::ceil(form.rows / (joined ? held_elements / padded : 1.0));
 }
 
 /// The kernel that reads the rows.
 KernelTime generated_time(const MemoryParameters& memory, const RowWise& op,
                           const GeneratedRows& form, L2State l2) {
     const Work work = row_work(op, Implementation::compiled);
-    const Generated& code = form.down ? down : form.held ? held : looped;
-    const double padded = form.held ? std::exp2(std::ceil(std::log2(form.cols))) : form.cols;
-    const bool mean = op.kind == RowKind::layernorm;
-    const bool exponential = op.kind == RowKind::cross_entropy || op.kind == RowKind::softmax;
-    TorchKernel kernel = moving(memory, work.dram_read, work.dram_write, l2);
-    kernel.chain = code.chain + (mean ? generated_mean_chain : 0.0);
+    const GeneratedCode& code = generated_code(op.kind);
     const bool odd = op.cols * size_of(op.type) % 16 != 0;
-    const double moments = generated_mean_slots + (odd ? generated_odd_slots : 0.0);
-    kernel.slots = (code.slots + (mean && !form.held ? moments : 0.0) +
-                    (exponential ? generated_exponential_slots : 0.0)) *
-                   form.rows * padded;
-    if (form.held) {
-        constexpr double resident = 32.0;
-        const double blocks = std::ceil(form.rows / std::max(1.0, held_elements / padded));
-        kernel.busy = busy_share(memory, blocks);
-        kernel.rounds = further_rounds(memory, blocks, resident);
-    } else if (!form.down) {
-        constexpr double blocks_of_row = 4.0;
-        const double passes = is_reduction(op.kind) ? 1.0 : 2.0;
-        const double part = form.cols / (form.shared ? blocks_of_row : 1.0);
-        kernel.steps = passes * (std::ceil(part / generated_trip) - 1.0);
-        kernel.l2_read = passes * kernel.l2_read;
-        kernel.dram_read +=
-            (passes - 1.0) * lost_of_rows(memory, op, loop_threads) * work.dram_read;
+    TorchKernel kernel = moving(memory, work.dram_read, work.dram_write, l2);
+    kernel.chain = form.down ? generated_down_chain : code.chain;
+    if (form.down) {
+        kernel.slots = generated_down_slots * form.rows * form.cols;
+        return torch_kernel_time(memory, kernel, reducing);
     }
+    if (form.held) {
+        const double padded = std::exp2(std::ceil(std::log2(form.cols)));
+        const double blocks = held_blocks(op, form, padded);
+        kernel.busy = busy_share(memory, blocks);
+        kernel.slots = code.held * form.rows * padded + generated_block * blocks;
+        return torch_kernel_time(memory, kernel, reducing);
+    }
+    // The loss of fp32 keeps its largest element and its sum together, and reads the row once.
+    const bool together = op.kind == RowKind::cross_entropy && size_of(op.type) == 4;
+    const double passes = is_reduction(op.kind) || together ? 1.0 : 2.0;
+    const double parts = form.shared ? std::ceil(form.cols / piece_of_row) : 1.0;
+    const double steps = std::ceil(form.cols / parts / loop_elements);
+    const double blocks = form.rows * parts / (form.cols <= loop_elements ? 2.0 : 1.0);
+    const double element = code.looped * (together ? generated_once : 1.0);
+    kernel.busy = busy_share(memory, blocks);
+    kernel.l2_read = passes * kernel.l2_read;
+    kernel.dram_read += (passes - 1.0) * lost_of_rows(memory, op, loop_threads) * work.dram_read;
+    kernel.slots = element * form.rows * parts * steps * loop_elements +
+                   (odd ? code.odd * form.rows * form.cols : 0.0) + code.block * blocks;
     return torch_kernel_time(memory, kernel, reducing);
 }
 
 /// Small kernels that join what the blocks of a row found, and map the result.
 std::int32_t joining_kernels(const RowWise& op, const GeneratedRows& form) {
-    if (op.kind == RowKind::cross_entropy) return form.rows <= most_losses ? 1 : 2;
-    if (form.down ? form.cols <= held_elements : !form.shared) return 0;
+    const std::int32_t losses = op.kind != RowKind::cross_entropy ? 0
+                                : form.rows <= most_losses        ? 1
+                                                                  : 2;
+    if (form.down ? form.cols <= held_elements : !form.shared) return losses;
     if (is_reduction(op.kind)) return 1;
-    return op.kind == RowKind::softmax ? 4 : 2;
+    return losses > 0 ? losses + 3 : op.kind == RowKind::softmax ? 4 : 2;
 }
 
 TorchTime generated(const MemoryParameters& memory, const RowWise& op, L2State l2) {
     const GeneratedRows form = generated_rows(memory, op);
     TorchTime sum;
     sum.add(generated_time(memory, op, form, l2));
-    KernelTime join =
-        torch_kernel_time(memory, {.chain = held.chain, .missing = 0.0}, free_running);
-    if (op.kind == RowKind::cross_entropy && form.rows <= most_losses) {
-        const double turns = std::ceil(form.rows / loop_threads);
-        join.latency += loss_share * turns * memory.torch->look_up;
-        join.total += loss_share * turns * memory.torch->look_up;
-    }
+    const KernelTime join =
+        torch_kernel_time(memory, {.chain = generated_sum.chain, .missing = 0.0}, free_running);
     sum.add(join, joining_kernels(op, form));
+    if (op.kind == RowKind::cross_entropy && form.rows <= most_losses) {
+        KernelTime looking{};
+        const double turns = std::ceil(form.rows / loop_threads);
+        looking.latency = loss_share * turns * memory.torch->look_up;
+        looking.total = looking.latency;
+        sum.time += looking;
+    }
     return sum;
 }
 
