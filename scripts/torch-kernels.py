@@ -461,6 +461,11 @@ def rare_products(draw, count):
     return [case for case in products(draw, 3 * count, types) if is_rare(case)][:count]
 
 
+def float_products(draw, count):
+    """Products of fp32 and tf32 alone; only where asked for by name."""
+    return products(draw, count, ("fp32",) * 3 + ("tf32",) * 2)
+
+
 def products(draw, count, types=PRODUCT_TYPES):
     for _ in range(count):
         dtype = draw.pick(types)
@@ -635,6 +640,8 @@ def cases_of(seed, names):
             cases += draws(Draw(1000 * seed + 999 - number), count)
     if rare_products.__name__ in names:
         cases += rare_products(Draw(1000 * seed + 998), 520)
+    if float_products.__name__ in names:
+        cases += float_products(Draw(1000 * seed + 995), 1500)
     random.Random(seed).shuffle(cases)
     return cases
 
@@ -861,7 +868,8 @@ def main():
     parser.add_argument("--seconds", type=float, default=120.0, help="of each seed")
     parser.add_argument("--classes", type=lambda text: text.split(","), default=[],
                         help="only these: " + ", ".join(each.__name__ for each in
-                                                        [*CLASSES, *NAMED, rare_products]))
+                                                        [*CLASSES, *NAMED, rare_products,
+                                                         float_products]))
     parser.add_argument("--batch", type=int, default=40, help="cases under one profile")
     parser.add_argument("--repeats", type=int, default=4)
     parser.add_argument("--cold", action="store_true", help="with a cold L2 only")

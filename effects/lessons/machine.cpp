@@ -128,7 +128,9 @@ Series little(const model::MemoryParameters& memory, std::int64_t elements, std:
 /// Resident warps by registers of a thread, blocks of 256.
 Series by_registers(const model::SmLimits& limits) {
     Series series{.id = "registers", .name = "blocks of 256 threads"};
-    for (std::int64_t registers = 16; registers <= limits.registers_per_thread; registers += 8) {
+    // No instruction names more than 255 registers, whatever a description says.
+    const std::int64_t most = std::min<std::int64_t>(limits.registers_per_thread, 256);
+    for (std::int64_t registers = 16; registers <= most; registers += 8) {
         const model::Occupancy found =
             model::occupancy({.threads = 256, .registers = registers}, limits);
         series.points.push_back(

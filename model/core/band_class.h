@@ -23,7 +23,14 @@ enum class BandClass : std::uint8_t {
     torch_rows,       // PyTorch's softmax, norms, running sums, losses
     torch_reduce,     // PyTorch's reductions
     torch_generated,  // kernels of torch.compile
-    torch_product,    // products as PyTorch calls them
+    torch_product,    // products as PyTorch calls them, of 16 bits
+    torch_odd,        // of 16 bits, rows not at multiples of 16 bytes
+    torch_odd_thin,   // up to 16 of those
+    torch_tf32,       // of tf32
+    torch_fp32,       // of fp32
+    torch_fp32_thin,  // of fp32, up to 16 rows
+    torch_fp8,        // of fp8
+    torch_int8,       // of int8
     torch_attention,  // backends of scaled_dot_product_attention
     ring,             // collectives by rings, in the switch, by full messages between peers
     peer_ll,          // all-to-all and send by the low-latency protocol
@@ -58,20 +65,26 @@ enum class BandClass : std::uint8_t {
 };
 
 /// Classes that have a band: all but `roofline`.
-inline constexpr std::size_t band_class_count = 42;
+inline constexpr std::size_t band_class_count = 49;
 
 inline constexpr std::array<std::string_view, band_class_count + 1> band_class_names{
-    "stream",          "row_kernel",     "host_call",       "access",
-    "eager_stream",    "eager_softmax",  "eager_rows",      "torch_stream",
-    "torch_rows",      "torch_reduce",   "torch_generated", "torch_product",
-    "torch_attention", "ring",           "peer_ll",         "serving_steady",
-    "serving_smooth",  "serving_uneven", "serving_memory",  "umma_prefill",
-    "umma_decode",     "cache8_prefill", "cache8_decode",   "latent_prefill",
-    "latent_decode",   "experts",        "published",       "unfused",
-    "attention_tiles", "product_fixed",  "product_stream",  "product_smooth",
-    "product_split",   "umma_even",      "umma_uneven",     "umma_narrow",
-    "product_ampere",  "product_coarse", "product_fma",     "product_old",
-    "product_bundled", "estimate",       "roofline"};
+    "stream",         "row_kernel",      "host_call",
+    "access",         "eager_stream",    "eager_softmax",
+    "eager_rows",     "torch_stream",    "torch_rows",
+    "torch_reduce",   "torch_generated", "torch_product",
+    "torch_odd",      "torch_odd_thin",  "torch_tf32",
+    "torch_fp32",     "torch_fp32_thin", "torch_fp8",
+    "torch_int8",     "torch_attention", "ring",
+    "peer_ll",        "serving_steady",  "serving_smooth",
+    "serving_uneven", "serving_memory",  "umma_prefill",
+    "umma_decode",    "cache8_prefill",  "cache8_decode",
+    "latent_prefill", "latent_decode",   "experts",
+    "published",      "unfused",         "attention_tiles",
+    "product_fixed",  "product_stream",  "product_smooth",
+    "product_split",  "umma_even",       "umma_uneven",
+    "umma_narrow",    "product_ampere",  "product_coarse",
+    "product_fma",    "product_old",     "product_bundled",
+    "estimate",       "roofline"};
 
 [[nodiscard]] constexpr std::string_view name_of(BandClass band_class) {
     return band_class_names[static_cast<std::size_t>(band_class)];

@@ -44,6 +44,10 @@ constexpr std::array<std::string_view, 9> bundled_movement_features{
 constexpr std::array<std::string_view, 16> torch_product_features{
     "m",       "n",     "k",    "batch",        "type",        "layout", "bias", "align_n",
     "align_k", "tiles", "wave", "tiles_narrow", "wave_narrow", "last",   "work", "bytes"};
+/// Of one type: in its place the block's tile, which tells kernels apart.
+constexpr std::array<std::string_view, 16> torch_float_features{
+    "m",       "n",     "k",    "batch",        "tile",        "layout", "bias", "align_n",
+    "align_k", "tiles", "wave", "tiles_narrow", "wave_narrow", "last",   "work", "bytes"};
 constexpr std::array<std::string_view, 12> torch_attention_features{
     "kernel", "queries", "keys",   "heads", "group", "head_dim",
     "causal", "type",    "blocks", "wave",  "work",  "l2"};
@@ -106,12 +110,18 @@ constexpr std::array<ClassEntry, residual_class_count> class_table{{
      widest_correction},
     {ResidualClass::torch_product_odd_thin, "torch_product_odd_thin", torch_product_features,
      Rows::records, widest_correction},
-    {ResidualClass::torch_product_fp32, "torch_product_fp32", torch_product_features, Rows::records,
+    {ResidualClass::torch_product_fp32, "torch_product_fp32", torch_float_features, Rows::records,
      widest_correction},
-    {ResidualClass::torch_product_fp32_thin, "torch_product_fp32_thin", torch_product_features,
+    {ResidualClass::torch_product_fp32_rows, "torch_product_fp32_rows", torch_float_features,
      Rows::records, widest_correction},
-    {ResidualClass::torch_product_tf32, "torch_product_tf32", torch_product_features, Rows::records,
+    {ResidualClass::torch_product_fp32_thin, "torch_product_fp32_thin", torch_float_features,
+     Rows::records, widest_correction},
+    {ResidualClass::torch_product_fp32_thin_rows, "torch_product_fp32_thin_rows",
+     torch_float_features, Rows::records, widest_correction},
+    {ResidualClass::torch_product_tf32, "torch_product_tf32", torch_float_features, Rows::records,
      widest_correction},
+    {ResidualClass::torch_product_tf32_rows, "torch_product_tf32_rows", torch_float_features,
+     Rows::records, widest_correction},
     {ResidualClass::torch_product_8, "torch_product_8", torch_product_features, Rows::records,
      wide_correction},
     {ResidualClass::torch_forward, "torch_forward", torch_attention_features, Rows::records,

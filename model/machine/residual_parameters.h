@@ -69,16 +69,19 @@ enum class ResidualClass : std::uint8_t {
     torch_product_16,         ///< PyTorch's products of 16 bits, rows at multiples of 16 bytes
     torch_product_odd,        ///< of 16 bits, other rows, more than 16 of them
     torch_product_odd_thin,   ///< at most 16
-    torch_product_fp32,       ///< of fp32, more than 16 rows
-    torch_product_fp32_thin,  ///< at most 16
-    torch_product_tf32,       ///< of tf32
-    torch_product_8,          ///< of fp8 and int8
-    torch_forward,            ///< scaled_dot_product_attention, each backend
+    torch_product_fp32,       ///< of fp32, more than 16 rows, B by columns
+    torch_product_fp32_rows,  ///< B by rows
+    torch_product_fp32_thin,  ///< at most 16 rows, B by columns
+    torch_product_fp32_thin_rows,
+    torch_product_tf32,  ///< of tf32, B by columns
+    torch_product_tf32_rows,
+    torch_product_8,  ///< of fp8 and int8
+    torch_forward,    ///< scaled_dot_product_attention, each backend
     torch_backward,
     torch_rows,    ///< reductions, softmax, norms, losses, scans
     torch_streams  ///< pointwise, copies, cat, gather, optimizers
 };
-inline constexpr std::size_t residual_class_count = 28;
+inline constexpr std::size_t residual_class_count = 31;
 [[nodiscard]] std::string_view name_of(ResidualClass residual_class);
 
 /// Kernels of PyTorch.

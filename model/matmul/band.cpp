@@ -89,6 +89,22 @@ BandClass bundled_band(Implementation implementation) {
     return by_elements ? BandClass::row_kernel : BandClass::product_bundled;
 }
 
+BandClass torch_band(const Matmul& op) {
+    constexpr std::int64_t few_rows = 16;
+    switch (op.type) {
+        case DataType::fp32:
+            return op.m <= few_rows ? BandClass::torch_fp32_thin : BandClass::torch_fp32;
+        case DataType::tf32:
+            return BandClass::torch_tf32;
+        case DataType::fp8:
+            return BandClass::torch_fp8;
+        case DataType::int8:
+            return BandClass::torch_int8;
+        default:
+            return op.n % 8 == 0 && op.k % 8 == 0 ? BandClass::torch_product : BandClass::torch_odd;
+    }
+}
+
 Validity matmul_validity(const MatmulSituation& s) {
     const bool measured = s.op.batch == 1 && s.l2 == L2State::warm &&
                           measured_shape(s.op, s.pipe) && measured_family(s);

@@ -14,6 +14,9 @@ namespace ridge::model {
 /// The class of a bundled kernel's residuals.
 [[nodiscard]] BandClass bundled_band(Implementation implementation);
 
+/// The class of PyTorch's products, by type; narrower where rows are few or misaligned.
+[[nodiscard]] BandClass torch_band(const Matmul& op);
+
 /// Extrapolated: batched or cold products, other types, extents beyond the measured ones, and GPUs
 /// whose family borrows its parameters from another.
 [[nodiscard]] Validity matmul_validity(const MatmulSituation& situation);

@@ -185,17 +185,15 @@ void apply_integer(Prediction& p, const MatmulSituation& s) {
     p.executed_tensor = library_executed_flop(s.op, t.tile);
 }
 
-/// A few rows in fp32; tiles compete from nine rows on and where B lies by rows, and the library takes
-/// the faster.
+/// Kernels of a few rows; tiles compete in 16 bits, and the library takes the faster.
 bool apply_few_rows(Prediction& p, const MatmulSituation& s) {
-    constexpr std::int64_t rows_of_block = 8;
-    if (!runs_few_rows(s.op) || !s.machine.memory || !s.machine.memory->torch) return false;
-    const MatmulTime t = few_rows_time(s);
-    const bool competes =
-        s.op.m > rows_of_block || s.op.b_layout == Layout::row_major || s.op.type != DataType::fp32;
+    const FewRows kernel = few_rows_kernel(s.op);
+    if (kernel == FewRows::tiles || !s.machine.memory || !s.machine.memory->torch) return false;
+    const MatmulTime t = few_rows_time(s, kernel);
+    const bool competes = bits_of(s.op.type) == 16;
     if (competes && library_matmul_time(s).total < t.total) return false;
     apply_time(p, s, t);
-    p.tiling = matmul_tiling(s.op, t.tile, s.machine.sm_count, 1);
+    p.tiling = matmul_tiling(s.op, t.tile, s.machine.sm_count, 1, t.split);
     p.executed_fma = p.work.fma;
     return true;
 }
@@ -223,7 +221,7 @@ void apply_torch(Prediction& p, const MatmulSituation& asked) {
     }
     const bool own = s.machine.memory && s.machine.memory->torch && s.machine.memory->torch->own;
     apply_band(
-        p, BandClass::torch_product, own ? Confidence::calibrated : Confidence::family,
+        p, torch_band(s.op), own ? Confidence::calibrated : Confidence::family,
         own && s.launch == LaunchMode::kernel ? Validity::validated : Validity::extrapolated);
 }
 

@@ -1,9 +1,11 @@
 #include "model/matmul/torch_few_rows.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "model/core/real.h"
+#include "model/matmul/torch_products.h"
 #include "model/matmul/work.h"
 #include "model/roof/memory_time.h"
 #include "model/roof/overlap.h"
@@ -13,78 +15,241 @@ namespace {
 
 /// How a kernel covers the result and walks along k. (eq. M26)
 struct Kernel {
-    double columns;  ///< of a block
-    double rows;     ///< of a block, at most
-    double depth;    ///< elements of k that a thread's load and the loads beside it take
-    double step;     ///< of a load that waits for the one before, in steps of the GPU's
+    double columns;       ///< of a block
+    double rows;          ///< of a block, at most
+    double depth;         ///< elements of k that a thread's load and the loads beside it take
+    double step;          ///< of a load that waits for the one before, in steps of the GPU's
+    double resident;      ///< blocks of a multiprocessor
+    double result;        ///< microseconds of a block's results at 1980 MHz
+    double slots;         ///< lane slots of a multiply-add
+    double unpack = 0.0;  ///< slots more of an element of B with 16 bits
 };
-// Factors on a load that waits, lane slots of a multiply-add, clocks of a block's results.
-constexpr double dot_step = 1.08;
-constexpr double dot_slots = 9.6;  // of a multiply-add, with its share of the loads
-constexpr double dot_result = 2520;
-constexpr double walk_slots = 2.0;
-constexpr double walk_step = 0.264;
-constexpr double walk_result = 6500;
 
-constexpr double dot_unpack = 18;  // slots more of an element of B with 16 bits
-constexpr double walk_unpack = 9.5;
+constexpr Kernel dots_16{8, 8, 128, 1.08, 8, 1.273, 9.6, 18};
+constexpr Kernel walk_16{64, 4, 16, 0.264, 8, 3.283, 2.0, 9.5};
+constexpr Kernel short_walk{64, 8, 16, 1.417, 5, 0.33, 4.75};  // 128 threads
+constexpr Kernel long_walk{64, 8, 16, 0.733, 4, 0.86, 4.75};   // 256
+constexpr double walk_start = 0.395;                           // microseconds
+constexpr double dots_dram = 0.57;  // of the time on DRAM, beside the rounds
 
-constexpr double resident_blocks = 8.0;
-
-}  // namespace
-
-bool runs_few_rows(const Matmul& op) {
-    if (bits_of(op.type) == 16) return op.m <= 8 && row_alignment(op) < 16;
-    if (op.type != DataType::fp32) return false;
-    if (op.b_layout == Layout::column_major) return op.m <= 16;
-    return op.m <= 8 && op.n % 4 == 0;
+/// The variant of dot products of fp32 by rows: compiled for 2, 4, 6, 8, 10 or 14 of them; more are two
+/// blocks. One of fewer rows than it was compiled for loads more slowly.
+Kernel dots_32(std::int64_t rows) {
+    const auto of = [](double held, double step, double resident) {
+        return Kernel{8, held, 128, step, resident, 1.27, 5.0};
+    };
+    if (rows <= 2) return of(2, 1.36, 6);
+    if (rows == 3) return of(4, 3.08, 8);
+    if (rows == 4) return of(4, 1.44, 5);
+    if (rows <= 6 || rows == 11 || rows == 12) return of(6, 1.5, 5);
+    if (rows <= 8 || rows > 14) return of(8, 2.64, 5);
+    return rows <= 10 ? of(10, 2.61, 5) : of(14, 2.99, 5);
 }
 
-MatmulTime few_rows_time(const MatmulSituation& s) {
+/// B by rows: up to 8 rows of A in a block, where there are more than 5 in two, from 15 on in four.
+Kernel walk_32(const Matmul& op) {
+    const bool is_long = op.k > 112 && (op.batch == 1 || op.batch * op.n > 19200);
+    Kernel kernel = is_long ? long_walk : short_walk;
+    const std::int64_t blocks = op.m <= 5 ? 1 : op.m <= 14 ? 2 : 4;
+    kernel.rows = real(ceil_divide(op.m, blocks));
+    return kernel;
+}
+
+/// Products that are cut along k into more parts than there are steps.
+struct Crumbs {
+    Layout b;
+    std::int64_t least_m, most_m;
+    std::int64_t least_n, most_n;
+    std::int64_t least_k;
+    std::int64_t most_weights;  ///< n k
+    Tile tile;
+    std::int32_t parts;
+    double us;
+};
+constexpr std::array<Crumbs, 9> crumbs{{
+    {Layout::column_major, 7, 8, 104, 192, 96, 220'000, {32, 128, 8}, 264, 52.8},
+    {Layout::column_major, 9, 16, 89, 192, 96, 135'000, {32, 128, 8}, 264, 52.8},
+    {Layout::column_major, 7, 8, 193, 410, 96, 235'000, {32, 128, 8}, 132, 31.3},
+    {Layout::column_major, 9, 16, 193, 410, 96, 135'000, {32, 128, 8}, 132, 31.3},
+    {Layout::column_major, 7, 14, 411, 780, 96, 200'000, {32, 64, 8}, 66, 24.0},
+    {Layout::column_major, 17, 64, 129, 176, 1, 90'000, {64, 64, 8}, 88, 26.0},
+    {Layout::column_major, 65, 128, 129, 176, 1, 90'000, {64, 64, 8}, 44, 15.6},
+    {Layout::row_major, 7, 16, 97, 192, 96, 190'000, {32, 128, 8}, 264, 53.2},
+    {Layout::row_major, 3, 16, 65, 88, 104, 131'000, {32, 32, 8}, 176, 27.6},
+}};
+
+const Crumbs* crumbs_of(const Matmul& op) {
+    if (op.batch != 1 || op.epilogue != Epilogue::none) return nullptr;
+    const auto* const found = std::find_if(crumbs.begin(), crumbs.end(), [&](const Crumbs& each) {
+        return op.b_layout == each.b && op.m >= each.least_m && op.m <= each.most_m &&
+               op.n >= each.least_n && op.n <= each.most_n && op.k >= each.least_k &&
+               op.n * op.k <= each.most_weights;
+    });
+    return found == crumbs.end() ? nullptr : found;
+}
+
+bool is_biased(const Matmul& op) {
+    return op.epilogue != Epilogue::none && op.epilogue != Epilogue::accumulate;
+}
+
+/// B by columns, 2 to 16 rows of fp32: where cuBLAS takes dot products.
+bool takes_dots(const Matmul& op) {
+    const std::int64_t results = op.batch * op.m * op.n;
+    const std::int64_t weights = op.n * op.k;
+    if (op.batch > 1) return op.k > 204 && results > 1477 && results <= 332'000;
+    if (is_biased(op)) {
+        if (results > 72'700) return op.m <= 6;
+        return op.k <= 1432 || op.m <= 5 || real(op.k) <= 1.85 * real(op.n);
+    }
+    if (op.m <= 7) return op.n > 788 ? weights <= 60'000'000 : op.k <= 92;
+    if (op.k <= 82) return weights <= 115'000;
+    return op.m <= 11 && op.k <= op.n && op.n <= 8700 && weights > 202'000;
+}
+
+/// B by rows: where it takes a walk along k.
+bool takes_walk(const Matmul& op) {
+    const std::int64_t results = op.batch * op.m * op.n;
+    const std::int64_t weights = op.n * op.k;
+    const double depth = real(op.k) / real(op.n);
+    if (op.batch > 1) return weights > 50'000 && (op.m <= 14 || results > 705'000);
+    if (is_biased(op)) {
+        if (op.k > 2716) return depth <= 0.75 && results <= 145'000;
+        if (op.m <= 11) return depth <= 1.13 || weights <= 330'000;
+        return results > 19'400 || weights <= 113'000;
+    }
+    if (depth <= 0.26) return results <= 214'000 || op.k <= 980;
+    if (depth <= 0.65) return op.n > 3950 ? results <= 147'000 : weights <= 21'000;
+    return op.k <= 104 || (results > 46'500 && weights <= 70'000'000);
+}
+
+/// Operands, results and what of them misses the L2.
+struct Moved {
+    double operands;
+    double results;
+    double missing;
+};
+
+Moved moved_of(const MatmulSituation& s) {
+    const Matmul& op = s.op;
+    const double batch = real(op.batch);
+    const double operands = batch * real(size_of(op.type)) * real(op.k) * (real(op.m) + real(op.n));
+    const double results = batch * real(size_of(op.output)) * real(op.m) * real(op.n);
+    const bool warm = s.l2 == L2State::warm;
+    return {operands, results,
+            warm ? 1.0 - s.machine.l2.found(Bytes::from_base(operands + results)) : 1.0};
+}
+
+/// Launch and traffic, which every kernel has.
+MatmulTime traffic_of(const MatmulSituation& s, const Moved& moved, double share) {
+    const MemoryParameters& memory = *s.machine.memory;
+    MatmulTime time;
+    time.launch = s.machine.kernel_floor;
+    time.dram_reads = Bytes::from_base(moved.missing * moved.operands);
+    time.dram_writes = s.machine.l2.written_back(
+        Bytes::from_base(moved.results), Bytes::from_base(moved.operands + moved.results), s.l2);
+    time.dram = dram_time(memory, time.dram_reads, time.dram_writes);
+    time.l2_reads = Bytes::from_base(moved.operands);
+    time.l2 = time.l2_reads / (memory.l2_read * share);
+    return time;
+}
+
+/// One row: B is read once, at DRAM's rate or the L2's.
+MatmulTime vector_time(const MatmulSituation& s) {
+    constexpr double above_dram = 1.15;
+    constexpr double above_l2 = 1.65;
+    const TorchCosts& torch = *s.machine.memory->torch;
+    const bool dots = s.op.b_layout == Layout::column_major;
+    const bool warm = s.l2 == L2State::warm;
+    const Time wait = warm ? torch.step_l2 : torch.step_dram;
+    MatmulTime time = traffic_of(s, moved_of(s), 1.0);
+    time.tile = {1, dots ? 4 : 64, 128};
+    time.latency = (warm ? torch.first_l2 : torch.first_dram) +
+                   torch_time(dots ? 0.52 : 0.98, s.machine) +
+                   (dots ? 3.5 : 4.3) * std::sqrt(real(s.op.k) / 1000.0) * wait;
+    time.total = time.launch + time.latency + std::max(above_dram * time.dram, above_l2 * time.l2);
+    return time;
+}
+
+MatmulTime crumbs_time(const MatmulSituation& s) {
+    const Crumbs& chosen = *crumbs_of(s.op);
+    MatmulTime time = traffic_of(s, moved_of(s), 1.0);
+    time.tile = chosen.tile;
+    time.split = chosen.parts;
+    time.kernels = 2;
+    time.total = torch_time(chosen.us, s.machine);
+    time.latency = time.total - time.launch;
+    return time;
+}
+
+Kernel kernel_of(const Matmul& op) {
+    const bool dots = op.b_layout == Layout::column_major;
+    if (bits_of(op.type) == 16) return dots ? dots_16 : walk_16;
+    return dots ? dots_32(op.m) : walk_32(op);
+}
+
+/// Blocks that keep `rows` of A while they go through B.
+MatmulTime blocks_time(const MatmulSituation& s, const Kernel& kernel) {
     const Matmul& op = s.op;
     const MemoryParameters& memory = *s.machine.memory;
     const TorchCosts& torch = *memory.torch;
-    const bool dots = op.b_layout == Layout::column_major;
-    const double element = real(size_of(op.type));
-    const Kernel kernel = dots ? Kernel{8.0, 8.0, 128.0, dot_step}
-                               : Kernel{64.0, element < 4.0 ? 4.0 : 8.0, 16.0, walk_step};
     const double batch = real(op.batch);
-    const double blocks =
-        batch * std::ceil(real(op.n) / kernel.columns) * std::ceil(real(op.m) / kernel.rows);
-    const double products = batch * real(op.m) * real(op.n) * real(op.k);
-    const double operands = batch * element * real(op.k) * (real(op.m) + real(op.n));
-    const double results = batch * real(size_of(op.output)) * real(op.m) * real(op.n);
-    const bool warm = s.l2 == L2State::warm;
-    const double missing =
-        warm ? 1.0 - s.machine.l2.found(Bytes::from_base(operands + results)) : 1.0;
+    const double groups = std::ceil(real(op.m) / kernel.rows);
+    const double blocks = batch * std::ceil(real(op.n) / kernel.columns) * groups;
     const double share = std::min(1.0, blocks / memory.sm_count);
-    const double waits = std::ceil(real(op.k) / kernel.depth) - 1.0;
+    const bool warm = s.l2 == L2State::warm;
     const Time first = warm ? torch.first_l2 : torch.first_dram;
     const Time step = warm ? torch.step_l2 : torch.step_dram;
-    const double result = dots ? dot_result : walk_result;
-    const Time life = first + waits * kernel.step * step + result * units::cycle / memory.clock;
-    const double unpack = element < 4.0 ? (dots ? dot_unpack : walk_unpack) : 0.0;
-    const double slots =
-        (dots ? dot_slots : walk_slots) * products +
-        unpack * batch * real(op.n) * real(op.k) * std::ceil(real(op.m) / kernel.rows);
-    const double rounds =
-        std::max(0.0, std::ceil(blocks / (resident_blocks * memory.sm_count)) - 1.0);
+    const double slots = kernel.slots * batch * real(op.m) * real(op.n) * real(op.k) +
+                         kernel.unpack * batch * real(op.n) * real(op.k) * groups;
+    const double filled = blocks / (kernel.resident * memory.sm_count);
+    const Time result = torch_time(kernel.result, s.machine);
+    const double steps = std::ceil(real(op.k) / kernel.depth);
 
-    MatmulTime time;
+    MatmulTime time = traffic_of(s, moved_of(s), share);
     time.tile = {static_cast<std::int32_t>(kernel.rows), static_cast<std::int32_t>(kernel.columns),
                  static_cast<std::int32_t>(kernel.depth)};
-    time.launch = s.machine.kernel_floor;
     time.pipe = slots * units::cycle / (memory.fp32_lanes * memory.sm_count * share * memory.clock);
-    time.dram_reads = Bytes::from_base(missing * operands);
-    time.dram_writes = s.machine.l2.written_back(Bytes::from_base(results),
-                                                 Bytes::from_base(operands + results), s.l2);
-    time.dram = dram_time(memory, time.dram_reads, time.dram_writes);
-    time.l2_reads = Bytes::from_base(operands);
-    time.l2 = time.l2_reads / (memory.l2_read * share);
+    const bool walks = op.b_layout == Layout::row_major && bits_of(op.type) == 32;
+    if (walks) {
+        const Time walk = std::max(1.0, filled) * (steps * kernel.step * step + result);
+        const Time start = first + torch_time(walk_start, s.machine);
+        time.latency = start + walk;
+        const Time moved = combined({time.pipe, time.dram, time.l2}, Overlap{3.0});
+        time.total = time.launch + start + combined({walk, moved}, Overlap{2.5});
+        return time;
+    }
+    const bool wide = bits_of(op.type) == 32;
+    const Time life = first + (steps - 1.0) * kernel.step * step + result;
+    const double rounds = std::max(0.0, std::ceil(filled) - 1.0);
     time.latency = life * (1.0 + rounds);
-    const Time moved = combined({time.pipe, time.dram, time.l2}, Overlap{3.0});
-    time.total = time.launch + life + combined({rounds * life, moved}, Overlap{1.5});
+    const Time moved =
+        combined({time.pipe, (wide ? dots_dram : 1.0) * time.dram, time.l2}, Overlap{3.0});
+    time.total = time.launch + life + combined({rounds * life, moved}, Overlap{wide ? 1.3 : 1.5});
     return time;
+}
+
+}  // namespace
+
+FewRows few_rows_kernel(const Matmul& op) {
+    const bool dots = op.b_layout == Layout::column_major;
+    if (bits_of(op.type) == 16) {
+        if (op.m > 8 || row_alignment(op) >= 16) return FewRows::tiles;
+        return dots ? FewRows::dots : FewRows::walk;
+    }
+    const bool single = op.type == DataType::fp32;
+    if (!single && op.type != DataType::tf32) return FewRows::tiles;
+    if (op.m == 1) return FewRows::vector;
+    if (!single) return FewRows::tiles;
+    if (crumbs_of(op) != nullptr) return FewRows::crumbs;
+    if (op.m > 16) return FewRows::tiles;
+    if (dots) return takes_dots(op) ? FewRows::dots : FewRows::tiles;
+    return takes_walk(op) ? FewRows::walk : FewRows::tiles;
+}
+
+MatmulTime few_rows_time(const MatmulSituation& s, FewRows kernel) {
+    if (kernel == FewRows::vector) return vector_time(s);
+    if (kernel == FewRows::crumbs) return crumbs_time(s);
+    return blocks_time(s, kernel_of(s.op));
 }
 
 }  // namespace ridge::model

@@ -1,23 +1,29 @@
 // Products of a few rows in fp32, or of misaligned rows in 16 bits, as cuBLAS runs them for PyTorch:
-// special kernels (gemmSN, gemv) that read B once and hold every row of A, instead of tiles.
+// special kernels (gemv, gemmSN) that read B once and hold every row of A, instead of tiles.
 //
-//   if (runs_few_rows(op)) const MatmulTime t = few_rows_time(situation);
+//   const FewRows kernel = few_rows_kernel(op);
+//   if (kernel != FewRows::tiles) const MatmulTime t = few_rows_time(situation, kernel);
 //
-// Method (equation M26 of docs/model.md): where B lies by columns, a block of 128 threads forms eight columns
-// as dot products whose lanes share out k; where it lies by rows, a block forms 64 columns and its threads
-// walk along k.
-// Limits: which kernel cuBLAS takes is known for most shapes only; clocks of an H200 and an H100.
+// Method (equation M26 of docs/model.md). Which kernel runs follows from layout, rows and extents by rules
+// read off the kernels' recorded names. A matrix times a vector reads B at nearly the rate of DRAM. Where B
+// lies by columns, a block of 128 threads forms eight columns as dot products whose lanes share out k;
+// where it lies by rows, a block forms 64 columns and its threads walk along k. Some small products
+// are cut along k into more parts than there are steps; adding up the parts takes all the time.
+// Limits: the rules meet nine of ten recorded kernels; clocks of an H200 and an H100.
 #pragma once
 
 #include "model/matmul/time.h"
 
 namespace ridge::model {
 
-/// fp32 and up to 16 rows with B by columns, or up to 8 with B by rows of whole groups of four; 16
-/// bits and up to 8 rows that are not multiples of 16 bytes.
-[[nodiscard]] bool runs_few_rows(const Matmul& op);
+/// Kernels that a product of a few rows runs; `tiles` are the library's usual ones.
+enum class FewRows : std::uint8_t { tiles, vector, dots, walk, crumbs };
 
-/// The machine has `model.torch`.
-[[nodiscard]] MatmulTime few_rows_time(const MatmulSituation& situation);
+/// fp32, and tf32 of one row, by all rules; 16 bits up to 8 rows that are not multiples of 16 bytes, where
+/// the tiles compete.
+[[nodiscard]] FewRows few_rows_kernel(const Matmul& op);
+
+/// The machine has `model.torch`; the kernel is not `tiles`.
+[[nodiscard]] MatmulTime few_rows_time(const MatmulSituation& situation, FewRows kernel);
 
 }  // namespace ridge::model

@@ -42,7 +42,7 @@ constexpr Difference narrow{.store = 0.8, .l2 = 0.77};
 constexpr Difference pairs{.start = 2.2};
 constexpr Difference odd_columns{.k_step = 0.78, .issue = 0.81, .store = 0.36};
 constexpr Difference odd_rows{.issue = 1.1, .store = 0.48};
-constexpr Difference single{.second_kernel = 2.0};
+constexpr Difference single{.second_kernel = 1.3};
 constexpr Difference tf32{.start = 0.54, .k_step = 0.42, .second_kernel = 1.5, .l2 = 0.23};
 constexpr Difference tf32_unaligned{.start = -0.5, .k_step = 2.1, .issue = 0.27};
 constexpr double turn_around = 2.5;  // a line written back, over its time at the bandwidth of DRAM
@@ -90,11 +90,11 @@ KernelChoice choice_of(const Matmul& op, double sms) {
     return few ? KernelChoice{small, small_unaligned} : KernelChoice{tall, tall_unaligned};
 }
 
-Time micro(double value, const Machine& machine) {
-    return value * 1e-6 * reference_clock / machine.boost_clock.base() * units::s;
-}
-
 }  // namespace
+
+Time torch_time(double us, const Machine& machine) {
+    return us * 1e-6 * reference_clock / machine.boost_clock.base() * units::s;
+}
 
 bool is_integer_product(const Matmul& op) {
     return op.type == DataType::int8 && op.output == DataType::int32;
@@ -118,8 +118,9 @@ MatmulTime integer_product_time(const MatmulSituation& s) {
 
     MatmulTime time;
     time.tile = choice.tile;
-    time.launch = s.machine.kernel_floor + micro(code.start - (warm ? warm_start : 0.0), s.machine);
-    time.latency = micro(rounds * (std::max(1.0, steps) * code.step + code.store), s.machine);
+    time.launch =
+        s.machine.kernel_floor + torch_time(code.start - (warm ? warm_start : 0.0), s.machine);
+    time.latency = torch_time(rounds * (std::max(1.0, steps) * code.step + code.store), s.machine);
     time.dram_reads = Bytes::from_base(missing * operands);
     time.dram_writes = s.machine.l2.written_back(Bytes::from_base(results),
                                                  Bytes::from_base(operands + results), s.l2);

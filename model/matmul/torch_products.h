@@ -16,6 +16,9 @@
 
 namespace ridge::model {
 
+/// Microseconds of compiled code at 1980 MHz, at the GPU's clock.
+[[nodiscard]] Time torch_time(double us, const Machine& machine);
+
 /// int8 with int32 results, as torch._int_mm asks for it.
 [[nodiscard]] bool is_integer_product(const Matmul& op);
 

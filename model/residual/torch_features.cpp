@@ -55,14 +55,17 @@ struct TorchFinder {
         const double batch = real(op.batch);
         const bool biased = op.epilogue != Epilogue::none && op.epilogue != Epilogue::accumulate;
         const double layout = op.b_layout == Layout::column_major ? 1.0 : 0.0;
+        const bool single = op.type == DataType::fp32 || op.type == DataType::tf32;
         const double type = op.type == DataType::fp16 || op.type == DataType::int8 ? 1.0 : 0.0;
+        const Tile tile = prediction.tiling.tile;
+        const double kernel = single ? std::log2(std::max(1.0, real(tile.m) * real(tile.n))) : type;
         const double rows = batch * parts(m, 128.0);
         const Waves square = waves_of(rows * parts(n, 128.0), slots);
         const Waves narrow = waves_of(batch * parts(m, 64.0) * parts(n, 64.0), slots);
         const double bytes = batch * (real(bits) / 8.0 * k * (m + n) + 2.0 * m * n);
         return ResidualFeatures{
             *kind,
-            {std::log2(m), std::log2(n), std::log2(k), std::log2(batch), type, layout,
+            {std::log2(m), std::log2(n), std::log2(k), std::log2(batch), kernel, layout,
              biased ? 1.0 : 0.0, alignment_of(bytes_of(op.type, op.n)),
              alignment_of(bytes_of(op.type, op.k)), square.blocks, square.fullness, narrow.blocks,
              narrow.fullness, m / (64.0 * parts(m, 64.0)), std::log2(batch * m * n * k),
@@ -72,6 +75,7 @@ struct TorchFinder {
     static std::optional<ResidualClass> class_of(const Matmul& op) {
         constexpr std::int64_t thin_rows = 16;  // up to which kernels of their own run
         const bool thin = op.m <= thin_rows;
+        const bool by_rows = op.b_layout == Layout::row_major;
         switch (op.type) {
             case DataType::bf16:
             case DataType::fp16:
@@ -79,10 +83,15 @@ struct TorchFinder {
                 return thin ? ResidualClass::torch_product_odd_thin
                             : ResidualClass::torch_product_odd;
             case DataType::fp32:
-                return thin ? ResidualClass::torch_product_fp32_thin
-                            : ResidualClass::torch_product_fp32;
+                if (thin) {
+                    return by_rows ? ResidualClass::torch_product_fp32_thin_rows
+                                   : ResidualClass::torch_product_fp32_thin;
+                }
+                return by_rows ? ResidualClass::torch_product_fp32_rows
+                               : ResidualClass::torch_product_fp32;
             case DataType::tf32:
-                return ResidualClass::torch_product_tf32;
+                return by_rows ? ResidualClass::torch_product_tf32_rows
+                               : ResidualClass::torch_product_tf32;
             case DataType::fp8:
             case DataType::int8:
                 return ResidualClass::torch_product_8;

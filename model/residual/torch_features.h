@@ -4,7 +4,8 @@
 //
 // Method (docs/model.md K1). Logarithms of extents and bytes, kinds and types by number, alignment of rows as
 // the logarithm of the largest power of two up to 16 that divides it, blocks over multiprocessors and how
-// full their last wave is. Nothing of it depends on the GPU's rates, the state of the L2 or the launch.
+// full their last wave is; of products in fp32 and tf32 the tile that the time model took. Nothing else of it
+// depends on the GPU's rates, the state of the L2 or the launch.
 //
 // Limits: empty for other implementations than a framework's, and for what torch.compile makes, of which there
 // are too few records.

@@ -337,7 +337,14 @@ TEST_CASE("what PyTorch runs falls into a class by its operation", "[residual]")
     const auto torch = Implementation::torch;
     CHECK(class_of(Matmul{.m = 64, .n = 64, .k = 64}, torch) == ResidualClass::torch_product_16);
     CHECK(class_of(Matmul{.m = 64, .n = 64, .k = 64, .type = DataType::tf32}, torch) ==
-          ResidualClass::torch_product_tf32);
+          ResidualClass::torch_product_tf32_rows);
+    const Matmul single{.m = 16, .n = 64, .k = 64, .type = DataType::fp32};
+    Matmul columns = single;
+    columns.b_layout = Layout::column_major;
+    CHECK(class_of(single, torch) == ResidualClass::torch_product_fp32_thin_rows);
+    CHECK(class_of(columns, torch) == ResidualClass::torch_product_fp32_thin);
+    columns.m = 17;
+    CHECK(class_of(columns, torch) == ResidualClass::torch_product_fp32);
     CHECK(class_of(Matmul{.m = 64, .n = 63, .k = 64}, torch) == ResidualClass::torch_product_odd);
     CHECK(class_of(Matmul{.m = 16, .n = 63, .k = 64}, torch) ==
           ResidualClass::torch_product_odd_thin);

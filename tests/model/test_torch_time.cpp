@@ -1,4 +1,6 @@
 // PyTorch's kernels: their grids by hand, and times that follow from them.
+#include <fmt/format.h>
+
 #include "model/core/fields.h"
 #include "model/machine/catalogue.h"
 #include "model/predict.h"
@@ -104,11 +106,42 @@ TEST_CASE("optimizers work in chunks of tensors", "[torch]") {
 
 TEST_CASE("int8 products with int32 results take one step after the other", "[torch]") {
     const Time shallow =
-        predicted("matmul dtype=int8 out_dtype=int32 b_layout=column m=64 n=64 k=1280").time;
+        analytic_time("matmul dtype=int8 out_dtype=int32 b_layout=column m=64 n=64 k=1280");
     const Time deep =
-        predicted("matmul dtype=int8 out_dtype=int32 b_layout=column m=64 n=64 k=12800").time;
+        analytic_time("matmul dtype=int8 out_dtype=int32 b_layout=column m=64 n=64 k=12800");
     CHECK((deep - shallow).in(units::us) == Approx(90 * 0.26).epsilon(0.02));  // 90 more steps
-    CHECK(predicted("matmul dtype=int8 out_dtype=int32 m=64 n=64 k=1280").time > 5.0 * shallow);
+    CHECK(analytic_time("matmul dtype=int8 out_dtype=int32 m=64 n=64 k=1280") > 5.0 * shallow);
+}
+
+TEST_CASE("few rows of fp32 run kernels of their own", "[torch]") {
+    const auto dots = [](int m, int k) {
+        return analytic_time(
+            fmt::format("matmul dtype=fp32 b_layout=column m={} n=1024 k={}", m, k).c_str());
+    };
+    // Three rows run a kernel compiled for four that loads more slowly: 8 more of its steps.
+    CHECK(dots(3, 2048) > 1.5 * dots(4, 2048));
+    const Time steps = dots(4, 2048) - dots(4, 1024);
+    CHECK(steps.in(units::us) > 8 * 1.44 * 0.377);
+    CHECK(steps.in(units::us) < 10 * 1.44 * 0.377);
+    // A walk takes 16 of k at a step, whatever the number of rows.
+    const char* const walk = "matmul dtype=fp32 m=2 n=8192 k=2048";
+    const char* const taller = "matmul dtype=fp32 m=13 n=8192 k=2048";
+    CHECK(analytic_time(taller) / analytic_time(walk) < 1.25);
+    CHECK(analytic_time(walk).in(units::us) == Approx(45).epsilon(0.15));
+    // A vector reads the matrix at the rate of DRAM.
+    const Time read = 4.0 * 16384 * 8192 * units::B / h200().dram_bandwidth;
+    CHECK(analytic_time("matmul dtype=fp32 b_layout=column m=1 n=16384 k=8192") < 1.3 * read);
+    CHECK(analytic_time("matmul dtype=tf32 m=1 n=16384 k=8192") < 1.3 * read);
+}
+
+TEST_CASE("small products cut into more parts than k has steps take as long as the parts",
+          "[torch]") {
+    const Time crumbs = analytic_time("matmul dtype=fp32 b_layout=column m=12 n=128 k=256");
+    CHECK(crumbs.in(units::us) == Approx(52.8));
+    CHECK(analytic_time("matmul dtype=fp32 b_layout=column m=12 n=128 k=768") == crumbs);
+    CHECK(analytic_time("matmul dtype=fp32 b_layout=column m=12 n=128 k=2048") < 0.5 * crumbs);
+    CHECK(analytic_time("matmul dtype=fp32 b_layout=column m=12 n=64 k=256") < 0.3 * crumbs);
+    CHECK(analytic_time("matmul dtype=tf32 b_layout=column m=12 n=128 k=256") < 0.3 * crumbs);
 }
 
 TEST_CASE("a bias and unaligned tf32 rows cost products something", "[torch]") {
