@@ -3,6 +3,7 @@
 #include <array>
 #include <cmath>
 
+#include "hardware/checked.h"
 #include "model/core/fields.h"
 #include "model/expression/expression.h"
 #include "programs/aten/rules.h"
@@ -25,6 +26,7 @@ struct Convolution {
     std::int64_t filters = 0;   ///< of one group
     std::int64_t groups = 1;
     std::int64_t taps = 1;
+    std::int64_t longest = 1;                      ///< taps along one dimension, at most
     std::int64_t steps = 1;                        ///< pixels of the input for one of the result
     model::DataType type = model::DataType::bf16;  ///< that is multiplied
     model::DataType stored = model::DataType::bf16;
@@ -103,6 +105,7 @@ std::optional<Convolution> convolution_at(const Subject& subject, const Convolut
         found.in_pixels *= input->dims[i];
         found.out_pixels *= size;
         found.taps *= weight->dims[i];
+        found.longest = std::max(found.longest, weight->dims[i]);
         found.steps *= step;
     }
     found.channels_first = input->dims[1] > 1 && found.in_pixels > input->dims[0] &&
@@ -271,10 +274,44 @@ KernelWork weights_by_channel(const Convolution& conv) {
     return by_element(conv, conv.results(), 0.37 * taps * (1.0 + 60.0 / conv.out_plane()));
 }
 
+/// Groups with long filters: one after the other without tensor cores, in tiles of 64 pixels by 128
+/// filters whose blocks go through all of k: the last two images in a kernel of their own each.
+bool is_long(const Convolution& conv) {
+    constexpr std::int64_t longest = 32;        // that cuDNN's kernels of tensor cores take
+    constexpr std::int64_t most_groups = 1024;  // a damaged trace names any number
+    return conv.groups > 1 && conv.groups <= most_groups && conv.longest > longest &&
+           conv.channels_first;
+}
+std::vector<KernelWork> long_kernels(const Convolution& conv) {
+    constexpr std::int64_t tile_m = 64;
+    constexpr std::int64_t tile_n = 128;
+    constexpr double clocks_of_step = 231.0;  // of a block alone on its multiprocessor
+    constexpr double clocks_of_tile = 64.0;   // FMA of a step
+    const auto k = static_cast<double>(conv.channels * conv.taps);
+    const std::int64_t plane = conv.out_pixels / conv.images;
+    const std::int64_t alone = std::min<std::int64_t>(2, conv.images - 1);
+    std::vector<KernelWork> kernels;
+    for (std::int64_t part = 0; part <= alone; ++part) {
+        const std::int64_t images = part == 0 ? conv.images - alone : 1;
+        const std::int64_t blocks =
+            ceil_divide(images * plane, tile_m) * ceil_divide(conv.filters, tile_n);
+        const auto bytes =
+            static_cast<double>(conv.size * images * (conv.inputs() + conv.results())) /
+            static_cast<double>(conv.images * conv.groups);
+        const KernelWork one{.moved = bytes,
+                             .chains = blocks,
+                             .chain_clocks = (clocks_of_step - clocks_of_tile) * k,
+                             .block_clocks = clocks_of_tile * k};
+        kernels.insert(kernels.end(), static_cast<std::size_t>(conv.groups), one);
+    }
+    return kernels;
+}
+
 std::vector<KernelWork> forward_kernels(const Convolution& conv) {
     if (conv.by_cublas()) return {};
     if (conv.in_place()) return {unaligned_product(conv, conv.filters, conv.channels)};
     if (conv.by_channel()) return {forward_by_channel(conv)};
+    if (is_long(conv)) return long_kernels(conv);
     std::vector<KernelWork> kernels;
     add_turn(kernels, conv, conv.in_pixels, conv.channels * conv.groups);
     add_turned_filters(kernels, conv);

@@ -58,6 +58,12 @@ std::int64_t together(const std::vector<Tensor>& parts) {
     return std::max<std::int64_t>(1, run);
 }
 
+/// A cache that grows by a little: it was written a step before, and other layers' since.
+bool grows(const std::vector<const Tensor*>& parts) {
+    constexpr std::int64_t much = 32;
+    return parts.size() == 2 && parts.front()->elements() >= much * parts.back()->elements();
+}
+
 std::optional<Understood> concatenation(const Subject& subject) {
     const std::vector<const Tensor*> all = subject.call.tensors();
     std::vector<const Tensor*> parts;
@@ -98,7 +104,8 @@ std::optional<Understood> concatenation(const Subject& subject) {
                                     .piece = std::max<std::int64_t>(1, largest.elements() / rows),
                                     .run = views ? together(turned) : 0,
                                     .type = data_type(type)});
-    join.execution = {.implementation = model::Implementation::torch, .l2 = L2State::warm};
+    join.execution = {.implementation = model::Implementation::torch,
+                      .l2 = grows(parts) ? L2State::cold : L2State::warm};
     if (!views && !largest.contiguous()) {
         // Its kernel computes the place of each vector from all dimensions, one after the other.
         constexpr double clocks_of_a_dimension = 1.1;
@@ -140,7 +147,22 @@ std::optional<Understood> gathered(const Subject& subject, const Tensor* table,
 std::optional<Understood> embedding(const Subject& subject) {
     return gathered(subject, subject.call.tensor(0), subject.call.tensor(1));
 }
+/// Up to 16 rows are fetched one after the other, each once its index has arrived. (S6)
 std::optional<Understood> index_select(const Subject& subject) {
+    constexpr std::int64_t most = 16;
+    constexpr double clocks_of_row = 1950.0;
+    auto found = gathered(subject, subject.call.tensor(0), subject.call.tensor(2));
+    if (!found) return found;
+    const auto& op = std::get<Gather>(found->steps.front().operation);
+    if (op.rows > most) return found;
+    const double bytes = 2.0 * static_cast<double>(found->result_bytes);
+    found->kernels = {{.moved = bytes,
+                       .chains = 1,
+                       .chain_clocks = clocks_of_row * static_cast<double>(op.rows),
+                       .floors = 1.0}};
+    return found;
+}
+std::optional<Understood> index_add(const Subject& subject) {
     return gathered(subject, subject.call.tensor(0), subject.call.tensor(2));
 }
 /// One element a place: an index is read and the place of each element computed. (S6)
@@ -162,7 +184,9 @@ std::optional<Understood> gather_along(const Subject& subject) {
     const Tensor* const index = subject.call.tensor(2);
     if (index == nullptr) return {};
     const bool rows = index->stored_elements() < index->elements();
-    if (rows && index->strides.back() == 0) return index_select(subject);
+    if (rows && index->strides.back() == 0) {
+        return gathered(subject, subject.call.tensor(0), index);
+    }
     const Tensor* const table = subject.call.tensor(0);
     if (table == nullptr || table->elements() < 1) return {};
     if (rows) return along_index(subject, *table, *index, 0.95);
@@ -174,8 +198,14 @@ std::optional<Understood> scatter_sums(const Subject& subject) {
     const Tensor* const table = subject.call.tensor(0);
     const Tensor* const index = subject.call.tensor(2);
     if (table == nullptr || index == nullptr || index->elements() < 1) return {};
-    if (!index->strides.empty() && index->strides.back() == 0) return index_select(subject);
-    return along_index(subject, *table, *index, 2.7);
+    if (!index->strides.empty() && index->strides.back() == 0) {
+        return gathered(subject, table, index);
+    }
+    const Tensor* const values = subject.call.tensor(3);
+    const bool apart = values != nullptr && !values->strides.empty() && values->strides.back() != 1;
+    constexpr double clocks_together = 1.32;
+    constexpr double clocks_apart = 4.25;
+    return along_index(subject, *table, *index, apart ? clocks_apart : clocks_together);
 }
 std::optional<Understood> indexed(const Subject& subject) {
     const std::vector<const Tensor*> all = subject.call.tensors();
@@ -298,8 +328,8 @@ constexpr std::array movement_table{Rule{"copy", copy},
                                     Rule{"index_put", index_put},
                                     Rule{"_index_put_impl", index_put},
                                     Rule{"roll", roll},
-                                    Rule{"index_add", index_select},
-                                    Rule{"index_copy", index_select},
+                                    Rule{"index_add", index_add},
+                                    Rule{"index_copy", index_add},
                                     Rule{"scatter", gather_along},
                                     Rule{"scatter_add", scatter_sums},
                                     Rule{"embedding_dense_backward", embedding_backward},

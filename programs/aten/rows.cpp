@@ -1,7 +1,9 @@
 // Softmax, norms, losses, reductions and scans: operations along one dimension.
 #include <algorithm>
 #include <array>
+#include <cmath>
 
+#include "hardware/checked.h"
 #include "model/expression/expression.h"
 #include "programs/aten/rules.h"
 #include "programs/graph/eager_kernels.h"
@@ -163,6 +165,54 @@ Reduction reduced(const Tensor& x, const std::vector<std::int64_t>& dims) {
     return found;
 }
 
+/// What a thread of PyTorch's sum over outer dimensions can load at once: its results, as they lie
+/// in the output, in vectors of four or two. (eq. S6)
+struct Neighbours {
+    bool vectors = true;
+    bool apart = false;  ///< the results that lie together have parts that do not
+};
+
+Neighbours neighbours(const Tensor& x, const std::vector<std::int64_t>& dims) {
+    const auto rank = static_cast<std::int64_t>(x.dims.size());
+    std::int64_t together = 1;  // results whose parts lie together
+    Neighbours found;
+    bool first = true;
+    for (std::int64_t i = rank - 1; i >= 0; --i) {
+        const auto place = static_cast<std::size_t>(i);
+        const bool gone = std::any_of(dims.begin(), dims.end(), [i, rank](std::int64_t dim) {
+            return (dim < 0 ? dim + rank : dim) == i;
+        });
+        if (gone || x.dims[place] == 1) continue;
+        const std::int64_t stride = place < x.strides.size() ? x.strides[place] : together;
+        if (first) found.apart = stride > 1;
+        first = false;
+        if (stride != together) break;
+        together *= x.dims[place];
+    }
+    found.vectors = !found.apart && together % 2 == 0;
+    return found;
+}
+
+/// One result a thread, whose parts are loaded four at a time; many parts go to 16 threads. (eq. S6)
+std::optional<KernelWork> by_threads(const RowWise& op, const Neighbours& lie, std::int64_t size) {
+    constexpr std::int64_t warps = 16;
+    constexpr std::int64_t lanes = 32;
+    constexpr std::int64_t many = 256;
+    constexpr double clocks_of_loads = 388.0;
+    constexpr double clocks_of_warp = 8.1;
+    if (op.cols < lanes || op.rows >= many * warps) return {};
+    const bool shared = op.rows >= many;
+    const std::int64_t results = shared ? lanes : lanes * warps;
+    const auto parts = static_cast<double>(shared ? ceil_divide(op.rows, warps) : op.rows);
+    const double lines = lie.apart ? static_cast<double>(lanes) : 1.0;
+    return KernelWork{
+        .moved = static_cast<double>((op.rows + 1) * op.cols * size),
+        .chains = ceil_divide(op.cols, results),
+        .chain_clocks = clocks_of_loads * std::ceil(parts / 4.0),
+        .block_clocks = static_cast<double>(warps) * parts * (clocks_of_warp + lines - 1.0),
+        .floors = 1.0};
+}
+
 /// One block a result, whose threads go through parts that are far from each other. (eq. S6)
 KernelWork apart(const RowWise& op, std::int64_t size) {
     return {.moved = static_cast<double>(op.rows * op.cols * size),
@@ -179,6 +229,10 @@ std::optional<Understood> reduced_rows(const Subject& subject, const Tensor& x, 
     found.op.type = data_type(element);
     Understood one = rows(found.op, OperatorFamily::reduction, results_of(found.op));
     if (found.apart) one.kernels = {apart(found.op, size_of(element))};
+    if (const auto lie = neighbours(x, dims); found.op.axis == Axis::columns && !lie.vectors) {
+        if (const auto kernel = by_threads(found.op, lie, size_of(element)))
+            one.kernels = {*kernel};
+    }
     return one;
 }
 

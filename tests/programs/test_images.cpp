@@ -224,3 +224,83 @@ TEST_CASE("calls on images take what an H200 took", "[aten]") {
     CHECK(rows > 90);
     CHECK(off < 0.15 * all);
 }
+
+TEST_CASE("groups of long filters go one after the other", "[aten]") {
+    const auto found = [](int taps) {
+        std::ostringstream text;
+        text << R"(["c10::Half","c10::Half","ScalarList","ScalarList","ScalarList","Scalar"])"
+             << "|[[8,768,1,499],[768,48,1," << taps << "],[],[],[],[]]|[[383232,499,499,1]]|"
+             << R"(["","","[0, )" << taps / 2 << R"(]","[1, 1]","[1, 1]","16"])";
+        return understood("aten::cudnn_convolution", text.str()).kernels;
+    };
+    const auto kernels = found(128);
+    REQUIRE(kernels.size() == std::size_t{16 * 3});
+    // 500 pixels an image in tiles of 64: six images in one kernel, two in one each.
+    CHECK(kernels.front().chains == 47);
+    CHECK(kernels.back().chains == 8);
+    const auto time = time_of(kernels, h200());
+    REQUIRE(time);
+    CHECK(time->time.in(units::us) == Approx(34457.0).epsilon(0.1));  // measured
+    CHECK(found(16).size() < 10);
+}
+
+TEST_CASE("sums whose results do not lie in vectors take one result a thread", "[aten]") {
+    const auto kernels = [](const char* inputs) {
+        return understood("aten::sum", R"(["c10::BFloat16","ScalarList","Scalar",""]|)" +
+                                           std::string(inputs) + R"(|["","[0]","False",""])")
+            .kernels;
+    };
+    struct Case {
+        const char* inputs;
+        std::int64_t blocks;
+        double measured_us;
+    };
+    // Neighbours 512 elements apart; rows of 49 padded to 64; an odd number of results by 16 threads each.
+    for (const Case& each :
+         {Case{"[[16,12,512,64],[],[],[]]|[[393216,32768,1,512],[],[],[]]", 768, 32.8},
+          Case{"[[192,12,49,49],[],[],[]]|[[37632,3136,64,1],[],[],[]]", 57, 22.0},
+          Case{"[[3072,3,49,49],[],[],[]]|[[9408,3136,64,1],[],[],[]]", 226, 34.6}}) {
+        INFO(each.inputs);
+        const auto found = kernels(each.inputs);
+        REQUIRE(found.size() == 1);
+        CHECK(found.front().chains == each.blocks);
+        const auto time = time_of(found.front(), h200());
+        REQUIRE(time);
+        CHECK(time->time.in(units::us) == Approx(each.measured_us).epsilon(0.12));
+    }
+    CHECK(kernels("[[192,12,49,49],[],[],[]]|[[28812,2401,49,1],[],[],[]]").empty());
+    CHECK(kernels("[[4096,768],[],[],[]]|[[768,1],[],[],[]]").empty());
+}
+
+TEST_CASE("a few rows by index, sums at an index and a cache that grows", "[aten]") {
+    const auto rows = [](const std::string& count) {
+        return understood("aten::index_select",
+                          R"(["c10::BFloat16","Scalar","long int"]|[[151936,1536],[],[)" + count +
+                              R"(]]|[[1536,1],[],[1]]|["","0",""])")
+            .kernels;
+    };
+    REQUIRE(rows("16").size() == 1);
+    CHECK(rows("16").front().chain_clocks == 2.0 * rows("8").front().chain_clocks);
+    CHECK(rows("17").empty());
+
+    const auto scattered = [](const std::string& strides) {
+        return understood("aten::scatter_add_",
+                          R"(["c10::BFloat16","Scalar","long int","c10::BFloat16"]|)"
+                          "[[192,256,512],[],[192,256,256],[192,256,256]]|"
+                          "[[131072,512,1],[],[0,256,1]," +
+                              strides + R"(]|["","-1","",""])")
+            .kernels.front()
+            .clocks;
+    };
+    CHECK(scattered("[65536,1,256]") > 3.0 * scattered("[65536,256,1]"));
+
+    const auto l2 = [](const std::string& dims) {
+        const Understood found =
+            understood("aten::cat", R"(["TensorList","Scalar"]|[[)" + dims + R"(],[]]||["","-2"])");
+        REQUIRE(found.entries.size() == 1);
+        return found.entries.front().execution.l2;
+    };
+    CHECK(l2("[16,2,2050,128],[16,2,1,128]") == L2State::cold);
+    CHECK(l2("[16,2,20,128],[16,2,1,128]") == L2State::warm);
+    CHECK(l2("[16,1,128],[16,2050,128]") == L2State::warm);
+}
