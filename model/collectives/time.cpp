@@ -97,12 +97,16 @@ CollectiveTime copied(Time start, Bytes bytes, Bandwidth rate, CollectivePath pa
                    .path = path});
 }
 
+/// Data of one pass of a channel with protocol LL, 512 threads with 8 bytes each: parts of about its
+/// size engage all channels.
+constexpr Bytes channel_pass = 512.0 * 8.0 * units::B;
+
 ProtocolCost cost_of(const FabricParameters& fabric, CollectivePath path) {
     switch (path) {
         case CollectivePath::ll:
-            return fabric.ll;
+            return {fabric.ll_start, fabric.ll_hop, 0.5 * fabric.simple.rate};
         case CollectivePath::ll128:
-            return {fabric.ll128.start, fabric.ll.hop, fabric.ll128.rate};
+            return {fabric.simple.start, fabric.ll_hop, fabric.ll128_rate};
         default:
             return fabric.simple;
     }
@@ -118,12 +122,16 @@ CollectiveTime peer_ll_time(const FabricParameters& fabric, Bytes part, double p
                    .path = CollectivePath::peer_ll});
 }
 
+Time fill_time(const FabricParameters& fabric, Bytes bytes) {
+    return fabric.peer_fill * -std::expm1(-(bytes / fabric.peer_fill_bytes));
+}
+
 CollectiveTime peer_simple_time(const FabricParameters& fabric, Bytes part, double peers) {
     const Bytes bytes = part * peers;
     return summed({.start = fabric.peer_start,
                    .hops = {},
                    .wire = bytes / (fabric.link * fabric.peer_rate),
-                   .fill = fabric.peer_fill * -std::expm1(-(bytes / fabric.peer_fill_bytes)),
+                   .fill = fabric.peer_fill > Time{} ? fill_time(fabric, bytes) : Time{},
                    .total = {},
                    .handled = bytes,
                    .path = CollectivePath::peer_simple});
@@ -161,7 +169,7 @@ CollectivePath chosen_protocol(const FabricParameters& fabric, const Collective&
     };
     const Time ll = believed_ll.base + steps * believed_ll.hop + wire / fabric.tuner_ll;
     const Time simple = believed(believed_simple);
-    if (fabric.ll128.rate <= 0.0) return ll <= simple ? CollectivePath::ll : CollectivePath::simple;
+    if (fabric.ll128_rate <= 0.0) return ll <= simple ? CollectivePath::ll : CollectivePath::simple;
     const Time ll128 = believed(believed_ll128);
     if (ll <= ll128 && ll <= simple) return CollectivePath::ll;
     return ll128 <= simple ? CollectivePath::ll128 : CollectivePath::simple;
@@ -173,7 +181,7 @@ CollectiveTime ring_time(const FabricParameters& fabric, const Collective& op,
     const Bytes part = part_of(op);
     const bool local = op.kind != CollectiveKind::broadcast;
     const Bytes handled = link_bytes(op) + (local ? fabric.local_share : 0.0) * part;
-    const double engaged = path == CollectivePath::ll ? part / (part + fabric.engage_bytes) : 0.0;
+    const double engaged = path == CollectivePath::ll ? part / (part + channel_pass) : 0.0;
     return summed({.start = cost.start + fabric.engage * engaged,
                    .hops = cost.hop * steps_of(op),
                    .wire = handled / (fabric.link * cost.rate),

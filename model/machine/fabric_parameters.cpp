@@ -17,16 +17,14 @@ using enum Origin;
 using enum Need;
 constexpr hardware::Range message_bytes{1.0, 1e12};
 
-/// A ring through PCIe switches, not measured: the tuner's PCIe hops, LL at half the usual copy
-/// rate, no LL128.
+/// A ring through PCIe switches, not measured: the tuner's PCIe hops, no LL128.
 FabricParameters pcie_fabric(Bandwidth pcie) {
     return {.link = pcie,
-            .ll = {7.5 * units::us, 1.4 * units::us, 0.4},
-            .ll128 = {Time{}, Time{}, 0.0},
+            .ll_start = 7.5 * units::us,
+            .ll_hop = 1.4 * units::us,
             .simple = {15.0 * units::us, 7.0 * units::us, 0.8},
             .tuner_ll = 0.4 * pcie,
             .engage = 3.7 * units::us,
-            .engage_bytes = 4.4 * units::kB,
             .local_share = 0.5,
             .peer_ll_start = 10.5 * units::us,
             .peer_ll_peer = 0.9 * units::us,
@@ -41,16 +39,13 @@ FabricParameters pcie_fabric(Bandwidth pcie) {
 using F = FabricParameters;
 using P = ProtocolCost;
 constexpr std::array ring_table{
-    parameter<&F::ll, &P::start>("ll.start", span_of_time, "ring with protocol LL (a flag with every 4 bytes): kernel and first synchronisation", {tables}, required),
-    parameter<&F::ll, &P::hop>("ll.hop", span_of_time, "the same: one step", {tables}, required),
-    parameter<&F::ll, &P::rate>("ll.rate", share_of_peak, "the same: wire bandwidth over the link rate", {tables}, required),
-    parameter<&F::ll128, &P::start>("ll128.start", span_of_time, "ring with protocol LL128 (a flag with every 120 bytes): kernel and first synchronisation", {tables}, required),
-    parameter<&F::ll128, &P::rate>("ll128.rate", share_of_peak, "the same: wire bandwidth over the link rate", {tables}, required),
-    parameter<&F::simple, &P::start>("simple.start", span_of_time, "ring with protocol Simple (fences): kernel and first synchronisation", {tables}, required),
-    parameter<&F::simple, &P::hop>("simple.hop", span_of_time, "the same: one step", {tables}, required),
-    parameter<&F::simple, &P::rate>("simple.rate", share_of_peak, "the same: wire bandwidth over the link rate", {tables}, required),
+    parameter<&F::ll_start>("ll.start", span_of_time, "ring with protocol LL (a flag with every 4 bytes): kernel and first synchronisation", {tables}, required),
+    parameter<&F::ll_hop>("ll.hop", span_of_time, "the same: one step", {tables}, required),
+    parameter<&F::ll128_rate>("ll128.rate", share_of_peak, "ring with protocol LL128 (a flag with every 120 bytes): wire bandwidth over the link rate", {tables}, required),
+    parameter<&F::simple, &P::start>("simple.start", span_of_time, "rings with protocols Simple (fences) and LL128: kernel and first synchronisation", {tables}, required),
+    parameter<&F::simple, &P::hop>("simple.hop", span_of_time, "ring with protocol Simple: one step", {tables}, required),
+    parameter<&F::simple, &P::rate>("simple.rate", share_of_peak, "ring with protocol Simple: wire bandwidth over the link rate; of LL, half of it, the other half being flags", {tables}, required),
     parameter<&F::engage>("engage.time", span_of_time, "ring with protocol LL: added start when all channels run", {tables}, required),
-    parameter<&F::engage_bytes>("engage.bytes", message_bytes, "ring with protocol LL: part of one GPU at which half of that is added", {tables}, required),
     parameter<&F::tuner_ll>("tuner_ll", data_rate, "ring bandwidth with protocol LL that the library's tuner assumes", {assumed}, required),
     parameter<&F::local_share>("local_share", factor, "share of the own part that a ring handles beside the wire", {tables}, required),
     parameter<&F::peer_ll_start>("peer_ll.start", span_of_time, "all-to-all and send with protocol LL: start", {tables}, required),
@@ -58,8 +53,8 @@ constexpr std::array ring_table{
     parameter<&F::peer_ll_bandwidth>("peer_ll.bandwidth", data_rate, "the same: the one channel of a peer", {tables}, required),
     parameter<&F::peer_start>("peer.start", span_of_time, "all-to-all and send with protocol Simple: start", {tables}, required),
     parameter<&F::peer_rate>("peer.rate", share_of_peak, "the same: wire bandwidth over the link rate", {tables}, required),
-    parameter<&F::peer_fill>("peer.fill", span_of_time, "the same: longest fill of the pipeline", {tables}, required),
-    parameter<&F::peer_fill_bytes>("peer.fill_bytes", message_bytes, "the same: bytes at which 63 % of that are reached", {tables}, required),
+    parameter<&F::peer_fill>("peer.fill", span_of_time, "the same: longest fill of the pipeline; none where measurements cannot tell it from the rate", {tables}),
+    parameter<&F::peer_fill_bytes>("peer.fill_bytes", message_bytes, "the same: bytes at which 63 % of that are reached", {tables}),
 };
 constexpr std::array nvls_table{
     parameter<&F::nvls_gpus>("gpus", {2.0, 1e6}, "GPUs from which on the switch adds (NVLS)", {assumed}, required),

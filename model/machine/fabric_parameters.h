@@ -26,19 +26,19 @@ struct ProtocolCost {
 /// Links of one GPU and what the library makes of them: the fields `model.collective.*`.
 struct FabricParameters {
     Bandwidth link{};  ///< theoretical, per direction
-    ProtocolCost ll{};
-    ProtocolCost ll128{};  ///< rate 0: not used on this fabric
-    ProtocolCost simple{};
-    Bandwidth tuner_ll{};  ///< that the library's tuner assumes of LL
+    Time ll_start{};
+    Time ll_hop{};            ///< of LL128 as well
+    double ll128_rate = 0.0;  ///< 0: not used on this fabric
+    ProtocolCost simple{};    ///< its start is that of LL128 as well
+    Bandwidth tuner_ll{};     ///< that the library's tuner assumes of LL
     Time engage{};
-    Bytes engage_bytes{};
     double local_share = 0.0;
     Time peer_ll_start{};
     Time peer_ll_peer{};
     Bandwidth peer_ll_bandwidth{};
     Time peer_start{};
     double peer_rate = 1.0;
-    Time peer_fill{};
+    Time peer_fill{};  ///< zero: cannot be told from the rate
     Bytes peer_fill_bytes{};
     std::int64_t nvls_gpus = 0;  ///< 0: the switch does not add
     Time nvls_start{};

@@ -63,12 +63,7 @@ constexpr std::array bundled_table{
 using E = EagerCosts;
 constexpr std::array eager_table{
     parameter<&M::eager, &E::launch>("launch", span_of_time, "events around one call, beside the kernel itself; a property of the host", {tables}, required),
-    parameter<&M::eager, &E::softmax_trips>("softmax_trips", factor, "DRAM or L2 latencies per dependent load of the softmax by blocks", {tables}, required),
-    in_clocks<&M::eager, &E::softmax_reductions>("softmax_reductions", clocks, "reductions, start and end of one row of the softmax by blocks", {tables}, required),
-    parameter<&M::eager, &E::norm_trips>("norm_trips", factor, "DRAM or L2 latencies per dependent load of the layer norm", {tables}, required),
-    in_clocks<&M::eager, &E::norm_reductions>("norm_reductions", clocks, "merge of the statistics, start and end of one row of the layer norm", {tables}, required),
-    in_clocks<&M::eager, &E::warp_reductions>("warp_reductions", clocks, "reductions, start and end of one row of the softmax by warps", {assumed}, required),
-    parameter<&M::eager, &E::drain_rows>("drain_rows", factor, "row times in which the first and last rows do not fill the memory", {tables}, required),
+    in_clocks<&M::eager, &E::reductions>("reductions", clocks, "reductions, start and end of one row", {tables}, required),
     parameter<&M::eager, &E::reuse>("reuse", share, "share of all L1 and of what fits in the L2 that rows between two passes may fill", {tables}, required),
 };
 // clang-format on
@@ -141,7 +136,7 @@ std::optional<MemoryParameters> resolve_memory(const Description& gpu, const Res
     memory.launch = resolve_launch(gpu);
     memory.torch = resolve_torch(gpu);
     memory.streams = confidence_in(gpu, places[1], "first_dram");
-    memory.eager_kernels = confidence_in(gpu, places[2], "softmax_trips");
+    memory.eager_kernels = confidence_in(gpu, places[2], "reductions");
     return memory;
 }
 

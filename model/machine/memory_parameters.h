@@ -24,14 +24,9 @@ namespace ridge::model {
 
 /// Costs of the kernels of an eager framework that are fitted, not derived.
 struct EagerCosts {
-    Time launch{};               ///< events around one call, beside the kernel
-    double softmax_trips = 1.0;  ///< loaded latencies per dependent load
-    Time softmax_reductions{};   ///< per row
-    Time warp_reductions{};      ///< per row of a warp
-    double norm_trips = 1.0;
-    Time norm_reductions{};
-    double drain_rows = 1.0;  ///< row times of ramp and drain
-    double reuse = 0.4;       ///< share of all L1 and of the L2 that rows between two passes have
+    Time launch{};       ///< events around one call, beside the kernel
+    Time reductions{};   ///< of a row, with its start and end
+    double reuse = 0.4;  ///< share of all L1 and of the L2 that rows between two passes have
 };
 
 /// What bundled kernels meet on a GPU (eq. B10, B15 to B25); their instruction counts are code.

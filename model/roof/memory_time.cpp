@@ -77,10 +77,9 @@ KernelTime row_time(const MemoryParameters& memory, const RowShape& shape, const
     time.l2 = l2_time(memory, l2_read, work.l2_write, busy);
     const Time first = warm * memory.l2_latency + (1.0 - warm) * memory.dram_latency;
     const Time repeat = stays * memory.l2_latency + (1.0 - stays) * memory.dram_latency;
-    const Time row =
-        kernel.trip_latencies * kernel.trips * (first + again * repeat) + kernel.reductions;
+    const Time row = kernel.trips * (first + again * repeat) + kernel.reductions;
     time.latency = std::max(1.0, time.rounds) * row;
-    const Time drain = kernel.drain_rows * std::min(1.0, time.rounds) * row;
+    const Time drain = std::min(1.0, time.rounds) * row;
     return finished(memory, time, work, busy, drain);
 }
 

@@ -45,13 +45,11 @@ struct StreamKernel {
 
 /// How a kernel along rows is written.
 struct RowKernel {
-    double rows_per_sm = 1.0;     ///< resident
-    double read_passes = 1.0;     ///< later ones come from L1 or L2 as far as rows stay there
-    double trips = 1.0;           ///< dependent loads of a thread in one pass
-    double trip_latencies = 1.0;  ///< loaded latencies per dependent load
-    Time reductions{};            ///< per row, with start and end of the block
-    double drain_rows = 1.0;  ///< row times in which the first and last rows do not fill the memory
-    double reuse = 0.4;       ///< share of all L1 and of the L2 that rows between two passes have
+    double rows_per_sm = 1.0;  ///< resident
+    double read_passes = 1.0;  ///< later ones come from L1 or L2 as far as rows stay there
+    double trips = 1.0;        ///< dependent loads of a thread in one pass
+    Time reductions{};         ///< per row, with start and end of the block
+    double reuse = 0.4;        ///< share of all L1 and of the L2 that rows between two passes have
 };
 
 /// `work.read` and `work.write` of one row kernel are those of all rows together.

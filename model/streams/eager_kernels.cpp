@@ -40,9 +40,7 @@ RowKernel eager_softmax_by_warps(const RowWise& op, const MemoryParameters& memo
     return {.rows_per_sm = resident,
             .read_passes = 1.0,
             .trips = 1.0,
-            .trip_latencies = 1.0,
-            .reductions = memory.eager.warp_reductions,
-            .drain_rows = memory.eager.drain_rows,
+            .reductions = memory.eager.reductions,
             .reuse = memory.eager.reuse};
 }
 
@@ -57,9 +55,7 @@ RowKernel eager_softmax_by_blocks(const RowWise& op, const MemoryParameters& mem
     return {.rows_per_sm = resident_blocks(memory, threads),
             .read_passes = passes_of(op),
             .trips = vector_trips + std::ceil(rest / threads),
-            .trip_latencies = memory.eager.softmax_trips,
-            .reductions = memory.eager.softmax_reductions,
-            .drain_rows = memory.eager.drain_rows,
+            .reductions = memory.eager.reductions,
             .reuse = memory.eager.reuse};
 }
 
@@ -70,9 +66,7 @@ RowKernel eager_norm(const RowWise& op, const MemoryParameters& memory) {
     return {.rows_per_sm = resident_blocks(memory, threads),
             .read_passes = passes_of(op),
             .trips = std::ceil(static_cast<double>(op.cols) / (vector * threads)),
-            .trip_latencies = memory.eager.norm_trips,
-            .reductions = memory.eager.norm_reductions,
-            .drain_rows = memory.eager.drain_rows,
+            .reductions = memory.eager.reductions,
             .reuse = memory.eager.reuse};
 }
 

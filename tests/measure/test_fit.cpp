@@ -223,9 +223,9 @@ TEST_CASE("a fit finds the parameters that made its rows", "[fit]") {
             std::get<model::Prediction>(model::predict(row.operation, row.execution, truth)).time;
         problem.rows.push_back(row);
     }
-    problem.machines.begin()->second.memory->eager.drain_rows = 0.0;
+    problem.machines.begin()->second.memory->eager.reuse = 0.0;
     for (const char* const name : {"model.memory.read_efficiency", "model.eager.launch",
-                                   "model.eager.norm_trips", "model.eager.drain_rows"}) {
+                                   "model.eager.reductions", "model.eager.reuse"}) {
         problem.parameters.push_back({model::find_parameter(name)});
     }
     problem.group = [](const MeasuredRow&, const model::Prediction&) { return "copy"; };
@@ -236,9 +236,9 @@ TEST_CASE("a fit finds the parameters that made its rows", "[fit]") {
     CHECK(report.usable());
     // Copies do not determine a cost of norms, and a fit of logarithms cannot leave zero.
     REQUIRE(report.held.size() == 2);
-    CHECK(report.held[0].field == "model.eager.drain_rows");
+    CHECK(report.held[0].field == "model.eager.reuse");
     CHECK(report.held[0].reason.find("zero") != std::string::npos);
-    CHECK(report.held[1].field == "model.eager.norm_trips");
+    CHECK(report.held[1].field == "model.eager.reductions");
     CHECK(report.held[1].reason == "no row depends on it");
     REQUIRE(report.parameters.size() == 2);
     CHECK(report.parameters[0].standard_error < 0.01);

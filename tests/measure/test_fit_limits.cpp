@@ -38,7 +38,7 @@ TEST_CASE("rows that determine no parameter leave the description as it is", "[f
         row.measured = 10.0 * units::us;
         problem.rows.push_back(row);
     }
-    problem.parameters.push_back({model::find_parameter("model.eager.norm_trips")});
+    problem.parameters.push_back({model::find_parameter("model.eager.reductions")});
     problem.group = [](const MeasuredRow&, const model::Prediction&) { return "copy"; };
     problem.fold_key = [](const MeasuredRow& row) { return canonical_text(row.operation); };
     const FitReport report = run_fit(problem);

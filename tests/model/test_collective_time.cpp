@@ -22,20 +22,20 @@ TEST_CASE("the ring's time from its parts", "[collective]") {
     FabricParameters f;
     f.link = 100.0 * units::GB / units::s;
     f.simple = {10.0 * units::us, 2.0 * units::us, 0.5};
-    f.ll = {5.0 * units::us, 1.0 * units::us, 0.25};
+    f.ll_start = 5.0 * units::us;
+    f.ll_hop = 1.0 * units::us;
     f.local_share = 0.5;
     f.engage = 4.0 * units::us;
-    f.engage_bytes = 1.0 * units::kB;
     // 8 GPUs, 80 MB: 14 steps of 10 MB and half a part locally, 145 MB at 50 GB/s.
     const CollectiveTime simple = ring_time(f, sum(80'000'000, 8), CollectivePath::simple);
     CHECK(simple.start.in(units::us) == Approx(10.0));
     CHECK(simple.hops.in(units::us) == Approx(28.0));
     CHECK(simple.wire.in(units::us) == Approx(2900.0));
     CHECK(simple.total.in(units::us) == Approx(2938.0));
-    // 2 GPUs, 2 kB: parts of 1 kB engage half of the channels; 2 steps; 2.5 kB at 25 GB/s.
-    const CollectiveTime ll = ring_time(f, sum(2000, 2), CollectivePath::ll);
+    // 2 GPUs, 8 KiB: parts of 4 KiB engage half of the channels; 2 steps; 10 KiB at half of 50 GB/s.
+    const CollectiveTime ll = ring_time(f, sum(8192, 2), CollectivePath::ll);
     CHECK(ll.start.in(units::us) == Approx(7.0));
-    CHECK(ll.total.in(units::us) == Approx(7.0 + 2.0 + 0.1));
+    CHECK(ll.total.in(units::us) == Approx(7.0 + 2.0 + 0.4096));
 }
 
 TEST_CASE("the tuner's protocols", "[collective]") {
@@ -69,7 +69,7 @@ TEST_CASE("more GPUs and more bytes never take less time on one path", "[collect
               CollectiveKind::reduce_scatter, CollectiveKind::broadcast}) {
             for (const CollectivePath path :
                  {CollectivePath::ll, CollectivePath::ll128, CollectivePath::simple}) {
-                if (path == CollectivePath::ll128 && f.ll128.rate <= 0.0) continue;
+                if (path == CollectivePath::ll128 && f.ll128_rate <= 0.0) continue;
                 Time last{};
                 for (std::int64_t bytes = 256; bytes <= std::int64_t{1} << 32; bytes *= 2) {
                     const Time time =

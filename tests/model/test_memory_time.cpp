@@ -131,9 +131,7 @@ TEST_CASE("rows are read again from the chip as far as they stay there", "[memor
     const RowKernel twice{.rows_per_sm = 8.0,
                           .read_passes = 2.0,
                           .trips = 1.0,
-                          .trip_latencies = 1.0,
                           .reductions = 1.0 * units::us,
-                          .drain_rows = 1.0,
                           .reuse = 0.4};
     // 800 resident rows of 1 kB are 0.8 MB, of 1 MB are 800 MB; half is lost at 0.4 (20 + 50) MB.
     const auto read_of = [&](Bytes row) {
