@@ -79,12 +79,6 @@ std::optional<double> Description::value(std::string_view path) const {
     return std::get<double>(datum->value);
 }
 
-std::int64_t Description::require_count(std::string_view path) const {
-    const std::optional<std::int64_t> found = count(path);
-    if (!found) throw_missing(path);
-    return *found;
-}
-
 bool Description::has_own(std::string_view path) const {
     const Datum* datum = find(path);
     return datum != nullptr && !datum->inherited;

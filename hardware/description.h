@@ -107,7 +107,6 @@ class Description {
     [[nodiscard]] std::optional<std::string> text(std::string_view path) const;
     /// A quantity in base units, a count or a number, whichever the field is.
     [[nodiscard]] std::optional<double> value(std::string_view path) const;
-    [[nodiscard]] std::int64_t require_count(std::string_view path) const;
 
     /// Whether the device's own files give the field (false: absent, or its family's value).
     [[nodiscard]] bool has_own(std::string_view path) const;

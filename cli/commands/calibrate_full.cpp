@@ -207,8 +207,12 @@ class FullCalibration {
             return std::nullopt;
         }
         make_folder(places_.framework());
+        for (const hardware::EmbeddedFile& file : framework_harness()) {
+            const auto name = std::filesystem::path(file.path).filename();
+            plot::write_bytes((places_.framework() / name).string(), std::string(file.text),
+                              "harness");
+        }
         const std::string script = (places_.framework() / "torch-kernels.py").string();
-        plot::write_bytes(script, std::string(framework_harness().front().text), "harness");
         const std::string log = (places_.framework() / "log.txt").string();
         // What the script prints goes into a file: this program's output is the result.
         const ChildStatus status = run_child(

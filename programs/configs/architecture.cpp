@@ -235,42 +235,4 @@ std::string_view name_of(NormKind kind) {
     return "";
 }
 
-std::string_view name_of(Activation activation) {
-    switch (activation) {
-        case Activation::silu:
-            return "silu";
-        case Activation::relu:
-            return "relu";
-        case Activation::gelu_erf:
-            return "gelu";
-        case Activation::gelu_tanh:
-            return "gelu_pytorch_tanh";
-        case Activation::gelu_new:
-            return "gelu_new";
-        case Activation::gelu_fast:
-            return "gelu_fast";
-    }
-    return "";
-}
-
-std::string_view name_of(WeightRole role) {
-    switch (role) {
-        case WeightRole::embedding:
-            return "embedding";
-        case WeightRole::product:
-            return "product";
-        case WeightRole::expert:
-            return "expert";
-        case WeightRole::router:
-            return "router";
-        case WeightRole::norm:
-            return "norm";
-        case WeightRole::bias:
-            return "bias";
-        case WeightRole::head:
-            return "head";
-    }
-    return "";
-}
-
 }  // namespace ridge::programs

@@ -149,7 +149,5 @@ struct Weight {
 void validate(const Architecture& architecture);
 
 [[nodiscard]] std::string_view name_of(NormKind kind);
-[[nodiscard]] std::string_view name_of(Activation activation);
-[[nodiscard]] std::string_view name_of(WeightRole role);
 
 }  // namespace ridge::programs
