@@ -86,7 +86,7 @@ TEST_CASE("gaps are what a launch takes beyond the kernel", "[machine]") {
     const Machine h100 = datasheet("h100-sxm");
     CHECK(h100.kernel_floor.in(units::ns) == Approx(577));
     CHECK(h100.launch.gap().in(units::ns) == Approx(670 - 577));
-    CHECK(h100.launch.stream.in(units::ns) == Approx(2430));
+    CHECK(h100.launch.stream.in(units::ns) == Approx(6000));
     CHECK(h100.library_gap.in(units::ns) == Approx(1260 - 577));
     const Machine k80 = datasheet("k80");
     CHECK(k80.launch.kernel.in(units::ns) == Approx(600));  // of its family; the others are usual
