@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "model/core/product_rows.h"
 #include "model/machine/features.h"
 
 namespace ridge::model {
@@ -90,10 +91,9 @@ BandClass bundled_band(Implementation implementation) {
 }
 
 BandClass torch_band(const Matmul& op) {
-    constexpr std::int64_t few_rows = 16;
     switch (op.type) {
         case DataType::fp32:
-            return op.m <= few_rows ? BandClass::torch_fp32_thin : BandClass::torch_fp32;
+            return op.m <= most_few_rows ? BandClass::torch_fp32_thin : BandClass::torch_fp32;
         case DataType::tf32:
             return BandClass::torch_tf32;
         case DataType::fp8:
@@ -101,7 +101,7 @@ BandClass torch_band(const Matmul& op) {
         case DataType::int8:
             return BandClass::torch_int8;
         default:
-            return op.n % 8 == 0 && op.k % 8 == 0 ? BandClass::torch_product : BandClass::torch_odd;
+            return has_whole_vectors(op) ? BandClass::torch_product : BandClass::torch_odd;
     }
 }
 

@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 
+#include "model/core/product_rows.h"
 #include "model/core/real.h"
 #include "model/matmul/torch_products.h"
 #include "model/matmul/work.h"
@@ -241,7 +242,7 @@ FewRows few_rows_kernel(const Matmul& op) {
     if (op.m == 1) return FewRows::vector;
     if (!single) return FewRows::tiles;
     if (crumbs_of(op) != nullptr) return FewRows::crumbs;
-    if (op.m > 16) return FewRows::tiles;
+    if (op.m > most_few_rows) return FewRows::tiles;
     if (dots) return takes_dots(op) ? FewRows::dots : FewRows::tiles;
     return takes_walk(op) ? FewRows::walk : FewRows::tiles;
 }

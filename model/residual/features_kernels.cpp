@@ -4,6 +4,7 @@
 #include <initializer_list>
 #include <numeric>
 
+#include "model/core/product_rows.h"
 #include "model/core/real.h"
 #include "model/residual/shares.h"
 
@@ -99,7 +100,7 @@ struct KernelFinder {
             case DataType::bf16:
             case DataType::fp16: {
                 // Single products with rows at 16 bytes have a class of their own (features.cpp).
-                const bool whole = op.n % 8 == 0 && op.k % 8 == 0 && op.batch == 1;
+                const bool whole = has_whole_vectors(op) && op.batch == 1;
                 if (whole) return std::nullopt;
                 return ResidualClass::product_odd;
             }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "model/core/product_rows.h"
 #include "model/core/real.h"
 #include "model/residual/shares.h"
 
@@ -73,13 +74,12 @@ struct TorchFinder {
     }
 
     static std::optional<ResidualClass> class_of(const Matmul& op) {
-        constexpr std::int64_t thin_rows = 16;  // up to which kernels of their own run
-        const bool thin = op.m <= thin_rows;
+        const bool thin = op.m <= most_few_rows;
         const bool by_rows = op.b_layout == Layout::row_major;
         switch (op.type) {
             case DataType::bf16:
             case DataType::fp16:
-                if (op.n % 8 == 0 && op.k % 8 == 0) return ResidualClass::torch_product_16;
+                if (has_whole_vectors(op)) return ResidualClass::torch_product_16;
                 return thin ? ResidualClass::torch_product_odd_thin
                             : ResidualClass::torch_product_odd;
             case DataType::fp32:

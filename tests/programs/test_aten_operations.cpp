@@ -37,6 +37,14 @@ Op only(const Understood& found) {
     return std::get<Op>(found.steps[0].operation);
 }
 
+/// `cat` of bf16 tensors, whose list has no types of its own.
+Understood cat_of(const std::string& dims, const std::string& strides, int dimension) {
+    return understood("aten::cat",
+                      {R"(["TensorList","Scalar"])", dims, strides,
+                       R"(["",")" + std::to_string(dimension) + R"("])"},
+                      ElementType::bf16);
+}
+
 const std::string bf16_pair = R"(["c10::BFloat16","c10::BFloat16"])";
 
 }  // namespace
@@ -255,30 +263,21 @@ TEST_CASE("pointwise operators read what they are given", "[aten]") {
 
 TEST_CASE("copies, cat and gathers", "[aten]") {
     const auto joined =
-        only<Cat>(understood("aten::cat",
-                             {R"(["TensorList","Scalar"])", "[[[2,4,32],[2,4,32]],[]]",
-                              "[[[128,32,1],[128,32,1]],[]]", R"(["","-1"])"},
-                             ElementType::bf16));
+        only<Cat>(cat_of("[[[2,4,32],[2,4,32]],[]]", "[[[128,32,1],[128,32,1]],[]]", -1));
     CHECK(joined.inputs == 2);
     CHECK(joined.rows == 8);
     CHECK(joined.cols == 32);
     CHECK(joined.type == DataType::bf16);
     // Parts that are views are read element by element.
-    const auto views =
-        only<Cat>(understood("aten::cat",
-                             {R"(["TensorList","Scalar"])", "[[[2,4,16,32],[2,4,16,32]],[]]",
-                              "[[[2048,32,128,1],[4096,64,256,1]],[]]", R"(["","-1"])"},
-                             ElementType::bf16));
+    const auto views = only<Cat>(
+        cat_of("[[[2,4,16,32],[2,4,16,32]],[]]", "[[[2048,32,128,1],[4096,64,256,1]],[]]", -1));
     CHECK(views.inputs == 2);
     CHECK(views.rows == 2 * 4 * 16);
     CHECK(views.cols == 32);
     CHECK(views.inner == 32);
     // A new token's keys behind those of a cache: its threads wait for the cache.
-    const auto cache =
-        only<Cat>(understood("aten::cat",
-                             {R"(["TensorList","Scalar"])", "[[[8,12,512,64],[8,12,1,64]],[]]",
-                              "[[[393216,32768,64,1],[2304,64,2304,1]],[]]", R"(["","-2"])"},
-                             ElementType::bf16));
+    const auto cache = only<Cat>(cat_of("[[[8,12,512,64],[8,12,1,64]],[]]",
+                                        "[[[393216,32768,64,1],[2304,64,2304,1]],[]]", -2));
     CHECK(cache.inputs == 1);
     CHECK(cache.rows * cache.cols == 8 * 12 * 513 * 64);
     CHECK(cache.inner == 64);
@@ -317,22 +316,16 @@ TEST_CASE("cat with nothing, and of images with channels last", "[aten]") {
                    ElementType::fp32));
     CHECK(copied.elements == 8);
     // Images with channels last are joined as they lie, at an index of four dimensions a vector.
-    const Understood images =
-        understood("aten::cat",
-                   {R"(["TensorList","Scalar"])", "[[[48,224,56,56],[48,32,56,56]],[]]",
-                    "[[[702464,1,12544,224],[100352,1,1792,32]],[]]", R"(["","1"])"},
-                   ElementType::bf16);
+    const Understood images = cat_of("[[[48,224,56,56],[48,32,56,56]],[]]",
+                                     "[[[702464,1,12544,224],[100352,1,1792,32]],[]]", 1);
     CHECK(only<Cat>(images).inner == 0);
     CHECK(only<Cat>(images).rows == 48 * 56 * 56 + 48 * 56 * 8);  // of 224 columns
     CHECK(images.entries.front().indexed_clocks == Approx(4.4 * 48 * 56 * 56 * 256 / 8));
 }
 
 TEST_CASE("a cache and one token of whole vectors are joined by vectors", "[aten]") {
-    const auto cache =
-        only<Cat>(understood("aten::cat",
-                             {R"(["TensorList","Scalar"])", "[[[32,32,1026,64],[32,32,1,64]],[]]",
-                              "[[[2101248,65664,64,1],[2048,64,64,1]],[]]", R"(["","-2"])"},
-                             ElementType::bf16));
+    const auto cache = only<Cat>(cat_of("[[[32,32,1026,64],[32,32,1,64]],[]]",
+                                        "[[[2101248,65664,64,1],[2048,64,64,1]],[]]", -2));
     CHECK(cache.inputs == 1);
     CHECK(cache.inner == 0);
     CHECK(cache.cols == 1026 * 64);
