@@ -4,6 +4,10 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <set>
+#include <tuple>
+
+#include "hardware/error.h"
 
 namespace ridge::measure {
 namespace {
@@ -291,6 +295,40 @@ double value_of(const BoostedTree& tree, const TreeProblem& problem, std::size_t
     double sum = 0.0;
     for (std::size_t leaf = 0; leaf < residual_leaves; ++leaf) sum += weights[leaf] * values[leaf];
     return sum;
+}
+
+model::ResidualForest forest_of(const std::vector<BoostedTree>& grown, std::size_t part) {
+    const auto before = [](const ResidualSplit& a, const ResidualSplit& b) {
+        return std::tie(a.feature, a.threshold, a.width) <
+               std::tie(b.feature, b.threshold, b.width);
+    };
+    std::set<ResidualSplit, decltype(before)> splits(before);
+    for (const BoostedTree& tree : grown) splits.insert(tree.splits.begin(), tree.splits.end());
+    std::vector<model::ResidualTree> trees;
+    for (const BoostedTree& tree : grown) {
+        model::ResidualTree& each = trees.emplace_back();
+        for (std::size_t level = 0; level < residual_levels; ++level) {
+            const auto found = splits.find(tree.splits[level]);
+            each.splits[level] = static_cast<std::uint8_t>(std::distance(splits.begin(), found));
+        }
+        each.values = tree.values[part];
+        for (const double value : each.values) {
+            if (!std::isfinite(value)) throw InputError("a correction is not a number");
+        }
+    }
+    return {{splits.begin(), splits.end()}, std::move(trees)};
+}
+
+std::vector<BoostedTree> trees_of(const model::ResidualForest& forest) {
+    std::vector<BoostedTree> trees;
+    for (const model::ResidualTree& each : forest.trees()) {
+        BoostedTree& tree = trees.emplace_back();
+        for (std::size_t level = 0; level < residual_levels; ++level) {
+            tree.splits[level] = forest.splits()[each.splits[level]];
+        }
+        tree.values = {each.values};
+    }
+    return trees;
 }
 
 }  // namespace ridge::measure

@@ -56,4 +56,11 @@ struct TreeOptions {
 /// What a tree says of a row, for the row's part.
 [[nodiscard]] double value_of(const BoostedTree& tree, const TreeProblem& problem, std::size_t row);
 
+/// The trees as one part has them; splits that trees share stand once. InputError where a value is no number.
+[[nodiscard]] model::ResidualForest forest_of(const std::vector<BoostedTree>& grown,
+                                              std::size_t part);
+
+/// The trees of a finished correction, of one part.
+[[nodiscard]] std::vector<BoostedTree> trees_of(const model::ResidualForest& forest);
+
 }  // namespace ridge::measure

@@ -13,7 +13,7 @@
 // fewer, of five folds of whole families, each corrected by a fit to the other four. What is written is
 // then fitted to all rows.
 //
-// Limits: a class with fewer than `fewest_rows` rows of a GPU, or whose error falls by less than 6 %, keeps
+// Limits: a class with fewer than `fewest_rows` rows of a GPU, or whose error falls by less than 5 %, keeps
 // what it had. The data themselves are not kept.
 #pragma once
 

@@ -14,9 +14,9 @@
 namespace ridge::model {
 namespace {
 
-constexpr std::array<std::string_view, 11> product_features{
-    "m",           "n",    "k",       "tiles",  "wave", "wave_square",
-    "wave_narrow", "last", "compute", "memory", "bytes"};
+constexpr std::array<std::string_view, 16> product_features{
+    "m",       "n",      "k",     "tiles",   "wave",    "wave_square", "wave_narrow", "last",
+    "compute", "memory", "bytes", "align_n", "align_k", "flat",        "deep",        "l2"};
 constexpr std::array<std::string_view, 10> attention_features{
     "batch",  "kv_heads", "group",   "tokens", "head_dim",
     "blocks", "wave",     "compute", "memory", "time"};
@@ -32,9 +32,9 @@ constexpr std::array<std::string_view, 15> record_product_features{
 constexpr std::array<std::string_view, 14> bundled_product_features{
     "kernel",      "m",    "n",       "k",       "batch",   "tiles",  "wave",
     "wave_square", "last", "align_n", "align_k", "compute", "memory", "l2"};
-constexpr std::array<std::string_view, 14> bundled_attention_features{
-    "kernel", "batch", "heads", "group",   "queries", "tokens", "head_dim",
-    "type",   "tiles", "wave",  "compute", "memory",  "time",   "l2"};
+constexpr std::array<std::string_view, 15> bundled_attention_features{
+    "kernel", "batch", "heads",   "group",  "queries", "tokens", "head_dim", "type",
+    "tiles",  "wave",  "compute", "memory", "time",    "align",  "l2"};
 constexpr std::array<std::string_view, 8> bundled_row_features{"kernel", "rows",  "cols", "type",
                                                                "align",  "bytes", "wave", "l2"};
 constexpr std::array<std::string_view, 8> bundled_pointwise_features{
@@ -83,8 +83,8 @@ struct ClassEntry {
 
 /// Every class once, in the order of `ResidualClass`.
 constexpr std::array<ClassEntry, residual_class_count> class_table{{
-    {ResidualClass::product_16, "product_16", product_features},
-    {ResidualClass::product_8, "product_8", product_features},
+    {ResidualClass::product_16, "product_16", product_features, Rows::tables, wide_correction},
+    {ResidualClass::product_8, "product_8", product_features, Rows::tables, wide_correction},
     {ResidualClass::product_4, "product_4", product_features},
     {ResidualClass::prefill, "prefill", attention_features},
     {ResidualClass::decode, "decode", attention_features},
@@ -99,7 +99,7 @@ constexpr std::array<ClassEntry, residual_class_count> class_table{{
      wide_correction},
     {ResidualClass::bundled_product, "bundled_product", bundled_product_features, Rows::records},
     {ResidualClass::bundled_attention, "bundled_attention", bundled_attention_features,
-     Rows::records},
+     Rows::records, wide_correction},
     {ResidualClass::bundled_rows, "bundled_rows", bundled_row_features, Rows::records},
     {ResidualClass::bundled_pointwise, "bundled_pointwise", bundled_pointwise_features,
      Rows::records},
@@ -146,7 +146,7 @@ const ClassEntry& entry_of(ResidualClass residual_class) {
     return class_table.at(static_cast<std::size_t>(residual_class));
 }
 
-constexpr hardware::Range spread_range{0.1, 1.0};
+constexpr hardware::Range spread_range{0.1, 2.0};
 
 std::string path_of(ResidualClass residual_class, std::string_view field) {
     return fmt::format("{}.{}.{}", hardware::correction_section, name_of(residual_class), field);
@@ -311,7 +311,7 @@ WrittenClass written_class(const hardware::Description& gpu, ResidualClass resid
     // A relative's correction leaves more on this GPU than on its own. (K5)
     if (gpu.find(spread.path)->inherited) written.spread = std::sqrt(written.spread);
     if (!spread_range.contains(written.spread)) {
-        throw InputError(spread.path + " must lie between 0.1 and 1", spread.location);
+        throw InputError(spread.path + " must lie between 0.1 and 2", spread.location);
     }
     return written;
 }

@@ -29,6 +29,14 @@ BandClass coarse_class(MatmulRegime regime) {
     return even ? BandClass::product_ampere : BandClass::product_coarse;
 }
 
+/// Whether layers of models have such an extent: a few times a power of two. What a library chooses for others
+/// is less regular.
+bool is_usual(std::int64_t extent) {
+    constexpr std::int64_t most_times = 25;
+    const std::int64_t grain = extent & -extent;
+    return extent / grain <= most_times;
+}
+
 BandClass eight_bit_class(MatmulRegime regime) {
     switch (regime) {
         case MatmulRegime::quantise:
@@ -65,11 +73,14 @@ bool measured_shape(const Matmul& op, MatmulPipe pipe) {
 
 BandClass matmul_band(const MatmulSituation& s, MatmulRegime regime) {
     const bool umma = features_of(s.machine.compute_capability).tensor_memory;
+    const bool hopper = s.machine.family == Family::hopper;
+    const bool usual = is_usual(s.op.n) && is_usual(s.op.k);
     switch (s.pipe) {
         case MatmulPipe::vector:
             return BandClass::product_fma;
         case MatmulPipe::eight_bit:
-            return umma ? umma_class(s.pipe, regime) : eight_bit_class(regime);
+            if (umma) return umma_class(s.pipe, regime);
+            return hopper && !usual ? BandClass::product_old : eight_bit_class(regime);
         case MatmulPipe::four_bit:
             return umma_class(s.pipe, regime);
         case MatmulPipe::tf32:
@@ -80,7 +91,8 @@ BandClass matmul_band(const MatmulSituation& s, MatmulRegime regime) {
             break;
     }
     if (umma) return umma_class(s.pipe, regime);
-    const bool fine = s.machine.family == Family::hopper || s.machine.family == Family::blackwell;
+    if (hopper && !usual) return BandClass::product_old;
+    const bool fine = hopper || s.machine.family == Family::blackwell;
     return fine ? fine_class(regime) : coarse_class(regime);
 }
 

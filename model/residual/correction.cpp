@@ -32,8 +32,12 @@ double fade_of(const ResidualFeatures& features, const ResidualFit& fit) {
     constexpr double steepness = 2.0;  // nothing is left half a half-width beyond the box
     double beyond = 0.0;
     const std::size_t count = residual_features(features.residual_class).size();
+    const bool l2_last = has_l2_feature(features.residual_class);
     for (std::size_t i = 0; i < count; ++i) {
-        const Box box = box_of(fit.range[i]);
+        // Data of one state of the L2 alone say nothing of others.
+        const ResidualRange& range = fit.range[i];
+        if (l2_last && i + 1 == count && range.least == range.most) continue;
+        const Box box = box_of(range);
         const double off = std::abs(features.values[i] - box.middle);
         if (off > box.half) beyond += off / box.half - 1.0;
     }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "model/core/real.h"
 #include "model/residual/shares.h"
@@ -9,6 +10,12 @@
 
 namespace ridge::model {
 namespace {
+
+/// log2 of the largest power of two up to 256 that divides an extent.
+double log_of_grain(std::int64_t extent) {
+    constexpr std::int64_t largest = 256;
+    return log_of(std::gcd(extent, largest));
+}
 
 struct Finder {
     const Operation& operation;
@@ -53,7 +60,9 @@ struct Finder {
             {std::log2(m), std::log2(n), std::log2(k), square.blocks,
              fullness(rows * parts(n, 256.0), slots), square.fullness,
              fullness(parts(m, 64.0) * parts(n, 128.0), slots), m / (128.0 * rows), nominal.compute,
-             nominal.memory, std::log2(bytes)}};
+             nominal.memory, std::log2(bytes), log_of_grain(op.n), log_of_grain(op.k),
+             std::log2(n / m), std::log2(k / std::sqrt(m * n)),
+             real(static_cast<std::int64_t>(execution.l2))}};
     }
 
     /// Only rows of whole 16 bytes: other kernels run on others.

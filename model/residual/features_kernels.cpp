@@ -117,8 +117,7 @@ struct KernelFinder {
         const bool bundled =
             is({Implementation::standard, Implementation::mma, Implementation::wgmma});
         if (!bundled || op.direction != Direction::forward || is_windowed(op) || op.paged ||
-            op.kv_write || bits_of(op.type) != 16 ||
-            !is_wanted(wanted, ResidualClass::bundled_attention)) {
+            bits_of(op.type) != 16 || !is_wanted(wanted, ResidualClass::bundled_attention)) {
             return std::nullopt;
         }
         const double heads = real(op.batch * op.heads);
@@ -134,7 +133,8 @@ struct KernelFinder {
             {number_of(prediction.implementation), log_of(op.batch), log_of(op.heads),
              std::log2(real(op.heads) / real(op.kv_heads)), std::log2(queries), std::log2(tokens),
              std::log2(depth), op.type == DataType::bf16 ? 1.0 : 0.0, waves.blocks, waves.fullness,
-             nominal.compute, nominal.memory, std::log2(nominal.us), l2}};
+             nominal.compute, nominal.memory, std::log2(nominal.us),
+             alignment_of(op.seq_kv, op.type), l2}};
     }
 
     Found operator()(const RowWise& op) const {

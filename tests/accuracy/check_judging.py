@@ -38,6 +38,9 @@ def main():
         training = [folder_of(scratch, "training", seed=7, date="2026-01-02T00:00:00Z")]
         fresh = folder_of(scratch, "fresh", seed=11, date="2026-01-03T00:00:00Z")
         assert accuracy.judging_seeds(fresh, training) == [11]
+        both = folder_of(scratch, "both", seed=315, date="2026-01-01T00:00:00Z")
+        (both / "sum.jsonl").write_text((fresh / "copy.jsonl").read_text(encoding="utf-8"), encoding="utf-8")
+        assert accuracy.judging_seeds(both, training) == [11, 315]  # 315 judged before
         cases = {
             "the fits have seen it (training)": {"seed": 7, "date": "2026-01-03T00:00:00Z"},
             "no seed": {"date": "2026-01-03T00:00:00Z"},

@@ -1,6 +1,9 @@
 // Errors over the committed records of an H200: bundled kernels, cuBLASLt and access patterns. What
 // judges was drawn after the fits.
+#include <cstdint>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "measure/judge/validate.h"
 #include "measure/record/record.h"
@@ -11,20 +14,44 @@
 namespace ridge::test {
 namespace {
 
+std::vector<measure::Record> records_of(const std::string& folder) {
+    auto records = measure::read_all_records({std::string(RIDGE_RECORDS) + "/" + folder});
+    REQUIRE(records.damaged.empty());
+    return std::move(records.records);
+}
+
 measure::Validation validated(const std::string& folder,
                               const hardware::Catalogue& catalogue = model::catalogue()) {
-    const auto records = measure::read_all_records({std::string(RIDGE_RECORDS) + "/" + folder});
-    REQUIRE(records.damaged.empty());
-    return measure::validate(records.records, catalogue, hardware::View::calibrated);
+    return measure::validate(records_of(folder), catalogue, hardware::View::calibrated);
+}
+
+/// Each seed of a judging folder has bounds of its own, `name`-SEED, beside those of all, `name`.
+measure::Validation check_seeds(const std::string& folder, const std::vector<std::uint64_t>& seeds,
+                                const std::string& name, const hardware::Catalogue& catalogue) {
+    const std::vector<measure::Record> all = records_of(folder);
+    std::size_t count = 0;
+    for (const std::uint64_t seed : seeds) {
+        std::vector<measure::Record> some;
+        for (const measure::Record& record : all) {
+            if (record.question.seed == seed) some.push_back(record);
+        }
+        count += some.size();
+        const auto judged = measure::validate(some, catalogue, hardware::View::calibrated);
+        REQUIRE(judged.overall);
+        check_bounds(judged.overall->errors, name + "-" + std::to_string(seed));
+    }
+    CHECK(count == all.size());
+    measure::Validation judged = measure::validate(all, catalogue, hardware::View::calibrated);
+    REQUIRE(judged.overall);
+    CHECK(judged.unused.empty());
+    check_bounds(judged.overall->errors, name);
+    return judged;
 }
 
 }  // namespace
 
 TEST_CASE("random shapes that nothing was fitted to", "[accuracy][records]") {
-    const measure::Validation judged = validated("h200-sxm-judge");
-    REQUIRE(judged.overall);
-    CHECK(judged.unused.empty());
-    check_bounds(judged.overall->errors, "records.judge");
+    check_seeds("h200-sxm-judge", {315, 317}, "records.judge", model::catalogue());
     const measure::Validation counted = validated("h200-sxm-counted");
     REQUIRE(counted.overall);
     REQUIRE(counted.overall->dram_error);
@@ -58,10 +85,8 @@ TEST_CASE("an H100 by the overlay of ridge calibrate --full", "[accuracy][record
         const std::string file = std::string(RIDGE_RECORDS) + "/h100-sxm/" + name + ".toml";
         CHECK(calibrated.add_file(file) == "h100-sxm");
     }
-    const measure::Validation judged = validated("h100-sxm-judge", calibrated);
-    REQUIRE(judged.overall);
-    CHECK(judged.unused.empty());
-    check_bounds(judged.overall->errors, "records.calibrated-judge");
+    const measure::Validation judged =
+        check_seeds("h100-sxm-judge", {316, 318}, "records.calibrated-judge", calibrated);
     const measure::Validation fitted = validated("h100-sxm", calibrated);
     REQUIRE(fitted.overall);
     check_bounds(fitted.overall->errors, "records.calibrated");

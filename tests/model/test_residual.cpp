@@ -19,7 +19,8 @@ const double largest = largest_correction(ResidualClass::product_16);
 
 const char* const product_range =
     "m 0 10, n 5 15, k 5 15, tiles -7 5, wave 0 1, wave_square 0 1, wave_narrow 0 1, last 0 1, "
-    "compute 0 1, memory 0 1, bytes 10 30";
+    "compute 0 1, memory 0 1, bytes 10 30, align_n 0 8, align_k 0 8, flat -15 15, deep -10 15, l2 "
+    "0 0";
 const char* const product_splits = "m 50000 20000, n 115000 10000";
 
 /// A tree of one value, in ten-thousandths.
@@ -176,7 +177,7 @@ TEST_CASE("a correction fades outside of the box of the data", "[residual]") {
     const Machine machine = machine_with(product_range, constant(1000));
     const ResidualFit& fit = *machine.residuals->find(ResidualClass::product_16);
     ResidualFeatures features{ResidualClass::product_16,
-                              {5, 10, 10, 0, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 20}};
+                              {5, 10, 10, 0, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 20, 4, 4, 0, 0, 0}};
     CHECK(fade_of(features, fit) == 1.0);
     features.values[0] = 10.0;
     CHECK(fade_of(features, fit) == 1.0);
@@ -186,6 +187,16 @@ TEST_CASE("a correction fades outside of the box of the data", "[residual]") {
     features.values[0] = 14.0;
     CHECK(fade_of(features, fit) == 0.0);
     CHECK(correction_of(features, fit).log_factor == 0.0);
+}
+
+TEST_CASE("a state of the L2 that the data do not vary is no distance from them", "[residual]") {
+    ResidualFit fit =
+        *machine_with(product_range, constant(1000)).residuals->find(ResidualClass::product_16);
+    ResidualFeatures features{ResidualClass::product_16,
+                              {5, 10, 10, 0, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 20, 4, 4, 0, 0, 1}};
+    CHECK(fade_of(features, fit) == 1.0);
+    fit.range[15].most = 0.5;  // half a half-width and more beyond
+    CHECK(fade_of(features, fit) == 0.0);
 }
 
 TEST_CASE("what a fit did not see is not corrected", "[residual]") {
@@ -206,7 +217,7 @@ TEST_CASE("what a fit did not see is not corrected", "[residual]") {
     CHECK(predicted(op, machine, {.implementation = Implementation::torch}).correction == 1.0);
 }
 
-TEST_CASE("the state of the L2 and the launch do not change a correction", "[residual]") {
+TEST_CASE("data of a warm L2 correct any state of it and any launch alike", "[residual]") {
     const Machine machine = machine_with(product_range, rising(100, 300, -40));
     const Matmul product{.m = 500, .n = 4096, .k = 1024};
     const double usual = predicted(product, machine).correction;
