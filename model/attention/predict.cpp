@@ -330,8 +330,15 @@ AttentionContext context_of(const Attention& op, Implementation asked_for, const
     return context;
 }
 
+BandClass torch_class(const Attention& op, Implementation asked_for) {
+    if (op.direction == Direction::forward) return BandClass::torch_attention;
+    const bool efficient = asked_for == Implementation::torch_efficient;
+    return efficient ? BandClass::torch_efficient : BandClass::torch_backward;
+}
+
+/// Time of a backend, without its band.
 void set_backend(Prediction& prediction, const BackendTime& time, Bytes parts,
-                 const Execution& execution, const Machine& machine) {
+                 const Machine& machine) {
     const bool tensor = prediction.work.tensor > Flop{};
     prediction.work.kernels = time.kernels;
     // Scratch is counted for the kernel that stands for the backend.
@@ -347,11 +354,6 @@ void set_backend(Prediction& prediction, const BackendTime& time, Bytes parts,
     add_term(prediction, Resource::latency, time.blocks);
     add_term(prediction, Resource::launch, time.launch);
     prediction.time = std::max(time.total, prediction.lower_bound);
-    const bool own = machine.memory && machine.memory->torch && machine.memory->torch->own;
-    apply_band(prediction, BandClass::torch_attention,
-               own ? Confidence::calibrated : Confidence::family,
-               own && execution.launch == LaunchMode::kernel ? Validity::validated
-                                                             : Validity::extrapolated);
 }
 
 /// The kernels that were asked for, and those that stand for them.
@@ -384,7 +386,12 @@ Outcome predicted(const Attention& op, const Choice& choice, const Execution& ex
         const bool forward = op.direction == Direction::forward;
         const Bytes parts =
             forward && prediction.tiling.split > 1 ? counted.scratch - counted.statistics : Bytes{};
-        set_backend(prediction, *backend, parts, execution, machine);
+        set_backend(prediction, *backend, parts, machine);
+        const bool own = machine.memory && machine.memory->torch && machine.memory->torch->own;
+        const bool measured = own && execution.launch == LaunchMode::kernel;
+        apply_band(prediction, torch_class(op, asked_for),
+                   own ? Confidence::calibrated : Confidence::family,
+                   measured ? Validity::validated : Validity::extrapolated);
     } else if (const auto modelled =
                    modelled_time(op, counted, implementation, execution, machine, product)) {
         set_time(prediction, *modelled, implementation, op, counted, execution, machine);

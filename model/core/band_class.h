@@ -19,10 +19,16 @@ enum class BandClass : std::uint8_t {
     eager_stream,     // eager elementwise, layer norms of long rows
     eager_softmax,    // eager softmax in one pass
     eager_rows,       // eager kernels that read rows again; norms of short rows
-    torch_stream,     // PyTorch's pointwise kernels, copies, look-ups, optimizer steps
-    torch_rows,       // PyTorch's softmax, norms, running sums, losses
+    torch_stream,     // PyTorch's pointwise kernels and copies
+    torch_lookup,     // PyTorch's gather and cat
+    torch_transpose,  // PyTorch's transposes
+    torch_optimizer,  // PyTorch's optimizer steps
+    torch_rows,       // PyTorch's softmax, norms, running sums
+    torch_gradient,   // gradients of those
+    torch_loss,       // PyTorch's losses and their gradients
     torch_reduce,     // PyTorch's reductions
-    torch_generated,  // kernels of torch.compile
+    torch_generated,  // pointwise kernels of torch.compile
+    compiled_rows,    // torch.compile's along rows
     torch_product,    // products as PyTorch calls them, of 16 bits
     torch_odd,        // of 16 bits, rows not at multiples of 16 bytes
     torch_odd_thin,   // up to 16 of those
@@ -32,6 +38,8 @@ enum class BandClass : std::uint8_t {
     torch_fp8,        // of fp8
     torch_int8,       // of int8
     torch_attention,  // backends of scaled_dot_product_attention
+    torch_backward,   // their backward passes, but
+    torch_efficient,  // the efficient backend's
     ring,             // collectives by rings, in the switch, by full messages between peers
     peer_ll,          // all-to-all and send by the low-latency protocol
     serving_steady,   // FlashAttention-2 in full waves
@@ -65,25 +73,23 @@ enum class BandClass : std::uint8_t {
 };
 
 /// Classes that have a band: all but `roofline`.
-inline constexpr std::size_t band_class_count = 49;
+inline constexpr std::size_t band_class_count = 57;
 
 inline constexpr std::array<std::string_view, band_class_count + 1> band_class_names{
-    "stream",         "row_kernel",      "host_call",
-    "access",         "eager_stream",    "eager_softmax",
-    "eager_rows",     "torch_stream",    "torch_rows",
-    "torch_reduce",   "torch_generated", "torch_product",
-    "torch_odd",      "torch_odd_thin",  "torch_tf32",
-    "torch_fp32",     "torch_fp32_thin", "torch_fp8",
-    "torch_int8",     "torch_attention", "ring",
-    "peer_ll",        "serving_steady",  "serving_smooth",
-    "serving_uneven", "serving_memory",  "umma_prefill",
-    "umma_decode",    "cache8_prefill",  "cache8_decode",
-    "latent_prefill", "latent_decode",   "experts",
-    "published",      "unfused",         "attention_tiles",
-    "product_fixed",  "product_stream",  "product_smooth",
-    "product_split",  "umma_even",       "umma_uneven",
-    "umma_narrow",    "product_ampere",  "product_coarse",
-    "product_fma",    "product_old",     "product_bundled",
+    "stream",         "row_kernel",      "host_call",       "access",
+    "eager_stream",   "eager_softmax",   "eager_rows",      "torch_stream",
+    "torch_lookup",   "torch_transpose", "torch_optimizer", "torch_rows",
+    "torch_gradient", "torch_loss",      "torch_reduce",    "torch_generated",
+    "compiled_rows",  "torch_product",   "torch_odd",       "torch_odd_thin",
+    "torch_tf32",     "torch_fp32",      "torch_fp32_thin", "torch_fp8",
+    "torch_int8",     "torch_attention", "torch_backward",  "torch_efficient",
+    "ring",           "peer_ll",         "serving_steady",  "serving_smooth",
+    "serving_uneven", "serving_memory",  "umma_prefill",    "umma_decode",
+    "cache8_prefill", "cache8_decode",   "latent_prefill",  "latent_decode",
+    "experts",        "published",       "unfused",         "attention_tiles",
+    "product_fixed",  "product_stream",  "product_smooth",  "product_split",
+    "umma_even",      "umma_uneven",     "umma_narrow",     "product_ampere",
+    "product_coarse", "product_fma",     "product_old",     "product_bundled",
     "estimate",       "roofline"};
 
 [[nodiscard]] constexpr std::string_view name_of(BandClass band_class) {

@@ -3,10 +3,10 @@
 //   apply_band(prediction, BandClass::ring, Confidence::calibrated, Validity::validated);
 //   prediction.low, prediction.high
 //
-// Method: one table (band_table.inc) gives, for each class, the 8 % and 92 % quantiles of
-// ln(measured / predicted): a little wider than 80 %, because new shapes scatter more than fitted
-// ones. `ridge fit bands` makes the table. Operations and regimes are one class where their
-// residuals have one spread. A GPU that takes its parameters from its family gets a margin on both
+// Method: one table (band_table.inc) gives, for each class, two quantiles of
+// ln(measured / predicted); `ridge fit bands` makes it from measured rows as docs/model.md says
+// (Bands). Operations and regimes are one class where their residuals have one spread.
+// A GPU that takes its parameters from its family gets a margin on both
 // sides, that of the rows its class rests on, a larger one from another family (both so that GPUs
 // left out are covered, docs/accuracy.md); outside the validated range the band is half as wide
 // again. Add a class: an enumerator with its name (`band_class.h`), the rows that belong to it, and

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <string>
+#include <type_traits>
 
 #include "model/roof/account.h"
 #include "model/roof/band.h"
@@ -144,6 +145,16 @@ void settle_torch(Prediction& prediction, const Op& op, BandClass band_class,
                measured ? Validity::validated : Validity::extrapolated);
 }
 
+/// The class of PyTorch's kernels that stream.
+template <class Op>
+constexpr BandClass torch_stream_class(Implementation implementation) {
+    if (implementation == Implementation::compiled) return BandClass::torch_generated;
+    if (std::is_same_v<Op, Gather> || std::is_same_v<Op, Cat>) return BandClass::torch_lookup;
+    if (std::is_same_v<Op, Transpose>) return BandClass::torch_transpose;
+    if (std::is_same_v<Op, AdamW>) return BandClass::torch_optimizer;
+    return BandClass::torch_stream;
+}
+
 template <class Op>
 Prediction framework_stream(const Op& op, const Work& work, Direction direction,
                             const Execution& execution, const Machine& machine,
@@ -156,10 +167,7 @@ Prediction framework_stream(const Op& op, const Work& work, Direction direction,
     }
     const MemoryParameters& memory = *machine.memory;
     if (memory.torch) {
-        const bool generated = implementation == Implementation::compiled;
-        settle_torch(prediction, op,
-                     generated ? BandClass::torch_generated : BandClass::torch_stream, execution,
-                     memory);
+        settle_torch(prediction, op, torch_stream_class<Op>(implementation), execution, memory);
         return prediction;
     }
     const StreamKernel kernel = eager_stream_kernel(memory, type, arrays_of(work));
@@ -198,8 +206,11 @@ BandClass framework_row_class(const RowWise& op, const RowKernel& kernel) {
 }
 
 BandClass torch_row_class(const RowWise& op, Implementation implementation) {
-    if (implementation == Implementation::compiled) return BandClass::torch_generated;
-    return is_reduction(op.kind) ? BandClass::torch_reduce : BandClass::torch_rows;
+    if (implementation == Implementation::compiled) return BandClass::compiled_rows;
+    if (is_reduction(op.kind)) return BandClass::torch_reduce;
+    if (op.kind == RowKind::cross_entropy) return BandClass::torch_loss;
+    const bool forward = op.direction == Direction::forward;
+    return forward ? BandClass::torch_rows : BandClass::torch_gradient;
 }
 
 Prediction framework_rows(const RowWise& op, const Execution& execution, const Machine& machine,
