@@ -55,7 +55,7 @@ struct Term {
 
 /// The palette of Okabe and Ito, which the colour-blind can tell apart, without its yellow (too
 /// pale on white).
-enum class Color { ink, blue, vermillion, green, purple, orange, sky, grey };
+enum class Color { ink, blue, vermillion, green, purple, orange, sky, grey, silver };
 
 enum class Dash { solid, dashed, dotted, dash_dot, long_dash };
 

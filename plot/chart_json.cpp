@@ -113,8 +113,8 @@ std::string legend_of(const std::vector<LegendEntry>& entries) {
 }  // namespace
 
 std::string_view name_of(Color color) {
-    constexpr std::array<std::string_view, 8> names = {"ink",    "blue",   "vermillion", "green",
-                                                       "purple", "orange", "sky",        "grey"};
+    constexpr std::array<std::string_view, 9> names = {
+        "ink", "blue", "vermillion", "green", "purple", "orange", "sky", "grey", "silver"};
     return names.at(static_cast<std::size_t>(color));
 }
 

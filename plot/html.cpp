@@ -18,7 +18,7 @@ namespace ridge::plot {
 
 namespace {
 
-constexpr std::size_t most_columns = 16;  ///< of the table; further terms share one cell
+constexpr std::size_t most_columns = 16;  ///< of the table; further terms share the last cell
 
 /// A row of the table: one operation, predicted or measured or both, or one roof.
 struct Row {
@@ -71,20 +71,44 @@ std::vector<std::string> term_columns(const std::vector<Row>& rows) {
     return names;
 }
 
+/// The terms of a row by column, and in words those that have none of their own.
+struct Cells {
+    std::vector<const Term*> terms = {};
+    std::string rest = {};
+};
+
+Cells cells_of(const Row& row, const std::vector<std::string>& columns) {
+    Cells out{.terms = std::vector<const Term*>(columns.size(), nullptr)};
+    for (const Term& term : row.content.terms) {
+        const auto column = std::ranges::find(columns, term.name);
+        const auto index = static_cast<std::size_t>(column - columns.begin());
+        if (column == columns.end() || out.terms[index] != nullptr) {
+            out.rest +=
+                fmt::format("{}{}: {}", out.rest.empty() ? "" : "; ", term.name, term.value);
+        } else {
+            out.terms[index] = &term;
+        }
+    }
+    return out;
+}
+
 /// What a table shows beside names and terms, where any row has it.
 struct Columns {
     bool number = false;
     bool series = false;
     bool level = false;
     std::vector<std::string> terms = {};
+    bool rest = false;
 };
 
 Columns columns_of(const std::vector<Row>& rows) {
     const auto any = [&rows](const auto& has) { return std::ranges::any_of(rows, has); };
-    return {.number = any([](const Row& row) { return row.number != 0; }),
-            .series = any([](const Row& row) { return !row.content.series.empty(); }),
-            .level = any([](const Row& row) { return !row.content.level.empty(); }),
-            .terms = term_columns(rows)};
+    Columns out{.number = any([](const Row& row) { return row.number != 0; }),
+                .series = any([](const Row& row) { return !row.content.series.empty(); }),
+                .level = any([](const Row& row) { return !row.content.level.empty(); }),
+                .terms = term_columns(rows)};
+    out.rest = any([&out](const Row& row) { return !cells_of(row, out.terms).rest.empty(); });
+    return out;
 }
 
 std::string heading(std::string_view text) {
@@ -92,21 +116,12 @@ std::string heading(std::string_view text) {
 }
 
 std::string cell(std::string_view text) {
-    return fmt::format("<td>{}</td>", escape_markup(text));
+    return fmt::format("<td{}>{}</td>", is_short(text) ? " class=\"short\"" : "",
+                       escape_markup(text));
 }
 
 std::string table_row(const Row& row, const Columns& columns) {
-    std::vector<const Term*> cells(columns.terms.size(), nullptr);
-    std::string rest;
-    for (const Term& term : row.content.terms) {
-        const auto column = std::ranges::find(columns.terms, term.name);
-        const auto index = static_cast<std::size_t>(column - columns.terms.begin());
-        if (column == columns.terms.end() || cells[index] != nullptr) {
-            rest += fmt::format("{}{}: {}", rest.empty() ? "" : "; ", term.name, term.value);
-        } else {
-            cells[index] = &term;
-        }
-    }
+    const Cells cells = cells_of(row, columns.terms);
     std::string out = fmt::format("<tr data-i=\"{}\">", row.item);
     if (columns.number) {
         out +=
@@ -117,7 +132,7 @@ std::string table_row(const Row& row, const Columns& columns) {
     if (columns.series) out += cell(row.content.series);
     if (columns.level) out += cell(row.content.level);
     out += cell(row.content.kind);
-    for (const Term* const term : cells) {
+    for (const Term* const term : cells.terms) {
         if (term != nullptr && term->number) {
             out += fmt::format(R"(<td class="number" data-v="{}">{}</td>)", *term->number,
                                escape_markup(term->value));
@@ -125,7 +140,7 @@ std::string table_row(const Row& row, const Columns& columns) {
             out += cell(term == nullptr ? "" : term->value);
         }
     }
-    if (!rest.empty()) out += cell(rest);
+    if (columns.rest) out += cell(cells.rest);
     return out + "</tr>\n";
 }
 
@@ -140,6 +155,7 @@ std::string table_of(std::string_view caption, const std::vector<Row>& rows) {
     if (columns.level) out += heading("level");
     out += heading("kind");
     for (const std::string& column : columns.terms) out += heading(column);
+    if (columns.rest) out += heading("more");
     out += "</tr></thead>\n<tbody>\n";
     for (const Row& row : rows) out += table_row(row, columns);
     return out + "</tbody></table></div>\n";
@@ -174,6 +190,11 @@ std::string style() {
     return out + "}\n";
 }
 
+/// Charts that follow each other with the same axes share a table.
+bool same_axes(const Chart& a, const Chart& b) {
+    return a.x.title == b.x.title && a.y.title == b.y.title;
+}
+
 std::string script() {
     std::string out = "(() => {\n'use strict';\n";
     for (const std::string_view part :
@@ -195,6 +216,11 @@ std::string page_start(std::string_view title) {
     return out + style() + "</style>\n</head>\n<body>\n<main>\n";
 }
 
+bool is_short(std::string_view text) {
+    constexpr std::size_t longest = 16;
+    return !text.empty() && text.size() <= longest;
+}
+
 std::string points_table(std::span<const Chart> charts, std::size_t first) {
     return table_of("Points", rows_of(charts, first).points);
 }
@@ -206,12 +232,20 @@ std::string page_end(const std::string& data) {
 
 std::string render_html(std::span<const Chart> charts) {
     std::string out = page_start(charts.empty() ? "" : charts.front().title);
-    for (const Chart& chart : charts) {
-        out += "<figure>\n" + render_svg(chart, SvgUse::page) + "</figure>\n";
+    std::size_t first = 0;
+    for (std::span<const Chart> rest = charts; !rest.empty();) {
+        const auto other = std::ranges::find_if_not(
+            rest, [&rest](const Chart& chart) { return same_axes(chart, rest.front()); });
+        const auto alike = rest.first(static_cast<std::size_t>(other - rest.begin()));
+        const Tables tables = rows_of(alike, first);
+        for (const Chart& chart : alike) {
+            out += "<figure>\n" + render_svg(chart, SvgUse::page) + "</figure>\n";
+            first += items_of(chart).size();
+        }
+        out += table_of("Points", tables.points);
+        out += table_of("Roofs and reference lines", tables.others);
+        rest = rest.subspan(alike.size());
     }
-    const Tables tables = rows_of(charts);
-    out += table_of("Points", tables.points);
-    out += table_of("Roofs and reference lines", tables.others);
     return out + page_end(page_data(charts));
 }
 

@@ -24,6 +24,9 @@ namespace ridge::plot {
 /// The table of the charts' points; `first` is the number of their first item on the page.
 [[nodiscard]] std::string points_table(std::span<const Chart> charts, std::size_t first);
 
+/// Whether a cell's text stands on one line: "43.6 ms" is not broken before its unit.
+[[nodiscard]] bool is_short(std::string_view text);
+
 /// From the end of <main>: the data and the scripts.
 [[nodiscard]] std::string page_end(const std::string& data);
 

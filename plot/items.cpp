@@ -37,7 +37,7 @@ Item item_of(const Mark& mark, const Chart& chart) {
     } else if (!chart.x.title.empty() && !place.empty() && place != mark.name) {
         item.terms.push_back({.name = chart.x.title, .value = place});
     }
-    item.terms.push_back(coordinate_term(chart.y, mark.y));
+    if (chart.y.names.empty()) item.terms.push_back(coordinate_term(chart.y, mark.y));
     if (mark.low || mark.high) {
         item.terms.push_back({.name = "Range",
                               .value = number_text(mark.low.value_or(mark.y)) + " to " +

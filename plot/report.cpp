@@ -40,7 +40,10 @@ std::string figures_of(const std::vector<Term>& figures) {
 }
 
 std::string cell_of(const ReportCell& cell, bool name) {
-    std::string classes = name ? "name" : cell.number ? "number" : "";
+    std::string classes = name                  ? "name"
+                          : cell.number         ? "number"
+                          : is_short(cell.text) ? "short"
+                                                : "";
     std::string rest;
     if (cell.share) {
         classes += " bar";
@@ -52,21 +55,36 @@ std::string cell_of(const ReportCell& cell, bool name) {
                        escape_markup(cell.text));
 }
 
+/// A column without a word in it is left out.
+std::vector<bool> filled_columns(const ReportTable& table) {
+    std::vector<bool> filled(table.columns.size(), table.rows.empty());
+    for (const ReportRow& row : table.rows) {
+        for (std::size_t i = 0; i < row.cells.size(); ++i) {
+            if (!row.cells[i].text.empty()) filled[i] = true;
+        }
+    }
+    return filled;
+}
+
 std::string table_of(const ReportTable& table, const Items& items) {
     std::string out = fmt::format(
         "<section class=\"table\"><table>\n<caption>{}{}</caption>\n<thead><tr>",
         escape_markup(table.caption),
         table.note.empty() ? ""
                            : fmt::format("<p class=\"note\">{}</p>", escape_markup(table.note)));
-    for (const std::string& column : table.columns) {
-        out += fmt::format("<th scope=\"col\">{}</th>", escape_markup(column));
+    const std::vector<bool> filled = filled_columns(table);
+    for (std::size_t i = 0; i < table.columns.size(); ++i) {
+        if (!filled[i]) continue;
+        out += fmt::format("<th scope=\"col\">{}</th>", escape_markup(table.columns[i]));
     }
     out += "</tr></thead>\n<tbody>\n";
     for (const ReportRow& row : table.rows) {
         const auto item = items.find(row.mark);
         const bool joined = !row.mark.empty() && item != items.end();
         out += joined ? fmt::format("<tr data-i=\"{}\">", item->second) : "<tr>";
-        for (std::size_t i = 0; i < row.cells.size(); ++i) out += cell_of(row.cells[i], i == 0);
+        for (std::size_t i = 0; i < row.cells.size(); ++i) {
+            if (filled[i]) out += cell_of(row.cells[i], i == 0);
+        }
         out += "</tr>\n";
     }
     return out + "</tbody></table></section>\n";

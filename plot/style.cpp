@@ -29,11 +29,11 @@ std::string_view light_style_sheet() {
 .hollow{fill:#fff}
 .ridge-chart text.label{paint-order:stroke;stroke:#fff;stroke-width:3px;stroke-linejoin:round}
 .s-ink{stroke:#1a1a1a}.s-blue{stroke:#0072b2}.s-vermillion{stroke:#d55e00}.s-green{stroke:#009e73}
-.s-purple{stroke:#cc79a7}.s-orange{stroke:#e69f00}.s-sky{stroke:#56b4e9}.s-grey{stroke:#777}
+.s-purple{stroke:#cc79a7}.s-orange{stroke:#e69f00}.s-sky{stroke:#56b4e9}.s-grey{stroke:#777}.s-silver{stroke:#bbb}
 .f-ink{fill:#1a1a1a}.f-blue{fill:#0072b2}.f-vermillion{fill:#d55e00}.f-green{fill:#009e73}
-.f-purple{fill:#cc79a7}.f-orange{fill:#e69f00}.f-sky{fill:#56b4e9}.f-grey{fill:#777}
+.f-purple{fill:#cc79a7}.f-orange{fill:#e69f00}.f-sky{fill:#56b4e9}.f-grey{fill:#777}.f-silver{fill:#bbb}
 .ridge-chart text.t-blue{fill:#00588a}.ridge-chart text.t-vermillion{fill:#a84a00}.ridge-chart text.t-green{fill:#00704f}
-.ridge-chart text.t-purple{fill:#984a75}.ridge-chart text.t-orange{fill:#845b00}.ridge-chart text.t-sky{fill:#20709f}.ridge-chart text.t-grey{fill:#555}
+.ridge-chart text.t-purple{fill:#984a75}.ridge-chart text.t-orange{fill:#845b00}.ridge-chart text.t-sky{fill:#20709f}.ridge-chart text.t-grey,.ridge-chart text.t-silver{fill:#555}
 )";
 }
 
@@ -45,9 +45,10 @@ std::string_view dark_style_sheet() {
 .link,.error{stroke:#eee}.drop{stroke:#aaa}.leader{stroke:#999}
 .envelope{stroke-opacity:.28}
 .ridge-chart text.label{stroke:#16181c}
-.s-ink{stroke:#eee}.f-ink{fill:#eee}.s-blue{stroke:#4aa8e0}.f-blue{fill:#4aa8e0}.s-grey{stroke:#999}.f-grey{fill:#999}
-.ridge-chart text.t-blue{fill:#6fbfef}.ridge-chart text.t-vermillion{fill:#ff9a55}.ridge-chart text.t-green{fill:#3fd0a4}
-.ridge-chart text.t-purple{fill:#e5a3c6}.ridge-chart text.t-orange{fill:#f0b840}.ridge-chart text.t-sky{fill:#8fcdf3}.ridge-chart text.t-grey{fill:#b5b5b5}
+.s-ink{stroke:#eee}.f-ink{fill:#eee}.s-blue{stroke:#3d92e0}.f-blue{fill:#3d92e0}.s-sky{stroke:#9fd8fb}.f-sky{fill:#9fd8fb}
+.s-grey{stroke:#999}.f-grey{fill:#999}.s-silver{stroke:#555b66}.f-silver{fill:#555b66}
+.ridge-chart text.t-blue{fill:#6db3f2}.ridge-chart text.t-vermillion{fill:#ff9a55}.ridge-chart text.t-green{fill:#3fd0a4}
+.ridge-chart text.t-purple{fill:#e5a3c6}.ridge-chart text.t-orange{fill:#f0b840}.ridge-chart text.t-sky{fill:#a9dcfb}.ridge-chart text.t-grey,.ridge-chart text.t-silver{fill:#b5b5b5}
 )";
 }
 

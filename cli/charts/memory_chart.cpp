@@ -42,9 +42,9 @@ plot::Series peak_series(const MemoryPeak& peak, const std::string& tensor, cons
     point.labelled = true;
     point.terms = {{"phase", std::string(peak.phase)},
                    {"with", tensor},
-                   {"requested", fmt::format("{} B", peak.level.requested)},
-                   {"allocated", fmt::format("{} B", peak.level.allocated)},
-                   {"reserved", fmt::format("{} B", peak.level.reserved)}};
+                   {"requested", format_capacity(bytes_of(peak.level.requested))},
+                   {"allocated", format_capacity(bytes_of(peak.level.allocated))},
+                   {"reserved", format_capacity(bytes_of(peak.level.reserved))}};
     plot::Series series;
     series.name = "peak";
     series.drawing = plot::Drawing::scatter;

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "cli/charts/roofline_charts.h"
+#include "cli/views/counted.h"
 #include "cli/views/program_page.h"
 #include "cli/views/trace.h"
 #include "hardware/units.h"
@@ -145,7 +146,7 @@ class TimelineBuilder {
                 i < report_.timeline.late_ns.size() ? report_.timeline.late_ns[i] : 0;
             const std::int64_t ready = std::min(each.start_ns, busy->second + late);
             add_gap(busy->second, ready, "idle: the host is late", Color::vermillion);
-            add_gap(ready, each.start_ns, "idle", Color::grey);
+            add_gap(ready, each.start_ns, "idle", Color::silver);
         }
         busy->second = std::max(busy->second, each.end_ns());
     }
@@ -211,6 +212,23 @@ std::pair<std::size_t, double> main_part(const OperatorRow& row) {
     return {main, row.answer.time > Time{} ? longest / row.answer.time : 1.0};
 }
 
+/// Whether the hardware counted FLOP and bytes of DRAM of the row's kernel.
+bool counts_arithmetic(const OperatorRow& row) {
+    return row.counters && row.kernels > 0 && row.counters->flop() > 0.0 &&
+           row.counters->dram_bytes() > 0.0;
+}
+
+RooflineCharts::CountedKernel counted_kernel(const OperatorRow& row, double radius) {
+    const auto launches = static_cast<double>(row.kernels);
+    return {.name = operator_name(row),
+            .flop = Flop::from_base(row.counters->flop()),
+            .tensor = row.counters->tensor_flop > 0.0,
+            .dram = Bytes::from_base(row.counters->dram_bytes()),
+            .measured = time_of_counted(row),
+            .predicted = row.predicted ? std::optional(*row.predicted / launches) : std::nullopt,
+            .radius = radius};
+}
+
 /// Rows of operators whose mark on the roofline stands at the bytes of L2 take that mark's name.
 void join_rows(plot::Report& page, const std::vector<plot::Chart>& charts) {
     std::set<std::string> marks;
@@ -244,18 +262,25 @@ plot::Chart ProgramCharts::roofline() const {
     std::optional<Time> longest;
     std::set<std::string> names;
     for (const OperatorRow& row : report_.operators) {
-        if (!row.predicted || row.answer.parts.empty()) continue;
+        const bool modelled =
+            row.predicted && !row.answer.parts.empty() && row.basis != programs::Basis::counters;
         const auto [main, share] = main_part(row);
-        const auto& part = std::get<model::Prediction>(row.answer.parts[main]);
-        if (part.algorithmic <= Intensity{} || row.measured <= least) continue;
+        const auto* const part =
+            modelled ? &std::get<model::Prediction>(row.answer.parts[main]) : nullptr;
+        const bool drawable = modelled ? part->algorithmic > Intensity{} : counts_arithmetic(row);
+        if (!drawable || row.measured <= least) continue;
         if (shown >= most || !names.insert(operator_name(row)).second) {
             ++left_out;
             continue;
         }
         if (!longest) longest = row.measured;
         const double radius = std::max(smallest, largest * std::sqrt(row.measured / *longest));
-        charts.add(operator_name(row), row.steps[main].operation, part,
-                   row.measured * (share / static_cast<double>(row.count)), radius);
+        if (modelled) {
+            charts.add(operator_name(row), row.steps[main].operation, *part,
+                       row.measured * (share / static_cast<double>(row.count)), radius);
+        } else {
+            charts.add(counted_kernel(row, radius));
+        }
         ++shown;
     }
     plot::Chart chart = charts.finish(model::DataType::bf16).front();

@@ -175,6 +175,37 @@ void RooflineCharts::add(const std::string& name, const measure::Record& record,
     standings_.push_back(std::move(standing));
 }
 
+void RooflineCharts::add(const CountedKernel& kernel) {
+    const Intensity intensity = kernel.flop / kernel.dram;
+    const FlopRate rate = kernel.flop / kernel.measured;
+    Standing standing{.operation = "kernel",
+                      .type = kernel.tensor ? DataType::bf16 : DataType::fp32,
+                      .tensor = kernel.tensor,
+                      .counted = true,
+                      .measured = true,
+                      .recorded = true};
+    plot::OperationPoint point{.name = kernel.name,
+                               .series = {},
+                               .level = plot::Resource::dram,
+                               .x = intensity.base(),
+                               .y = rate.base() / tera,
+                               .origin = plot::Origin::measured,
+                               .order = -kernel.radius,
+                               .radius = kernel.radius,
+                               .terms = {{"measured time", format(kernel.measured)},
+                                         {"measured", format(rate)},
+                                         {"DRAM intensity, counted", format(intensity)}}};
+    if (kernel.predicted && *kernel.predicted > Time{}) {
+        point.terms.push_back({"predicted time", format(*kernel.predicted)});
+        plot::OperationPoint predicted = point;
+        predicted.origin = plot::Origin::predicted;
+        predicted.y = (kernel.flop / *kernel.predicted).base() / tera;
+        standing.points.push_back(std::move(predicted));
+    }
+    standing.points.push_back(std::move(point));
+    standings_.push_back(std::move(standing));
+}
+
 /// What a mark says of itself: the question, the prediction and what was measured.
 std::vector<plot::Term> RooflineCharts::terms_beside(const model::Prediction& p,
                                                      const std::string& question,

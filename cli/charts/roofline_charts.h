@@ -49,6 +49,18 @@ class RooflineCharts {
     void add(const std::string& name, const model::Operation& operation,
              const model::Prediction& prediction, Time measured, double radius);
 
+    /// A kernel of a recorded program at the bytes of DRAM and the FLOP that the hardware counted.
+    struct CountedKernel {
+        std::string name;
+        Flop flop;
+        bool tensor = false;
+        Bytes dram;
+        Time measured;  ///< of one launch
+        std::optional<Time> predicted = {};
+        double radius = 0.0;
+    };
+    void add(const CountedKernel& kernel);
+
     /// A measurement without a prediction, at its algorithmic intensity.
     void add(const std::string& name, const measure::Record& record, const model::Work& work);
 

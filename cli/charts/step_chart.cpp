@@ -122,7 +122,9 @@ class Flame {
         const double pixels = frame_width * (node.time / whole_);
         mark.labelled = letter * static_cast<double>(node.name.size()) + 10.0 < pixels;
         mark.order = -width;
-        mark.terms = {{"time", format(node.time)},
+        mark.terms = {{chart_.x.title, "from " + format(left * unit_.unit)},
+                      {"level", chart_.y.names[static_cast<std::size_t>(depth_ - level) - 1]},
+                      {"time", format(node.time)},
                       {"share", share},
                       {"kernels", std::to_string(node.kernels)}};
         chart_.marks.push_back(std::move(mark));

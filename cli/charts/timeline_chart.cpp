@@ -111,7 +111,7 @@ void add_figure(plot::Sweep& sweep, const std::vector<TimelineEntry>& entries, c
         plot::SeriesPoint point{.x = entry.year, .y = *value / unit};
         point.name = entry.name;
         point.terms = {{std::string(year_announced), entry.announced},
-                       {figure.name, figure.text(*value)}};
+                       {"value", figure.text(*value)}};
         if (*value > best) {
             point.labelled = index == 0;
             best = *value;

@@ -141,6 +141,7 @@ plot::Chart chart_of(const ComparedModels& compared, const std::string& title) {
         const std::vector<std::string>& names = compared.names[i];
         std::string series;
         for (std::size_t k = 1; k < names.size(); ++k) series += (k > 1 ? ", " : "") + names[k];
+        if (series.empty()) series = "predicted";
         auto place = std::find(sweep.x.names.begin(), sweep.x.names.end(), names.front());
         if (place == sweep.x.names.end()) {
             place = sweep.x.names.insert(sweep.x.names.end(), names.front());
@@ -155,8 +156,7 @@ plot::Chart chart_of(const ComparedModels& compared, const std::string& title) {
         const programs::StepTime& time = *compared.answers[i].time;
         plot::SeriesPoint point{.x = static_cast<double>(place - sweep.x.names.begin()) + 1.0,
                                 .y = time.wall.in(units::ms)};
-        point.terms = {{"wall", format(time.wall)},
-                       {"kernels", format(time.gpu.total.time)},
+        point.terms = {{"kernels", format(time.gpu.total.time)},
                        {"host", format(time.host)},
                        {"tokens/s", format_number(tokens_per_s(compared.answers[i]), 4)}};
         known->points.push_back(std::move(point));

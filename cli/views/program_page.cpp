@@ -7,6 +7,7 @@
 
 #include "cli/console/format.h"
 #include "cli/console/percent.h"
+#include "cli/views/counted.h"
 #include "cli/views/prediction.h"
 #include "cli/views/trace.h"
 #include "hardware/units.h"
@@ -121,6 +122,24 @@ plot::ReportTable ranges_of(const TraceReport& report) {
     return table;
 }
 
+plot::ReportTable counted_of(const TraceReport& report) {
+    plot::ReportTable table{.caption = "Measured rooflines",
+                            .note = "Counted bytes and FLOP over the time of the free run.",
+                            .columns = {"kernel"},
+                            .rows = {}};
+    table.columns.insert(table.columns.end(), reached_columns.begin(), reached_columns.end());
+    for (const OperatorRow& row : report.operators) {
+        if (!row.counters || row.kernels < 1) continue;
+        plot::ReportRow out{.cells = {{.text = row.kernel, .number = {}, .share = {}}},
+                            .mark = operator_name(row)};
+        for (Reached& one : reached(row)) {
+            out.cells.push_back({.text = std::move(one.text), .number = one.value, .share = {}});
+        }
+        table.rows.push_back(std::move(out));
+    }
+    return table;
+}
+
 plot::ReportTable savings_of(const TraceReport& report) {
     plot::ReportTable table{
         .caption = "What could be saved, by prediction",
@@ -165,6 +184,8 @@ plot::Report program_page(const TraceReport& report) {
     }
     if (!report.savings.empty()) page.blocks.emplace_back(savings_of(report));
     page.blocks.emplace_back(operators_of(report));
+    plot::ReportTable counted = counted_of(report);
+    if (!counted.rows.empty()) page.blocks.emplace_back(std::move(counted));
     if (!report.ranges.empty()) page.blocks.emplace_back(ranges_of(report));
     return page;
 }

@@ -343,11 +343,16 @@ class ChartView {
       const at = this.pixel(note.x, note.y);
       if (note.text && this.inFrame(at)) beside(at, note.text, 13, 5, 'of-ridge' + (note.drop ? ' font-emphasis' : ''));
     }
+    // A mark without a body is the start of a bar that ends where the next of its row starts.
+    const fits = (mark, at) => {
+      const ends = [...this.points.values()].filter(([x, y]) => y === at[1] && x > at[0]).map(([x]) => x);
+      return mark.r < 1 && textWidth(mark.name, 13) + 10 < Math.min(this.frame[2], ...ends) - at[0];
+    };
     for (const [i, at] of this.points) {
       const mark = data.marks[i];
       if (!mark.labelled) continue;
       if (mark.n) beside(at, String(mark.n), 11, mark.r, 'font-number of-point');
-      else if (this.width >= 600) beside(at, mark.name, 13, mark.r, 'of-point');
+      else if (this.width >= 600 || fits(mark, at)) beside(at, mark.name, 13, mark.r, 'of-point');
     }
   }
 

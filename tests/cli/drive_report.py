@@ -5,7 +5,8 @@ Usage: drive_report.py RIDGE TRACE [FOLDER]
 
 At 500 and 1400 pixels, in light and dark: nothing overflows, the timeline zooms along time, names its
 bars and tells them, the legend switches them, the tables sort, a row lights its mark, measured and
-predicted marks are told apart by their inside. With FOLDER the screenshots stay there. Prints
+predicted marks are told apart by their inside. The pages of a profiled program with counters, of a
+model and of models compared are read at 500, 800 and 1600 pixels. With FOLDER the screenshots stay there. Prints
 "skipped: ..." where there is no browser; exits with 1 and the list of what failed.
 """
 
@@ -80,6 +81,35 @@ def check_tables(browser, name):
     check(sizes > 3, f"{name}: marks of {sizes} sizes")
 
 
+def read(browser, path, name, shots):
+    """The page is whole and fits; every chart that has series has a legend."""
+    browser.open(path, int(name.split("-")[1]), "dark" in name)
+    check(browser.run("problems") == [], f"{name}: {browser.run('problems')}")
+    check(browser.run("document.documentElement.classList.contains('ready')"), f"{name}: scripts have not run")
+    check(page.overflow(browser) == [], f"{name}: {page.overflow(browser)[:5]}")
+    check(page.small_text(browser) == [], f"{name}: text under 11 px: {page.small_text(browser)[:5]}")
+    empty = browser.run("[...document.querySelectorAll('th, .entry, h2, .subtitle')].filter((n) => !n.textContent.trim()).length")
+    check(empty == 0, f"{name}: {empty} headings or entries without a word")
+    browser.screenshot(shots / f"{name}.png" if shots else None)
+
+
+def read_others(browser, ridge, trace, folder, shots):
+    traces = pathlib.Path(trace).parent
+    commands = {
+        "profile": ["trace", traces / "kernels_h200.ridge", traces / "kernels_h200.counters.ridge"],
+        "model": ["model", "llama-3.1-8b", "--gpu", "h100-sxm"],
+        "models": ["compare", "model", "llama-3.1-8b", "--gpu", "a100-sxm-80gb,h100-sxm"],
+    }
+    for name, command in commands.items():
+        path = folder / f"{name}.html"
+        subprocess.run([ridge, *map(str, command), "-o", str(path)], check=True, capture_output=True)
+        for width, scheme in ((500, "dark"), (800, "light"), (1600, "dark")):
+            read(browser, path, f"{name}-{width}-{scheme}", shots)
+        if name == "profile":
+            counted = browser.run("document.querySelectorAll('.point.measured').length")
+            check(counted >= 3, f"{name}: {counted} counted kernels on the roofline")
+
+
 def drive(browser, path, shots):
     for width in (500, 1400):
         for dark in (False, True):
@@ -111,6 +141,7 @@ def main():
         browser = page.Browser(program, pathlib.Path(folder) / "profile")
         try:
             drive(browser, path, shots)
+            read_others(browser, ridge, trace, pathlib.Path(folder), shots)
         finally:
             browser.close()
     for failure in page.FAILURES:

@@ -1,6 +1,10 @@
 // Timelines and pages of reports: what is placed where, and that a page holds all of it.
+#include <fmt/format.h>
+
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "hardware/error.h"
 #include "plot/html.h"
@@ -29,6 +33,23 @@ Timeline two_lanes() {
                  {.from = 0.0, .to = 1.0, .lane = 0, .sort = 0},
                  {.from = 1.0, .to = 1.5, .lane = 0, .sort = 0}},
         .notes = {}};
+}
+
+std::size_t count_of(std::string_view part, std::string_view in) {
+    std::size_t count = 0;
+    for (std::size_t at = in.find(part); at != in.npos; at = in.find(part, at + 1)) ++count;
+    return count;
+}
+
+/// Of each table of a page the cells of each row, headings first.
+std::vector<std::vector<std::size_t>> row_widths(const std::string& page) {
+    std::vector<std::vector<std::size_t>> tables;
+    for (std::size_t at = page.find("<tr"); at != page.npos; at = page.find("<tr", at + 1)) {
+        const std::string_view row = std::string_view(page).substr(at, page.find("</tr>", at) - at);
+        if (row.find("<th ") != row.npos) tables.emplace_back();
+        tables.back().push_back(count_of("<td", row) + count_of("<th ", row));
+    }
+    return tables;
 }
 
 nlohmann::json data_of(const std::string& page) {
@@ -87,6 +108,46 @@ TEST_CASE("a page of several charts has the data of each, points or none", "[rep
     CHECK(data["charts"][0]["sorts"][1]["name"] == "</script>");
     CHECK(data["charts"][1]["marks"].size() == charts[1].marks.size());
     CHECK_FALSE(data["charts"][1].contains("spans"));
+}
+
+TEST_CASE(
+    "each chart has a table of its own but where the axes are the same, its rows as wide as its "
+    "headings",
+    "[report]") {
+    Roofline many = samples::predictions();
+    for (int i = 0; i < 20; ++i) {
+        many.points.front().terms.push_back(
+            {.name = fmt::format("term {}", i), .value = std::to_string(i)});
+    }
+    Chart other = roofline_chart(samples::predictions());
+    other.y.title = "Time";
+    const std::vector<Chart> charts{roofline_chart(many), roofline_chart(samples::predictions()),
+                                    other};
+    const std::vector<std::vector<std::size_t>> tables = row_widths(render_html(charts));
+    REQUIRE(tables.size() == 4);  // points and roofs of two kinds of axes
+    for (const std::vector<std::size_t>& widths : tables) {
+        REQUIRE(widths.size() > 1);
+        for (const std::size_t width : widths) CHECK(width == widths.front());
+    }
+    CHECK(tables[0].front() > tables[2].front());
+    CHECK(tables[0].size() > tables[2].size());
+    CHECK(render_html(charts).find("term 19: 19</td>") != std::string::npos);
+}
+
+TEST_CASE("a report leaves out columns without a word", "[report]") {
+    Report report{.title = "A step"};
+    ReportTable table{
+        .caption = "Savings", .note = {}, .columns = {"what", "then", "saves"}, .rows = {}};
+    table.rows.push_back(
+        {.cells = {{.text = "idle"}, {}, {.text = "69.8 us", .number = 69.8}}, .mark = {}});
+    table.rows.push_back({.cells = {{.text = "copies"}, {}, {}}, .mark = {}});
+    report.blocks.emplace_back(table);
+    const std::string page = render_report(report);
+    CHECK(row_widths(page) == std::vector<std::vector<std::size_t>>{{2, 2, 2}});
+    CHECK(page.find(">then<") == std::string::npos);
+    report.blocks = {
+        ReportTable{.caption = "None", .note = {}, .columns = {"what", "then"}, .rows = {}}};
+    CHECK(row_widths(render_report(report)) == std::vector<std::vector<std::size_t>>{{2}});
 }
 
 TEST_CASE("a report holds figures, tables and charts; rows find their marks", "[report]") {
