@@ -175,7 +175,7 @@ void write_refusals(const Context& context, const Comparison& comparison) {
         const std::string line = who + ": " + none->reason;
         if (std::find(said.begin(), said.end(), line) != said.end()) continue;
         said.push_back(line);
-        context.out << "  " << wrap(line, width - 2, 4) << '\n';
+        context.out << "  " << wrap(line, width, 4, 2) << '\n';
     }
 }
 

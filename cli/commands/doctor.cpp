@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <memory>
 #include <ostream>
-#include <sstream>
 
 #include "cli/commands/commands.h"
 #include "cli/console/table.h"
@@ -160,10 +159,8 @@ void write_findings(const Context& context, const std::vector<Finding>& findings
                             width, indent)
                     << '\n';
         if (finding.remedy.empty()) continue;
-        std::istringstream lines(wrap("remedy: " + finding.remedy, width - indent, 0));
-        for (std::string line; std::getline(lines, line);) {
-            context.out << std::string(indent, ' ') << line << '\n';
-        }
+        context.out << std::string(indent, ' ')
+                    << wrap("remedy: " + finding.remedy, width, indent, indent) << '\n';
     }
 }
 

@@ -70,7 +70,7 @@ Kernel kernel_of(const OccupancyOptions& options, Machines& machines) {
 void write_line(const Context& context, std::string_view label, const std::string& text) {
     constexpr std::size_t indent = 16;
     const auto width = static_cast<std::size_t>(std::max(40, context.width));
-    context.out << fmt::format("  {:<12}  {}\n", label, wrap(text, width - indent, indent));
+    context.out << fmt::format("  {:<12}  {}\n", label, wrap(text, width, indent, indent));
 }
 
 std::string resident_text(const Occupancy& found, const SmLimits& limits) {
@@ -246,7 +246,7 @@ void write_answer(const Context& context, const Kernel& kernel) {
     const std::vector<std::string> steps = steps_text(kernel, found);
     if (!steps.empty()) context.out << '\n';
     for (const std::string& step : steps) {
-        context.out << "  - " << wrap(step, width - 4, 4) << '\n';
+        context.out << "  - " << wrap(step, width, 4, 4) << '\n';
     }
     context.out << '\n';
     write_rows(context, size_rows(kernel), Format::table);

@@ -149,7 +149,7 @@ void write_entry(const Context& context, std::string_view name, const std::strin
     const auto width = static_cast<std::size_t>(std::max(40, context.width));
     std::string head = "  " + std::string(name);
     head.resize(std::max(head.size() + 1, indent), ' ');
-    context.out << head << wrap(text, width - indent, indent) << '\n';
+    context.out << head << wrap(text, width, indent, indent) << '\n';
 }
 
 void write_operations(const Context& context) {

@@ -146,9 +146,9 @@ std::string printable(std::string_view text) {
     }
 }
 
-std::string wrap(std::string_view text, std::size_t width, std::size_t indent) {
-    const auto fits = [width, indent](std::string_view line, std::size_t index) {
-        return (index == 0 ? 0 : indent) + display_width(line) <= width;
+std::string wrap(std::string_view text, std::size_t width, std::size_t indent, std::size_t begin) {
+    const auto fits = [width, indent, begin](std::string_view line, std::size_t index) {
+        return (index == 0 ? begin : indent) + display_width(line) <= width;
     };
     std::string wrapped;
     for (const std::string& line : plot::wrap_text(printable(text), fits)) {

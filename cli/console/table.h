@@ -42,7 +42,9 @@ void append_csv_cell(std::string& line, std::string_view cell);
 /// direction marks become spaces, what is not UTF-8 becomes U+FFFD.
 [[nodiscard]] std::string printable(std::string_view text);
 
-/// `text` broken into lines of at most `width` columns, each but the first indented.
-[[nodiscard]] std::string wrap(std::string_view text, std::size_t width, std::size_t indent);
+/// `text` broken into lines that end at column `width`, each but the first indented; the first begins at
+/// column `begin`, behind what the caller wrote.
+[[nodiscard]] std::string wrap(std::string_view text, std::size_t width, std::size_t indent,
+                               std::size_t begin = 0);
 
 }  // namespace ridge::cli

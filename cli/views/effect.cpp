@@ -115,12 +115,12 @@ void write_effect(const Context& context, const Study& study) {
         return;
     }
     for (const std::string& paragraph : study.paragraphs) {
-        context.out << "  " << wrap(paragraph, width - 2, 2) << "\n\n";
+        context.out << "  " << wrap(paragraph, width, 2, 2) << "\n\n";
     }
     const auto line = [&](std::string_view label, const std::string& text) {
         if (text.empty()) return;
         context.out << "  " << label << std::string(10 - label.size(), ' ')
-                    << wrap(text, width - 12, 12) << '\n';
+                    << wrap(text, width, 12, 12) << '\n';
     };
     line("formula",
          study.formula + " (docs/model.md: " + std::string(study.effect->equations) + ")");
@@ -128,10 +128,9 @@ void write_effect(const Context& context, const Study& study) {
     if (study.kernels.empty()) return;
     context.out << "\n  kernels by name: the model's tile, then what ran\n";
     for (const effects::KernelRow& row : study.kernels) {
-        context.out << "  " << wrap(row.name + ": " + row.operation, width - 2, 4) << "\n    "
-                    << wrap(row.predicted, width - 4, 6) << '\n';
-        if (!row.measured.empty())
-            context.out << "    " << wrap(row.measured, width - 4, 6) << '\n';
+        context.out << "  " << wrap(row.name + ": " + row.operation, width, 4, 2) << "\n    "
+                    << wrap(row.predicted, width, 6, 4) << '\n';
+        if (!row.measured.empty()) context.out << "    " << wrap(row.measured, width, 6, 4) << '\n';
     }
 }
 

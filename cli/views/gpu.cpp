@@ -160,7 +160,7 @@ void write_overview(const Context& context, std::string_view label, const std::s
     constexpr std::size_t indent = 12;
     if (text.empty()) return;
     const auto width = static_cast<std::size_t>(std::max(40, context.width));
-    context.out << fmt::format("{:<{}}{}\n", label, indent, wrap(text, width - indent, indent));
+    context.out << fmt::format("{:<{}}{}\n", label, indent, wrap(text, width, indent, indent));
 }
 
 std::string joined(const std::vector<std::string>& parts) {
@@ -242,13 +242,13 @@ void write_field(const Context& context, const hardware::ListedField& field) {
     for (const std::string& text : field.source_texts) {
         sources += (sources.empty() ? "" : "; ") + text;
     }
-    context.out << "      " << wrap(field.provenance + ": " + sources, width - 6, 6) << '\n';
+    context.out << "      " << wrap(field.provenance + ": " + sources, width, 6, 6) << '\n';
     for (const hardware::Dispute& dispute : field.disputes) {
         const std::string also = "also " + dispute.value + " (" + joined(dispute.sources) + ")";
-        context.out << "      " << wrap(also, width - 6, 6) << '\n';
+        context.out << "      " << wrap(also, width, 6, 6) << '\n';
     }
     if (!field.note.empty()) {
-        context.out << "      " << wrap("note: " + field.note, width - 6, 6) << '\n';
+        context.out << "      " << wrap("note: " + field.note, width, 6, 6) << '\n';
     }
 }
 
@@ -256,7 +256,7 @@ void write_names(const Context& context, const Description& gpu) {
     const auto width = static_cast<std::size_t>(std::max(40, context.width));
     context.out << gpu.title << " (" << gpu.name << ")\n";
     if (!gpu.aliases.empty()) {
-        context.out << "  " << wrap("also called: " + joined(gpu.aliases), width - 2, 2) << '\n';
+        context.out << "  " << wrap("also called: " + joined(gpu.aliases), width, 2, 2) << '\n';
     }
 }
 

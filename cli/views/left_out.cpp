@@ -72,7 +72,7 @@ void LeftOut::write(const Context& context, std::size_t total) const {
         }
         if (names.size() > most_names) line += "; ...";
         const auto width = static_cast<std::size_t>(std::max(40, context.width));
-        context.err << "  " << wrap(line, width - 2, 4) << '\n';
+        context.err << "  " << wrap(line, width, 4, 2) << '\n';
     }
 }
 

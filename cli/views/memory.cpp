@@ -35,7 +35,7 @@ Bytes bytes_of(std::int64_t count) {
 
 void write_sentence(const Context& context, const std::string& sentence) {
     const auto width = static_cast<std::size_t>(std::max(40, context.width));
-    context.out << "  " << wrap(sentence, width - 2, 2) << '\n';
+    context.out << "  " << wrap(sentence, width, 2, 2) << '\n';
 }
 
 MemoryPeak peak_of(const model::MemoryPlan& plan, const model::MemoryTimeline& timeline) {

@@ -32,7 +32,7 @@ void write_line(const Context& context, std::string_view label, const std::strin
     constexpr std::size_t indent = 16;
     const auto width = static_cast<std::size_t>(std::max(40, context.width));
     std::string line = fmt::format("  {:<12}  ", label);
-    line += wrap(text, width - indent, indent);
+    line += wrap(text, width, indent, indent);
     context.out << line << '\n';
 }
 
@@ -134,12 +134,12 @@ void write_prediction(const Context& context, const Answer& answer, const Predic
     const auto width = static_cast<std::size_t>(std::max(40, context.width));
     for (const std::string& line : explain(answer.operation, p, *answer.machine)) {
         if (line.rfind("Note:", 0) == 0) continue;
-        context.out << "  " << wrap(line, width - 2, 2) << '\n';
+        context.out << "  " << wrap(line, width, 2, 2) << '\n';
     }
     const auto advice = advise(answer.operation, answer.execution, p, *answer.machine);
     if (!advice.empty()) context.out << "\n  What would help:\n";
     for (const model::Advice& item : advice) {
-        context.out << "  - " << wrap(describe(item), width - 4, 4) << '\n';
+        context.out << "  - " << wrap(describe(item), width, 4, 4) << '\n';
     }
 }
 

@@ -147,7 +147,7 @@ void write_sums(const Context& context, const model::WorkloadPrediction& total) 
     const auto line = [&context](const std::string& label, const std::string& text) {
         constexpr std::size_t indent = 16;
         const auto width = static_cast<std::size_t>(std::max(40, context.width));
-        context.out << fmt::format("  {:<12}  {}\n", label, wrap(text, width - indent, indent));
+        context.out << fmt::format("  {:<12}  {}\n", label, wrap(text, width, indent, indent));
     };
     context.out << '\n';
     line("time", fmt::format("{}   (80 % band {} to {})", format(total.time), format(total.low),
@@ -185,7 +185,7 @@ void write_as_text(const Context& context, const Sequence& sequence) {
         const auto screen = static_cast<std::size_t>(std::max(40, context.width));
         context.out << "  "
                     << wrap(printable(label_of(step) + ": not modelled: " + unmodelled->reason),
-                            screen - 2, 4)
+                            screen, 4, 2)
                     << '\n';
     }
     write_sums(context, total);

@@ -101,8 +101,8 @@ void write_worst(const Context& context, const Validation& validation,
                 figures += fmt::format("; work {}, rate {}", ratio(comparison.work),
                                        ratio(comparison.rate));
             }
-            context.out << "  " << wrap(canonical_text(record.question), width - 4, 4) << '\n'
-                        << "      " << wrap(figures, width - 8, 6) << '\n';
+            context.out << "  " << wrap(canonical_text(record.question), width, 4, 2) << '\n'
+                        << "      " << wrap(figures, width, 6, 6) << '\n';
         }
     }
 }

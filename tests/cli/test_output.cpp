@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/console/table.h"
 #include "tests/catch.h"
 #include "tests/cli/run.h"
 
@@ -44,6 +45,14 @@ std::size_t column(const std::vector<std::vector<std::string>>& rows, const std:
 }
 
 }  // namespace
+
+TEST_CASE("a wrapped text uses the whole width behind its label") {
+    using ridge::cli::wrap;
+    CHECK(wrap("one two three four five six", 16, 6, 6) ==
+          "one two\n      three four\n      five six");
+    CHECK(wrap("one two three four", 12, 2) == "one two\n  three four");
+    CHECK(wrap("one two three", 12, 4, 8) == "one\n    two\n    three");
+}
 
 TEST_CASE("a sequence adds up its operations, each as often as it is carried out") {
     const std::string one = "predict copy --elements 1048576 --gpu h100-sxm";
