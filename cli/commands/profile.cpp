@@ -40,6 +40,7 @@ struct ProfileOptions {
     bool counters = false;
     std::int64_t launches = 1;
     std::int64_t runs = 8;
+    bool no_repeats = false;
     double delay = 0.0;
     double duration = 0.0;
     bool timeline = false;
@@ -167,33 +168,35 @@ std::string counting_prefix(const std::string& prefix) {
     return prefix + ".counters";
 }
 
-RecordingOptions recording_of(const ProfileOptions& options, const std::string& prefix,
-                              bool counting) {
+RecordingOptions recording_of(const ProfileOptions& options, const std::string& prefix) {
     const auto now = std::chrono::system_clock::now().time_since_epoch();
     static const auto run = static_cast<std::uint64_t>(
         std::chrono::duration_cast<std::chrono::nanoseconds>(now).count());
     constexpr double nanoseconds = 1e3;
-    std::error_code error;
-    return {.prefix = counting ? counting_prefix(prefix) : prefix,
+    return {.prefix = prefix,
             .run = run,
             .wait_for_start = options.wait_for_start,
             .whole_graphs = options.whole_graphs,
             .delay_ms = milliseconds(options.delay),
             .duration_ms = milliseconds(options.duration),
-            .counted = counting ? options.launches : 0,
-            .sample_ns = options.timeline && !counting
-                             ? static_cast<std::int64_t>(options.interval * nanoseconds)
-                             : 0,
-            .once = counting && programs::launches_once(files_of(prefix)),
-            .continued =
-                counting && fs::exists(programs::earlier_file(counting_prefix(prefix)), error)};
+            .sample_ns =
+                options.timeline ? static_cast<std::int64_t>(options.interval * nanoseconds) : 0};
+}
+
+/// The same of a run that counts, where the free run is recorded at `prefix`.
+RecordingOptions counting_of(const ProfileOptions& options, const std::string& prefix) {
+    RecordingOptions recording = recording_of(options, counting_prefix(prefix));
+    recording.counted = options.launches;
+    recording.sample_ns = 0;
+    recording.once = programs::launches_once(files_of(prefix));
+    recording.repeats = recording.once && !options.no_repeats;
+    return recording;
 }
 
 ChildStatus record(const Context& context, const ProfileOptions& options,
-                   const std::string& library, const std::string& prefix, bool counting) {
+                   const std::string& library, const RecordingOptions& recording) {
     context.out.flush();
     context.err.flush();
-    const RecordingOptions recording = recording_of(options, prefix, counting);
     ChildStatus status =
         run_child(options.command, {{"CUDA_INJECTION64_PATH", library},
                                     {"NVTX_INJECTION64_PATH", library},
@@ -216,9 +219,10 @@ ChildStatus count(const Context& context, const ProfileOptions& options, const s
     const std::string earlier = programs::earlier_file(counting_prefix(prefix));
     std::error_code error;
     std::int64_t before = 0;
+    RecordingOptions recording = counting_of(options, prefix);
     for (std::int64_t run = 0; run < options.runs; ++run) {
         if (run == 0) context.err << "ridge: running it once more, for the counters\n";
-        status = record(context, options, library, prefix, true);
+        status = record(context, options, library, recording);
         if (!status.failure.empty() || status.code != 0) break;
         const auto missing = programs::missing_sets(files_of(counting_prefix(prefix)));
         std::int64_t sets = 0;
@@ -235,6 +239,8 @@ ChildStatus count(const Context& context, const ProfileOptions& options, const s
             break;
         }
         std::ofstream(earlier) << to_text(missing);
+        recording.continued = true;
+        recording.repeats = false;  // they would have left nothing
         context.err << fmt::format(
             "ridge: running it again, for the counters that {} kernels lack\n", kernels);
     }
@@ -258,7 +264,7 @@ int profile(const Context& context, const ProfileOptions& options) {
     if (options.counters) {
         held = std::async(std::launch::async, [] { return std::make_unique<OpenDevices>(); });
     }
-    ChildStatus status = record(context, options, library, prefix, false);
+    ChildStatus status = record(context, options, library, recording_of(options, prefix));
     if (!status.failure.empty()) return status.code;
     if (options.counters && status.code == 0) {
         status = count(context, options, library, prefix);
@@ -317,6 +323,10 @@ Action build_profile(CommandLine& line, std::span<const std::string> arguments) 
         "--runs", options->runs,
         "with --counters: most runs of the program; kernels launched three times or more need one "
         "(default 8)");
+    line.flag(
+        "--no-repeats", options->no_repeats,
+        "with --counters: count by further runs alone; else a program that launches each kernel "
+        "once has its launches repeated within one run, on memory put back");
     line.flag("--timeline", options->timeline,
               "sample DRAM, SMs and tensor cores over time while the program runs");
     line.option("--interval", options->interval, "between two samples (default 100)")

@@ -25,6 +25,7 @@ void read_line(std::string_view key, std::string_view value, RecordingOptions& o
     if (key == "counted") read_number(value, options.counted);
     if (key == "sample_ns") read_number(value, options.sample_ns);
     if (key == "once") read_flag(value, options.once);
+    if (key == "repeats") read_flag(value, options.repeats);
     if (key == "continued") read_flag(value, options.continued);
 }
 
@@ -43,7 +44,8 @@ std::string to_text(const RecordingOptions& options) {
            line("whole_graphs", options.whole_graphs ? 1 : 0) + line("delay_ms", options.delay_ms) +
            line("duration_ms", options.duration_ms) + line("counted", options.counted) +
            line("sample_ns", options.sample_ns) + line("once", options.once ? 1 : 0) +
-           line("continued", options.continued ? 1 : 0) + "prefix=" + options.prefix;
+           line("repeats", options.repeats ? 1 : 0) + line("continued", options.continued ? 1 : 0) +
+           "prefix=" + options.prefix;
 }
 
 std::optional<RecordingOptions> recording_options_of(std::string_view text) {

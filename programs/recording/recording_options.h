@@ -24,6 +24,7 @@ struct RecordingOptions {
     std::int64_t counted = 0;      ///< launches of each kernel to count; 0: times instead
     std::int64_t sample_ns = 0;    ///< interval of the samples; 0: none
     bool once = false;             ///< no distinct launch comes twice
+    bool repeats = false;          ///< launches may be repeated within the run, to be counted
     bool continued = false;        ///< `earlier_file` says what earlier runs left to count
 };
 

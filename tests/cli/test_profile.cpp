@@ -176,3 +176,64 @@ TEST_CASE("A recorded process is reported, its exit code passed on, and an older
     CHECK_THAT(answer.out, contains_text("no counters: no permission"));
     CHECK(fs::exists(place.file("run.of.mine.ridge")));
 }
+
+TEST_CASE("Launches that come once may be repeated in the first run that counts, and only there") {
+    const Place place;
+    const Variable library("RIDGE_INJECT_PATH", place.file("library.so"));
+    using programs::RecordingMode;
+    const auto write = [&place](const char* name, RecordingMode mode, auto record) {
+        programs::ActivityWriter writer;
+        REQUIRE(writer.open(place.file(name)));
+        writer.write(programs::ProcessActivity{
+            .mode = static_cast<std::uint32_t>(mode), .pid = 5, .run = 1});
+        const std::uint32_t shape = writer.shape({.name = writer.text("copy"), .grid_x = 8});
+        record(writer, shape);
+    };
+    write("free", RecordingMode::times, [](auto& writer, std::uint32_t shape) {
+        writer.write(programs::DeviceActivity{.uuid_low = 1, .name = "NVIDIA H200"});
+        writer.write(programs::KernelActivity{.duration_ns = 2000, .shape = shape});
+    });
+    const auto lacking = [](std::uint32_t missing) {
+        return [missing](auto& writer, std::uint32_t shape) {
+            writer.write(programs::CounterActivity{
+                .shape = shape, .passes = 1, .dram_read_bytes = 64.0, .missing = missing});
+        };
+    };
+    write("count1", RecordingMode::counters, lacking(0b10));
+    write("count2", RecordingMode::counters, lacking(0));
+    // What each run is told stands in asked.N; the first is the free one.
+    const std::string program =
+        "cd " + place.folder.string() +
+        "; n=$(ls asked.* 2>/dev/null | wc -l); printf '%s' \"$RIDGE_RECORDING\" >asked.$n"
+        "; p=${RIDGE_RECORDING##*prefix=}"
+        "; case $n in 0) cp free $p.5.ridge;; *) cp count$n $p.$n.ridge;; esac";
+    const auto asked = [&place](int number) {
+        std::stringstream text;
+        text << std::ifstream(place.file(("asked." + std::to_string(number)).c_str())).rdbuf();
+        const auto options = programs::recording_options_of(text.str());
+        REQUIRE(options);
+        fs::remove(place.file(("asked." + std::to_string(number)).c_str()));
+        return *options;
+    };
+    for (const bool repeats : {true, false}) {
+        std::vector<std::string> words{"profile", "--counters", "-o", place.file("run")};
+        if (!repeats) words.emplace_back("--no-repeats");
+        words.insert(words.end(), {"--", "sh", "-c", program});
+        const auto answer = run(words);
+        INFO(answer.err);
+        CHECK(answer.code == 0);
+        CHECK_THAT(answer.err, contains_text("running it again, for the counters that 1 kernels"));
+        const auto free = asked(0);
+        CHECK(free.counted == 0);
+        CHECK_FALSE(free.once);
+        const auto first = asked(1);
+        CHECK(first.counted == 1);
+        CHECK(first.once);
+        CHECK(first.repeats == repeats);
+        CHECK_FALSE(first.continued);
+        const auto second = asked(2);
+        CHECK(second.once);
+        CHECK_FALSE(second.repeats);
+        CHECK(second.continued);
+    }
+}

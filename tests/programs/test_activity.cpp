@@ -433,6 +433,7 @@ TEST_CASE("Options travel to the library as text") {
                                    .counted = 2,
                                    .sample_ns = 100000,
                                    .once = true,
+                                   .repeats = true,
                                    .continued = true};
     const auto back = recording_options_of(to_text(options));
     REQUIRE(back);
@@ -445,6 +446,7 @@ TEST_CASE("Options travel to the library as text") {
     CHECK(back->counted == 2);
     CHECK(back->sample_ns == 100000);
     CHECK(back->once);
+    CHECK(back->repeats);
     CHECK(back->continued);
     CHECK_FALSE(recording_options_of(""));
     CHECK_FALSE(recording_options_of("run=5\n"));

@@ -207,6 +207,19 @@ void ContextCounter::go_to(std::size_t pass) {
     }
 }
 
+unsigned ContextCounter::nearest(std::uint32_t among) const {
+    unsigned best = static_cast<unsigned>(std::countr_zero(among));
+    if (!together_) return best;
+    const auto steps = [this](unsigned set) {
+        const std::size_t passes = sets_->size();
+        return (sets_->pass_of(set) + passes - next_pass_) % passes;
+    };
+    for (unsigned set = best + 1; set < sets_->size(); ++set) {
+        if ((among >> set & 1U) != 0 && steps(set) < steps(best)) best = set;
+    }
+    return best;
+}
+
 void ContextCounter::begin(unsigned set) {
     if (profiler_ && together_) go_to(sets_->pass_of(set));
     const bool goes_on =

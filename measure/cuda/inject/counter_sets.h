@@ -88,6 +88,8 @@ class ContextCounter {
     [[nodiscard]] const CounterSets& sets() const { return *sets_; }
     /// Launches that it counts between a start and a stop.
     [[nodiscard]] std::size_t most_launches() const { return ranges_; }
+    /// Of these sets (a bit each) the one that is started soonest.
+    [[nodiscard]] unsigned nearest(std::uint32_t among) const;
     /// Busy where the counters cannot be had.
     void start(unsigned set);
     /// Values of the set's metrics, a row a launch since `start`.

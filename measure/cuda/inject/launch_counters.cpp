@@ -231,6 +231,7 @@ LaunchCounters& LaunchCounters::open(Session& session, CUpti_SubscriberHandle su
     listen(replays);
     session.cupti().enable_callback(1, subscriber, CUPTI_CB_DOMAIN_RESOURCE,
                                     CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING);
+    if (session.options().repeats) counters->listen_to_all_calls(subscriber);
     return *counters;
 }
 
@@ -249,8 +250,10 @@ void LaunchCounters::on_call(CUpti_CallbackId id, const CUpti_CallbackData& call
         }
     } else if (is_one_of(ends_of_captures, id)) {
         if (!enters && self.capturing_ > 0) --self.capturing_;
-    } else if (enters) {
-        self.read_safely();
+    } else if (is_one_of(replays, id)) {
+        if (enters) self.read_safely();
+    } else {
+        self.follow(id, call);
     }
 }
 
@@ -268,6 +271,7 @@ void LaunchCounters::on_launch(CUpti_CallbackId id, const CUpti_CallbackData& ca
         } else if (capturing_ == 0 && !is_captured(launch.stream)) {
             launch.shape.name = kernel_name(session_->writer(), call.symbolName);
             before(launch.shape, call.symbolName, call.context);
+            if (replay_ && active_ != nullptr) replay_->record(id, call.functionParams);
         }
     } catch (const Busy& busy) {
         give_up(busy.reason.reason + "; " + busy.reason.remedy);
@@ -296,7 +300,7 @@ std::uint32_t LaunchCounters::next_of(std::uint32_t missing, std::string_view na
 }
 
 Profilers LaunchCounters::profilers_of(const CounterSets& sets) const {
-    if (!session_->options().once) return Profilers::one;
+    if (!session_->options().once || (replay_ && replay_->is_possible())) return Profilers::one;
     std::uint32_t first = earlier_.empty() ? 1 : 0;
     for (const auto& [kernel, missing] : earlier_) {
         const std::uint32_t next = next_of(missing, kernel.name, sets);
@@ -337,6 +341,7 @@ void LaunchCounters::before(const programs::ShapeActivity& shape, const char* na
     const SetTurns::Turn turn = turns_.next(missing_of(launch, shape, counter.sets()));
     if (turn.stop) read();
     if (turn.start) {
+        if (replay_) static_cast<void>(replay_->open(context));
         counter.start(*turn.start);
         active_ = &counter;
         active_context_ = context;
@@ -344,45 +349,58 @@ void LaunchCounters::before(const programs::ShapeActivity& shape, const char* na
     }
     if (active_ == nullptr) return;
     ranges_.push_back(turn.counted ? &launch : nullptr);
-    if (!turn.counted) return;
-    const std::int64_t wanted =
-        (counter.sets().common() >> active_set_ & 1U) != 0 ? session_->options().counted : 1;
-    if (++launch.counts[active_set_] >= wanted) launch.missing &= ~(1U << active_set_);
-    if ((counter.sets().by_type() >> active_set_ & 1U) != 0) launch.asked = true;
+    batch_.push_back(&launch);
+    if (turn.counted) count(launch, active_set_, counter.sets());
 }
 
-void LaunchCounters::read() {
+void LaunchCounters::count(Launched& launch, unsigned set, const CounterSets& sets) const {
+    const std::int64_t wanted = (sets.common() >> set & 1U) != 0 ? session_->options().counted : 1;
+    if (++launch.counts[set] >= wanted) launch.missing &= ~(1U << set);
+    if ((sets.by_type() >> set & 1U) != 0) launch.asked = true;
+}
+
+void LaunchCounters::read(Repeats repeats) {
     if (active_ == nullptr) return;
     ContextCounter& counter = *std::exchange(active_, nullptr);
     const std::vector<Launched*> ranges = std::exchange(ranges_, {});
-    std::vector<std::vector<double>> rows = counter.stop();
+    const std::vector<Launched*> batch = std::exchange(batch_, {});
+    const bool taken = take(counter.sets(), active_set_, ranges, counter.stop());
+    if (!replay_) return;
+    if (taken && repeats == Repeats::yes) repeat(counter, batch);
+    replay_->close();
+}
+
+bool LaunchCounters::take(const CounterSets& sets, unsigned set,
+                          const std::vector<Launched*>& ranges,
+                          std::vector<std::vector<double>> rows) {
     if (rows.size() == ranges.size()) {
         for (std::size_t i = 0; i < rows.size(); ++i) {
-            if (ranges[i] != nullptr)
-                keep(counter.sets(), active_set_, *ranges[i], std::move(rows[i]));
+            if (ranges[i] != nullptr) keep(sets, set, *ranges[i], std::move(rows[i]));
         }
         session_->writer().flush();
-        return;
+        return true;
     }
     for (Launched* const launch : ranges) {
         if (launch == nullptr) continue;
-        --launch->counts[active_set_];
+        --launch->counts[set];
         launch->asked = false;
-        launch->missing |= 1U << active_set_;
+        launch->missing |= 1U << set;
     }
     constexpr int most = 3;
-    if (++out_of_step_ < most) return;
-    give_up("the profiler saw " + std::to_string(rows.size()) + " kernels of " +
-            std::to_string(ranges.size()) + " launches");
+    if (++out_of_step_ >= most) {
+        give_up("the profiler saw " + std::to_string(rows.size()) + " kernels of " +
+                std::to_string(ranges.size()) + " launches");
+    }
+    return false;
 }
 
-void LaunchCounters::read_safely() {
+void LaunchCounters::read_safely(Repeats repeats) {
     const std::lock_guard lock(launching_);
     if (depth_ > 0) return;
     ++depth_;
     turns_.stopped();
     try {
-        read();
+        read(repeats);
     } catch (const Busy& busy) {
         give_up(busy.reason.reason + "; " + busy.reason.remedy);
     } catch (const std::exception& error) {
@@ -426,6 +444,7 @@ void LaunchCounters::context_ends(CUcontext context) {
     if (active_context_ == context) read_safely();
     const std::lock_guard lock(launching_);
     contexts_.erase(context);
+    if (replay_) replay_->ended(context);
     std::erase_if(launches_, [context](const auto& each) { return each.first.first == context; });
 }
 
@@ -433,7 +452,7 @@ void LaunchCounters::read_now() {
     const std::unique_lock lock(launching_, std::try_to_lock);
     if (!lock.owns_lock() || active_ == nullptr) return;
     const CurrentContext current(active_context_);
-    if (current.is_set()) read_safely();
+    if (current.is_set()) read_safely(Repeats::no);
 }
 
 void LaunchCounters::finish() {
@@ -446,6 +465,7 @@ void LaunchCounters::finish() {
 void LaunchCounters::give_up(const std::string& why) {
     broken_ = true;
     active_ = nullptr;
+    if (replay_) replay_->refuse(why);
     session_->note("no counters: " + why);
 }
 

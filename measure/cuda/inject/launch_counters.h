@@ -6,7 +6,8 @@
 // launched as often as there are sets is counted in one run of the program; `ridge profile` runs the
 // program again for those that are not, and says in `earlier` what was counted before. Kernels whose
 // counters show tensor work need the set of its type as well. When nothing is missing the program
-// runs freely.
+// runs freely. Where no launch comes twice, a batch of launches is repeated with the sets it lacks
+// (launch_replay.h, repeated_launches.cpp), on the memory it was first launched on, where that is possible.
 //
 // Limits: while a set runs, launches are serialised. Kernels of NCCL and NVSHMEM wait for each other
 // and are not counted, nor are those of a replayed graph or a capture. Times of a counted program say
@@ -18,10 +19,13 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "measure/cuda/inject/counter_sets.h"
+#include "measure/cuda/inject/launch_replay.h"
 #include "measure/cuda/inject/session.h"
 #include "measure/cuda/inject/set_turns.h"
 #include "programs/recording/counted_launches.h"
@@ -37,9 +41,12 @@ class LaunchCounters {
 
     void enable(bool on);
     void context_ends(CUcontext context);
+    /// A module's binary was loaded.
+    void module_loaded(std::span<const char> cubin);
     /// Reads what was counted; after it nothing is counted any more.
     void finish();
-    /// The same from another thread, where no launch is under way.
+    /// The same from another thread, where no launch is under way. Nothing is repeated any more: a signal
+    /// leaves no time for it, and while a process ends CUPTI no longer counts instructions.
     void read_now();
 
   private:
@@ -68,9 +75,19 @@ class LaunchCounters {
                                                const CounterSets& sets);
     [[nodiscard]] std::uint32_t missing_of(Launched& launch, const programs::ShapeActivity& shape,
                                            const CounterSets& sets) const;
-    /// Stops counting and writes what was counted.
-    void read();
-    void read_safely();
+    /// The launch is counted with the set that runs.
+    void count(Launched& launch, unsigned set, const CounterSets& sets) const;
+    enum class Repeats : std::uint8_t { yes, no };
+    /// Stops counting and writes what was counted, and counts by repeating what is still missing.
+    void read(Repeats repeats = Repeats::yes);
+    void read_safely(Repeats repeats = Repeats::yes);
+    /// False where the profiler saw other launches than we did: they were not counted then.
+    bool take(const CounterSets& sets, unsigned set, const std::vector<Launched*>& ranges,
+              std::vector<std::vector<double>> rows);
+    /// What a call of the driver means for the launches that may be repeated.
+    void follow(CUpti_CallbackId id, const CUpti_CallbackData& call);
+    void listen_to_all_calls(CUpti_SubscriberHandle subscriber);
+    void repeat(ContextCounter& counter, const std::vector<Launched*>& batch);
     void keep(const CounterSets& sets, unsigned set, Launched& launch, std::vector<double> values);
     void give_up(const std::string& why);
 
@@ -91,6 +108,9 @@ class LaunchCounters {
     CUcontext active_context_ = nullptr;
     unsigned active_set_ = 0;
     std::vector<Launched*> ranges_;  ///< since the set started; none where it was not wanted
+    std::vector<Launched*> batch_;   ///< since the set started
+    std::optional<LaunchReplay> replay_;
+    std::vector<CallKind> kinds_;  ///< of the driver's calls
 };
 
 }  // namespace ridge::measure::cuda

@@ -60,6 +60,11 @@ void CUPTIAPI on_callback(void* /*user*/, CUpti_CallbackDomain domain, CUpti_Cal
     Session& session = Session::instance();
     if (domain == CUPTI_CB_DOMAIN_RESOURCE) {
         const auto& resource = *static_cast<const CUpti_ResourceData*>(data);
+        if (id == CUPTI_CBID_RESOURCE_MODULE_LOADED) {
+            const auto& module =
+                *static_cast<const CUpti_ModuleResourceData*>(resource.resourceDescriptor);
+            return session.module_loaded({module.pCubin, module.cubinSize});
+        }
         return id == CUPTI_CBID_RESOURCE_CONTEXT_CREATED ? session.context_created()
                                                          : session.context_ends(resource.context);
     }
@@ -191,6 +196,10 @@ void Session::start_cuda() {
 
 void Session::context_ends(CUcontext context) {
     if (counters_ != nullptr) counters_->context_ends(context);
+}
+
+void Session::module_loaded(std::span<const char> cubin) {
+    if (counters_ != nullptr) counters_->module_loaded(cubin);
 }
 
 void Session::profiler_started() {

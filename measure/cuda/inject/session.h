@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <thread>
 #include <utility>
@@ -54,6 +55,7 @@ class Session {
 
     void context_created() { has_context_ = true; }
     void context_ends(CUcontext context);
+    void module_loaded(std::span<const char> cubin);
     /// Between cudaProfilerStart and cudaProfilerStop.
     void profiler_started();
     void profiler_stopped();
