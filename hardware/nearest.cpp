@@ -17,6 +17,39 @@ std::string lower_case(std::string_view word) {
     return result;
 }
 
+std::string_view without_dashes(std::string_view word) {
+    word.remove_prefix(std::min(word.find_first_not_of('-'), word.size()));
+    return word;
+}
+
+/// Whether the letters stand in `name` in their order, the first of both the same: "regs" in "registers".
+bool abbreviates(std::string_view letters, std::string_view name) {
+    if (letters.size() < 4 || name.empty() || letters.front() != name.front()) return false;
+    for (const char letter : name) {
+        if (!letters.empty() && letters.front() == letter) letters.remove_prefix(1);
+    }
+    return letters.empty();
+}
+
+/// In half letters, by the letters that only one of them has; far where neither holds the other: "num-heads" ends
+/// with the word "heads", "nvfp4" holds "fp4".
+std::size_t distance_by_parts(std::string_view wanted, std::string_view name) {
+    wanted = without_dashes(wanted);
+    name = without_dashes(name);
+    if (wanted.size() > name.size()) {
+        const std::size_t more = wanted.size() - name.size();
+        const char before = wanted[more - 1];
+        const bool ends = name.size() >= 3 && (before == '-' || before == '_') &&
+                          same_word(wanted.substr(more), name);
+        return ends ? more : longest_word;
+    }
+    const std::size_t more = name.size() - wanted.size();
+    if (wanted.size() >= 3 && name.find(wanted) != name.npos) {
+        return std::max<std::size_t>(1, more) - (more > 1 ? 1 : 0);
+    }
+    return abbreviates(wanted, name) ? more : longest_word;
+}
+
 }  // namespace
 
 std::size_t edit_distance(std::string_view a, std::string_view b) {
@@ -80,6 +113,7 @@ std::string nearest(std::string_view word, std::span<const std::string> candidat
         const bool prefix = (name.size() >= 3 && wanted.starts_with(name)) ||
                             (wanted.size() >= 2 && name.starts_with(wanted));
         if (prefix) distance = std::min(distance, begins);
+        distance = std::min(distance, distance_by_parts(wanted, name));
         if (distance < smallest) {
             smallest = distance;
             best = &candidate;

@@ -5,7 +5,9 @@
 //
 // Method: Levenshtein distance without regard to case; `nearest` goes as far as half of the word's
 // length, `near`, which lists several, as far as a third. To `nearest` a word that begins with a
-// candidate, or a candidate with it, is as near as one that differs by a letter or two.
+// candidate, or a candidate with it, is as near as one that differs by a letter or two; one whose last
+// part is a candidate ("num-heads"), that is held by one ("fp4") or abbreviates one ("regs") is near by half
+// of the letters that differ.
 #pragma once
 
 #include <cstddef>

@@ -271,9 +271,9 @@ int show(const Context& context, const OccupancyOptions& options) {
 Action build_occupancy(CommandLine& line, std::span<const std::string>) {
     const auto options = std::make_shared<OccupancyOptions>(line);
     line.option("--threads", options->threads, "threads of a block (required)").value("COUNT");
-    line.option("--registers", options->registers, "registers of a thread (default 32)")
+    line.option("--registers,--regs", options->registers, "registers of a thread (default 32)")
         .value("COUNT");
-    line.option("--shared", options->shared,
+    line.option("--shared,--smem", options->shared,
                 "shared memory of a block, static and dynamic (default none)")
         .value("SIZE");
     add_format_option(line, options->format, "table|json|csv|md");

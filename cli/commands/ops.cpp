@@ -45,6 +45,9 @@ bool is_required(const model::OperationInfo& info, model::Field field) {
 std::string usual_of(const model::OperationInfo& info, const model::FieldInfo& field) {
     if (is_required(info, field.field)) return "(required)";
     if (field.field == model::Field::impl) {
+        if (info.kind == model::OperationKind::attention) {
+            return "the first of flashinfer, flash3, flash2 that the GPU runs";
+        }
         return std::string(name_of(info.implementations.front()));
     }
     return std::string(field.usual);

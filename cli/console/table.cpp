@@ -43,9 +43,11 @@ Table cleaned(Table table) {
     return table;
 }
 
+/// Without the indent that a column may have on a terminal.
 std::string markdown_cell(const std::string& cell) {
     std::string escaped;
-    for (const char c : plot::clean_text(cell)) {
+    const std::string text = plot::clean_text(cell);
+    for (const char c : text.substr(std::min(text.find_first_not_of(' '), text.size()))) {
         if (c == '|') escaped += '\\';
         escaped += c;
     }
@@ -150,8 +152,20 @@ std::string wrap(std::string_view text, std::size_t width, std::size_t indent, s
     const auto fits = [width, indent, begin](std::string_view line, std::size_t index) {
         return (index == 0 ? begin : indent) + display_width(line) <= width;
     };
+    // A percent sign stays with its number.
+    constexpr std::string_view unbroken = "\u00a0";
+    std::string joined;
+    const std::string shown = printable(text);
+    for (std::size_t i = 0; i < shown.size(); ++i) {
+        const bool percent = shown[i] == ' ' && shown[i + 1] == '%' && i > 0 &&
+                             shown[i - 1] >= '0' && shown[i - 1] <= '9';
+        percent ? joined += unbroken : joined += shown[i];
+    }
     std::string wrapped;
-    for (const std::string& line : plot::wrap_text(printable(text), fits)) {
+    for (std::string line : plot::wrap_text(joined, fits)) {
+        for (std::size_t at = line.find(unbroken); at != line.npos; at = line.find(unbroken)) {
+            line.replace(at, unbroken.size(), " ");
+        }
         if (!wrapped.empty()) wrapped += '\n' + std::string(indent, ' ');
         wrapped += line;
     }

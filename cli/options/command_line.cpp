@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
 #include <iterator>
 #include <sstream>
 
@@ -78,6 +79,14 @@ std::string as_option(const std::string& argument, const std::vector<std::string
     return "; did you mean '" + name + " " + argument.substr(equals + 1) + "'?";
 }
 
+/// For what looks like the value of a flag.
+std::string as_value_of_flag(std::string_view argument) {
+    constexpr std::array<std::string_view, 8> values{"true", "false", "yes", "no",
+                                                     "on",   "off",   "1",   "0"};
+    const bool is_value = std::find(values.begin(), values.end(), argument) != values.end();
+    return is_value ? "; a flag stands alone or takes its value behind '=', as --causal=true" : "";
+}
+
 /// What the parser could not place: options by name with the nearest that there is.
 std::string unexpected(const CLI::App& app) {
     std::vector<std::string> names;
@@ -89,7 +98,8 @@ std::string unexpected(const CLI::App& app) {
         if (!option && !text.empty()) continue;  // the value of an unknown option
         text += (text.empty() ? "" : "; ");
         if (!option) {
-            text += "unexpected argument '" + argument + "'" + as_option(argument, names);
+            text += "unexpected argument '" + argument + "'" + as_option(argument, names) +
+                    as_value_of_flag(argument);
             continue;
         }
         const std::string name = argument.substr(0, argument.find('='));

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <set>
 
 #include "hardware/error.h"
 #include "hardware/nearest.h"
@@ -58,11 +57,13 @@ ShapeColumns::ShapeColumns(CsvReader& reader, const OtherColumns& others) : file
     if (!reader.problem().empty()) {
         throw InputError("the header: " + reader.problem(), {file_, 1, 1});
     }
-    std::set<std::string_view> seen;
+    std::vector<std::string_view> seen;
     for (const std::string_view name : reader.cells()) {
-        if (!seen.insert(name).second) {
+        const auto same = [name](std::string_view other) { return same_word(name, other); };
+        if (std::any_of(seen.begin(), seen.end(), same)) {
             throw InputError("column '" + std::string(name) + "' appears twice", {file_, 1, 1});
         }
+        seen.push_back(name);
         columns_.push_back(column_of(name, others));
         require_once(columns_.back().role);
         names_.emplace_back(name);
@@ -72,12 +73,16 @@ ShapeColumns::ShapeColumns(CsvReader& reader, const OtherColumns& others) : file
 ShapeColumns::Column ShapeColumns::column_of(std::string_view name,
                                              const OtherColumns& others) const {
     for (const NamedRole& each : roles) {
-        if (name == each.name) return {.role = each.role, .unit = each.unit};
+        if (same_word(name, each.name)) return {.role = each.role, .unit = each.unit};
     }
-    if (const auto field = model::find_field(name)) {
-        return {.role = ColumnRole::field, .field = *field};
+    for (const model::FieldInfo& info : model::field_table()) {
+        if (same_word(name, info.name)) return {.role = ColumnRole::field, .field = info.field};
     }
     if (may_stand(name, others)) return {};
+    if (name.find_first_of(";\t") != name.npos) {
+        throw InputError("the header is one column: '" + std::string(name) + "'", {file_, 1, 1},
+                         "cells are separated by commas");
+    }
     const std::string close = nearest_column(name);
     throw InputError("column '" + std::string(name) + "' is not known", {file_, 1, 1},
                      close.empty() ? "rename it or leave it out; --keep lets it pass"
@@ -127,7 +132,9 @@ std::string_view ShapeColumns::cell(const std::vector<std::string_view>& cells,
 
 std::string_view ShapeColumns::cell(const std::vector<std::string_view>& cells,
                                     std::string_view name) const {
-    const auto found = std::find(names_.begin(), names_.end(), name);
+    const auto found = std::find_if(names_.begin(), names_.end(), [name](std::string_view each) {
+        return same_word(each, name);
+    });
     return found == names_.end() ? std::string_view()
                                  : cells[static_cast<std::size_t>(found - names_.begin())];
 }

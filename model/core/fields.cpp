@@ -35,7 +35,9 @@ std::int64_t parse_enumerator(const std::array<std::string_view, size>& words,
     const std::vector<std::string> known(words.begin(), words.end());
     const std::string near = did_you_mean(text, known);
     throw InputError(std::string(field) + ": unknown word '" + std::string(text) + "'", {},
-                     near.empty() ? list : near);
+                     text.find(',') != text.npos ? "one word, not several"
+                     : near.empty()              ? list
+                                                 : near);
 }
 
 std::int64_t parse_flag(std::string_view field, std::string_view text) {

@@ -75,7 +75,9 @@ auto parse_word(const Words& words, std::string_view text, std::string_view fiel
     }
     const std::string near = did_you_mean(text, known);
     throw InputError(std::string(field) + ": unknown word '" + std::string(text) + "'", {},
-                     near.empty() ? list : near);
+                     text.find(',') != text.npos ? "one word, not several"
+                     : near.empty()              ? list
+                                                 : near);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "hardware/error.h"
 #include "hardware/nearest.h"
 #include "model/core/fields.h"
+#include "model/expression/functions.h"
 
 namespace ridge::model {
 namespace {
@@ -334,8 +335,14 @@ OperationKind parse_operation_kind(std::string_view name) {
     for (const OperationInfo& info : operations) names.emplace_back(info.name);
     for (const OperationAlias& alias : alias_table) names.emplace_back(alias.name);
     const std::string near = did_you_mean(name, names);
-    throw InputError("op: unknown operation '" + std::string(name) + "'", {},
-                     near.empty() ? "`ridge ops` lists the operations" : near);
+    std::string hint = near.empty() ? "`ridge ops` lists the operations" : near;
+    if (const auto function = find_function(name)) {
+        const std::string_view all = "x, y, z";
+        const auto count = static_cast<std::size_t>(std::max(1, function->info->arguments));
+        hint = "a function of expressions: elementwise with expr=\"" + std::string(name) + "(" +
+               std::string(all.substr(0, 3 * count - 2)) + ")\"";
+    }
+    throw InputError("op: unknown operation '" + std::string(name) + "'", {}, std::move(hint));
 }
 
 bool applies(OperationKind kind, Field field) {

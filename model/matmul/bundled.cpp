@@ -53,14 +53,33 @@ bundled::MatmulExtents extents_of(const Matmul& op) {
     return {.m = op.m, .n = op.n, .k = op.k, .batch = op.batch};
 }
 
+/// A layout with a tile of another size. Its depth is the kernel's own, or the tile's shorter edge where threads
+/// load one element of each operand per step; such a block has a thread for each element, so more of small ones
+/// share a multiprocessor.
+bundled::MatmulKernel with_tile(bundled::MatmulKernel layout, Tile tile,
+                                Implementation implementation) {
+    constexpr std::int32_t most_blocks = 32;
+    const std::int64_t area = std::int64_t{tile.m} * tile.n;
+    const bool by_elements = implementation == Implementation::tiled;
+    if (tile.k == 0) tile.k = by_elements ? std::min(tile.m, tile.n) : layout.tile.k;
+    if (by_elements && area <= layout.threads) {
+        const std::int64_t at_once = std::int64_t{layout.blocks_per_sm} * layout.threads;
+        layout.blocks_per_sm = static_cast<std::int32_t>(
+            std::min<std::int64_t>(most_blocks, at_once / std::max(area, warp)));
+        layout.threads = static_cast<std::int32_t>(std::max(area, warp));
+    }
+    layout.tile = tile;
+    return layout;
+}
+
 /// The kernel's own choice, or the tile that the situation names.
 bundled::MatmulKernel layout_of(const MatmulSituation& s, Implementation implementation,
                                 const BundledKernel& kernel) {
-    bundled::MatmulKernel layout = implementation == Implementation::wgmma
-                                       ? bundled::wgmma_for(extents_of(s.op), s.machine.sm_count)
-                                       : kernel.layout;
-    if (s.tile) layout.tile = *s.tile;
-    return layout;
+    const bundled::MatmulKernel layout =
+        implementation == Implementation::wgmma
+            ? bundled::wgmma_for(extents_of(s.op), s.machine.sm_count)
+            : kernel.layout;
+    return s.tile ? with_tile(layout, *s.tile, implementation) : layout;
 }
 
 /// What the limiting pipe needs for one step of one block, at full use.

@@ -148,6 +148,16 @@ TEST_CASE("what is unknown is answered with the nearest name") {
         {"predict matmul --m 4 --n 4 --k 4 --gpu h100 --launch grahp", "did you mean 'graph'?"},
         {"predict matmull --m 4 --gpu h100", "did you mean 'matmul'?"},
         {"predict --op \"attention headdim=4\" --gpu h100", "did you mean 'head_dim'?"},
+        {"predict attention --num_heads 32 --seq 4 --head-dim 64 --gpu h100",
+         "did you mean '--heads'?"},
+        {"predict attention --heads 32 --seq 4 --head-dim 64 --causal yes --gpu h100",
+         "as --causal=true"},
+        {"predict relu --elements 4 --gpu h100",
+         "a function of expressions: elementwise with expr=\"relu(x)\""},
+        {"predict matmul --m 4 --n 4 --k 4 --gpu b200 --dtype fp4", "did you mean 'nvfp4'?"},
+        {"vram attention --heads 32 --seq 4 --head-dim 64 --impl standard,flash2",
+         "one word, not several"},
+        {"occupancy --thread 64", "did you mean '--threads'?"},
         {"predict matmul 5 --m 4 --n 4 --k 4 --gpu h100", "unexpected argument '5'"}};
     for (const auto& [line, part] : cases) {
         CAPTURE(line);

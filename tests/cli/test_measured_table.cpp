@@ -135,6 +135,21 @@ TEST_CASE("measured times that lie on a sweep are drawn over it") {
     CHECK(none.err.find("none of 1 records lies on the sweep") != std::string::npos);
 }
 
+TEST_CASE("columns in capitals are the same, and a header without commas says so") {
+    const Table table("capitals",
+                      "OP,M,N,K,DType,Measured_US,Name\ngemm,4096,4096,4096,bf16,180,mine\n");
+    const Transcript run = run_line("validate " + table.path() + " --gpu h100 --format csv");
+    CAPTURE(run.err);
+    CHECK(run.code == 0);
+    CHECK(run.out.find("matmul") != std::string::npos);
+    const Table twice("twice", "op,m,M,n,k,measured_us\n");
+    CHECK(run_line("validate " + twice.path() + " --gpu h100").err.find("appears twice") !=
+          std::string::npos);
+    const Table semicolons("semicolons", "op;m;n;k;measured_us\n");
+    CHECK(run_line("validate " + semicolons.path() + " --gpu h100")
+              .err.find("cells are separated by commas") != std::string::npos);
+}
+
 TEST_CASE("--gpu fills a missing column and empty cells, and units may differ") {
     const Table table("filled", "op,m,n,k,measured_ms\nmatmul,4096,4096,4096,0.25\n");
     const Transcript run = run_line("validate " + table.path() + " --gpu h100 --format json");

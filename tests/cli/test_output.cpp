@@ -46,11 +46,18 @@ std::size_t column(const std::vector<std::vector<std::string>>& rows, const std:
 
 }  // namespace
 
+TEST_CASE("cells of Markdown are not indented") {
+    const std::string out = run_line("model gpt2 --gpu h100-sxm --seq 128 --format md").out;
+    CHECK(out.find("| operation |") == 0);
+    CHECK(out.find("|  ") == std::string::npos);
+}
+
 TEST_CASE("a wrapped text uses the whole width behind its label") {
     using ridge::cli::wrap;
     CHECK(wrap("one two three four five six", 16, 6, 6) ==
           "one two\n      three four\n      five six");
     CHECK(wrap("one two three four", 12, 2) == "one two\n  three four");
+    CHECK(wrap("of 99.3 % at most", 8, 0) == "of\n99.3 %\nat most");
     CHECK(wrap("one two three", 12, 4, 8) == "one\n    two\n    three");
 }
 

@@ -34,6 +34,18 @@ TEST_CASE("a word that begins with a candidate is near it") {
     CHECK(did_you_mean("--zzzzzz", options).empty());
 }
 
+TEST_CASE("a word that ends with a candidate, stands in one or abbreviates one is near it") {
+    const std::vector<std::string> options{"--kv-heads", "--help",      "--seq",
+                                           "--heads",    "--registers", "--head-dim"};
+    CHECK(nearest("--num-heads", options) == "--heads");
+    CHECK(nearest("--num-kv-heads", options) == "--kv-heads");
+    CHECK(nearest("--num_heads", options) == "--heads");
+    CHECK(nearest("--regs", options) == "--registers");
+    CHECK(nearest("--hdim", options) == "--head-dim");
+    CHECK(nearest("fp4", std::vector<std::string>{"fp64", "fp8", "nvfp4"}) == "nvfp4");
+    CHECK(nearest("--", options).empty());
+}
+
 TEST_CASE("words are the same in either case and with either dash") {
     CHECK(same_word("head-dim", "head_dim"));
     CHECK(same_word("BF16", "bf16"));

@@ -58,6 +58,25 @@ TEST_CASE("the wgmma kernel takes the small tile where the large one leaves SMs 
     CHECK(grid.steps == 64.0);
 }
 
+TEST_CASE("a tile without a depth has the kernel's own, and small ones share a multiprocessor") {
+    const Matmul op = product(4096, 4096, 4096, DataType::fp32);
+    const auto time_of = [&op](Implementation implementation, std::optional<Tile> tile) {
+        const Execution execution{.implementation = implementation, .tile = tile};
+        return std::get<Prediction>(predict(op, execution, h200())).time;
+    };
+    for (const Implementation each : {Implementation::tiled, Implementation::register_tiled}) {
+        const Tile own = bundled_kernel(each)->layout.tile;
+        CHECK(time_of(each, Tile{own.m, own.n, 0}).base() ==
+              Approx(time_of(each, std::nullopt).base()).epsilon(0.01));
+    }
+    // Smaller tiles read more; four times the blocks of a fourth of the threads hide their waits.
+    const Time small = time_of(Implementation::tiled, Tile{16, 16, 0});
+    CHECK(small > time_of(Implementation::tiled, std::nullopt));
+    CHECK(small < 3.0 * time_of(Implementation::tiled, std::nullopt));
+    CHECK(time_of(Implementation::tiled, Tile{1, 1, 0}) >
+          time_of(Implementation::naive, std::nullopt));
+}
+
 TEST_CASE("element loads of both operands leave room for one register-tiled block") {
     const auto resident = [](std::int64_t n, std::int64_t k) {
         return grid_of(product(512, n, k, DataType::fp32), Implementation::register_tiled).resident;
