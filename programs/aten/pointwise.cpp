@@ -12,6 +12,11 @@ namespace {
 
 using model::Implementation;
 
+constexpr double from_dram_of_two = 2.0 / 3.0;
+constexpr double clocks_of_three = 0.71;
+constexpr double clocks_of_four = 0.88;
+constexpr double clocks_cast = 1.13;
+
 /// An operator and the function of the expression language that costs the same; an empty function
 /// is one that costs nothing beside its bytes.
 struct PointwiseRow {
@@ -64,6 +69,8 @@ constexpr std::array table{PointwiseRow{"__and__", "+"},
                            PointwiseRow{"hardtanh", "relu"},
                            PointwiseRow{"isinf", "abs", true},
                            PointwiseRow{"isnan", "abs", true},
+                           PointwiseRow{"isneginf", "abs", true},
+                           PointwiseRow{"isposinf", "abs", true},
                            PointwiseRow{"le", "-", true},
                            PointwiseRow{"leaky_relu", "relu"},
                            PointwiseRow{"lerp", "+"},
@@ -186,10 +193,9 @@ struct Formula {
 };
 
 /// One node with as many tensors as the call has; beyond two, a sum of them stands for the kernel.
-Formula formula_of(const PointwiseRow& row, const Operands& operands) {
+Formula formula_of(std::string_view function, const Operands& operands) {
     constexpr std::array names{"x", "y", "z", "u", "v", "w"};
     const std::size_t count = std::min(operands.full.size(), names.size());
-    std::string_view function = row.function;
     if (function == "masked_fill") return {"masked_fill(x, mask)"};
     if (function == "dropout") return {"dropout(x)"};
     if (function.ends_with('\'')) {  // reads the gradient as well
@@ -207,6 +213,16 @@ Formula formula_of(const PointwiseRow& row, const Operands& operands) {
         return {std::string("x ") + std::string(function) +
                 (operands.vectors > 0 ? " bias" : " c")};
     return {function.empty() ? "x" : std::string(function) + "(x)"};
+}
+
+/// GELU by the error function, unless the call asks for the other one.
+std::string_view function_of(const PointwiseRow& row, const Call& call) {
+    const bool exact = std::none_of(
+        call.arguments.begin(), call.arguments.end(),
+        [](const Argument& argument) { return argument.value.find("tanh") != std::string::npos; });
+    if (exact && row.function == "gelu") return "gelu_erf";
+    if (exact && row.function == "gelu'") return "gelu_erf'";
+    return row.function;
 }
 
 std::optional<model::DataType> other_type(ElementType result, ElementType type) {
@@ -235,6 +251,77 @@ Understood scattered(const Operands& operands, std::int64_t result_bytes) {
                                                   .cols = lies.cols,
                                                   .type = data_type(operands.type),
                                                   .inner = lies.inner})}};
+}
+
+/// One dimension of a kernel's loop: its size, and the stride of each tensor in it.
+struct LoopDimension {
+    std::int64_t size = 1;
+    std::vector<std::int64_t> strides{};
+};
+
+/// The loop over a result that tensors make together, the dimension of the shortest strides first.
+std::vector<LoopDimension> loop_of(const std::vector<const Tensor*>& tensors) {
+    std::size_t rank = 0;
+    for (const Tensor* tensor : tensors) rank = std::max(rank, tensor->dims.size());
+    std::vector<LoopDimension> loop(rank);
+    for (const Tensor* tensor : tensors) {
+        std::int64_t contiguous = 1;
+        for (std::size_t i = 0; i < rank; ++i) {  // from the last dimension
+            std::int64_t size = 1;
+            std::int64_t stride = 0;
+            if (i < tensor->dims.size()) {
+                const std::size_t place = tensor->dims.size() - 1 - i;
+                size = tensor->dims[place];
+                stride = place < tensor->strides.size() ? tensor->strides[place] : contiguous;
+                contiguous *= size;
+            }
+            loop[i].size = std::max(loop[i].size, size);
+            loop[i].strides.push_back(size == 1 ? 0 : stride);
+        }
+    }
+    std::erase_if(loop, [](const LoopDimension& each) { return each.size == 1; });
+    // PyTorch orders them by the strides of the first tensor that tells two of them apart.
+    std::stable_sort(loop.begin(), loop.end(), [](const LoopDimension& a, const LoopDimension& b) {
+        for (std::size_t i = 0; i < a.strides.size(); ++i) {
+            if (a.strides[i] == 0 || b.strides[i] == 0) continue;
+            if (a.strides[i] != b.strides[i]) return a.strides[i] < b.strides[i];
+        }
+        return false;
+    });
+    return loop;
+}
+
+/// Dimensions that are left where neighbours that lie together in every tensor are taken as one.
+std::size_t loop_dimensions(const std::vector<const Tensor*>& tensors) {
+    const std::vector<LoopDimension> loop = loop_of(tensors);
+    std::size_t count = loop.empty() ? 0 : 1;
+    for (std::size_t i = 1; i < loop.size(); ++i) {
+        bool together = true;
+        for (std::size_t k = 0; k < loop[i].strides.size(); ++k) {
+            together = together && loop[i].strides[k] == loop[i - 1].strides[k] * loop[i - 1].size;
+        }
+        if (!together) ++count;
+    }
+    return count;
+}
+
+/// Clocks of a multiprocessor for the index of an element, beyond what the model has for a vector that is
+/// broadcast: with each further dimension of the loop, and where elements are cast as they come. (S10)
+double clocks_of_index(const Subject& subject) {
+    std::vector<const Tensor*> tensors = subject.call.tensors();
+    std::erase_if(tensors, [](const Tensor* tensor) { return tensor->dims.empty(); });
+    if (tensors.size() < 2) return 0.0;
+    const std::size_t dimensions = loop_dimensions(tensors);
+    if (dimensions < 2) return 0.0;
+    bool cast = false;
+    for (const Tensor* tensor : tensors) {
+        const bool mask = tensor->type == ElementType::boolean;
+        cast = cast || (!mask && tensor->type != tensors.front()->type &&
+                        tensors.front()->type != ElementType::boolean);
+    }
+    if (cast) return clocks_cast;
+    if (dimensions == 2) return 0.0;
+    return dimensions == 3 ? clocks_of_three : clocks_of_four;
 }
 
 }  // namespace
@@ -269,7 +356,7 @@ std::optional<Understood> pointwise(std::string_view name, const Subject& subjec
     if (operands.scattered && !lists && !crossed) {
         found = scattered(operands, result_bytes);
     } else {
-        const Formula formula = formula_of(*row, operands);
+        const Formula formula = formula_of(function_of(*row, subject.call), operands);
         const model::Elementwise op{.expression = model::parse_expression(formula.text),
                                     .elements = operands.elements,
                                     .type = data_type(operands.type),
@@ -281,13 +368,18 @@ std::optional<Understood> pointwise(std::string_view name, const Subject& subjec
         found.steps = {
             step_of(op, one ? Implementation::torch : Implementation::fused, model::L2State::warm)};
     }
-    if ((spread || crossed) && found.steps.size() == 1) {
-        // Its kernel computes an index for each element where the mask is broadcast, or both operands. (W3)
+    // Its kernel computes an index for each element where the mask is broadcast, or both operands. (W3)
+    const double clocks =
+        std::max(spread || crossed ? clocks_indexed : 0.0, lists ? 0.0 : clocks_of_index(subject));
+    const bool older = !lists && !operands.scattered && operands.full.size() == 2;
+    if ((clocks > 0.0 || older) && found.steps.size() == 1) {
         const model::Step& step = found.steps.front();
         Entry entry;
         entry.operation = step.operation;
         entry.execution = step.execution;
-        entry.indexed_clocks = clocks_indexed * static_cast<double>(operands.elements);
+        entry.indexed_clocks = clocks * static_cast<double>(operands.elements);
+        // The kernel before wrote one operand of two, and the result drives out what is older. (S10)
+        entry.from_dram = older ? from_dram_of_two : 0.0;
         found.entries = {std::move(entry)};
     }
     found.family = OperatorFamily::pointwise;

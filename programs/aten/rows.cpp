@@ -1,6 +1,7 @@
 // Softmax, norms, losses, reductions and scans: operations along one dimension.
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 
 #include "hardware/checked.h"
@@ -213,6 +214,18 @@ std::optional<KernelWork> by_threads(const RowWise& op, const Neighbours& lie, s
         .floors = 1.0};
 }
 
+/// The share of the columns of PyTorch's blocks that there are: a thread takes four, a block as many threads
+/// as a power of two says, a warp at most. Blocks that are filled in part take as long. (eq. S6)
+double filled_columns(std::int64_t columns) {
+    constexpr std::int64_t of_thread = 4;
+    constexpr std::uint64_t warp = 32;
+    if (columns < of_thread || columns % of_thread != 0) return 1.0;
+    const std::uint64_t width =
+        std::min(warp, std::bit_floor(static_cast<std::uint64_t>(columns / of_thread)));
+    const std::int64_t block = of_thread * static_cast<std::int64_t>(width);
+    return static_cast<double>(columns) / static_cast<double>(ceil_divide(columns, block) * block);
+}
+
 /// One block a result, whose threads go through parts that are far from each other. (eq. S6)
 KernelWork apart(const RowWise& op, std::int64_t size) {
     return {.moved = static_cast<double>(op.rows * op.cols * size),
@@ -229,9 +242,16 @@ std::optional<Understood> reduced_rows(const Subject& subject, const Tensor& x, 
     found.op.type = data_type(element);
     Understood one = rows(found.op, OperatorFamily::reduction, results_of(found.op));
     if (found.apart) one.kernels = {apart(found.op, size_of(element))};
-    if (const auto lie = neighbours(x, dims); found.op.axis == Axis::columns && !lie.vectors) {
+    if (found.op.axis != Axis::columns) return one;
+    if (const auto lie = neighbours(x, dims); !lie.vectors) {
         if (const auto kernel = by_threads(found.op, lie, size_of(element)))
             one.kernels = {*kernel};
+    } else if (const double filled = filled_columns(found.op.cols); filled < 1.0) {
+        Entry entry;
+        entry.operation = one.steps.front().operation;
+        entry.execution = one.steps.front().execution;
+        entry.stretch = 1.0 / filled;
+        one.entries = {std::move(entry)};
     }
     return one;
 }

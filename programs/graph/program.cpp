@@ -24,6 +24,19 @@ model::Work times(model::Work work, double count) {
     return work;
 }
 
+/// Goes the entry's way from a warm L2 cache to a cold one.
+void take_from_dram(model::Prediction& warm, const Entry& entry, const model::Machine& machine) {
+    model::Execution execution = entry.execution;
+    execution.l2 = model::L2State::cold;
+    const model::Outcome outcome = model::predict(entry.operation, execution, machine);
+    const auto* const cold = std::get_if<model::Prediction>(&outcome);
+    if (cold == nullptr || cold->time <= warm.time) return;
+    const double factor = 1.0 + entry.from_dram * (cold->time / warm.time - 1.0);
+    warm.time *= factor;
+    warm.low *= factor;
+    warm.high *= factor;
+}
+
 }  // namespace
 
 std::int64_t Program::kernels() const {
@@ -49,6 +62,7 @@ model::Outcome predict(const Entry& entry, const model::Machine& machine) {
     model::Outcome outcome = model::predict(entry.operation, entry.execution, machine);
     auto* prediction = std::get_if<model::Prediction>(&outcome);
     if (prediction == nullptr) return outcome;
+    if (entry.from_dram > 0.0) take_from_dram(*prediction, entry, machine);
     Time time = prediction->time * entry.stretch;
     if (entry.work) {
         const auto work = time_of(*entry.work, machine);

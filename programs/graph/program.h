@@ -56,6 +56,9 @@ struct Entry {
     /// Elements for which a kernel without vector loads computes an index, times the share of a
     /// multiprocessor's clock that takes (W3 of docs/models.md); 0: none.
     double indexed_clocks = 0.0;
+    /// How far the time is on the way from a warm L2 cache to a cold one: what of the operands the kernel before
+    /// did not write (S10 of docs/model.md).
+    double from_dram = 0.0;
     Time least{};          ///< of one launch, where that is more than an empty kernel takes
     double stretch = 1.0;  ///< of the operation's time, for a kernel that is not as good (W4)
     std::optional<KernelWork> work{};    ///< where the operation does not say how long it takes

@@ -1,0 +1,118 @@
+// Pointwise kernels and column sums of recorded calls: what a loop over tensors in several orders costs, and
+// what an operand that was not just written. (eq. S10)
+#include "model/machine/catalogue.h"
+#include "programs/aten/operations.h"
+#include "tests/catch.h"
+
+using namespace ridge;
+using namespace ridge::programs;
+using namespace ridge::model;
+
+namespace {
+
+struct Recorded {
+    std::string name, types, dims, strides;
+    std::string values = "";
+};
+
+Understood understood(const Recorded& call) {
+    const auto found = operations_of(parse_call(
+        call.name, call.types + "|" + call.dims + "|" + call.strides + "|" + call.values));
+    REQUIRE(found);
+    return *found;
+}
+
+const std::string bf16_pair = R"(["c10::BFloat16","c10::BFloat16"])";
+const std::string bf16_into_fp32 = R"(["float","c10::BFloat16"])";
+
+/// Clocks of an index for each element; 0 where none is computed beyond the model's.
+double clocks(const std::string& types, const std::string& dims, const std::string& strides) {
+    const Understood found = understood({"aten::mul", types, dims, strides});
+    if (found.entries.empty()) return 0.0;
+    return found.entries.front().indexed_clocks / static_cast<double>(found.result_elements);
+}
+
+double time_us(const Recorded& call) {
+    static const Machine machine = make_machine(catalogue().at("h200-sxm"));
+    return predict(understood(call), machine).answer.time.in(units::us);
+}
+
+}  // namespace
+
+TEST_CASE("a loop costs an index for each dimension that its tensors do not share", "[aten]") {
+    // One vector along the last dimension, which the model knows: two dimensions.
+    CHECK(clocks(bf16_pair, "[[32,56,56,384],[384]]", "[[1204224,21504,384,1],[1]]") == 0.0);
+    // A vector of each image: images, pixels, channels.
+    CHECK(clocks(bf16_pair, "[[32,56,56,384],[32,1,1,384]]",
+                 "[[1204224,21504,384,1],[384,384,384,1]]") == Approx(0.71));
+    // A table of places, along heads that lie outside or inside of them.
+    CHECK(clocks(bf16_pair, "[[2,16,2048,128],[1,1,2048,128]]",
+                 "[[4194304,262144,128,1],[262144,262144,128,1]]") == 0.0);
+    CHECK(clocks(bf16_pair, "[[2,16,2048,128],[1,1,2048,128]]",
+                 "[[4194304,128,2048,1],[262144,262144,128,1]]") == Approx(0.88));
+    // Both operands the same in any order of memory: one dimension.
+    CHECK(clocks(bf16_pair, "[[2,16,2048,128],[2,16,2048,128]]",
+                 "[[4194304,128,2048,1],[4194304,128,2048,1]]") == 0.0);
+    // Another type that is broadcast is cast as it comes; one as large is not.
+    CHECK(clocks(bf16_into_fp32, "[[2,32,1024,1024],[2,1,1024,1024]]",
+                 "[[33554432,1048576,1024,1],[1048576,1048576,1024,1]]") == Approx(1.13));
+    CHECK(clocks(bf16_into_fp32, "[[64,64],[64,64]]", "[[64,1],[64,1]]") == 0.0);
+    // Strides that are not recorded, sizes of one and scalars are no dimensions.
+    CHECK(clocks(bf16_pair, "[[64,1,64],[64,1,1]]", "") == 0.0);
+    CHECK(clocks(bf16_pair, "[[64,64],[]]", "[[64,1],[]]") == 0.0);
+    CHECK(clocks(bf16_pair, "[[],[]]", "[[],[]]") == 0.0);
+}
+
+TEST_CASE("of two operands the kernel before wrote one", "[aten]") {
+    const auto add = [](const std::string& n) {
+        return Recorded{"aten::add", bf16_pair, "[[" + n + "],[" + n + "]]", "[[1],[1]]"};
+    };
+    const Understood found = understood(add("6316032"));
+    REQUIRE(found.entries.size() == 1);
+    CHECK(found.entries[0].from_dram == Approx(2.0 / 3.0));
+    // As traces of an H200 have it: dinov2, T5, Llama, and one that fits no cache anyway.
+    CHECK(time_us(add("6316032")) == Approx(8.64).epsilon(0.08));
+    CHECK(time_us(add("2359296")) == Approx(3.91).epsilon(0.08));
+    CHECK(time_us(add("4718592")) == Approx(6.54).epsilon(0.08));
+    CHECK(time_us(add("9437184")) == Approx(12.89).epsilon(0.1));
+    // One operand: the kernel before wrote it.
+    const Understood one = understood({"aten::relu", R"(["c10::BFloat16"])", "[[4096]]", "[[1]]"});
+    CHECK(one.entries.empty());
+}
+
+TEST_CASE("broadcast and cast operands take what an H200 took", "[aten]") {
+    CHECK(time_us({"aten::add_", bf16_into_fp32, "[[2,32,1024,1024],[2,1,1024,1024]]",
+                   "[[33554432,1048576,1024,1],[1048576,1048576,1024,1]]"}) ==
+          Approx(294.6).epsilon(0.05));
+    CHECK(time_us({"aten::mul", bf16_pair, "[[32,56,56,384],[32,1,1,384]]",
+                   "[[1204224,21504,384,1],[384,384,384,1]]"}) == Approx(105.97).epsilon(0.05));
+    CHECK(time_us({"aten::mul", bf16_pair, "[[2,16,2048,128],[1,1,2048,128]]",
+                   "[[4194304,128,2048,1],[262144,262144,128,1]]"}) == Approx(29.5).epsilon(0.05));
+}
+
+TEST_CASE("GELU is that of the error function unless the call says otherwise", "[aten]") {
+    const auto text = [](const std::string& values) {
+        const Understood found =
+            understood({"aten::gelu", R"(["c10::BFloat16",""])", "[[64],[]]", "[[1],[]]", values});
+        return std::get<Elementwise>(found.steps.at(0).operation).expression.text();
+    };
+    CHECK(text(R"(["","none"])") == "gelu_erf(x)");
+    CHECK(text("") == "gelu_erf(x)");
+    CHECK(text(R"(["","tanh"])") != "gelu_erf(x)");
+    const Understood minus = understood({"aten::isneginf", R"(["float"])", "[[64]]", "[[1]]"});
+    CHECK(minus.basis == Basis::shapes);
+    CHECK(size_of(std::get<Elementwise>(minus.steps.at(0).operation).result()) == 1);
+}
+
+TEST_CASE("blocks of columns that are filled in part take as long", "[aten]") {
+    const auto stretch = [](std::int64_t columns) {
+        const Understood found = understood({"aten::sum", R"(["c10::BFloat16","ScalarList"])",
+                                             "[[4096," + std::to_string(columns) + "],[]]", "",
+                                             R"(["","[0]","False",""])"});
+        return found.entries.empty() ? 1.0 : found.entries.front().stretch;
+    };
+    CHECK(stretch(96) == Approx(4.0 / 3.0));     // two blocks of 16 threads
+    CHECK(stretch(192) == Approx(4.0 / 3.0));    // two of 32
+    CHECK(stretch(320) == Approx(384.0 / 320));  // three
+    for (const std::int64_t full : {8, 64, 128, 256, 384, 3072}) CHECK(stretch(full) == 1.0);
+}
