@@ -147,6 +147,22 @@ std::optional<Understood> gathered(const Subject& subject, const Tensor* table,
 std::optional<Understood> embedding(const Subject& subject) {
     return gathered(subject, subject.call.tensor(0), subject.call.tensor(1));
 }
+/// Sums of rows, (table, indices, begins of bags): a thread a column of a bag, one index after the other. (S6)
+std::optional<Understood> embedding_bag(const Subject& subject) {
+    const Tensor* const bags = subject.call.tensor(2);
+    auto found = gathered(subject, subject.call.tensor(0), subject.call.tensor(1));
+    if (!found || bags == nullptr || bags->elements() < 1) return {};
+    constexpr double clocks_of_index = 1630.0;
+    constexpr double threads = 2048.0;  // of a multiprocessor
+    const auto& op = std::get<Gather>(found->steps.front().operation);
+    const auto size = static_cast<double>(size_of(op.type));
+    const auto columns = static_cast<double>(op.cols);
+    const auto rows = static_cast<double>(op.rows);
+    found->kernels = {{.moved = (rows + static_cast<double>(bags->elements())) * columns * size,
+                       .clocks = clocks_of_index * rows * columns / threads,
+                       .floors = 1.0}};
+    return found;
+}
 /// Up to 16 rows are fetched one after the other, each once its index has arrived. (S6)
 std::optional<Understood> index_select(const Subject& subject) {
     constexpr std::int64_t most = 16;
@@ -321,6 +337,8 @@ constexpr std::array movement_table{Rule{"copy", copy},
                                     Rule{"stack", concatenation},
                                     Rule{"_cat", concatenation},
                                     Rule{"embedding", embedding},
+                                    Rule{"_embedding_bag", embedding_bag},
+                                    Rule{"_embedding_bag_forward_only", embedding_bag},
                                     Rule{"index_select", index_select},
                                     Rule{"gather", gather_along},
                                     Rule{"take_along_dim", gather_along},

@@ -304,3 +304,28 @@ TEST_CASE("a few rows by index, sums at an index and a cache that grows", "[aten
     CHECK(l2("[16,2,20,128],[16,2,1,128]") == L2State::warm);
     CHECK(l2("[16,1,128],[16,2050,128]") == L2State::warm);
 }
+
+TEST_CASE("pooling of images with channels last, and sums of bags, as an H200 took them",
+          "[aten]") {
+    const auto time = [](const std::string& name, const std::string& inputs) {
+        const CallPrediction one = predict(understood(name, inputs), h200());
+        REQUIRE(one.reason.empty());
+        return one.answer.time.in(units::us);
+    };
+    const auto pooled = [&](const std::string& dims, const std::string& strides,
+                            const std::string& window) {
+        return time(
+            "aten::max_pool2d_with_indices",
+            R"(["c10::BFloat16","ScalarList","ScalarList","ScalarList","ScalarList","Scalar"]|[)" +
+                dims + ",[],[],[],[],[]]|[" + strides + R"(,[],[],[],[],[]]|["",")" + window +
+                R"(","[2, 2]","[0, 0]","[1, 1]","False"])");
+    };
+    CHECK(pooled("[48,64,224,224]", "[3211264,1,14336,64]", "[2, 2]") ==
+          Approx(464.9).epsilon(0.08));
+    CHECK(pooled("[64,256,54,54]", "[746496,1,13824,256]", "[3, 3]") == Approx(198.4).epsilon(0.1));
+    CHECK(
+        time(
+            "aten::_embedding_bag",
+            R"(["float","long int","long int"]|[[200000,128],[65536],[8192]]|[[128,1],[1],[1]]|)") ==
+        Approx(27.6).epsilon(0.08));
+}
