@@ -143,6 +143,22 @@ std::string subcommand_names(const CLI::App& app) {
     return names;
 }
 
+/// The parser's "--from: 1 required FILE missing" in plain words.
+std::string plainly(std::string text) {
+    constexpr std::string_view one = ": 1 required ";
+    constexpr std::string_view missing = " missing";
+    const std::size_t at = text.find(one);
+    if (at == std::string::npos || !text.ends_with(missing)) return text;
+    text.replace(at, one.size(), ": ");
+    text.insert(text.size() - missing.size(), " is");
+    return text;
+}
+
+/// Names of the subcommands where there are some and none was given.
+std::string missing_subcommand(const CLI::App& app) {
+    return app.get_subcommands().empty() ? subcommand_names(app) : "";
+}
+
 OptionInfo info_of(CLI::Option& option) {
     OptionInfo info{.names = {},
                     .positional = option.get_positional(),
@@ -299,14 +315,17 @@ ParseResult CommandLine::parse(std::span<const std::string> arguments) {
     } catch (const CLI::CallForHelp&) {
         return {.what = Parsed::help, .text = help()};
     } catch (const CLI::ExtrasError&) {
-        return {.what = Parsed::error, .text = unexpected(*app_)};
-    } catch (const CLI::RequiredError& error) {
-        const std::string names = subcommand_names(*app_);
-        const bool lacks_subcommand = app_->get_subcommands().empty() && !names.empty();
+        constexpr std::size_t longest = 60;  // a list that helps at a glance
+        const std::string names = missing_subcommand(*app_);
+        const bool helps = !names.empty() && names.size() < longest;
         return {.what = Parsed::error,
-                .text = lacks_subcommand ? "name a subcommand: " + names : error.what()};
+                .text = unexpected(*app_) + (helps ? "; subcommands: " + names : "")};
+    } catch (const CLI::RequiredError& error) {
+        const std::string names = missing_subcommand(*app_);
+        return {.what = Parsed::error,
+                .text = names.empty() ? error.what() : "name a subcommand: " + names};
     } catch (const CLI::ParseError& error) {
-        return {.what = Parsed::error, .text = error.what()};
+        return {.what = Parsed::error, .text = plainly(error.what())};
     }
     return {};
 }

@@ -83,7 +83,7 @@ SweepRange parse_range(std::string_view field, std::string_view text) {
     const std::int64_t last = value_of(parts[1], field);
     if (last < first) throw broken(field, text, "ends before it begins");
     const std::string_view step = parts.size() == 3 ? parts[2] : std::string_view("1");
-    const bool factor = !step.empty() && step.front() == '*';
+    const bool factor = step.starts_with('*') || step.starts_with('x');
     range.values = factor ? geometric(field, text, first, last, value_of(step.substr(1), field))
                           : arithmetic(field, text, first, last, value_of(step, field));
     return range;

@@ -63,7 +63,9 @@ Architecture find_model(const std::string& name) {
             return read_config(file.text, "preset " + stem_of(file.path));
         }
     }
-    const std::vector<std::string> close = near(name, preset_names(), 4);
+    // Of "organisation/Name" the name alone.
+    const std::string_view last = std::string_view(wanted).substr(wanted.rfind('/') + 1);
+    const std::vector<std::string> close = near(last, preset_names(), 4);
     std::string hint;
     for (const std::string& candidate : close) hint += (hint.empty() ? "" : ", ") + candidate;
     throw InputError(

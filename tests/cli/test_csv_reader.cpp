@@ -248,6 +248,7 @@ TEST_CASE("ranges of a sweep") {
     CHECK(parse_range("m", "2:8:3").values == std::vector<std::int64_t>{2, 5, 8});
     CHECK(parse_range("m", "1:3").values == std::vector<std::int64_t>{1, 2, 3});
     CHECK(parse_range("m", "1:9:*2").values == std::vector<std::int64_t>{1, 2, 4, 8});
+    CHECK(parse_range("m", "1:9:x2").values == std::vector<std::int64_t>{1, 2, 4, 8});
     CHECK(parse_range("m", "7,5").values == std::vector<std::int64_t>{7, 5});
     CHECK(parse_range("m", "@k").follows == "k");
     CHECK(parse_range("m", "9223372036854775806:9223372036854775807").values.size() == 2);

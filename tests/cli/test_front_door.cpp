@@ -158,6 +158,9 @@ TEST_CASE("what is unknown is answered with the nearest name") {
         {"vram attention --heads 32 --seq 4 --head-dim 64 --impl standard,flash2",
          "one word, not several"},
         {"occupancy --thread 64", "did you mean '--threads'?"},
+        {"predict --from", "--from: FILE is missing"},
+        {"gpus h100", "unexpected argument 'h100'; subcommands: "},
+        {"model meta-llama/Llama-3.1-8B --gpu h100", "closest presets: llama-3.1-8b"},
         {"predict matmul 5 --m 4 --n 4 --k 4 --gpu h100", "unexpected argument '5'"}};
     for (const auto& [line, part] : cases) {
         CAPTURE(line);
