@@ -9,6 +9,7 @@
 
 #include "cli/charts/record_labels.h"
 #include "hardware/error.h"
+#include "hardware/nearest.h"
 #include "hardware/si.h"
 #include "hardware/units.h"
 #include "measure/record/statistics.h"
@@ -125,6 +126,10 @@ RecordFilter::RecordFilter(const std::vector<std::string>& conditions) {
             throw InputError("where: '" + text + "' is not a condition", {},
                              "write field=value, or n=@m");
         }
+        if (same_word(text.substr(0, equals), "op")) {
+            operation_ = model::parse_operation_kind(text.substr(equals + 1));
+            continue;
+        }
         Condition condition{.field = field_of(text.substr(0, equals)),
                             .value = text.substr(equals + 1),
                             .other = std::nullopt};
@@ -134,6 +139,7 @@ RecordFilter::RecordFilter(const std::vector<std::string>& conditions) {
 }
 
 bool RecordFilter::accepts(const Record& record) const {
+    if (operation_ && model::kind_of(record.question.operation) != *operation_) return false;
     if (conditions_.empty()) return true;
     const model::Parameters parameters = parameters_of(record.question);
     return std::all_of(conditions_.begin(), conditions_.end(), [&](const Condition& condition) {

@@ -15,7 +15,7 @@
 
 namespace ridge::cli {
 
-/// Conditions on records such as "dtype=bf16", "impl=wgmma", "n=@m" (n equal to m).
+/// Conditions on records such as "op=matmul", "dtype=bf16", "impl=wgmma", "n=@m" (n equal to m).
 class RecordFilter {
   public:
     /// InputError when a condition is not field=value or names an unknown field.
@@ -31,6 +31,7 @@ class RecordFilter {
         std::optional<model::Field> other;
     };
     std::vector<Condition> conditions_;
+    std::optional<model::OperationKind> operation_;
 };
 
 /// The fields of a record's question.

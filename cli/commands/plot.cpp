@@ -25,7 +25,7 @@ namespace {
 struct RecordArguments {
     explicit RecordArguments(CommandLine& line) : gpu(line) {
         line.positional("records", paths, "files or folders of records").value("PATH").required();
-        line.option("--where", conditions, "only records with field=value (impl=wgmma, n=@m)")
+        line.option("--where", conditions, "only records with field=value (op=matmul, n=@m)")
             .value("TEXT");
         add_keep_option(line, keep);
         add_format_option(line, format, "chart|table|json|csv|md");

@@ -171,7 +171,7 @@ Action build_roofline(CommandLine& line, std::span<const std::string>) {
                 "files or folders of records: measured points beside their predictions")
         .value("PATH");
     add_keep_option(line, options->keep);
-    line.option("--where", options->conditions, "only records with field=value (impl=wgmma, n=@m)")
+    line.option("--where", options->conditions, "only records with field=value (op=matmul, n=@m)")
         .value("TEXT");
     line.option("--levels", options->levels,
                 "memory levels at which operations are drawn: dram, or all (default for up to six "

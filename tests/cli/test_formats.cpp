@@ -106,6 +106,13 @@ TEST_CASE("the points of charts of records as values") {
     for (const json& row : scatter) {
         CHECK(close(double(row["predicted_us"]) / double(row["measured_us"]), row["ratio"]));
     }
+    const json copies =
+        json::parse(run_line("plot scatter " + records + " --where op=copy --format json").out);
+    REQUIRE_FALSE(copies.empty());
+    CHECK(copies.size() < scatter.size());
+    for (const json& row : copies) {
+        CHECK(std::string(row["question"]).rfind("copy ", 0) == 0);
+    }
     const std::string sweep = "plot sweep " + records + " --x m --where n=@m --where k=@m --y rate";
     const json points = json::parse(run_line(sweep + " --format json").out);
     REQUIRE(points.size() > 10);
