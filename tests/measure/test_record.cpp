@@ -97,6 +97,14 @@ TEST_CASE("every member survives, also those that are rare") {
     check_same(parse_record(to_json_line(record)), record);
 }
 
+TEST_CASE("reasons of a clock are named, unknown ones by their bits") {
+    CHECK(measure::clock_reason_words(0).empty());
+    CHECK(measure::clock_reason_words(0x44) ==
+          std::vector<std::string>{"sw_power_cap", "hw_thermal"});
+    CHECK(measure::clock_reason_words(std::uint64_t{1} << 40U) ==
+          std::vector<std::string>{"0x10000000000"});
+}
+
 TEST_CASE("a failure and a result that is not a number survive") {
     Record record = example_record();
     record.timing.reset();

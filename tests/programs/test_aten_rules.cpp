@@ -1,0 +1,186 @@
+// One call for each rule of ATen operators that no recorded trace of the tests holds: the operation it becomes,
+// its results and what its kernel moves, counted by hand.
+#include <string>
+#include <variant>
+
+#include "programs/aten/operations.h"
+#include "tests/catch.h"
+
+using namespace ridge;
+using namespace ridge::programs;
+using namespace ridge::model;
+
+namespace {
+
+Understood understood(const std::string& name, const std::string& inputs,
+                      ElementType hint = ElementType::unknown) {
+    CAPTURE(name, inputs);
+    const auto found = operations_of(parse_call(name, inputs), hint);
+    REQUIRE(found);
+    return *found;
+}
+
+template <class Op>
+Op only(const Understood& found) {
+    REQUIRE(found.steps.size() == 1);
+    REQUIRE(std::holds_alternative<Op>(found.steps[0].operation));
+    return std::get<Op>(found.steps[0].operation);
+}
+
+}  // namespace
+
+TEST_CASE("a matrix by a vector has one column", "[aten]") {
+    const auto mv = only<Matmul>(
+        understood("aten::mv", R"(["c10::BFloat16","c10::BFloat16"]|[[8,4],[4]]|[[4,1],[1]]|)"));
+    CHECK(mv.m == 8);
+    CHECK(mv.n == 1);
+    CHECK(mv.k == 4);
+    const auto added = only<Matmul>(
+        understood("aten::addmv", R"(["float","float","float"]|[[8],[8,4],[4]]|[[1],[1,8],[1]]|)"));
+    CHECK(added.m == 8);
+    CHECK(added.a_layout == Layout::column_major);
+}
+
+TEST_CASE("an average over windows of two by two leaves a fourth", "[aten]") {
+    const std::string sizes = R"("[2, 2]","[2, 2]","[0, 0]","False","True",""])";
+    const Understood forward =
+        understood("aten::avg_pool2d",
+                   R"(["c10::Half","ScalarList","ScalarList","ScalarList","Scalar","Scalar",""])"
+                   R"(|[[2,8,16,16],[],[],[],[],[],[]]|[[2048,256,16,1],[],[],[],[],[],[]]|["",)" +
+                       sizes);
+    CHECK(forward.result_elements == 2 * 8 * 8 * 8);
+    REQUIRE(forward.kernels.size() == 1);
+    CHECK(forward.kernels[0].moved == (4096.0 + 1024.0) * 2.0);
+    const Understood backward = understood(
+        "aten::avg_pool2d_backward",
+        R"(["c10::Half","c10::Half","ScalarList","ScalarList","ScalarList","Scalar","Scalar",""])"
+        R"(|[[2,8,8,8],[2,8,16,16],[],[],[],[],[],[]]|)"
+        R"([[512,64,8,1],[2048,256,16,1],[],[],[],[],[],[]]|["","",)" +
+            sizes);
+    CHECK(backward.result_elements == 4096);
+    CHECK(backward.kernels[0].moved == forward.kernels[0].moved);
+}
+
+TEST_CASE("an image enlarged twice has four results for an input", "[aten]") {
+    const Understood forward =
+        understood("aten::upsample_nearest2d",
+                   R"(["float","ScalarList","",""]|[[2,8,16,16],[],[],[]]||["","[32, 32]","",""])");
+    CHECK(forward.result_elements == 4 * 4096);
+    REQUIRE(forward.kernels.size() == 1);
+    CHECK(forward.kernels[0].moved == 5.0 * 4096 * 4.0);
+    const Understood backward =
+        understood("aten::upsample_nearest2d_backward",
+                   R"(["float","ScalarList","ScalarList","",""]|[[2,8,32,32],[],[],[],[]]||)"
+                   R"(["","[32, 32]","[2, 8, 16, 16]","",""])");
+    CHECK(backward.result_elements == 4096);
+    REQUIRE(backward.kernels.size() == 1);
+    CHECK(backward.kernels[0].moved == 5.0 * 4096 * 4.0);
+}
+
+TEST_CASE("rows taken, added and moved by an index", "[aten]") {
+    const auto taken = only<Gather>(understood(
+        "aten::index", R"(["float","TensorList"]|[[1000,64],[[256]]]|[[64,1],[[1]]]|["",""])"));
+    CHECK(taken.rows == 256);
+    CHECK(taken.cols == 64);
+    CHECK(taken.table_rows == 1000);
+    const auto added = only<Gather>(understood(
+        "aten::index_add",
+        R"(["float","Scalar","long int","float"]|[[1000,64],[],[256],[256,64]]||["","0","",""])"));
+    CHECK(added.rows == 256);
+    CHECK(added.cols == 64);
+    const Understood rolled = understood(
+        "aten::roll",
+        R"(["c10::Half","ScalarList","ScalarList"]|[[8,64,64],[],[]]|[[4096,64,1],[],[]]|["","[4]","[1]"])");
+    CHECK(only<Copy>(rolled).elements == 8 * 64 * 64);
+    CHECK(rolled.kernels[0].moved == 2.0 * 8 * 64 * 64 * 2.0);
+}
+
+TEST_CASE("the largest of each row, its place, and the length of a vector", "[aten]") {
+    const auto largest = only<RowWise>(understood(
+        "aten::amax",
+        R"(["float","ScalarList","Scalar"]|[[128,4096],[],[]]|[[4096,1],[],[]]|["","[-1]","False"])"));
+    CHECK(largest.kind == RowKind::max);
+    CHECK(largest.rows == 128);
+    CHECK(largest.cols == 4096);
+    const Understood place = understood(
+        "aten::argmax",
+        R"(["float","Scalar","Scalar"]|[[128,4096],[],[]]|[[4096,1],[],[]]|["","-1","False"])");
+    CHECK(only<RowWise>(place).kind == RowKind::argmax);
+    CHECK(place.result_elements == 128);
+    const auto length = only<RowWise>(
+        understood("aten::linalg_vector_norm", R"(["float","Scalar"]|[[4096]]|[[1]]|["","2."])"));
+    CHECK(length.rows * length.cols == 4096);
+}
+
+TEST_CASE("root mean squares by rows, forward and back", "[aten]") {
+    const auto forward = only<RowWise>(understood(
+        "aten::_fused_rms_norm",
+        R"(["c10::BFloat16","ScalarList","c10::BFloat16"]|[[2,128,1024],[],[1024]]||["","[1024]","","1e-05"])"));
+    CHECK(forward.kind == RowKind::rmsnorm);
+    CHECK(forward.rows == 256);
+    CHECK(forward.cols == 1024);
+    const auto backward = only<RowWise>(understood(
+        "aten::_fused_rms_norm_backward",
+        R"(["c10::BFloat16","c10::BFloat16","ScalarList"]|[[2,128,1024],[2,128,1024],[]]||["","","[1024]"])"));
+    CHECK(backward.direction == Direction::backward);
+}
+
+TEST_CASE("convolutions by their general names", "[aten]") {
+    const auto call = [](const std::string& more, const std::string& values) {
+        return R"(["c10::Half","c10::Half","c10::Half","ScalarList","ScalarList","ScalarList","Scalar","ScalarList","Scalar")" +
+               more + "]|[[8,32,16,16],[64,32,3,3],[64],[],[],[],[],[],[]]||" +
+               R"(["","","","[2, 2]","[1, 1]","[1, 1]","False","[0, 0]","1")" + values + "]";
+    };
+    const auto plain = only<Matmul>(understood("aten::convolution", call("", "")));
+    CHECK(plain.m == 8 * 8 * 8);
+    CHECK(plain.n == 64);
+    CHECK(plain.k == 32 * 9);
+    const auto flags = only<Matmul>(understood(
+        "aten::_convolution",
+        call(R"(,"Scalar","Scalar","Scalar","Scalar")", R"(,"False","False","True","True")")));
+    CHECK(flags.m == plain.m);
+    CHECK(flags.k == plain.k);
+}
+
+TEST_CASE("batch norms that update their statistics, and their gradients by cuDNN", "[aten]") {
+    const std::string x = "[8,32,16,16]";
+    const Understood update =
+        understood("aten::_batch_norm_with_update",
+                   R"(["c10::Half","float","float","float","float"]|[)" + x +
+                       ",[32],[32],[32],[32]]|[[8192,256,16,1],[1],[1],[1],[1]]|");
+    REQUIRE(update.steps.size() == 2);  // the statistics, then the pass
+    CHECK(std::get<RowWise>(update.steps[0].operation).axis == Axis::columns);
+    const Understood gradient = understood("aten::cudnn_batch_norm_backward",
+                                           R"(["c10::Half","c10::Half","float"]|[)" + x + "," + x +
+                                               ",[32]]|[[8192,256,16,1],[8192,256,16,1],[1]]|");
+    REQUIRE(gradient.steps.size() == 3);  // two sums, then the pass
+    CHECK(gradient.result_elements == 8 * 32 * 16 * 16);
+}
+
+TEST_CASE("the gradients of a recurrent network are four products, gates and a sum", "[aten]") {
+    std::string types = R"(["float","TensorList")";
+    std::string dims = "[[64,128,1024],[[4096,1024]]";
+    std::string values = R"(["","")";
+    for (int i = 2; i < 10; ++i) {
+        types += R"(,"float")";
+        dims += ",[]";
+        values += R"(,"")";
+    }
+    for (int i = 10; i < 18; ++i) {
+        types += R"(,"Scalar")";
+        dims += ",[]";
+    }
+    values += R"(,"2","1024","0","2","True","0.","True","False"])";
+    const Understood lstm =
+        understood("aten::_cudnn_rnn_backward", types + "]|" + dims + "]||" + values);
+    REQUIRE(lstm.entries.size() == 6);
+    CHECK(std::get<Matmul>(lstm.entries[0].operation).k == 4 * 1024);
+    CHECK(std::get<Matmul>(lstm.entries[3].operation).k == 64 * 128);
+}
+
+TEST_CASE("an optimizer takes every element of its list of tensors", "[aten]") {
+    const Understood step = understood(
+        "aten::_fused_adamw_", R"(["TensorList"]|[[[1024,1024],[1024]]]||[""])", ElementType::fp32);
+    CHECK(only<AdamW>(step).elements == 1024 * 1024 + 1024);
+    CHECK(step.family == OperatorFamily::optimizer);
+}
