@@ -40,7 +40,7 @@ JUDGED_END = "<!-- judged: to here -->\n"
 CALIBRATED = "<!-- calibrated: from here -->\n"
 CALIBRATED_END = "<!-- calibrated: to here -->\n"
 TRAINING = ("h200-sxm", "h200-sxm-fit", "h200-sxm-random", "h200-sxm-corrections", "h100-sxm", "h100-sxm-corrections")
-JUDGED_BEFORE = (315, 316)  # judged an earlier fit, before the last training records; no fit has seen them
+JUDGED_BEFORE = (315, 316, 317, 318)  # judged earlier fits, before the last training records; no fit has seen them
 CALIBRATION = ("h100-sxm", "h100-sxm-corrections")  # what `ridge calibrate --full` measured on an H100
 OVERLAYS = [f"--gpu-file=measure/records/h100-sxm/{name}.toml" for name in ("ceilings", "calibrated")]
 NEIGHBOURS = 8
@@ -349,7 +349,7 @@ def judged_part(ridge, folder, training, name, options=()):
     rows = [record for _, _, record in records_in(folder)]
     days = sorted({record["date"][:10] for record in rows})
     devices = sorted({f"{record['device']['name']}, driver {record['device']['driver']}" for record in rows})
-    named = ("seed " if len(seeds) == 1 else "seeds ") + " and ".join(map(str, seeds))
+    named = ("seed " if len(seeds) == 1 else "seeds ") + " and ".join(filter(None, [", ".join(map(str, seeds[:-1])), str(seeds[-1])]))
     when = days[0] if len(days) == 1 else f"{days[0]} to {days[-1]}"
     return (f"{len(rows)} shapes of {named}, measured {when} ({'; '.join(devices)}); no fit has seen them. {HISTORY}\n\n" +
             seed_rows(ridge, folder, seeds, options) + "\n" + record_part(ridge, folder, name, options=options))
@@ -442,19 +442,19 @@ roofline, its coverage whether the wide band is wide enough. Made by `scripts/le
 
 """
 
-HISTORY = ("Seeds 315 (H200) and 316 (H100) judged an earlier fit, before the last training records were measured. Seeds 317 and 318 were measured after a first "
-           "freeze of this fit; the widths of bands and the class of bands of library products with unusual extents were changed after that.")
+HISTORY = ("Seeds 319 (H200) and 320 (H100) were measured once every parameter, correction and band was fixed. Seeds 315 and 317 (H200) and 316 and 318 (H100) judged earlier fits, before the last "
+           "training records were measured.")
 
 NOT_JUDGED = "No seed has been drawn since the last fit.\n\n"
 
 SEEDS = """## Judged blind: an NVIDIA H200, shapes that no fit has seen
 
-Fits and bands see the records in `measure/records/` (`h200-sxm`, `h200-sxm-fit`, `h200-sxm-random`); corrections of bundled kernels also `h200-sxm-corrections`, and those of an H100 (`h100-sxm`,
+Fits and bands see the records in `measure/records/` (`h200-sxm`, `h200-sxm-fit`, `h200-sxm-random`); parameters of bundled kernels and corrections also `h200-sxm-corrections`, and corrections those of an H100 (`h100-sxm`,
 `h100-sxm-corrections`), which share the trees. Every record of a random shape carries
-its seed; the fits have seen seeds 7 and 8 (2026-11-21; beside them 726 shapes that an earlier generator drew), and seeds 9, 10, 301, 305, 306 and, on the H100, 101, 302, 307 and 308 (2026-11-21 to 23;
-of the last two of each GPU all library products and a part of the rest).
+its seed; the fits have seen seeds 7 and 8 (2026-11-21; beside them 726 shapes that an earlier generator drew), and seeds 9, 10, 301, 305, 306, 309, 310 and, on the H100, 101, 302, 307, 308, 311 and 312 (2026-11-21 to 23;
+of the last four of each GPU all library products and a part of the rest).
 Seeds 9 and 10 once judged; their worst classes then chose 265 more training shapes, so they are training data now. `scripts/accuracy.py --judge FOLDER`
-refuses records without a seed, of a seen seed, or measured before the last training record, but for seeds 315 and 316, which no fit has seen either.
+refuses records without a seed, of a seen seed, or measured before the last training record, but for seeds 315 to 318, which judged earlier fits.
 
 """
 
@@ -462,10 +462,10 @@ CALIBRATE = """
 ## Judged blind: an NVIDIA H100 after `ridge calibrate --full`
 
 One run of the command took 4 minutes and 35 seconds: 47 ceilings, 1629 shapes (seed 101 and the full suite, without counters), 1978 records of PyTorch's kernels. `measure/records/h100-sxm`
-holds the records of the shapes and two overlays: `ceilings.toml`, and `calibrated.toml`, which the fits wrote, with the error of each before and after, and 2545 further shapes (seeds 302, 307 and 308) and the training records of PyTorch's
-kernels among its rows: some four minutes of measuring more (`ridge calibrate --rows measure/records/h100-sxm measure/records/h100-sxm-corrections
+holds the records of the shapes and two overlays: `ceilings.toml`, and `calibrated.toml`, which the fits wrote, with the error of each before and after, and 3860 further shapes (seeds 302, 307, 308, 311 and 312) and the training records of PyTorch's
+kernels among its rows: some six minutes of measuring more (`ridge calibrate --rows measure/records/h100-sxm measure/records/h100-sxm-corrections
 measure/records/h100-sxm-torch --gpu h100-sxm --gpu-file measure/records/h100-sxm/ceilings.toml` makes it again from the records). The first judging shapes were drawn once the command had
-ended: seed 12 at once, of which the overlay, by the model of that hour, gave mean 5.7 %, 90 % within 13.2 %, 80.5 % inside the band; seeds 316 and 318, below, after many changes of the model. Without any overlay, by what the catalogue knows of an H100: {before}.
+ended: seed 12 at once, of which the overlay, by the model of that hour, gave mean 5.7 %, 90 % within 13.2 %, 80.5 % inside the band; seeds 316, 318 and 320, below, after many changes of the model. Without any overlay, by what the catalogue knows of an H100: {before}.
 
 """
 

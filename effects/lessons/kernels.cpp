@@ -151,7 +151,7 @@ Plan launch_plan(const Subject& subject) {
             "for little more than the latency of the L2, {l2_latency}."};
     if (subject.machine.memory) {
         plan.facts["floor"] = format(subject.machine.memory->launch.kernel);
-        plan.facts["first_load"] = format(subject.machine.memory->bundled.first_l2);
+        plan.facts["first_load"] = format(subject.machine.memory->l2_latency);
     }
     if (subject.machine.l2_latency) plan.facts["l2_latency"] = format(*subject.machine.l2_latency);
     plan.text = R"(The same kernel has three regimes.

@@ -42,8 +42,8 @@ MemoryParameters slowed(const MemoryParameters& memory, const AccessWork& access
 
 /// After the last load: `further` waiting, and each block adds up what its threads read. (eq. B18)
 AccessTime with_block_sum(AccessTime time, const MemoryParameters& memory, Time further = {}) {
-    time.kernel.latency += further + memory.bundled.reduction();
-    time.kernel.total += further + memory.bundled.reduction();
+    time.kernel.latency += further + memory.reduction();
+    time.kernel.total += further + memory.reduction();
     return time;
 }
 
@@ -60,11 +60,10 @@ AccessTime read_time(const Access& op, const AccessWork& access, L2State l2,
     const double resident = memory.threads_per_sm / bundled::read_threads;
     // The last block reads one by one what is no whole tile.
     const double rest = std::ceil(std::fmod(elements, bundled::read_tile) / bundled::read_threads);
-    const Time ends =
-        std::max(0.0, rest - 1.0) * memory.bundled.further_load * memory.bundled.first_l2;
+    const Time ends = std::max(0.0, rest - 1.0) * memory.bundled.further_load * memory.l2_latency;
     AccessTime time{.kernel = block_time(memory, {.traffic = moved,
                                                   .slots = memory.bundled.element_slots * elements +
-                                                           memory.bundled.thread_slots * readers,
+                                                           memory.bundled.thread_slots() * readers,
                                                   .blocks = blocks,
                                                   .rounds = whole_rounds(memory, blocks, resident),
                                                   .life = first_load(memory, moved.missing)})};
@@ -83,7 +82,7 @@ AccessTime divergent_time(const Access& op, const AccessWork& access, L2State l2
     KernelTime time = block_time(memory, {.traffic = moved,
                                           .slots = slots_per_step * steps * elements,
                                           .blocks = blocks,
-                                          .life = memory.bundled.first_l2});
+                                          .life = memory.l2_latency});
     const double rounds = std::max(1.0, blocks / (resident * memory.sm_count));
     const Time chain = rounds * steps * step_latency * units::cycle / memory.clock;
     time.latency += chain;
@@ -102,7 +101,7 @@ AccessTime conflict_time(const Access& op, const AccessWork& access, const Machi
         resident * bundled::chip_threads * memory.bundled.reduction_slots / memory.fp32_lanes;
     AccessTime time;
     time.shared = access.work.shared * access.passes / (*machine.shared_bandwidth * busy);
-    time.kernel.latency = memory.bundled.first_l2 + fill * units::cycle / memory.clock;
+    time.kernel.latency = memory.l2_latency + fill * units::cycle / memory.clock;
     time.kernel.total = memory.launch.kernel + time.shared + time.kernel.latency;
     return with_block_sum(time, memory);
 }

@@ -65,7 +65,7 @@ RereadTime reread_time(const Machine& machine, Bytes set, L2State l2) {
         .dram_read = lost * beyond + (l2 == L2State::warm ? Bytes{} : shares.l2 * set),
         .l2_read = beyond,
         .missing = l2 == L2State::warm ? lost : 1.0};
-    const Time life = first_load(memory, moved.missing) + memory.bundled.reduction();
+    const Time life = first_load(memory, moved.missing) + memory.reduction();
     RereadTime time;
     time.kernel = block_time(memory, {.traffic = moved,
                                       .slots = slots_per_vector * all.base() / vector_bytes,

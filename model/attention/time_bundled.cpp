@@ -35,6 +35,17 @@ struct Prices {
     Time tile;
 };
 
+/// Of the longest causal tile: on average half of it is left when the others are done.
+constexpr double half_tile = 0.5;
+
+/// Share of the tensor peak that the matmuls of a block reach alone: that of the bundled product with
+/// the same instructions.
+double tensor_share(const BundledCall& call) {
+    const BundledMatmuls& products = call.machine.matmul.bundled;
+    const auto& product = call.persistent ? products.wgmma : products.mma;
+    return product ? product->issue_fraction : 1.0;
+}
+
 Prices prices_of(const BundledCall& call, const TiledAttentionParameters& fitted) {
     const AttentionBlocks& blocks = call.counted.grid.blocks;
     const auto scores = static_cast<double>(blocks.q * blocks.kv);
@@ -44,15 +55,14 @@ Prices prices_of(const BundledCall& call, const TiledAttentionParameters& fitted
     RIDGE_CONTRACT(peak > FlopRate{} && special > 0.0);
     Prices prices;
     prices.tensor =
-        Flop::from_base(4.0 * scores * head_dim) / (peak * (fitted.tensor_fraction / call.sms));
+        Flop::from_base(4.0 * scores * head_dim) / (peak * (tensor_share(call) / call.sms));
     prices.softmax = Time::from_base(fitted.softmax_fraction * scores * call.sms / special);
     const Time overlapped = combined({prices.tensor, prices.softmax}, Overlap{fitted.overlap});
     prices.block = call.persistent ? overlapped : prices.tensor + prices.softmax;
     prices.paired = 2.0 * overlapped;
     const double resident =
         std::min(static_cast<double>(call.counted.grid.blocks_per_sm), call.tiles / call.sms);
-    prices.tile = resident * fitted.tile_load + head_dim / 64.0 * fitted.tile_columns +
-                  call.miss * fitted.tile_miss;
+    prices.tile = (resident + (call.persistent ? call.miss : head_dim / 64.0)) * fitted.tile_load;
     return prices;
 }
 
@@ -84,8 +94,7 @@ Time second_tile(const BundledCall& call, const Prices& prices, Time block) {
 /// causal ones of the last group of heads start when those of the others are done. A thread block
 /// of `wgmma` draws its next tile when it begins one, so that up to two waves it has two tiles
 /// whatever their lengths, and later the last tiles are less evenly spread. (eq. T14)
-Time span_in_order(const BundledCall& call, const Prices& prices,
-                   const TiledAttentionParameters& fitted, double slots, Time block) {
+Time span_in_order(const BundledCall& call, const Prices& prices, double slots, Time block) {
     const Time longest = tile_time(call, prices, 0, block);
     const double waves = call.tiles / slots;
     if (!call.causal || waves <= 1.0) return std::ceil(waves) * longest;
@@ -97,19 +106,18 @@ Time span_in_order(const BundledCall& call, const Prices& prices,
         if (waves <= 2.0) return longest + second_tile(call, prices, block);
         last += 0.5 / waves * (longest - shortest);
     }
-    return std::max({longest, average + last, before * average + fitted.tail * longest});
+    return std::max({longest, average + last, before * average + half_tile * longest});
 }
 
 /// Two thread blocks per SM: while there is one for each SM, every tile has an SM to itself; up to
 /// two, tile i shares its SM with tile i + SMs until the shorter one ends. (eq. T14)
-Time span_in_pairs(const BundledCall& call, const Prices& prices,
-                   const TiledAttentionParameters& fitted) {
+Time span_in_pairs(const BundledCall& call, const Prices& prices) {
     const auto sms = static_cast<std::int64_t>(call.sms);
     const auto tiles = static_cast<std::int64_t>(call.tiles);
     if (tiles <= sms) return tile_time(call, prices, 0, prices.block);
     if (tiles > 2 * sms) {
         const std::int64_t left = tiles % (2 * sms);
-        Time span = span_in_order(call, prices, fitted, 2.0 * call.sms, prices.paired);
+        Time span = span_in_order(call, prices, 2.0 * call.sms, prices.paired);
         // The last wave of equal tiles may have its SMs alone.
         if (!call.causal && left > 0 && left <= sms) {
             span -= blocks_of_tile(call, 0) * (prices.paired - prices.block);
@@ -154,8 +162,8 @@ AttentionTime tiled_time(const BundledCall& call, const AttentionParameters& set
                          const TiledAttentionParameters& fitted, const Execution& execution) {
     const Prices prices = prices_of(call, fitted);
     const bool pairs = call.counted.grid.blocks_per_sm > 1;
-    const Time span = pairs ? span_in_pairs(call, prices, fitted)
-                            : span_in_order(call, prices, fitted, call.sms, prices.block);
+    const Time span =
+        pairs ? span_in_pairs(call, prices) : span_in_order(call, prices, call.sms, prices.block);
     AttentionTime time;
     time.regime = AttentionRegime::bundled_tiles;
     time.waves = call.tiles / (call.sms * static_cast<double>(call.counted.grid.blocks_per_sm));
@@ -194,7 +202,7 @@ AttentionTime decode_time(const BundledCall& call, const DecodeAttentionParamete
     if (left > 0.0) time.load += left > call.sms ? paired : alone;
     const auto rows = static_cast<double>(std::min(grid.pack * call.op.seq_q, grid.blocks.q));
     const double columns = static_cast<double>(call.op.head_dim) / 128.0;
-    time.tiles = waves * (fitted.block + rows * columns * fitted.block_row);
+    time.tiles = waves * rows * columns * fitted.block_row;
     set_dram(call, fitted, time);
     const std::int32_t kernels = grid.combines ? 2 : 1;
     if (grid.combines) {

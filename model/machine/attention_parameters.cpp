@@ -59,26 +59,21 @@ constexpr std::array flash{  //                                                 
 using T = TiledAttentionParameters;
 constexpr std::array tiled{  //                                                              mma, wgmma
     parameter<&T::start>("start", span_of_time, "fixed time of a call", {records, records}, required),
-    parameter<&T::tile_load>("tile_load", span_of_time, "prologue and epilogue of a tile of queries, per thread block on each multiprocessor, those resident at most", {records, records}),
-    parameter<&T::tile_columns>("tile_columns", span_of_time, "more of it, per 64 of head_dim", {records}),
-    parameter<&T::tile_miss>("tile_miss", span_of_time, "more of it where the data of the call come from DRAM (two thread blocks of mma hide it)", {none, records}),
-    parameter<&T::tensor_fraction>("tensor_fraction", share_of_peak, "share of the dense tensor peak, matmuls of a block of scores alone", {records, records}),
+    in_clocks<&T::tile_load>("tile_load", clocks, "prologue and epilogue of a tile of queries, per thread block on each multiprocessor, those resident at most; again per 64 of head_dim (mma), and where the data of the call come from DRAM (wgmma)", {records, records}),
     parameter<&T::softmax_fraction>("softmax_fraction", factor, "share of the time of one exp2 per score, softmax of a block alone", {records, records}),
     parameter<&T::overlap>("overlap", {1.0, 100.0}, "exponent of the norm in which thread blocks that share a multiprocessor overlap matmuls and softmax", {records}),
-    parameter<&T::tail>("tail", share, "share of the longest causal tile that stands out after the average", {records}),
 };
 
 using D = DecodeAttentionParameters;
 constexpr std::array decode{
     parameter<&D::start>("start", span_of_time, "fixed time of a call", {records}, required),
-    parameter<&D::block>("block", span_of_time, "prologue and epilogue of a thread block", {records}),
-    parameter<&D::block_row>("block_row", span_of_time, "more of it per row of the tile and 128 of head_dim", {records}),
+    in_clocks<&D::block_row>("block_row", clocks, "a thread block per row of its tile and 128 of head_dim", {records}),
     parameter<&D::block_load>("block_load", rate_per_clock, "K and V into a thread block that has its multiprocessor alone", {records}, required),
     parameter<&D::sm_load>("sm_load", rate_per_clock, "K and V into a multiprocessor that two thread blocks share", {records}, required),
     parameter<&D::dram_fraction>("dram_fraction", share, "share of the DRAM bandwidth that the stream of K and V reaches, also in mma and wgmma", {records}),
     parameter<&D::dram_start>("dram_start", span_of_time, "exposed start of a stream from DRAM", {records}),
     parameter<&D::combine>("combine", span_of_time, "kernel that combines split keys", {records}),
-    parameter<&D::combine_split>("combine_split", span_of_time, "the same, per split", {records}),
+    in_clocks<&D::combine_split>("combine_split", clocks, "the same, per split", {records}),
 };
 
 using S = StandardParameters;
@@ -87,7 +82,7 @@ constexpr std::array standard{
     parameter<&S::backward_dram_fraction>("backward_dram_fraction", share, "share of the DRAM bandwidth, backward", {assumed}),
     parameter<&S::tensor_fraction>("tensor_fraction", share_of_peak, "share of the dense tensor peak in its matmuls", {assumed}),
     parameter<&S::kernel>("kernel", span_of_time, "fixed time of each kernel", {assumed}),
-    parameter<&S::softmax_row>("softmax_row", span_of_time, "bundled softmax: latency of the thread block of one row", {records}),
+    in_clocks<&S::softmax_row>("softmax_row", clocks, "bundled softmax: latency of the thread block of one row", {records}),
     parameter<&S::softmax_elements>("softmax_elements", {1e-3, 1e5}, "bundled softmax: elements per clock and multiprocessor in rows that are not whole vectors", {records}),
 };
 // clang-format on
@@ -162,9 +157,13 @@ std::optional<AttentionParameters> attention_parameters_of(const hardware::Descr
     if (parameters.flashinfer) {
         parameters.flashinfer_kv8 = read_set(gpu, flash_places[5], *parameters.flashinfer);
     }
-    parameters.mma = read_set(gpu, tiled_places[0]);
-    parameters.wgmma = read_set(gpu, tiled_places[1]);
-    parameters.decode = read_set(gpu, decode_places[0]);
+    TiledAttentionParameters tiled_blank;
+    tiled_blank.clock = consists.clock;
+    parameters.mma = read_set(gpu, tiled_places[0], tiled_blank);
+    parameters.wgmma = read_set(gpu, tiled_places[1], tiled_blank);
+    DecodeAttentionParameters decode_blank;
+    decode_blank.clock = consists.clock;
+    parameters.decode = read_set(gpu, decode_places[0], decode_blank);
     if (!parameters.flash2 && !parameters.flash3 && !parameters.flashinfer) return std::nullopt;
     parameters.flash1 = parameters.flash2;
     if (parameters.flash1 && has(gpu, flash_places[0], "tensor_fraction")) {
@@ -173,6 +172,7 @@ std::optional<AttentionParameters> attention_parameters_of(const hardware::Descr
         parameters.flash1->backward_tensor_fraction = parameters.flash1->tensor_fraction;
         parameters.flash1->evidence = std::min(parameters.flash1->evidence, Evidence::family);
     }
+    parameters.standard.clock = consists.clock;
     read_section(gpu, standard_places[0], parameters.standard);
     parameters.standard.own = has_own(gpu, standard_places[0], "softmax_row");
     return parameters;

@@ -60,29 +60,28 @@ struct FlashParameters {
 
 /// A bundled kernel with one tile of queries per thread block (`mma`, `wgmma`).
 struct TiledAttentionParameters {
-    Time start;                     ///< of the kernel
-    Time tile_load;                 ///< prologue and epilogue of a tile, per thread block and SM
-    Time tile_columns;              ///< more of it per 64 of head_dim; mma
-    Time tile_miss;                 ///< more of it where the call's data come from DRAM; wgmma
-    double tensor_fraction = 1.0;   ///< of the dense peak, matmuls of a block alone
+    Time start;  ///< of the kernel
+    /// Prologue and epilogue of a tile, per thread block and SM; again per 64 of head_dim (mma), and
+    /// where the call's data come from DRAM (wgmma; two thread blocks of mma hide it).
+    Time tile_load;
     double softmax_fraction = 1.0;  ///< of the time of one exp2 per score, softmax alone
     double overlap = 1.0;           ///< exponent of their norm where warps alternate; 1: they add
-    double tail = 0.55;             ///< of the longest causal tile, stands out after the average
     bool own = false;               ///< fitted to this GPU, not taken from its architecture
+    Frequency clock{};              ///< that the fields in clocks refer to
 };
 
 /// The bundled decode kernel and the kernel that combines its splits.
 struct DecodeAttentionParameters {
     Time start;                  ///< of the call
-    Time block;                  ///< prologue and epilogue of a thread block
-    Time block_row;              ///< more of it per row of the tile and 128 of head_dim
+    Time block_row;              ///< a thread block per row of its tile and 128 of head_dim
     BytesPerCycle block_load;    ///< K and V into a thread block that has its SM alone
     BytesPerCycle sm_load;       ///< into one SM whose thread blocks share it
     double dram_fraction = 0.9;  ///< of the DRAM bandwidth; holds for the tiled kernels as well
-    Time dram_start;             ///< exposed start of a cold stream
+    Time dram_start;             ///< exposed start of a cold stream; of the tiled kernels as well
     Time combine;                ///< combine kernel
     Time combine_split;          ///< the same, per split
     bool own = false;
+    Frequency clock{};  ///< that the fields in clocks refer to
 };
 
 /// Unfused attention, one kernel per matmul and softmax, in an eager framework. Forward with
@@ -96,6 +95,7 @@ struct StandardParameters {
     bool own = false;
     Time softmax_row;               ///< latency of the block of one row
     double softmax_elements = 1.0;  ///< per clock and SM, rows that are not whole vectors
+    Frequency clock{};              ///< that the fields in clocks refer to
 };
 
 struct AttentionParameters {

@@ -65,17 +65,16 @@ constexpr std::array library{  //                                               
 using B = BundledMatmul;
 constexpr std::array bundled{  //                                                     naive, tiled, register_tiled, mma, wgmma
     parameter<&B::launch>("launch", span_of_time, "start and drain of the kernel, where they are more than those of an empty one", {none, none, none, none, records}),
-    parameter<&B::start>("start", span_of_time, "until all multiprocessors have their first operands", {none, records, records, records, records}),
-    parameter<&B::fill>("fill", span_of_time, "prologue and epilogue of one round of blocks (wgmma: of a tile of 256 columns)", {none, records, records, none, records}),
+    in_clocks<&B::start>("start", clocks, "until all multiprocessors have their first operands", {none, records, records, records, records}),
+    in_clocks<&B::fill>("fill", clocks, "prologue and epilogue of one round of blocks (wgmma: of a tile of 256 columns)", {none, records, none, none, records}),
     parameter<&B::cold_fill>("cold_fill", span_of_time, "extra time of the first prologue when the operands come from DRAM", {none, none, none, none, records}),
-    parameter<&B::step>("step", span_of_time, "latency of one step along k of a block alone, operands in L2", {records, records, records, records}),
-    parameter<&B::step_miss>("step_miss", span_of_time, "extra time of that step when the operands come from DRAM", {records, records, records, records}),
-    parameter<&B::step_unaligned>("step_unaligned", span_of_time, "extra time of it when one operand is read as vectors and the other by elements", {none, none, records}),
-    parameter<&B::fill_unaligned>("fill_unaligned", span_of_time, "extra time of prologue and epilogue when C is stored by elements", {none, none, records}),
+    in_clocks<&B::step>("step", clocks, "latency of one step along k of a block alone, operands in L2", {records, records, records, records}),
+    parameter<&B::step_miss>("step_miss", span_of_time, "extra time of that step when the operands come from DRAM", {records, records, records}),
+    in_clocks<&B::step_unaligned>("step_unaligned", clocks, "extra time of it when one operand is read as vectors and the other by elements", {none, none, records}),
+    in_clocks<&B::fill_unaligned>("fill_unaligned", clocks, "extra time of prologue and epilogue when C is stored by elements", {none, none, records}),
     parameter<&B::issue_fraction>("issue_fraction", share_of_peak, "share of its limiting pipe that a full multiprocessor reaches", {records, records, records, records, records}, required),
     parameter<&B::store_per_sm>("store_bytes_per_clock", rate_per_clock, "rate at which one multiprocessor stores C", {none, none, none, records}),
     parameter<&B::feed_per_sm>("feed_bytes_per_clock", rate_per_clock, "operand lines that L2 delivers per multiprocessor, a multicast once", {none, none, none, none, records}),
-    parameter<&B::drift>("drift", factor, "operands read from DRAM again because blocks drift apart, as a share", {none, none, measured, measured, measured}),
 };
 
 constexpr std::array call{
@@ -208,8 +207,10 @@ std::optional<P> read_four_bit(const Description& gpu, const std::optional<P>& t
     return read_set(gpu, MatmulPipe::four_bit, p);
 }
 
-std::optional<B> read_bundled(const Description& gpu, std::size_t kernel) {
+std::optional<B> read_bundled(const Description& gpu, const Consists& consists,
+                              std::size_t kernel) {
     B parameters;
+    parameters.clock = consists.clock;
     if (!read_section(gpu, bundled_places.at(kernel), parameters)) return std::nullopt;
     parameters.evidence = evidence_of(gpu, bundled_places.at(kernel));
     return parameters;
@@ -250,11 +251,11 @@ MatmulCalibration read_matmul_calibration(const Description& gpu, const Consists
                          read_derived(gpu, MatmulPipe::align_4, tensor),
                          read_derived(gpu, MatmulPipe::align_2, tensor),
                          read_four_bit(gpu, tensor)};
-    calibration.bundled = {.naive = read_bundled(gpu, 0),
-                           .tiled = read_bundled(gpu, 1),
-                           .register_tiled = read_bundled(gpu, 2),
-                           .mma = read_bundled(gpu, 3),
-                           .wgmma = read_bundled(gpu, 4)};
+    calibration.bundled = {.naive = read_bundled(gpu, consists, 0),
+                           .tiled = read_bundled(gpu, consists, 1),
+                           .register_tiled = read_bundled(gpu, consists, 2),
+                           .mma = read_bundled(gpu, consists, 3),
+                           .wgmma = read_bundled(gpu, consists, 4)};
     read_section(gpu, call_places[0], calibration);
     return calibration;
 }

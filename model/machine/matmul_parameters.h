@@ -79,8 +79,8 @@ struct BundledMatmul {
     double issue_fraction = 1.0;  ///< of the limiting pipe, multiprocessor full
     BytesPerCycle store_per_sm;   ///< epilogue; zero: hidden or negligible
     BytesPerCycle feed_per_sm;    ///< operands from L2 by the copy engine; zero: never binds
-    double drift = 0.0;           ///< operands read again because blocks drift apart
     Evidence evidence = Evidence::foreign;
+    Frequency clock{};  ///< that the fields in clocks refer to
 };
 
 struct BundledMatmuls {

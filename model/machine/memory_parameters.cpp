@@ -42,22 +42,13 @@ constexpr std::array memory_table{
 using B = BundledCosts;
 constexpr std::array bundled_table{
     parameter<&M::bundled, &B::first_dram>("first_dram", span_of_time, "start of a block with its first load, from DRAM", {records}, required),
-    parameter<&M::bundled, &B::first_l2>("first_l2", span_of_time, "the same with its first load from L2", {records}, required),
     per_clock<&M::bundled, &B::scatter>("scatter", rate_per_clock, "sectors written for single elements, per multiprocessor and its clock", {records}, required),
     parameter<&M::bundled, &B::tile_rate>("tile_rate", elements_per_clock, "elements per clock and multiprocessor of the tiled transpose", {records}, required),
-    parameter<&M::bundled, &B::tile_loads>("tile_loads", factor, "first loads that a tile of it in vectors waits for; element by element four times as many", {records}, required),
-    parameter<&M::bundled, &B::element_tile>("element_tile", span_of_time, "dependent part of a tile element by element, beside its loads", {records}, required),
-    parameter<&M::bundled, &B::tile_overlap>("tile_overlap", {1.0, 10.0}, "exponent with which loads, copies and stores of tiles overlap", {records}, required),
-    parameter<&M::bundled, &B::further_load>("further_load", factor, "a load behind the first in a row, as a share of a first load", {records}, required),
-    parameter<&M::bundled, &B::ragged_load>("ragged_load", factor, "a load of what is left behind whole accesses, or of a gather's next group, as a share of a first load", {records}, required),
-    parameter<&M::bundled, &B::dependent_load>("dependent_load", factor, "a load that waits for what another brings, as a share of a first load", {records}, required),
-    parameter<&M::bundled, &B::thread_slots>("thread_slots", slots, "issue slots of a thread beside its elements: addresses, ends", {records}, required),
-    parameter<&M::bundled, &B::reduction_slots>("reduction_slots", slots, "the same of a thread that takes part in sums of its row", {records}, required),
-    parameter<&M::bundled, &B::element_slots>("element_slots", slots, "issue slots of an element of a row", {records}, required),
-    parameter<&M::bundled, &B::sum_slots>("sum_slots", slots, "issue slots of an element that is only added", {records}, required),
+    parameter<&M::bundled, &B::further_load>("further_load", factor, "a load behind the first, in a row, of what is left behind whole accesses or of a gather's next group, as a share of a first load", {records}, required),
+    parameter<&M::bundled, &B::reduction_slots>("reduction_slots", slots, "issue slots of a thread that takes part in sums of its row; 0.65 of them of others, beside their elements", {records}, required),
+    parameter<&M::bundled, &B::element_slots>("element_slots", slots, "issue slots of an element of a row, half as many of one that is only added", {records}, required),
     parameter<&M::bundled, &B::narrow_slots>("narrow_slots", slots, "issue slots of a two-byte element read or written: its conversion", {records}, required),
     parameter<&M::bundled, &B::flop_clocks>("flop_clocks", clocks, "clocks of a FLOP in a thread's dependent chain", {records}, required),
-    parameter<&M::bundled, &B::narrow_clocks>("narrow_clocks", clocks, "clocks of a two-byte element of a norm that is loaded by itself", {records}, required),
 };
 
 using E = EagerCosts;

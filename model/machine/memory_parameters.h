@@ -31,30 +31,20 @@ struct EagerCosts {
 
 /// What bundled kernels meet on a GPU (eq. B10, B15 to B25); their instruction counts are code.
 struct BundledCosts {
-    Time first_dram{};    ///< start of a block with its first load, from DRAM
-    Time first_l2{};      ///< the same from L2
-    Bandwidth scatter{};  ///< sectors written for single elements, whole GPU
-    // The tiled transpose.
-    double tile_rate = 0.0;     ///< elements per clock and multiprocessor
-    double tile_loads = 0.0;    ///< first loads that a tile in vectors waits for
-    Time element_tile{};        ///< dependent part of a tile element by element, beside its loads
-    double tile_overlap = 1.0;  ///< exponent with which loads, copies and stores of tiles overlap
-    // Of a first load.
-    double further_load = 0.0;    ///< a load behind the first in a row
-    double ragged_load = 0.0;     ///< one of what is left behind whole accesses, or the next group
-    double dependent_load = 0.0;  ///< one that waits for what another brings
+    Time first_dram{};          ///< start of a block with its first load, from DRAM
+    Bandwidth scatter{};        ///< sectors written for single elements, whole GPU
+    double tile_rate = 0.0;     ///< elements per clock and multiprocessor, tiled transpose
+    double further_load = 0.0;  ///< a load behind the first, as a share of a first one
     // Issue slots of the compiled code.
-    double thread_slots = 0.0;     ///< of a thread beside its elements: addresses, ends
-    double reduction_slots = 0.0;  ///< the same of a thread that takes part in sums of its row
+    double reduction_slots = 0.0;  ///< of a thread that takes part in sums of its row
     double element_slots = 0.0;    ///< of an element of a row
-    double sum_slots = 0.0;        ///< of an element that is only added
     double narrow_slots = 0.0;     ///< of a two-byte element read or written: its conversion
-    // Clocks of a thread's dependent chain.
-    double flop_clocks = 0.0;    ///< of a FLOP
-    double narrow_clocks = 0.0;  ///< of a two-byte element of a norm that is loaded by itself
+    double flop_clocks = 0.0;      ///< of a FLOP in a thread's dependent chain
 
-    /// Over a block: shuffles, shared memory, two barriers, each a trip about as long as one to L2.
-    [[nodiscard]] Time reduction() const { return first_l2; }
+    /// A load that waits for what another brings, as a share of a first one: the block has started.
+    static constexpr double dependent_load = 0.7;
+    /// Of a thread beside its elements, addresses and ends: no shuffles as in sums.
+    [[nodiscard]] double thread_slots() const { return 0.65 * reduction_slots; }
 };
 
 struct MemoryParameters {
@@ -86,6 +76,8 @@ struct MemoryParameters {
     Confidence streams = Confidence::family;        ///< what the DRAM efficiencies rest on
     Confidence eager_kernels = Confidence::family;  ///< what the eager costs rest on
 
+    /// Over a block: shuffles, shared memory, two barriers, each a trip about as long as one to L2.
+    [[nodiscard]] Time reduction() const { return l2_latency; }
     /// Cycles of all multiprocessors per second.
     [[nodiscard]] Frequency sm_clocks() const { return clock * sm_count; }
 };

@@ -35,12 +35,14 @@ constexpr std::array<std::string_view, 14> bundled_product_features{
 constexpr std::array<std::string_view, 15> bundled_attention_features{
     "kernel", "batch", "heads",   "group",  "queries", "tokens", "head_dim", "type",
     "tiles",  "wave",  "compute", "memory", "time",    "align",  "l2"};
-constexpr std::array<std::string_view, 8> bundled_row_features{"kernel", "rows",  "cols", "type",
-                                                               "align",  "bytes", "wave", "l2"};
-constexpr std::array<std::string_view, 8> bundled_pointwise_features{
-    "kernel", "elements", "type", "inputs", "special", "fma", "bytes", "l2"};
-constexpr std::array<std::string_view, 9> bundled_movement_features{
-    "kernel", "rows", "cols", "extent", "type", "align", "align_other", "bytes", "l2"};
+constexpr std::array<std::string_view, 9> bundled_row_features{
+    "kernel", "rows", "cols", "type", "align", "bytes", "wave", "time", "l2"};
+constexpr std::array<std::string_view, 9> bundled_pointwise_features{
+    "kernel", "elements", "type", "inputs", "special", "fma", "bytes", "time", "l2"};
+constexpr std::array<std::string_view, 10> bundled_movement_features{
+    "kernel", "rows", "cols", "extent", "type", "align", "align_other", "bytes", "time", "l2"};
+constexpr std::array<std::string_view, 8> bundled_access_features{
+    "kernel", "elements", "degree", "type", "bytes", "wave", "time", "l2"};
 constexpr std::array<std::string_view, 16> torch_product_features{
     "m",       "n",     "k",    "batch",        "type",        "layout", "bias", "align_n",
     "align_k", "tiles", "wave", "tiles_narrow", "wave_narrow", "last",   "work", "bytes"};
@@ -104,6 +106,7 @@ constexpr std::array<ClassEntry, residual_class_count> class_table{{
     {ResidualClass::bundled_pointwise, "bundled_pointwise", bundled_pointwise_features,
      Rows::records},
     {ResidualClass::bundled_movement, "bundled_movement", bundled_movement_features, Rows::records},
+    {ResidualClass::bundled_access, "bundled_access", bundled_access_features, Rows::records},
     {ResidualClass::torch_product_16, "torch_product_16", torch_product_features, Rows::records,
      wide_correction},
     {ResidualClass::torch_product_odd, "torch_product_odd", torch_product_features, Rows::records,

@@ -66,6 +66,7 @@ enum class ResidualClass : std::uint8_t {
     bundled_rows,             ///< softmax, norms, reductions
     bundled_pointwise,        ///< elementwise
     bundled_movement,         ///< copies, transposes, gathers
+    bundled_access,           ///< strided and misaligned reads
     torch_product_16,         ///< PyTorch's products of 16 bits, rows at multiples of 16 bytes
     torch_product_odd,        ///< of 16 bits, other rows, more than 16 of them
     torch_product_odd_thin,   ///< at most 16
@@ -81,7 +82,7 @@ enum class ResidualClass : std::uint8_t {
     torch_rows,    ///< reductions, softmax, norms, losses, scans
     torch_streams  ///< pointwise, copies, cat, gather, optimizers
 };
-inline constexpr std::size_t residual_class_count = 31;
+inline constexpr std::size_t residual_class_count = 32;
 [[nodiscard]] std::string_view name_of(ResidualClass residual_class);
 
 /// Kernels of PyTorch.

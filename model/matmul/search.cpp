@@ -19,10 +19,6 @@ constexpr double reference_feed = 1.0 / 128.0 + 1.0 / 256.0;
 /// Tiles below this many elements are not launched in clusters that share operand loads.
 constexpr double smallest_cluster_tile = 64.0 * 128.0;
 
-/// Operands that a library's blocks read again because they drift apart. Read off counters
-/// of an H200.
-constexpr double library_drift = 0.35;
-
 /// Position in `MatmulParameters::aligned`: rows at 16, 8, 4, 2 bytes.
 std::size_t alignment_class(const Matmul& op) {
     const std::int64_t bytes = row_alignment(op);
@@ -229,7 +225,7 @@ double repeated_bytes(const MatmulSituation& s, const Context& c, Tile tile) {
     const double along_m = b_repeats * in_window + a_repeats * in_column;
     // Operands of one block at a time have nobody to drift apart from.
     const double shared = a * (1.0 - 1.0 / columns) + b * (1.0 - 1.0 / rows);
-    const double drift = library_drift * (1.0 - 1.0 / (groups * windows));
+    const double drift = blocks_drift * (1.0 - 1.0 / (groups * windows));
     const double n_first = along_n + drift * in_row * (shared + along_n);
     const double m_first = along_m + drift * in_column * (shared + along_m);
     return c.batch * std::min(n_first, m_first);

@@ -4,6 +4,7 @@
 #include <initializer_list>
 #include <numeric>
 
+#include "model/bundled/access.h"
 #include "model/core/product_rows.h"
 #include "model/core/real.h"
 #include "model/residual/shares.h"
@@ -37,6 +38,9 @@ double log_of_whole(std::int64_t elements) {
     return std::log2(real((elements + vector - 1) / vector * vector));
 }
 
+/// Blocks that one multiprocessor holds of the kernel that reads in patterns.
+constexpr double resident_readers = 2048.0 / bundled::read_threads;
+
 struct KernelFinder {
     double l2;  ///< state of the cache
     const Prediction& prediction;
@@ -48,6 +52,16 @@ struct KernelFinder {
     template <class Op>
     Found operator()(const Op&) const {
         return std::nullopt;
+    }
+
+    /// log2 of the analytic time in us, but for launching: bytes, slots and loads in turn are in it.
+    [[nodiscard]] double time() const {
+        constexpr Time least = 0.1 * units::us;
+        Time left = prediction.time;
+        for (const Term& term : prediction.terms) {
+            if (term.resource == Resource::launch) left -= term.time;
+        }
+        return std::log2(std::max(left, least).in(units::us));
     }
 
     [[nodiscard]] bool is(std::initializer_list<Implementation> kernels) const {
@@ -148,7 +162,7 @@ struct KernelFinder {
         return ResidualFeatures{ResidualClass::bundled_rows,
                                 {kernel, log_of(op.rows), log_of(op.cols), log_bytes(1.0, op.type),
                                  alignment_of(op.cols, op.type), log_bytes(whole, op.type),
-                                 fullness(real(op.rows), 8.0 * slots), l2}};
+                                 fullness(real(op.rows), 8.0 * slots), time(), l2}};
     }
 
     Found operator()(const Elementwise& op) const {
@@ -159,11 +173,11 @@ struct KernelFinder {
         }
         const double each = 1.0 / real(op.elements);
         const Work& work = prediction.work;
-        return ResidualFeatures{
-            ResidualClass::bundled_pointwise,
-            {number_of(prediction.implementation), log_of_whole(op.elements),
-             log_bytes(1.0, op.type), work.compulsory_read.base() * each, work.special * each,
-             work.fma.base() * each, log_of_whole(op.elements) + log_bytes(1.0, op.type), l2}};
+        return ResidualFeatures{ResidualClass::bundled_pointwise,
+                                {number_of(prediction.implementation), log_of_whole(op.elements),
+                                 log_bytes(1.0, op.type), work.compulsory_read.base() * each,
+                                 work.special * each, work.fma.base() * each,
+                                 log_of_whole(op.elements) + log_bytes(1.0, op.type), time(), l2}};
     }
 
     [[nodiscard]] Found movement(double kernel, double rows, double cols, double extent,
@@ -173,7 +187,26 @@ struct KernelFinder {
         return ResidualFeatures{
             ResidualClass::bundled_movement,
             {kernel, std::log2(rows), std::log2(cols), std::log2(extent), log_bytes(1.0, type),
-             align, align_other, log_bytes(elements, type), l2}};
+             align, align_other, log_bytes(elements, type), time(), l2}};
+    }
+
+    /// Threads read in the same order whatever the pattern; where a stride ends in sectors of their own, more of
+    /// it moves no more bytes. Offsets of misaligned reads all cost one more sector.
+    Found operator()(const Access& op) const {
+        const bool strided = op.pattern == AccessPattern::strided;
+        if ((!strided && op.pattern != AccessPattern::misaligned) ||
+            !is({Implementation::bundled}) || !is_wanted(wanted, ResidualClass::bundled_access)) {
+            return std::nullopt;
+        }
+        constexpr double sector = 32.0;
+        const double elements = real(op.elements);
+        const double degree = strided ? real(op.degree) : 1.0;
+        const double most = sector / real(size_of(op.type));
+        return ResidualFeatures{
+            ResidualClass::bundled_access,
+            {strided ? 1.0 : 0.0, std::log2(elements), std::log2(degree), log_bytes(1.0, op.type),
+             log_bytes(elements * std::min(degree, most), op.type),
+             fullness(elements / bundled::read_tile, slots * resident_readers), time(), l2}};
     }
 
     Found operator()(const Copy& op) const {

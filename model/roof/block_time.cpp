@@ -17,7 +17,7 @@ BlockTraffic stream_traffic(const MemoryParameters& memory, Bytes read, Bytes wr
 }
 
 Time first_load(const MemoryParameters& memory, double missing) {
-    return missing * memory.bundled.first_dram + (1.0 - missing) * memory.bundled.first_l2;
+    return missing * memory.bundled.first_dram + (1.0 - missing) * memory.l2_latency;
 }
 
 double even_share(const MemoryParameters& memory, double blocks) {

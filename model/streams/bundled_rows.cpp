@@ -27,6 +27,10 @@ constexpr RowCode rmsnorm_code{.operands = 1.0};
 constexpr double single_load = 2.0;
 constexpr double empty_place = 0.125;
 constexpr double flop_in_chain = 8.0;
+/// Slots of an element that is only added, in those of one that is computed with.
+constexpr double added_only = 0.5;
+/// Clocks of a two-byte element of a norm that is loaded by itself: its chain of instructions.
+constexpr double narrow_chain = 200.0;
 
 const RowCode& row_code(RowKind kind) {
     switch (kind) {
@@ -87,10 +91,11 @@ BlockKernel sum_kernel(const MemoryParameters& memory, const Matrix& m, const Bl
     kernel.blocks = m.blocks(plan);
     kernel.rounds = whole_rounds(memory, kernel.blocks, resident_blocks(memory, block, registers));
     kernel.slots = kernel.blocks * block *
-                   (memory.bundled.reduction_slots + loads * memory.bundled.sum_slots * m.width());
-    const double further = m.vectors ? memory.bundled.dependent_load : memory.bundled.further_load;
+                   (memory.bundled.reduction_slots +
+                    loads * added_only * memory.bundled.element_slots * m.width());
+    const double further = m.vectors ? BundledCosts::dependent_load : memory.bundled.further_load;
     kernel.life = load + (groups + rest - 1.0) * further * load;
-    if (!warps) kernel.life += memory.bundled.reduction();
+    if (!warps) kernel.life += memory.reduction();
     return kernel;
 }
 
@@ -106,14 +111,14 @@ BlockKernel held_kernel(const MemoryParameters& memory, const Matrix& m, const R
         whole_rounds(memory, kernel.blocks, resident_blocks(memory, threads, registers));
     kernel.traffic = moved;
     const BundledCosts& costs = memory.bundled;
-    const double of_thread = code.sums ? costs.reduction_slots : costs.thread_slots;
+    const double of_thread = code.sums ? costs.reduction_slots : costs.thread_slots();
     kernel.slots = kernel.blocks * threads * (of_thread + elements * costs.element_slots);
     kernel.special = code.special * m.rows * m.columns;
     kernel.life = first_load(memory, moved.missing) +
                   elements * flop_in_chain * costs.flop_clocks * units::cycle / memory.clock +
-                  code.operands * costs.dependent_load * costs.first_l2;
+                  code.operands * BundledCosts::dependent_load * memory.l2_latency;
     if (plan.method == bundled::RowMethod::block) {
-        kernel.life += code.statistics * costs.reduction();
+        kernel.life += code.statistics * memory.reduction();
     }
     return kernel;
 }
@@ -128,7 +133,7 @@ double twice_slots(const BundledCosts& costs, const Matrix& m, const RowCode& co
     }
     const double loads = std::ceil(m.columns / bundled::warp_threads) * bundled::warp_threads;
     const double active = std::min(threads, loads);
-    const double idle = code.sums ? costs.reduction_slots : costs.thread_slots;
+    const double idle = code.sums ? costs.reduction_slots : costs.thread_slots();
     const bool waits = m.element == 2 && !code.sums;
     return active * costs.reduction_slots + (threads - active) * idle +
            (waits ? 0.0 : 2.0 * loads * single_load * costs.element_slots);
@@ -146,7 +151,7 @@ BlockKernel twice_kernel(const MemoryParameters& memory, const Matrix& m, const 
     const Time first = first_load(memory, moved.missing);
     const Time again = lost * memory.bundled.first_dram;
     const bool waits = !m.vectors && m.element == 2 && !code.sums;
-    const Time chain = (waits ? memory.bundled.narrow_clocks : 0.0) * units::cycle / memory.clock;
+    const Time chain = (waits ? narrow_chain : 0.0) * units::cycle / memory.clock;
     moved.dram_read += m.bytes() * lost;
     BlockKernel kernel;
     kernel.traffic = moved;
@@ -155,7 +160,7 @@ BlockKernel twice_kernel(const MemoryParameters& memory, const Matrix& m, const 
     kernel.slots = m.rows * twice_slots(memory.bundled, m, code, threads);
     kernel.special = 2.0 * code.special * m.rows * m.columns;
     kernel.life = first + trips * memory.bundled.further_load * (first + again) +
-                  2.0 * trips * chain + memory.bundled.reduction();
+                  2.0 * trips * chain + memory.reduction();
     return kernel;
 }
 
@@ -176,7 +181,7 @@ BlockKernel step_kernel(const MemoryParameters& memory, const Matrix& m, double 
     const double warps = std::ceil(accesses / bundled::warp_threads);
     const BundledCosts& costs = memory.bundled;
     const double of_thread =
-        costs.thread_slots + unroll * m.width() * empty_place * costs.element_slots;
+        costs.thread_slots() + unroll * m.width() * empty_place * costs.element_slots;
     kernel.slots =
         kernel.blocks *
         (costs.element_slots * warps * bundled::warp_threads * m.width() + of_thread * threads);

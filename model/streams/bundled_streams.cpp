@@ -14,6 +14,11 @@ namespace {
 constexpr double vectors_per_thread = bundled::elementwise_unroll;
 /// Element by element, a tile waits for the words of a vector one after the other.
 constexpr double loads_per_vector = 4.0;
+/// A tile waits for what it loads and for what it stores; element by element its dependent part takes as long as
+/// one and a half loads from DRAM beside them. Loads, copies and stores of tiles overlap.
+constexpr double tile_loads = 2.0;
+constexpr double element_tile = 1.5;
+constexpr Overlap tile_overlap{1.5};
 /// Of single elements: written to DRAM before they are full, and read again. Read off counters.
 constexpr double evicted_sectors = 0.18;
 
@@ -39,7 +44,7 @@ double element_blocks(double count, std::int64_t element, bool vector) {
 /// a single load, element by element.
 Time ragged_wait(const MemoryParameters& memory, double amount, double vector) {
     const bool waits = amount > vector && std::fmod(amount, vector) != 0.0;
-    return waits ? memory.bundled.ragged_load * memory.bundled.first_l2 : Time{};
+    return waits ? memory.bundled.further_load * memory.l2_latency : Time{};
 }
 
 /// (eq. B22)
@@ -151,18 +156,16 @@ KernelTime tiled_transpose(const MemoryParameters& memory, const Transpose& op,
     const double resident = vectors && element < 4 ? 4.0 : 8.0;  // by shared memory and registers
     const BundledCosts& bundled = memory.bundled;
     const Time load = first_load(memory, moved.missing);
-    KernelTime time = block_time(
-        memory,
-        {.traffic = moved,
-         .blocks = blocks,
-         .life = vectors ? bundled.tile_loads * load
-                         : loads_per_vector * bundled.tile_loads * load + bundled.element_tile});
+    KernelTime time = block_time(memory, {.traffic = moved,
+                                          .blocks = blocks,
+                                          .life = vectors ? tile_loads * load
+                                                          : loads_per_vector * tile_loads * load +
+                                                                element_tile * bundled.first_dram});
     const Frequency clocks = memory.clock * even_share(memory, blocks);
     time.fma = elements_of(op) / bundled.tile_rate * units::cycle / clocks;
     const Time rounds = (whole_rounds(memory, blocks, resident) - 1.0) * time.latency;
     time.total = memory.launch.kernel + time.latency +
-                 combined({combined({time.dram, time.l2}, pipes), time.fma, rounds},
-                          Overlap{bundled.tile_overlap});
+                 combined({combined({time.dram, time.l2}, pipes), time.fma, rounds}, tile_overlap);
     time.latency += rounds;
     return time;
 }
@@ -239,9 +242,9 @@ KernelTime bundled_gather_time(const MemoryParameters& memory, const Gather& op,
     kernel.rounds = whole_rounds(
         memory, kernel.blocks,
         resident_blocks(memory, threads, access == bundled::vector_bytes ? 38.0 : 28.0));
-    kernel.slots = kernel.blocks * threads * memory.bundled.thread_slots;
-    kernel.life = memory.bundled.dependent_load * (first_load(memory, missing) + row_load) +
-                  (groups + rest - 1.0) * memory.bundled.ragged_load * row_load;
+    kernel.slots = kernel.blocks * threads * memory.bundled.thread_slots();
+    kernel.life = BundledCosts::dependent_load * (first_load(memory, missing) + row_load) +
+                  (groups + rest - 1.0) * memory.bundled.further_load * row_load;
     return block_time(memory, kernel);
 }
 

@@ -258,9 +258,9 @@ TEST_CASE("what a fit may change is what the model says it determines", "[fit]")
          free_parameters("attention.wgmma", model::Origin::records, h200)) {
         paths.push_back(each.parameter->field.path);
     }
-    // Its thread blocks overlap nothing between them, and no record shows its tail.
-    CHECK(paths.size() == 5);
-    CHECK(std::find(paths.begin(), paths.end(), "model.attention.wgmma.tail") == paths.end());
+    // Its thread blocks overlap nothing between them.
+    CHECK(paths.size() == 3);
+    CHECK(std::find(paths.begin(), paths.end(), "model.attention.wgmma.overlap") == paths.end());
     CHECK(free_parameters("memory", model::Origin::tables, h200).size() == 1);
     CHECK(free_parameters("memory", model::Origin::records, h200).size() == 3);
     const model::Machine k80 = model::make_machine(test::catalogue().at("k80"));
@@ -339,9 +339,10 @@ TEST_CASE("bundled attention is fitted from records", "[fit]") {
     const test::Folder folder;
     FakePlan plan = test::h200_plan();
     plan.noise = 1e-4;
+    plan.machine.residuals = nullptr;  // a fit of parameters leaves corrections aside
     const model::TiledAttentionParameters before = *plan.machine.attention->mma;
-    plan.machine.attention->mma->tensor_fraction *= 0.8;
-    plan.machine.attention->mma->tile_columns *= 1.5;
+    plan.machine.attention->mma->softmax_fraction *= 0.8;
+    plan.machine.attention->mma->tile_load *= 1.5;
     FakeDevice device(plan);
     std::vector<Question> questions;
     for (const char* const shape :
@@ -368,8 +369,8 @@ TEST_CASE("bundled attention is fitted from records", "[fit]") {
     CHECK(reports[0].fitted.back().errors.mean < 0.01);
     CHECK(reports[0].cross_validated.back().errors.mean < 0.02);
     for (const FittedParameter& parameter : reports[0].parameters) {
-        if (parameter.field != "model.attention.mma.tensor_fraction") continue;
-        CHECK(std::stod(parameter.value) == Approx(0.8 * before.tensor_fraction).epsilon(0.03));
+        if (parameter.field != "model.attention.mma.softmax_fraction") continue;
+        CHECK(std::stod(parameter.value) == Approx(0.8 * before.softmax_fraction).epsilon(0.03));
     }
     FitRequest nothing = request;
     nothing.records = {folder.path() + "/none"};
@@ -382,7 +383,7 @@ TEST_CASE("records of a slower kernel give its parameters", "[fit]") {
     model::BundledMatmul& kernel = *plan.machine.matmul.bundled.mma;
     kernel.issue_fraction /= 1.25;
     kernel.step *= 1.25;
-    kernel.start *= 1.25;
+    kernel.store_per_sm = kernel.store_per_sm / 1.25;
     FakeDevice device(plan);
     const std::string path =
         (std::filesystem::temp_directory_path() / "ridge_test_fit_records.jsonl").string();
@@ -419,7 +420,7 @@ TEST_CASE("streaming kernels are fitted from records", "[fit]") {
     plan.noise = 0.0;
     plan.machine.residuals = nullptr;  // a fit of parameters leaves corrections aside
     model::MemoryParameters& memory = *plan.machine.memory;
-    memory.bundled.first_l2 = 0.5 * units::us;
+    memory.bundled.reduction_slots = 200.0;
     memory.bundled.element_slots = 20.0;
     memory.read_efficiency = 0.8;
     FakeDevice device(plan);
@@ -452,7 +453,7 @@ TEST_CASE("streaming kernels are fitted from records", "[fit]") {
         return std::string("0");
     };
     CHECK(std::stod(fitted("model.memory.read_efficiency")) == Approx(0.8).epsilon(0.03));
-    CHECK(std::stod(fitted("model.bundled.first_l2").substr(1)) == Approx(500.0).epsilon(0.05));
+    CHECK(std::stod(fitted("model.bundled.reduction_slots")) == Approx(200.0).epsilon(0.1));
     CHECK(std::stod(fitted("model.bundled.element_slots")) == Approx(20.0).epsilon(0.1));
     CHECK(reports[0].fitted.back().errors.mean < 0.01);
     CHECK(reports[0].cross_validated.back().errors.mean < 0.03);

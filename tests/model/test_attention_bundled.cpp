@@ -161,21 +161,17 @@ TEST_CASE("keys that two copies in L2 have no room for are read in every round",
 
 AttentionParameters toy_parameters() {
     AttentionParameters sets;
-    sets.mma = TiledAttentionParameters{.start = 3.0 * us,
-                                        .tile_load = 0.25 * us,
-                                        .tile_columns = 1.5 * us,
-                                        .tile_miss = 1.5 * us,
-                                        .tensor_fraction = 0.5,
-                                        .softmax_fraction = 2.0,
-                                        .overlap = 2.0,
-                                        .tail = 0.5};
+    sets.mma = TiledAttentionParameters{
+        .start = 3.0 * us, .tile_load = 1.0 * us, .softmax_fraction = 2.0, .overlap = 2.0};
     sets.wgmma = sets.mma;
     sets.decode = DecodeAttentionParameters{};
     return sets;
 }
 
 Time time_of(const Attention& op, Implementation implementation, L2State l2 = L2State::warm) {
-    const Machine gpu = toy();
+    Machine gpu = toy();
+    gpu.matmul.bundled.mma.emplace().issue_fraction = 0.5;
+    gpu.matmul.bundled.wgmma = gpu.matmul.bundled.mma;
     AttentionContext context = attention_context(gpu);
     context.sram = 228.0 * units::KiB;
     const AttentionWork counted = count_attention(op, implementation, context);
@@ -186,33 +182,33 @@ Time time_of(const Attention& op, Implementation implementation, L2State l2 = L2
 TEST_CASE("tiled kernels by hand", "[attention][bundled][time]") {
     // mma, d 128: 4 x 128 x 64 x 128 = 4.194 MFLOP at half of 1 TFLOP/s per SM are 8.389 us, twice
     // 8192 exp2 at 10 per ns 1.638 us: 10.027 us alone, sqrt of the squares 8.547 us when shared.
-    // A tile costs 3 us beside its blocks and 0.25 us per thread block on each SM, the call 3 us.
+    // A tile costs 2 us beside its blocks and 1 us per thread block on each SM, the call 3 us.
     constexpr double alone = 8.388608 + 1.6384;
     const double shared = std::sqrt(8.388608 * 8.388608 + 1.6384 * 1.6384);
     const auto mma = [](std::int64_t heads, bool causal) {
         return time_of(prefill(heads, 256, 128, causal), Implementation::mma).in(us);
     };
     // 256 queries are two tiles of four blocks; causal ones walk four and two.
-    CHECK(mma(5, false) == Approx(3 + 3.25 + 4 * alone));
-    CHECK(mma(6, false) == Approx(3 + 3.3 + 4 * 2 * shared));
-    CHECK(mma(11, false) == Approx(3 + 2 * 3.5 + 4 * 2 * shared + 4 * alone));
+    CHECK(mma(5, false) == Approx(3 + 3 + 4 * alone));
+    CHECK(mma(6, false) == Approx(3 + 3.2 + 4 * 2 * shared));
+    CHECK(mma(11, false) == Approx(3 + 2 * 4 + 4 * 2 * shared + 4 * alone));
     // Tile i shares with tile i + 10, which is as long: 20 tiles fill all SMs twice.
-    CHECK(mma(10, true) == Approx(3 + 3.5 + 4 * 2 * shared));
-    CHECK(mma(5, true) == Approx(3 + 3.25 + 4 * alone));
-    // Each tile waits 1.5 us more where its first keys come from DRAM.
-    const Attention two_tiles = prefill(1, 256, 128, false);
-    CHECK((time_of(two_tiles, Implementation::mma, L2State::cold) -
-           time_of(two_tiles, Implementation::mma))
-              .in(us) == Approx(1.5));
+    CHECK(mma(10, true) == Approx(3 + 4 + 4 * 2 * shared));
+    CHECK(mma(5, true) == Approx(3 + 3 + 4 * alone));
+    // Each tile of wgmma waits as long again where its first keys come from DRAM.
+    const Attention two_tiles = prefill(1, 256, 128, true);
+    CHECK((time_of(two_tiles, Implementation::wgmma, L2State::cold) -
+           time_of(two_tiles, Implementation::wgmma))
+              .in(us) == Approx(1.0));
 
     // wgmma, d 128 causal: 128 x 128 blocks of 16.78 us and 3.277 us, overlapped in one block.
     const double block = 2.0 * shared;
     const auto wgmma = [](std::int64_t heads, std::int64_t length) {
         return time_of(prefill(heads, length, 128, true), Implementation::wgmma).in(us);
     };
-    CHECK(wgmma(5, 256) == Approx(3 + 3.25 + 2 * block));
+    CHECK(wgmma(5, 256) == Approx(3 + 1 + 2 * block));
     // 12 tiles for 10 SMs: the longest one is followed by the 11th, one block long.
-    CHECK(wgmma(6, 256) == Approx(3 + (3.25 + 2 * block) + (3.25 + 1 * block)));
+    CHECK(wgmma(6, 256) == Approx(3 + (1 + 2 * block) + (1 + 1 * block)));
 }
 
 TEST_CASE("what the bundled kernels do not take is refused", "[attention][bundled]") {

@@ -30,23 +30,15 @@ MemoryParameters round_machine() {
                 .graph = 0.6 * units::us,
                 .stream = 3.0 * units::us,
                 .call = 5.0 * units::us};
+    m.l2_latency = 0.25 * units::us;
     m.bundled = {.first_dram = 1.0 * units::us,
-                 .first_l2 = 0.25 * units::us,
                  .scatter = 0.5 * units::TB / units::s,
                  .tile_rate = 4.0,
-                 .tile_loads = 2.0,
-                 .element_tile = 1.0 * units::us,
-                 .tile_overlap = 1.5,
                  .further_load = 0.4,
-                 .ragged_load = 0.6,
-                 .dependent_load = 0.7,
-                 .thread_slots = 100.0,
                  .reduction_slots = 150.0,
                  .element_slots = 10.0,
-                 .sum_slots = 4.0,
                  .narrow_slots = 8.0,
-                 .flop_clocks = 3.0,
-                 .narrow_clocks = 200.0};
+                 .flop_clocks = 3.0};
     return m;
 }
 

@@ -144,7 +144,8 @@ TEST_CASE("less than one vector takes no longer than one vector", "[property]") 
     }
 }
 
-// Experts are a sum behind the choice of their products' tiles, which sees a part of it.
+// Experts are a sum behind the choice of their products' tiles, which sees a part of it. Corrections of reads in
+// patterns see their analytic time (docs/model.md K1).
 TEST_CASE("more DRAM bandwidth slows no operation", "[property]") {
     test::Random random(22);
     test::Tally experts{.usual = 1.0 + 1e-9, .ever = 1.001};
@@ -159,7 +160,8 @@ TEST_CASE("more DRAM bandwidth slows no operation", "[property]") {
             experts.add(time / p.time,
                         [&] { return test::describe(operation) + " on " + machine.name; });
         } else {
-            REQUIRE(time <= p.time * (1.0 + 1e-9));
+            const double most = std::holds_alternative<Access>(operation) ? 1.01 : 1.0 + 1e-9;
+            REQUIRE(time <= p.time * most);
         }
     });
     experts.check();

@@ -53,12 +53,17 @@ TEST_CASE("kernels that records hold have a class by operation", "[residual]") {
     CHECK(class_of(Transpose{.rows = 99, .cols = 512}, tiled) == "bundled_movement");
     CHECK(class_of(Gather{.rows = 9, .cols = 512, .table_rows = 100}, bundled) ==
           "bundled_movement");
+    Access access{.pattern = AccessPattern::strided, .elements = 99999, .degree = 3};
+    CHECK(class_of(access, bundled) == "bundled_access");
+    access.pattern = AccessPattern::divergent;
+    CHECK(class_of(access, bundled).empty());
     CHECK(class_of(RowWise{.kind = RowKind::softmax, .rows = 99, .cols = 512}, torch) ==
           "torch_rows");
 }
 
 TEST_CASE(
-    "features have as many numbers as their class has names, the same but for the state of the L2",
+    "features have as many numbers as their class has names, the same but for the state of the L2 "
+    "and its time",
     "[residual][property]") {
     const Machine machine = analytic_machine();
     test::Random random(47);
@@ -86,6 +91,8 @@ TEST_CASE(
         REQUIRE(same);
         if (has_l2_feature(found->residual_class))
             same->values[names - 1] = found->values[names - 1];
+        if (names > 1 && residual_features(found->residual_class)[names - 2] == "time")
+            same->values[names - 2] = found->values[names - 2];
         REQUIRE(same->values == found->values);
     }
     CHECK(seen > 400);
