@@ -17,6 +17,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -78,6 +79,12 @@ struct CallPrediction {
 /// `hint` is the element type of lists of tensors, which a profiler does not record.
 [[nodiscard]] std::optional<Understood> operations_of(const Call& call,
                                                       ElementType hint = ElementType::unknown);
+
+/// An operator on lists of tensors whose shapes were not recorded, by the blocks of its launches: each takes
+/// a chunk of 65536 elements, or what a small tensor has. Empty for other operators. (eq. S10)
+[[nodiscard]] std::optional<Understood> lists_by_blocks(std::string_view name,
+                                                        std::span<const std::int64_t> blocks,
+                                                        ElementType type);
 
 /// Whether the table knows the operator by its name.
 [[nodiscard]] bool is_known(std::string_view name);

@@ -102,6 +102,8 @@ class RowBuilder {
             if (first.kind != ActivityKind::kernel) key.bytes = first.bytes;
             if (first.dram_bytes >= 0) key.grid = first.grid;
         }
+        // So are lists of tensors, by their first launch.
+        if (is_of_lists(first)) key.grid = first.grid;
         key.collective = first.collective;
         const auto [place, added] = places_.emplace(key, out_.rows.size());
         if (added) start(instance, key);
@@ -165,6 +167,7 @@ class RowBuilder {
                 (kernel(longest).kind == ActivityKind::kernel || is_known(row.name))) {
                 found = operations_of(call, type_in(row.kernel));
             }
+            if (!found) found = by_blocks(instance, row.name);
         }
         if (is_communication(row.kernel)) {
             row.family = OperatorFamily::communication;
@@ -188,6 +191,22 @@ class RowBuilder {
         }
         out_.rows.push_back(std::move(row));
         out_.understood.push_back(found.value_or(Understood{}));
+    }
+
+    [[nodiscard]] bool is_of_lists(const Kernel& kernel) const {
+        return trace_.text(kernel.name).find("multi_tensor_apply") != std::string::npos;
+    }
+
+    /// Lists of tensors by the blocks of their kernels.
+    [[nodiscard]] std::optional<Understood> by_blocks(const Instance& instance,
+                                                      std::string_view name) const {
+        std::vector<std::int64_t> blocks;
+        for (const std::int32_t index : instance.kernels) {
+            if (!is_of_lists(kernel(index))) return {};
+            blocks.push_back(kernel(index).grid[0]);
+        }
+        return lists_by_blocks(name, blocks,
+                               type_in(trace_.text(kernel(instance.kernels.front()).name)));
     }
 
     /// A kernel's launches differ a little in what they move: each is predicted at the mean.

@@ -1,5 +1,8 @@
 // Pointwise kernels and column sums of recorded calls: what a loop over tensors in several orders costs, and
 // what an operand that was not just written. (eq. S10)
+#include <array>
+#include <vector>
+
 #include "model/machine/catalogue.h"
 #include "programs/aten/operations.h"
 #include "tests/catch.h"
@@ -115,4 +118,28 @@ TEST_CASE("blocks of columns that are filled in part take as long", "[aten]") {
     CHECK(stretch(192) == Approx(4.0 / 3.0));    // two of 32
     CHECK(stretch(320) == Approx(384.0 / 320));  // three
     for (const std::int64_t full : {8, 64, 128, 256, 384, 3072}) CHECK(stretch(full) == 1.0);
+}
+
+TEST_CASE("lists of tensors without shapes go by the blocks of their kernels", "[aten]") {
+    static const Machine machine = make_machine(catalogue().at("h200-sxm"));
+    const auto time = [](const char* name, std::vector<std::int64_t> blocks) {
+        const auto found = lists_by_blocks(name, blocks, ElementType::bf16);
+        REQUIRE(found);
+        CHECK(found->family == OperatorFamily::optimizer);
+        CHECK(found->basis == Basis::bytes);
+        CHECK(found->kernels.size() == blocks.size());
+        return predict(*found, machine).answer.time.in(units::us);
+    };
+    // ELECTRA's AdamW on an H200, three launches each.
+    CHECK(time("aten::_foreach_mul_", {320, 320, 211}) == Approx(74.1).epsilon(0.15));
+    CHECK(time("aten::_foreach_sqrt", {320, 320, 211}) == Approx(86.8).epsilon(0.15));
+    CHECK(time("aten::_foreach_addcdiv_", {320, 320, 211}) == Approx(144.4).epsilon(0.15));
+    // Few blocks leave multiprocessors idle, but wait as long.
+    CHECK(time("aten::_foreach_mul_", {65}) > 0.4 * time("aten::_foreach_mul_", {320}));
+    const std::array<std::int64_t, 1> one{32};
+    const std::array<std::int64_t, 2> broken{320, 321};
+    CHECK_FALSE(lists_by_blocks("aten::mul", one, ElementType::bf16));
+    CHECK_FALSE(lists_by_blocks("aten::_foreach_mul_", one, ElementType::unknown));
+    CHECK_FALSE(lists_by_blocks("aten::_foreach_mul_", broken, ElementType::bf16));
+    CHECK_FALSE(lists_by_blocks("aten::_foreach_mul_", {}, ElementType::bf16));
 }

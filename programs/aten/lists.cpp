@@ -1,0 +1,56 @@
+// Operators on lists of tensors by the blocks of their kernels, where no shapes were recorded. (eq. S10)
+#include <algorithm>
+#include <array>
+#include <numeric>
+
+#include "programs/aten/rules.h"
+
+namespace ridge::programs {
+namespace {
+
+struct ListOperator {
+    std::string_view name;
+    int tensors;  ///< read and written, a tensor that is given twice once
+};
+
+// As AdamW calls them: the gradient's square is one tensor given twice.
+constexpr std::array list_operators{
+    ListOperator{"_foreach_addcdiv", 4}, ListOperator{"_foreach_addcmul", 3},
+    ListOperator{"_foreach_lerp", 3},    ListOperator{"_foreach_add", 2},
+    ListOperator{"_foreach_sub", 2},     ListOperator{"_foreach_mul", 2},
+    ListOperator{"_foreach_div", 2},     ListOperator{"_foreach_sqrt", 2},
+    ListOperator{"_foreach_neg", 2},     ListOperator{"_foreach_zero", 1}};
+
+}  // namespace
+
+std::optional<Understood> lists_by_blocks(std::string_view name,
+                                          std::span<const std::int64_t> blocks, ElementType type) {
+    if (name.starts_with("aten::")) name.remove_prefix(6);
+    if (name.ends_with('_')) name.remove_suffix(1);
+    const auto row = std::find_if(list_operators.begin(), list_operators.end(),
+                                  [name](const ListOperator& each) { return each.name == name; });
+    if (row == list_operators.end() || size_of(type) == 0) return {};
+    constexpr std::int64_t most_blocks = 320;  // of a launch of multi_tensor_apply
+    constexpr std::int64_t chunk = 65536;
+    constexpr double chain_clocks = 8600.0;  // of a chunk of each tensor
+    constexpr double block_clocks = 5850.0;
+    Understood found{.family = OperatorFamily::optimizer, .basis = Basis::bytes};
+    std::int64_t all = 0;
+    for (const std::int64_t each : blocks) {
+        if (each < 1 || each > most_blocks) return {};
+        all += each;
+        found.kernels.push_back(
+            {.moved = static_cast<double>(each * chunk * size_of(type) * row->tensors),
+             .chains = each,
+             .chain_clocks = chain_clocks * row->tensors,
+             .block_clocks = block_clocks * row->tensors,
+             .floors = 1.0});
+    }
+    if (all == 0) return {};
+    found.steps = {torch_step(
+        model::Copy{.elements = std::max<std::int64_t>(1, all * chunk * row->tensors / 2),
+                    .type = data_type(type)})};
+    return found;
+}
+
+}  // namespace ridge::programs
