@@ -459,10 +459,9 @@ std::vector<ResidualReport> fit_class(ResidualClass residual_class, const Sample
             report.held_out = static_cast<std::size_t>(report.before.count);
             report.fit = whole.at(gpu);
             const ErrorSummary inside = summary_of(errors.inside, gpu);
-            report.fit.spread =
-                model::rests_on_records(residual_class) && !model::is_torch(residual_class)
-                    ? spread_of_records(errors.widths[gpu])
-                    : spread_of_tables(report.before, report.after, inside);
+            report.fit.spread = model::rests_on_records(residual_class)
+                                    ? spread_of_records(errors.widths[gpu])
+                                    : spread_of_tables(report.before, report.after, inside);
             if (report.fit.forest.empty() ||
                 report.after.mean > (1.0 - least_gain) * report.before.mean) {
                 report.fit.forest = {};

@@ -43,13 +43,16 @@ constexpr std::array<std::string_view, 10> bundled_movement_features{
     "kernel", "rows", "cols", "extent", "type", "align", "align_other", "bytes", "time", "l2"};
 constexpr std::array<std::string_view, 8> bundled_access_features{
     "kernel", "elements", "degree", "type", "bytes", "wave", "time", "l2"};
+/// "variant": the type and the layout of B.
 constexpr std::array<std::string_view, 16> torch_product_features{
-    "m",       "n",     "k",    "batch",        "type",        "layout", "bias", "align_n",
-    "align_k", "tiles", "wave", "tiles_narrow", "wave_narrow", "last",   "work", "bytes"};
-/// Of one type: in its place the block's tile, which tells kernels apart.
+    "m",       "n",       "k",     "batch", "variant",      "bias",
+    "align_n", "align_k", "tiles", "wave",  "tiles_narrow", "wave_narrow",
+    "last",    "work",    "bytes", "l2"};
+/// Of one type and layout: in their place the block's tile, which tells kernels apart.
 constexpr std::array<std::string_view, 16> torch_float_features{
-    "m",       "n",     "k",    "batch",        "tile",        "layout", "bias", "align_n",
-    "align_k", "tiles", "wave", "tiles_narrow", "wave_narrow", "last",   "work", "bytes"};
+    "m",       "n",       "k",     "batch", "tile",         "bias",
+    "align_n", "align_k", "tiles", "wave",  "tiles_narrow", "wave_narrow",
+    "last",    "work",    "bytes", "l2"};
 constexpr std::array<std::string_view, 12> torch_attention_features{
     "kernel", "queries", "keys",   "heads", "group", "head_dim",
     "causal", "type",    "blocks", "wave",  "work",  "l2"};

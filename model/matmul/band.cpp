@@ -102,10 +102,13 @@ BandClass bundled_band(Implementation implementation) {
     return by_elements ? BandClass::row_kernel : BandClass::product_bundled;
 }
 
-BandClass torch_band(const Matmul& op) {
+BandClass torch_band(const Matmul& op, L2State l2) {
+    const bool thin = op.m <= most_few_rows;
+    const bool warm = l2 == L2State::warm;
     switch (op.type) {
         case DataType::fp32:
-            return op.m <= most_few_rows ? BandClass::torch_fp32_thin : BandClass::torch_fp32;
+            if (!thin) return BandClass::torch_fp32;
+            return warm ? BandClass::torch_thin_warm : BandClass::torch_fp32_thin;
         case DataType::tf32:
             return BandClass::torch_tf32;
         case DataType::fp8:
@@ -113,7 +116,10 @@ BandClass torch_band(const Matmul& op) {
         case DataType::int8:
             return BandClass::torch_int8;
         default:
-            return has_whole_vectors(op) ? BandClass::torch_product : BandClass::torch_odd;
+            if (!has_whole_vectors(op)) {
+                return thin ? BandClass::torch_odd_thin : BandClass::torch_odd;
+            }
+            return warm ? BandClass::torch_warm : BandClass::torch_product;
     }
 }
 

@@ -15,7 +15,7 @@ namespace ridge::model {
 [[nodiscard]] BandClass bundled_band(Implementation implementation);
 
 /// The class of PyTorch's products, by type; narrower where rows are few or misaligned.
-[[nodiscard]] BandClass torch_band(const Matmul& op);
+[[nodiscard]] BandClass torch_band(const Matmul& op, L2State l2);
 
 /// Extrapolated: batched or cold products, other types, extents beyond the measured ones, and GPUs
 /// whose family borrows its parameters from another.

@@ -149,13 +149,18 @@ bool by_copy_engine(const MatmulSituation& s) {
            matmul_alignment(s.op) >= 16;
 }
 
-void apply_library(Prediction& p, const MatmulSituation& s) {
+/// Time and traffic of the library's kernel, without the band.
+MatmulTime apply_library(Prediction& p, const MatmulSituation& s) {
     const MatmulTime t = library_matmul_time(s);
     apply_time(p, s, t);
     p.work.l2 = library_l2_bytes(s.op, t.tile, t.split, by_copy_engine(s));
     p.tiling = matmul_tiling(s.op, t.tile, s.machine.sm_count, 1, t.split);
     const Flop executed = library_executed_flop(s.op, t.tile);
     (s.pipe == MatmulPipe::vector ? p.executed_fma : p.executed_tensor) = executed;
+    return t;
+}
+
+void apply_library_band(Prediction& p, const MatmulSituation& s, const MatmulTime& t) {
     apply_band(p, matmul_band(s, regime_of(t)), confidence_of(s.parameters.evidence),
                matmul_validity(s));
     const bool guessed = t.alignment != 1.0 && !falls_back(s.pipe);
@@ -221,7 +226,7 @@ void apply_torch(Prediction& p, const MatmulSituation& asked) {
     }
     const bool own = s.machine.memory && s.machine.memory->torch && s.machine.memory->torch->own;
     apply_band(
-        p, torch_band(s.op), own ? Confidence::calibrated : Confidence::family,
+        p, torch_band(s.op, asked.l2), own ? Confidence::calibrated : Confidence::family,
         own && s.launch == LaunchMode::kernel ? Validity::validated : Validity::extrapolated);
 }
 
@@ -311,7 +316,8 @@ Outcome predicted(const Matmul& op, const Execution& execution, const Machine& m
     const bool torch = asked == Implementation::torch;
     const bool measured = torch && machine.memory && machine.memory->torch;
     const MatmulParameters kernels_of_torch =
-        measured ? parameters_of_torch(op, kernels, *parameters) : MatmulParameters{};
+        measured ? parameters_of_torch(op, kernels, *parameters, *machine.memory->torch)
+                 : MatmulParameters{};
     const MatmulSituation situation{.op = op,
                                     .machine = machine,
                                     .parameters = measured ? kernels_of_torch : *parameters,
@@ -328,7 +334,8 @@ Outcome predicted(const Matmul& op, const Execution& execution, const Machine& m
         prediction.work.l2 = usual_traffic(op, execution);
         apply_torch(prediction, situation);
     } else {
-        apply_library(prediction, situation);
+        const MatmulTime time = apply_library(prediction, situation);
+        apply_library_band(prediction, situation, time);
     }
     return outcome;
 }

@@ -3,7 +3,7 @@
 // epilogues that wait for a vector, and other data's dirty lines that must be written back first.
 //
 //   if (is_integer_product(op)) const MatmulTime t = integer_product_time(situation);
-//   const MatmulParameters mine = parameters_of_torch(op, pipe, library);   // GPUs with model.torch
+//   const MatmulParameters mine = parameters_of_torch(op, pipe, library, *machine.memory->torch);
 //
 // Method (equation M25 of docs/model.md): factors on the library's parameters, by the kind of kernel
 // that type and alignment ask for. int8 products take tiles of 64 x 64 to 256 x 128, whose steps
@@ -26,7 +26,8 @@ namespace ridge::model {
 
 /// Parameters of PyTorch's kernels from those of the library.
 [[nodiscard]] MatmulParameters parameters_of_torch(const Matmul& op, MatmulPipe pipe,
-                                                   const MatmulParameters& library);
+                                                   const MatmulParameters& library,
+                                                   const TorchCosts& costs);
 
 /// Lines that a flush left to be written back, displaced by what a product reads and writes.
 struct WriteBack {

@@ -55,22 +55,22 @@ struct TorchFinder {
         const double k = real(op.k);
         const double batch = real(op.batch);
         const bool biased = op.epilogue != Epilogue::none && op.epilogue != Epilogue::accumulate;
-        const double layout = op.b_layout == Layout::column_major ? 1.0 : 0.0;
+        const double columns = op.b_layout == Layout::column_major ? 1.0 : 0.0;
         const bool single = op.type == DataType::fp32 || op.type == DataType::tf32;
-        const double type = op.type == DataType::fp16 || op.type == DataType::int8 ? 1.0 : 0.0;
+        const double type = op.type == DataType::fp16 || op.type == DataType::int8 ? 2.0 : 0.0;
         const Tile tile = prediction.tiling.tile;
-        const double kernel = single ? std::log2(std::max(1.0, real(tile.m) * real(tile.n))) : type;
+        const double kernel =
+            single ? std::log2(std::max(1.0, real(tile.m) * real(tile.n))) : type + columns;
         const double rows = batch * parts(m, 128.0);
         const Waves square = waves_of(rows * parts(n, 128.0), slots);
         const Waves narrow = waves_of(batch * parts(m, 64.0) * parts(n, 64.0), slots);
         const double bytes = batch * (real(bits) / 8.0 * k * (m + n) + 2.0 * m * n);
         return ResidualFeatures{
             *kind,
-            {std::log2(m), std::log2(n), std::log2(k), std::log2(batch), kernel, layout,
-             biased ? 1.0 : 0.0, alignment_of(bytes_of(op.type, op.n)),
-             alignment_of(bytes_of(op.type, op.k)), square.blocks, square.fullness, narrow.blocks,
-             narrow.fullness, m / (64.0 * parts(m, 64.0)), std::log2(batch * m * n * k),
-             std::log2(bytes)}};
+            {std::log2(m), std::log2(n), std::log2(k), std::log2(batch), kernel, biased ? 1.0 : 0.0,
+             alignment_of(bytes_of(op.type, op.n)), alignment_of(bytes_of(op.type, op.k)),
+             square.blocks, square.fullness, narrow.blocks, narrow.fullness,
+             m / (64.0 * parts(m, 64.0)), std::log2(batch * m * n * k), std::log2(bytes), l2}};
     }
 
     static std::optional<ResidualClass> class_of(const Matmul& op) {

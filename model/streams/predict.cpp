@@ -151,7 +151,10 @@ constexpr BandClass torch_stream_class(Implementation implementation) {
     if (implementation == Implementation::compiled) return BandClass::torch_generated;
     if (std::is_same_v<Op, Gather> || std::is_same_v<Op, Cat>) return BandClass::torch_lookup;
     if (std::is_same_v<Op, Transpose>) return BandClass::torch_transpose;
-    if (std::is_same_v<Op, AdamW>) return BandClass::torch_optimizer;
+    if (std::is_same_v<Op, AdamW>) {
+        const bool fused = implementation == Implementation::fused;
+        return fused ? BandClass::torch_fused : BandClass::torch_optimizer;
+    }
     return BandClass::torch_stream;
 }
 
@@ -208,9 +211,9 @@ BandClass framework_row_class(const RowWise& op, const RowKernel& kernel) {
 BandClass torch_row_class(const RowWise& op, Implementation implementation) {
     if (implementation == Implementation::compiled) return BandClass::compiled_rows;
     if (is_reduction(op.kind)) return BandClass::torch_reduce;
-    if (op.kind == RowKind::cross_entropy) return BandClass::torch_loss;
-    const bool forward = op.direction == Direction::forward;
-    return forward ? BandClass::torch_rows : BandClass::torch_gradient;
+    if (op.direction == Direction::backward) return BandClass::torch_gradient;
+    const bool loss = op.kind == RowKind::cross_entropy;
+    return loss ? BandClass::torch_loss : BandClass::torch_rows;
 }
 
 Prediction framework_rows(const RowWise& op, const Execution& execution, const Machine& machine,

@@ -206,6 +206,11 @@ constexpr double generated_once = 0.738;   // of an exponential's slots where ro
 constexpr double generated_block = 17800;  // slots of a block that holds its rows
 constexpr double generated_down_chain = 424;
 constexpr double generated_down_slots = 26.8;
+constexpr double generated_wide_slots = 15.0;  // blocks of 64 columns
+constexpr double wide_columns = 16384.0;
+// torch/_inductor/ir.py, Reduction.num_splits: sums of columns are split into parts of at least this many.
+constexpr double shortest_part = 128.0;
+constexpr double columns_per_sm = 64.0;  // that keep a GPU busy without it
 constexpr double loss_share = 0.953;     // of a look-up, for each turn of the one block of losses
 constexpr double most_losses = 16384.0;  // that one block adds up
 constexpr double held_elements = 1024.0;
@@ -233,18 +238,20 @@ struct GeneratedRows {
     double cols;
     bool down;    ///< along the first dimension
     bool held;    ///< in registers
-    bool shared;  ///< few long rows, each of several blocks
+    bool shared;  ///< few long rows, or long columns, each of several blocks
 };
 
 GeneratedRows generated_rows(const MemoryParameters& memory, const RowWise& op) {
     const bool columns = op.axis == Axis::columns;
     const double rows = columns ? real(op.cols) : real(op.rows);
     const double cols = columns ? real(op.rows) : real(op.cols);
+    const bool parted = cols > shortest_part && rows < columns_per_sm * memory.sm_count;
+    const bool shared = rows < 2.0 * memory.sm_count && cols > piece_of_row;
     return {.rows = rows,
             .cols = cols,
             .down = columns,
             .held = !columns && cols <= held_elements,
-            .shared = !columns && rows < 2.0 * memory.sm_count && cols > piece_of_row};
+            .shared = columns ? parted : shared};
 }
 
 /// Blocks of a kernel that holds its rows: of one warp where rows are many.
@@ -267,7 +274,8 @@ KernelTime generated_time(const MemoryParameters& memory, const RowWise& op,
     TorchKernel kernel = moving(memory, work.dram_read, work.dram_write, l2);
     kernel.chain = form.down ? generated_down_chain : code.chain;
     if (form.down) {
-        kernel.slots = generated_down_slots * form.rows * form.cols;
+        const bool wide = form.rows >= wide_columns;
+        kernel.slots = (wide ? generated_wide_slots : generated_down_slots) * form.rows * form.cols;
         return torch_kernel_time(memory, kernel, reducing);
     }
     if (form.held) {
@@ -297,7 +305,7 @@ std::int32_t joining_kernels(const RowWise& op, const GeneratedRows& form) {
     const std::int32_t losses = op.kind != RowKind::cross_entropy ? 0
                                 : form.rows <= most_losses        ? 1
                                                                   : 2;
-    if (form.down ? form.cols <= held_elements : !form.shared) return losses;
+    if (!form.shared) return losses;
     if (is_reduction(op.kind)) return 1;
     return losses > 0 ? losses + 3 : op.kind == RowKind::softmax ? 4 : 2;
 }

@@ -359,6 +359,16 @@ TEST_CASE("what PyTorch runs falls into a class by its operation", "[residual]")
     CHECK(class_of(Matmul{.m = 64, .n = 63, .k = 64}, torch) == ResidualClass::torch_product_odd);
     CHECK(class_of(Matmul{.m = 16, .n = 63, .k = 64}, torch) ==
           ResidualClass::torch_product_odd_thin);
+    for (const Matmul& op : {Matmul{.m = 64, .n = 64, .k = 64}, single}) {
+        const auto values = [&](L2State l2) {
+            const Execution execution{.implementation = torch, .l2 = l2};
+            return residual_features_of(op, execution, predicted(op, machine, execution), machine)
+                ->values;
+        };
+        const FeatureValues warm = values(L2State::warm);
+        CHECK(warm != values(L2State::cold));
+        CHECK(values(L2State::cold) != values(L2State::dirty));
+    }
     Attention attention{
         .batch = 2, .heads = 8, .kv_heads = 8, .seq_q = 512, .seq_kv = 512, .head_dim = 64};
     for (const auto backend : {Implementation::torch_flash, Implementation::torch_efficient,

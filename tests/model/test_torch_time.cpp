@@ -172,6 +172,11 @@ TEST_CASE("generated kernels hold short rows, loop over long ones and share few"
     CHECK(compiled("mean rows=1872 cols=22000").work.kernels == 1);
     CHECK(compiled("sum rows=256 cols=13468").work.kernels == 2);
     CHECK(compiled("softmax rows=16 cols=18414").work.kernels == 5);
+    // Columns: in parts where they are fewer than 64 SMs and longer than 128.
+    CHECK(compiled("sum rows=64 cols=353 axis=columns").work.kernels == 1);
+    CHECK(compiled("sum rows=824 cols=256 axis=columns").work.kernels == 2);
+    CHECK(compiled("mean rows=512 cols=2048 axis=columns").work.kernels == 2);
+    CHECK(compiled("sum rows=2048 cols=32768 axis=columns").work.kernels == 1);
     // A mean beside the variance, and no vectors.
     CHECK(compiled("layernorm rows=4096 cols=8191 dtype=bf16").time >
           1.2 * compiled("layernorm rows=4096 cols=8192 dtype=bf16").time);
@@ -315,6 +320,28 @@ TEST_CASE("GPUs without costs of PyTorch keep the model of eager kernels", "[tor
     REQUIRE(l40s.memory);
     CHECK(l40s.memory->torch);
     CHECK_FALSE(l40s.memory->torch->own);
+}
+
+TEST_CASE("fp32 products start sooner where their operands are in the L2", "[torch]") {
+    Machine machine = h200();
+    machine.residuals = nullptr;
+    const TorchCosts& costs = *machine.memory->torch;
+    const char* text = "matmul dtype=fp32 m=64 n=512 k=64";
+    const Time cold = predicted(text, L2State::cold, machine).time;
+    const Time warm = predicted(text, L2State::warm, machine).time;
+    CHECK(cold - warm >= 0.99 * (costs.first_dram - costs.first_l2));
+    CHECK(cold - warm < 1.5 * (costs.first_dram - costs.first_l2));
+}
+
+TEST_CASE("a product as PyTorch calls it counts as measured in every state of the L2", "[torch]") {
+    for (const L2State l2 : {L2State::warm, L2State::cold, L2State::dirty}) {
+        const Prediction p = predicted("matmul dtype=bf16 m=4096 n=4096 k=4096 batch=2", l2);
+        CHECK(noted<note::Extrapolated>(p) == nullptr);
+        const bool warm = l2 == L2State::warm;
+        CHECK(p.band_class == (warm ? BandClass::torch_warm : BandClass::torch_product));
+    }
+    CHECK(predicted("matmul dtype=bf16 m=16 n=63 k=64").band_class == BandClass::torch_odd_thin);
+    CHECK(predicted("matmul dtype=bf16 m=17 n=63 k=64").band_class == BandClass::torch_odd);
 }
 
 }  // namespace
