@@ -21,6 +21,7 @@
 #include "model/predict.h"
 #include "tests/catch.h"
 #include "tests/model/random_operation.h"
+#include "tests/support/sample.h"
 
 namespace ridge::model {
 namespace {
@@ -289,10 +290,12 @@ TEST_CASE("every operation on every GPU gives sound numbers or a reason", "[mach
 }
 
 TEST_CASE("no single field of any GPU is needed for sound numbers or a reason", "[machine]") {
+    test::Sample sample;
     for_each_gpu(42, test::case_count(1),
-                 [](const hardware::Description& gpu, auto&& is_sound_without) {
+                 [&sample](const hardware::Description& gpu, auto&& is_sound_without) {
                      hardware::Description changed = gpu;
                      for (const auto& [path, datum] : gpu.data) {
+                         if (!sample.takes_next()) continue;
                          auto dropped = changed.data.extract(path);
                          CAPTURE(path);
                          is_sound_without(changed, path);
@@ -307,9 +310,11 @@ TEST_CASE(
     "[machine]") {
     // Ten scales of each field: a tenth of the draws are as many predictions.
     const std::size_t draws = std::max<std::size_t>(1, test::case_count(1) / scales.size());
-    for_each_gpu(43, draws, [](const hardware::Description& gpu, auto&& is_sound_with) {
+    test::Sample sample;
+    for_each_gpu(43, draws, [&sample](const hardware::Description& gpu, auto&& is_sound_with) {
         hardware::Description changed = gpu;
         for (auto& [path, datum] : changed.data) {
+            if (!sample.takes_next()) continue;
             const hardware::Datum described = datum;
             for (const double by : scales) {
                 CAPTURE(path, by);
