@@ -61,9 +61,7 @@ std::vector<plot::Term> terms_of(const model::Prediction& p, const std::optional
     terms.push_back(sized("predicted time", p.time));
     if (measured) {
         terms.push_back(sized("measured time", *measured));
-        const double error = p.time.in(*measured) - 1.0;
-        terms.push_back(
-            {.name = "error", .value = fmt::format("{:+.1f} %", 100.0 * error), .number = error});
+        terms.push_back(error_term(p.time, *measured));
     }
     if (p.lower_bound > Time{}) terms.push_back(sized("attainable time", p.lower_bound));
     terms.push_back({.name = "80 % band",
@@ -78,6 +76,11 @@ std::vector<plot::Term> terms_of(const model::Prediction& p, const std::optional
         }
     }
     return terms;
+}
+
+plot::Term error_term(Time predicted, Time measured) {
+    const double error = predicted.in(measured)-1.0;
+    return {.name = "error", .value = fmt::format("{:+.1f} %", 100.0 * error), .number = error};
 }
 
 std::optional<Bytes> counted_dram(const measure::Comparison& comparison,

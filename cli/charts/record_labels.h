@@ -24,6 +24,9 @@ namespace ridge::cli {
 [[nodiscard]] std::vector<plot::Term> terms_of(const model::Prediction& prediction,
                                                const std::optional<Time>& measured);
 
+/// The error of a predicted time, as `validate` signs it.
+[[nodiscard]] plot::Term error_term(Time predicted, Time measured);
+
 /// DRAM bytes of the record's counters, where they can be compared with a prediction
 /// (`measure/judge/validate.h`).
 [[nodiscard]] std::optional<Bytes> counted_dram(const measure::Comparison& comparison,

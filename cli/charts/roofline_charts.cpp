@@ -178,8 +178,10 @@ void RooflineCharts::add(const std::string& name, const measure::Record& record,
 void RooflineCharts::add(const CountedKernel& kernel) {
     const Intensity intensity = kernel.flop / kernel.dram;
     const FlopRate rate = kernel.flop / kernel.measured;
+    const DataType type = kernel.tensor ? DataType::bf16 : DataType::fp32;
+    const model::Roofs roofs = model::roofs_of(machine_, type);
     Standing standing{.operation = "kernel",
-                      .type = kernel.tensor ? DataType::bf16 : DataType::fp32,
+                      .type = type,
                       .tensor = kernel.tensor,
                       .counted = true,
                       .measured = true,
@@ -195,8 +197,13 @@ void RooflineCharts::add(const CountedKernel& kernel) {
                                .terms = {{"measured time", format(kernel.measured)},
                                          {"measured", format(rate)},
                                          {"DRAM intensity, counted", format(intensity)}}};
+    if (const auto peak = kernel.tensor ? roofs.tensor : roofs.vector) {
+        const FlopRate attainable = std::min(*peak, intensity * roofs.dram);
+        point.terms.push_back({"attainable", format(attainable), attainable.base()});
+    }
     if (kernel.predicted && *kernel.predicted > Time{}) {
         point.terms.push_back({"predicted time", format(*kernel.predicted)});
+        point.terms.push_back(error_term(*kernel.predicted, kernel.measured));
         plot::OperationPoint predicted = point;
         predicted.origin = plot::Origin::predicted;
         predicted.y = (kernel.flop / *kernel.predicted).base() / tera;

@@ -128,6 +128,7 @@ TEST_CASE("counters of a profiled program, as values and on its page") {
     }
     // The product stands at its counted bytes: 137 GFLOP over 8.47 GB.
     CHECK(page.find("16.22 FLOP/B") != std::string::npos);
+    CHECK(page.find("\"attainable\"") != std::string::npos);
 }
 
 TEST_CASE("memory, descriptions and findings as rows") {
