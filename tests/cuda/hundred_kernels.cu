@@ -1,7 +1,8 @@
 // A program of 100 kernels that differ in name and grid, for timing how long a profiler takes to count
 // them (scripts/compare-profile): streams, sums, transposes and products of wmma over 1 GiB.
 //
-//   hundred_kernels 4      # each kernel four times
+//   hundred_kernels 4            # each kernel four times
+//   hundred_kernels 1 sum-first  # a sum, which leaves next to nothing to write back, before each product
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
 #include <mma.h>
@@ -9,6 +10,7 @@
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
+#include <string_view>
 #include <utility>
 
 namespace {
@@ -71,19 +73,23 @@ __global__ void multiply(const half* in, float* out, int depth) {
     wmma::store_matrix_sync(out + warp * 256, sum, 16, wmma::mem_row_major);
 }
 
+enum class Order { sum_second, sum_before_product };
+
 template <int K>
-void launch(float4* in, float4* out) {
+void launch(float4* in, float4* out, Order order) {
     constexpr std::size_t count = bytes / sizeof(float4) - K * 4096;
+    const auto sum = [&] { total<K><<<528 + K, 256>>>(in, reinterpret_cast<float*>(out), count); };
     stream<K><<<1056 + K, 256>>>(in, out, count);
-    total<K><<<528 + K, 256>>>(in, reinterpret_cast<float*>(out), count);
+    if (order == Order::sum_second) sum();
     transpose<K>
         <<<dim3(256 - K, 256), 256>>>(reinterpret_cast<float*>(in), reinterpret_cast<float*>(out));
+    if (order == Order::sum_before_product) sum();
     multiply<K><<<256 + K, 256>>>(reinterpret_cast<half*>(in), reinterpret_cast<float*>(out), 4096);
 }
 
 template <int... K>
-void launch_all(float4* in, float4* out, std::integer_sequence<int, K...> /*kinds*/) {
-    (launch<K>(in, out), ...);
+void launch_all(float4* in, float4* out, Order order, std::integer_sequence<int, K...> /*kinds*/) {
+    (launch<K>(in, out, order), ...);
 }
 
 void require(cudaError_t result, const char* what) {
@@ -96,13 +102,16 @@ void require(cudaError_t result, const char* what) {
 
 int main(int count, char** arguments) {
     const int rounds = count > 1 ? std::atoi(arguments[1]) : 1;
+    const bool sum_first = count > 2 && std::string_view(arguments[2]) == "sum-first";
+    const Order order = sum_first ? Order::sum_before_product : Order::sum_second;
     float4* in = nullptr;
     float4* out = nullptr;
     require(cudaMalloc(&in, bytes), "cudaMalloc");
     require(cudaMalloc(&out, bytes), "cudaMalloc");
     require(cudaMemset(in, 0, bytes), "cudaMemset");
     require(cudaMemset(out, 0, bytes), "cudaMemset");
-    for (int i = 0; i < rounds; ++i) launch_all(in, out, std::make_integer_sequence<int, 25>());
+    for (int i = 0; i < rounds; ++i)
+        launch_all(in, out, order, std::make_integer_sequence<int, 25>());
     require(cudaDeviceSynchronize(), "a kernel");
     return 0;
 }
