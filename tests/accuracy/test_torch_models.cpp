@@ -19,15 +19,15 @@ using test::model_rows;
 using test::ModelRow;
 using test::phase_of;
 
-struct Errors {
+struct StepErrors {
     std::vector<double> kernels, time, peak;
     std::vector<double> wall;         ///< of steps that take 1.2 times their kernels or more
     std::vector<double> judged_wall;  ///< of these, models that chose no constant
 };
 
-std::map<std::string, Errors> errors_on(const std::string& gpu) {
+std::map<std::string, StepErrors> errors_on(const std::string& gpu) {
     const model::Machine& machine = test::machine_of(gpu + "-sxm");
-    std::map<std::string, Errors> errors;
+    std::map<std::string, StepErrors> errors;
     for (const ModelRow& row : model_rows(gpu)) {
         Architecture a = find_model(row.cells.at("model"));
         if (row.count("layers") > 0) {
@@ -47,7 +47,7 @@ std::map<std::string, Errors> errors_on(const std::string& gpu) {
         if (request.phase == Phase::prefill) {
             CHECK(step.kv_cache_bytes == row.count("kv_cache_bytes"));
         }
-        Errors& of_phase = errors[row.cells.at("phase")];
+        StepErrors& of_phase = errors[row.cells.at("phase")];
         of_phase.kernels.push_back(
             static_cast<double>(step.program.kernels()) / row.number("kernels") - 1.0);
         of_phase.peak.push_back(peak / row.number("peak_extra_bytes") - 1.0);

@@ -5,23 +5,16 @@
 
 #include "cli/commands/commands.h"
 #include "tests/catch.h"
+#include "tests/cli/json_of.h"
 #include "tests/cli/run.h"
 
 using nlohmann::json;
+using ridge::test::json_of;
 using ridge::test::longest_line;
 using ridge::test::run_line;
 using ridge::test::Transcript;
 
-namespace {
-
-json json_of(const std::string& line) {
-    const Transcript transcript = run_line(line + " --format json");
-    CAPTURE(line, transcript.err);
-    REQUIRE(transcript.code == 0);
-    return json::parse(transcript.out);
-}
-
-}  // namespace
+namespace {}  // namespace
 
 TEST_CASE("ridge points of the bf16 tensor peak on the datasheet's DRAM bandwidth") {
     const auto ridge_of = [](const std::string& gpu) {

@@ -51,7 +51,7 @@ bool close(double a, double b) {
     return std::abs(a - b) <= 1e-9 * std::abs(b);
 }
 
-std::size_t lines_of(const std::string& text) {
+std::size_t line_count(const std::string& text) {
     return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
 }
 
@@ -94,7 +94,7 @@ TEST_CASE("a roofline's roofs and points as values") {
     CHECK(close(point["flop_per_s"], flop_per_s));
     CHECK(point["flop_per_s_low"] < point["flop_per_s"]);
     CHECK(point["flop_per_s"] < point["flop_per_s_high"]);
-    CHECK(lines_of(run_line(line + "--format csv").out) == rows.size() + 1);
+    CHECK(line_count(run_line(line + "--format csv").out) == rows.size() + 1);
     CHECK_THAT(run_line(line + "--format md").out, contains_text("| name |"));
     const std::string table = run_line(line + "--format table").out;
     CHECK_THAT(table, contains_text("3.35 TB/s") && contains_text("989 TFLOP/s"));
@@ -123,7 +123,7 @@ TEST_CASE("the points of charts of records as values") {
         CHECK(row["m"] >= 1.0);
     }
     CHECK(sources == std::set<std::string>{"measured", "predicted"});
-    CHECK(lines_of(run_line(sweep + " --format csv").out) == points.size() + 1);
+    CHECK(line_count(run_line(sweep + " --format csv").out) == points.size() + 1);
 }
 
 TEST_CASE("a fit's parameters with their errors as values") {
@@ -146,7 +146,7 @@ TEST_CASE("a fit's parameters with their errors as values") {
                                                std::string(parameter["value"])));
         }
     }
-    CHECK(lines_of(run_line(line + " --format csv").out) == parameters + 1);
+    CHECK(line_count(run_line(line + " --format csv").out) == parameters + 1);
 }
 
 TEST_CASE("a calibration's ceilings as values") {

@@ -10,26 +10,16 @@
 #include "cli/input/settings.h"
 #include "hardware/error.h"
 #include "tests/catch.h"
+#include "tests/cli/environment.h"
 #include "tests/cli/run.h"
 
 using ridge::test::run_line;
 using ridge::test::Transcript;
+using ridge::test::Variable;
 
 namespace {
 
 /// A variable of the environment for as long as it lives.
-class Variable {
-  public:
-    Variable(const char* name, const std::string& value) : name_(name) {
-        setenv(name, value.c_str(), 1);
-    }
-    ~Variable() { unsetenv(name_); }
-    Variable(const Variable&) = delete;
-    Variable& operator=(const Variable&) = delete;
-
-  private:
-    const char* name_;
-};
 
 /// A configuration folder with a file in it.
 class Configuration {

@@ -8,21 +8,16 @@
 
 #include "cli/console/table.h"
 #include "tests/catch.h"
+#include "tests/cli/json_of.h"
 #include "tests/cli/run.h"
 
 using nlohmann::json;
+using ridge::test::json_of;
 using ridge::test::longest_line;
 using ridge::test::run_line;
 using ridge::test::Transcript;
 
 namespace {
-
-json json_of(const std::string& line) {
-    const Transcript transcript = run_line(line + " --format json");
-    CAPTURE(line, transcript.err);
-    REQUIRE(transcript.code == 0);
-    return json::parse(transcript.out);
-}
 
 std::vector<std::vector<std::string>> csv_of(const std::string& line) {
     const Transcript transcript = run_line(line + " --format csv");

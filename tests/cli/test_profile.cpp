@@ -13,36 +13,18 @@
 #include "programs/recording/activity_writer.h"
 #include "programs/recording/recording_options.h"
 #include "tests/catch.h"
+#include "tests/cli/environment.h"
 #include "tests/cli/run.h"
 
 using namespace ridge;
 using test::run;
+using test::Variable;
 
 namespace {
 
 namespace fs = std::filesystem;
 
 /// Sets a variable of the environment for one test.
-class Variable {
-  public:
-    Variable(const char* name, const std::string& value) : name_(name) {
-        if (const char* old = std::getenv(name)) old_ = old;
-        setenv(name, value.c_str(), 1);
-    }
-    ~Variable() {
-        if (old_.empty()) {
-            unsetenv(name_);
-        } else {
-            setenv(name_, old_.c_str(), 1);
-        }
-    }
-    Variable(const Variable&) = delete;
-    Variable& operator=(const Variable&) = delete;
-
-  private:
-    const char* name_;
-    std::string old_;
-};
 
 /// A folder with a file that stands for the library: the programs of these tests never load it.
 struct Place {

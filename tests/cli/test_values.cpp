@@ -9,9 +9,11 @@
 #include <vector>
 
 #include "tests/catch.h"
+#include "tests/cli/json_of.h"
 #include "tests/cli/run.h"
 
 using nlohmann::json;
+using ridge::test::json_of;
 using ridge::test::run_line;
 using ridge::test::Transcript;
 
@@ -24,7 +26,7 @@ const std::string traces =
 const std::string counted =
     "trace " + traces + "/kernels_h200.ridge " + traces + "/kernels_h200.counters.ridge";
 
-std::vector<std::string> lines_of(const std::string& line) {
+std::vector<std::string> lines_of_run(const std::string& line) {
     const Transcript run = run_line(line);
     CAPTURE(line, run.err);
     REQUIRE(run.code == 0);
@@ -32,13 +34,6 @@ std::vector<std::string> lines_of(const std::string& line) {
     std::istringstream text(run.out);
     for (std::string each; std::getline(text, each);) lines.push_back(each);
     return lines;
-}
-
-json json_of(const std::string& line) {
-    const Transcript run = run_line(line + " --format json");
-    CAPTURE(line, run.err);
-    REQUIRE(run.code == 0);
-    return json::parse(run.out);
 }
 
 /// A folder of the test's own, removed at the end.
@@ -104,8 +99,8 @@ TEST_CASE("a recorded program's operators as JSON, CSV and Markdown") {
     CHECK(measured <= report.at("kernel_time_us").get<double>() * 1.0001);
     CHECK(measured > 0.99 * report.at("kernel_time_us").get<double>());
     for (const json& saving : report.at("savings")) CHECK(saving.contains("kind"));
-    CHECK(lines_of(line + " --format csv").size() == report.at("operators").size() + 1);
-    CHECK(lines_of(line + " --format md").front().rfind("| ", 0) == 0);
+    CHECK(lines_of_run(line + " --format csv").size() == report.at("operators").size() + 1);
+    CHECK(lines_of_run(line + " --format md").front().rfind("| ", 0) == 0);
 }
 
 TEST_CASE("counters of a profiled program, as values and on its page") {
@@ -132,11 +127,12 @@ TEST_CASE("counters of a profiled program, as values and on its page") {
 }
 
 TEST_CASE("memory, descriptions and findings as rows") {
-    CHECK(lines_of("vram softmax --rows 64 --cols 64 --format csv").size() >= 3);
-    CHECK(lines_of("vram attention --heads 4 --seq 64 --head-dim 64 --format csv").size() == 2);
-    CHECK(lines_of("vram kv-cache --kind gqa --layers 2 --kv-heads 2 --head-dim 64 --format csv")
-              .size() == 2);
-    CHECK(lines_of("gpus show h100-sxm --all --format csv").size() > 50);
+    CHECK(lines_of_run("vram softmax --rows 64 --cols 64 --format csv").size() >= 3);
+    CHECK(lines_of_run("vram attention --heads 4 --seq 64 --head-dim 64 --format csv").size() == 2);
+    CHECK(
+        lines_of_run("vram kv-cache --kind gqa --layers 2 --kv-heads 2 --head-dim 64 --format csv")
+            .size() == 2);
+    CHECK(lines_of_run("gpus show h100-sxm --all --format csv").size() > 50);
     const Transcript doctor = run_line("doctor --format csv");
     CHECK(doctor.out.rfind("subject,", 0) == 0);
     const json front = json_of(

@@ -8,12 +8,12 @@ using namespace ridge::hardware;
 
 namespace {
 
-const std::string header =
+const std::string toy_header =
     "schema = 1\nname = \"toy\"\ntitle = \"Toy\"\nvendor = \"ACME\"\n"
     "sources.S = { kind = \"vendor\", text = \"data sheet\" }\n";
 
 std::vector<std::string> disagreements(const std::string& lines) {
-    const Loaded loaded = load_text(header + lines, "toy.toml", device_schema());
+    const Loaded loaded = load_text(toy_header + lines, "toy.toml", device_schema());
     REQUIRE(loaded.problems.empty());
     std::vector<std::string> texts;
     for (const Problem& problem : check_consistency(loaded.description)) {

@@ -12,6 +12,8 @@
 #include "model/machine/catalogue.h"
 #include "model/predict.h"
 #include "tests/catch.h"
+#include "tests/model/machines.h"
+#include "tests/model/parsed.h"
 
 namespace ridge::model {
 namespace {
@@ -19,10 +21,7 @@ namespace {
 constexpr Pieces pieces{.sector = 32, .access = 64};
 constexpr std::int64_t elements = 1 << 26;
 
-const Machine& h200() {
-    static const Machine machine = make_machine(model::catalogue().at("h200-sxm"));
-    return machine;
-}
+using test::h200;
 
 Access access(AccessPattern pattern, std::int64_t degree, DataType type = DataType::fp32) {
     return {.pattern = pattern, .elements = elements, .degree = degree, .type = type};
@@ -37,15 +36,7 @@ double microseconds(const Access& op) {
     return predicted(op).time.in(units::us);
 }
 
-std::string problem_of(std::string_view text) {
-    try {
-        const OperationText parsed = parse_operation(text);
-        static_cast<void>(make_operation(parsed.kind, parsed.parameters));
-    } catch (const InputError& error) {
-        return error.what();
-    }
-    return {};
-}
+using test::problem_of;
 
 }  // namespace
 

@@ -7,6 +7,7 @@
 #include "model/machine/catalogue.h"
 #include "model/predict.h"
 #include "tests/catch.h"
+#include "tests/model/machines.h"
 
 namespace ridge::model {
 namespace {
@@ -28,13 +29,7 @@ Attention call(std::int64_t batch, std::int64_t heads, std::int64_t kv_heads, st
             .paged = true};
 }
 
-const Machine& machine(const std::string& gpu) {
-    static const hardware::Catalogue catalogue = model::catalogue();
-    static std::map<std::string, Machine> machines;
-    const auto found = machines.find(gpu);
-    if (found != machines.end()) return found->second;
-    return machines.emplace(gpu, make_machine(catalogue.at(gpu))).first->second;
-}
+using test::machine;
 
 TEST_CASE("tiles of prefill by head dimension", "[attention][flashinfer]") {
     const auto blocks = [](std::int64_t head_dim) {

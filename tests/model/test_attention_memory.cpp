@@ -17,7 +17,7 @@
 namespace ridge::model {
 namespace {
 
-constexpr std::int64_t mib = 1 << 20;
+constexpr std::int64_t mebibyte = 1 << 20;
 constexpr std::array all_software{
     AttentionSoftware::standard,    AttentionSoftware::flash1,
     AttentionSoftware::flash2,      AttentionSoftware::flash3,
@@ -51,10 +51,10 @@ TEST_CASE("FlashAttention paper, table 21, from plans", "[memory]") {
         INFO("N " << seq);
         if (i < standard.size()) {
             const auto call = call_of(AttentionSoftware::standard, 16, 8, seq, 64);
-            CHECK(memory_of(call).total_training / mib == standard[i]);
+            CHECK(memory_of(call).total_training / mebibyte == standard[i]);
         }
         const auto call = call_of(AttentionSoftware::flash1, 16, 8, seq, 64);
-        CHECK(memory_of(call).total_training / mib == flash[i]);
+        CHECK(memory_of(call).total_training / mebibyte == flash[i]);
     }
 }
 
@@ -133,7 +133,7 @@ TEST_CASE("what a plan takes it gives back but for the gradients", "[memory][pro
 }
 
 TEST_CASE("the largest size that fits is the last that fits", "[memory]") {
-    const AllocatorOptions options{.limit = 8 * 1024 * mib};
+    const AllocatorOptions options{.limit = 8 * 1024 * mebibyte};
     for (const AttentionSoftware software : all_software) {
         INFO(name_of(software));
         const AttentionCall call = call_of(software, 2, 8, 16, 128);
@@ -163,7 +163,7 @@ TEST_CASE("the largest size that fits is the last that fits", "[memory]") {
 
 TEST_CASE("cuBLAS's workspace by capability and threads", "[memory]") {
     const AttentionCall math = call_of(AttentionSoftware::torch_math, 1, 1, 16, 64);
-    CHECK(library_workspace(math, true, 90).total() == 2 * 32 * mib);
+    CHECK(library_workspace(math, true, 90).total() == 2 * 32 * mebibyte);
     CHECK(library_workspace(math, false, 80).total() == 8519680);
     const AttentionCall flash = call_of(AttentionSoftware::torch_flash, 1, 1, 16, 64);
     CHECK(library_workspace(flash, true, 90).total() == 0);
@@ -177,7 +177,7 @@ TEST_CASE("the key and value cache", "[memory]") {
     CHECK(cache.sequence_bytes(4097) == 4112 * std::int64_t{131072});
     CHECK(cache.wasted_bytes(4097) == 15 * 131072);
     CHECK(cache.sequences_in(10 * cache.sequence_bytes(4097) + 5, 4097) == 10);
-    CHECK(cache.longest_in(1024 * mib, 2) == 4096);
+    CHECK(cache.longest_in(1024 * mebibyte, 2) == 4096);
     CHECK(cache.sequences_in(-1, 4097) == 0);
     // Lengths 1 to 32 in blocks of 16: 24 of 24.5 tokens' mean 16.5 are held.
     CHECK(cache.mean_waste(32) == Approx(1.0 - 16.5 / 24.0));

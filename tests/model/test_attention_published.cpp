@@ -16,6 +16,7 @@
 #include "model/machine/machine.h"
 #include "model/predict.h"
 #include "tests/catch.h"
+#include "tests/model/machines.h"
 
 namespace ridge::model {
 namespace {
@@ -29,13 +30,7 @@ struct Series {
     std::array<double, 6> tflops;  ///< N = 512, 1k, 2k, 4k, 8k, 16k
 };
 
-const Machine& machine(const std::string& gpu) {
-    static const hardware::Catalogue catalogue = model::catalogue();
-    static std::map<std::string, Machine> machines;
-    const auto found = machines.find(gpu);
-    if (found != machines.end()) return found->second;
-    return machines.emplace(gpu, make_machine(catalogue.at(gpu))).first->second;
-}
+using test::machine;
 
 double seconds(const Attention& op, Implementation implementation, const std::string& gpu) {
     Execution execution;

@@ -17,7 +17,7 @@ namespace {
 
 using units::us;
 
-const Machine& machine(const std::string& gpu) {
+const Machine& analytic_machine(const std::string& gpu) {
     static const hardware::Catalogue catalogue = model::catalogue();
     static std::map<std::string, Machine> machines;
     const auto found = machines.find(gpu);
@@ -82,14 +82,16 @@ TEST_CASE("decoding of one sequence splits its keys and combines them", "[attent
                        .head_dim = 128,
                        .kv_write = true,
                        .paged = true};
-    const Prediction p = predicted(op, with(Implementation::flash3), machine("h200-sxm"));
+    const Prediction p = predicted(op, with(Implementation::flash3), analytic_machine("h200-sxm"));
     // 8 tiles of 512 blocks over 132 SMs: ceil(1.1 x 4096 / 132) = 35 blocks per SM, 15 splits.
     CHECK(p.tiling.split == 15);
     CHECK(p.tiling.tiles == 8);
     CHECK(p.confidence == Confidence::calibrated);
     Attention whole = op;
     whole.seq_kv = 128;
-    CHECK(predicted(whole, with(Implementation::flash3), machine("h200-sxm")).tiling.split == 1);
+    CHECK(
+        predicted(whole, with(Implementation::flash3), analytic_machine("h200-sxm")).tiling.split ==
+        1);
 }
 
 TEST_CASE("executed FLOP are those of whole blocks", "[attention][time]") {
@@ -97,20 +99,21 @@ TEST_CASE("executed FLOP are those of whole blocks", "[attention][time]") {
     // keys up to 128, 256 and 300: 1 + 2 + 3 blocks.
     const Attention op{
         .heads = 1, .kv_heads = 1, .seq_q = 300, .seq_kv = 300, .head_dim = 128, .causal = true};
-    const Prediction p = predicted(op, with(Implementation::flash3), machine("h200-sxm"));
+    const Prediction p = predicted(op, with(Implementation::flash3), analytic_machine("h200-sxm"));
     CHECK(p.executed_tensor.base() == 6.0 * 128 * 128 * 4 * 128);
     CHECK(p.work.tensor.base() == 300.0 * 301 / 2 * 4 * 128);
     // The two products of unfused attention know no mask and multiply whole tiles; a GPU without
     // tensor cores executes none.
-    const Prediction unfused = predicted(op, with(Implementation::standard), machine("h200-sxm"));
+    const Prediction unfused =
+        predicted(op, with(Implementation::standard), analytic_machine("h200-sxm"));
     CHECK(unfused.executed_tensor.base() >= 300.0 * 300 * 4 * 128);
     CHECK(unfused.executed_tensor.base() <= 384.0 * 384 * 4 * 128);
-    Machine vector = machine("h200-sxm");
+    Machine vector = analytic_machine("h200-sxm");
     vector.tensor[static_cast<std::size_t>(DataType::bf16)].reset();
     CHECK(predicted(op, with(Implementation::flash2), vector).executed_tensor == Flop{});
     // Elsewhere it is the work itself until a kernel's padding is counted.
     const Matmul product{.m = 512, .n = 512, .k = 512};
-    const auto matmul = std::get<Prediction>(predict(product, {}, machine("h200-sxm")));
+    const auto matmul = std::get<Prediction>(predict(product, {}, analytic_machine("h200-sxm")));
     CHECK(matmul.executed_tensor == matmul.work.tensor);
 }
 
@@ -123,7 +126,7 @@ TEST_CASE("launch modes add the gaps of their kernels", "[attention][time]") {
                        .causal = true,
                        .kv_write = true,
                        .paged = true};
-    const Machine& h200 = machine("h200-sxm");
+    const Machine& h200 = analytic_machine("h200-sxm");
     const auto time = [&](LaunchMode mode) {
         return predicted(op, with(Implementation::flash3, mode), h200).time;
     };
@@ -169,7 +172,7 @@ TEST_CASE("faster hardware is never slower, a cold L2 never faster", "[attention
     Draw draw;
     for (int i = 0; i < 4000; ++i) {
         const Attention op = draw.call(i % 2 == 0);
-        const Machine& gpu = machine(gpus.at(static_cast<std::size_t>(i) % gpus.size()));
+        const Machine& gpu = analytic_machine(gpus.at(static_cast<std::size_t>(i) % gpus.size()));
         const Execution execution = with(Implementation::automatic);
         const Time time = predicted(op, execution, gpu).time;
         INFO(describe(op) << " on " << gpu.name);
@@ -196,7 +199,7 @@ TEST_CASE("a causal mask never costs time once there are blocks to leave out",
         Attention op = draw.call(false);
         op.seq_q = op.seq_kv = 2048 + op.seq_kv;
         op.causal = true;
-        const Machine& gpu = machine(gpus.at(static_cast<std::size_t>(i) % gpus.size()));
+        const Machine& gpu = analytic_machine(gpus.at(static_cast<std::size_t>(i) % gpus.size()));
         const Time causal = predicted(op, with(Implementation::automatic), gpu).time;
         op.causal = false;
         INFO(describe(op) << " on " << gpu.name);
@@ -212,7 +215,7 @@ TEST_CASE("longer sequences take longer, up to the kernels' own steps", "[attent
     Draw draw;
     for (int i = 0; i < 4000; ++i) {
         Attention op = draw.call(i % 2 == 0);
-        const Machine& gpu = machine(gpus.at(static_cast<std::size_t>(i) % gpus.size()));
+        const Machine& gpu = analytic_machine(gpus.at(static_cast<std::size_t>(i) % gpus.size()));
         const Prediction before = predicted(op, with(Implementation::automatic), gpu);
         Attention next = op;
         next.seq_kv += 1;
@@ -237,7 +240,7 @@ TEST_CASE("longer sequences take longer, up to the kernels' own steps", "[attent
 }
 
 TEST_CASE("odd calls stay sensible", "[attention][time]") {
-    const Machine& h200 = machine("h200-sxm");
+    const Machine& h200 = analytic_machine("h200-sxm");
     const auto time = [&](const Attention& op) {
         return predicted(op, with(Implementation::flash3), h200).time;
     };
@@ -292,11 +295,11 @@ TEST_CASE("a GPU without its own fit says so and has a wider band", "[attention]
                        .kv_write = true,
                        .paged = true};
     const auto spread = [&](const char* gpu) {
-        const Prediction p = predicted(op, with(Implementation::automatic), machine(gpu));
+        const Prediction p = predicted(op, with(Implementation::automatic), analytic_machine(gpu));
         return p.high / p.low;
     };
     const auto confidence = [&](const char* gpu) {
-        return predicted(op, with(Implementation::automatic), machine(gpu)).confidence;
+        return predicted(op, with(Implementation::automatic), analytic_machine(gpu)).confidence;
     };
     CHECK(confidence("h200-sxm") == Confidence::calibrated);
     CHECK(confidence("h100-pcie") == Confidence::family);

@@ -8,25 +8,14 @@
 #include "model/mla/work.h"
 #include "model/moe/work.h"
 #include "tests/catch.h"
+#include "tests/model/parsed.h"
 
 namespace ridge::model {
 namespace {
 
-template <class Op>
-Op make(std::string_view text) {
-    const OperationText parsed = parse_operation(text);
-    return std::get<Op>(make_operation(parsed.kind, parsed.parameters));
-}
+using test::make;
 
-std::string problem_of(std::string_view text) {
-    try {
-        const OperationText parsed = parse_operation(text);
-        static_cast<void>(make_operation(parsed.kind, parsed.parameters));
-    } catch (const InputError& error) {
-        return error.what();
-    }
-    return {};
-}
+using test::problem_of;
 
 TEST_CASE("a block-scaled operand counts its scales", "[block_scaled]") {
     // 4096 x 4 bits and 256 scales of a byte; a run of 16 that is begun has its scale.

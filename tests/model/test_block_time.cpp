@@ -12,7 +12,7 @@ namespace ridge::model {
 namespace {
 
 /// Round numbers: 100 SMs at 1 GHz, 1 TB/s, 30 MB of L2.
-MemoryParameters round_machine() {
+MemoryParameters round_blocks() {
     MemoryParameters m;
     m.sm_count = 100;
     m.clock = 1.0 * units::GHz;
@@ -43,7 +43,7 @@ MemoryParameters round_machine() {
 }
 
 TEST_CASE("a small kernel is an empty one and the life of a block", "[bundled]") {
-    const MemoryParameters m = round_machine();
+    const MemoryParameters m = round_blocks();
     const BlockTraffic moved = stream_traffic(m, 1.0 * units::kB, 1.0 * units::kB, L2State::warm);
     CHECK(moved.missing < 1e-6);
     const Time life = first_load(m, moved.missing);
@@ -54,7 +54,7 @@ TEST_CASE("a small kernel is an empty one and the life of a block", "[bundled]")
 }
 
 TEST_CASE("few blocks load some multiprocessors more than others", "[bundled]") {
-    const MemoryParameters m = round_machine();
+    const MemoryParameters m = round_blocks();
     CHECK(even_share(m, 50) == 50.0);
     CHECK(even_share(m, 100) == 100.0);
     CHECK(even_share(m, 102) == 51.0);
@@ -67,7 +67,7 @@ TEST_CASE("few blocks load some multiprocessors more than others", "[bundled]") 
 }
 
 TEST_CASE("rounds of blocks wait for each other", "[bundled]") {
-    const MemoryParameters m = round_machine();
+    const MemoryParameters m = round_blocks();
     CHECK(whole_rounds(m, 400, 4) == 1.0);
     CHECK(whole_rounds(m, 401, 4) == 2.0);
     CHECK(whole_rounds(m, 1, 4) == 1.0);
@@ -101,7 +101,7 @@ TEST_CASE("a chain finds what its last kernel wrote", "[bundled]") {
 }
 
 TEST_CASE("an unfused chain that fits the L2 spares DRAM its intermediates", "[bundled]") {
-    const MemoryParameters m = round_machine();
+    const MemoryParameters m = round_blocks();
     const auto time = [&](std::int64_t elements, L2State l2) {
         const Elementwise op{.expression = parse_expression("exp(x + 1)"),
                              .elements = elements,
@@ -124,7 +124,7 @@ TEST_CASE("double precision costs more where functions are polynomials", "[bundl
 }
 
 TEST_CASE("rows by warp, by block, and read twice", "[bundled]") {
-    const MemoryParameters m = round_machine();
+    const MemoryParameters m = round_blocks();
     const auto softmax = [&](std::int64_t rows, std::int64_t cols, L2State l2) {
         return bundled_row_time(
             m, {.kind = RowKind::softmax, .rows = rows, .cols = cols, .type = DataType::fp32}, l2);
@@ -139,7 +139,7 @@ TEST_CASE("rows by warp, by block, and read twice", "[bundled]") {
 }
 
 TEST_CASE("sums read a row and write a number", "[bundled]") {
-    const MemoryParameters m = round_machine();
+    const MemoryParameters m = round_blocks();
     const RowWise op{.kind = RowKind::sum, .rows = 1 << 20, .cols = 1024, .type = DataType::fp32};
     const KernelTime t = bundled_row_time(m, op, L2State::warm);
     CHECK(t.dram_read.in(units::GB) == Approx(4.295).epsilon(0.001));
@@ -147,7 +147,7 @@ TEST_CASE("sums read a row and write a number", "[bundled]") {
 }
 
 TEST_CASE("a manual softmax is five kernels that share the L2", "[bundled]") {
-    const MemoryParameters m = round_machine();
+    const MemoryParameters m = round_blocks();
     const auto manual = [&](std::int64_t rows, L2State l2) {
         return manual_softmax_time(
             m, {.kind = RowKind::softmax, .rows = rows, .cols = 1024, .type = DataType::fp32}, l2);
@@ -160,7 +160,7 @@ TEST_CASE("a manual softmax is five kernels that share the L2", "[bundled]") {
 }
 
 TEST_CASE("a naive transpose pays a sector for an element", "[bundled]") {
-    const MemoryParameters m = round_machine();
+    const MemoryParameters m = round_blocks();
     const Transpose op{.rows = 4096, .cols = 4096, .type = DataType::fp32};
     const KernelTime naive = bundled_transpose_time(m, op, Implementation::naive, L2State::cold);
     // 16.8 million sectors of 32 B at 0.5 TB/s.
@@ -174,7 +174,7 @@ TEST_CASE("a naive transpose pays a sector for an element", "[bundled]") {
 }
 
 TEST_CASE("rows of a gather hit as far as the table stays in the L2", "[bundled]") {
-    const MemoryParameters m = round_machine();
+    const MemoryParameters m = round_blocks();
     const auto read = [&](std::int64_t table) {
         const Gather op{.rows = 1 << 20, .cols = 64, .table_rows = table, .type = DataType::fp32};
         return bundled_gather_time(m, op, 32, L2State::cold).dram_read.in(units::MB);

@@ -11,7 +11,7 @@ using namespace ridge::model::bundled;
 namespace {
 
 constexpr std::int64_t h200_sms = 132;
-constexpr std::int64_t a100_sms = 108;
+constexpr std::int64_t multiprocessors = 108;
 constexpr std::int64_t mebibyte = std::int64_t{1} << 20;
 
 /// What a block of a GPU with 228 KiB of shared memory may have.
@@ -179,7 +179,7 @@ TEST_CASE("Reads of an access pattern are resident blocks, branches a thread per
     CHECK(word_read_grid(1 << 20, h200_sms) ==
           LaunchGrid{.x = 512, .threads = 256, .shared_bytes = 128});
     CHECK(word_read_grid(1 << 30, h200_sms).x == 1056);
-    CHECK(word_read_grid(1 << 30, a100_sms).x == 864);
+    CHECK(word_read_grid(1 << 30, multiprocessors).x == 864);
     CHECK(bank_conflict_grid(1 << 30, h200_sms) ==
           LaunchGrid{.x = 528, .threads = 512, .shared_bytes = 6272});
     CHECK(divergence_grid(513) == LaunchGrid{.x = 2, .threads = 512});

@@ -4,14 +4,12 @@
 #include "model/predict.h"
 #include "model/streams/bundled_traffic.h"
 #include "tests/catch.h"
+#include "tests/model/machines.h"
 
 namespace ridge::model {
 namespace {
 
-const Machine& h200() {
-    static const Machine machine = make_machine(model::catalogue().at("h200-sxm"));
-    return machine;
-}
+using test::h200;
 
 const MemoryParameters& memory() {
     return *h200().memory;

@@ -38,7 +38,7 @@ std::string all_of(const std::vector<std::string>& lines) {
     return text;
 }
 
-bool contains(const std::string& text, std::string_view part) {
+bool mentions(const std::string& text, std::string_view part) {
     UNSCOPED_INFO(text);
     return text.find(part) != std::string::npos;
 }
@@ -47,35 +47,35 @@ TEST_CASE("an explanation names bound, limiter, intensity, ridge point and lower
           "[explain]") {
     const std::string text =
         all_of(explain(Matmul{.m = 1, .n = 1, .k = 1}, prediction_of(), machine_of()));
-    CHECK(contains(text, "matmul is limited by tensor cores"));
-    CHECK(contains(text, "2000 FLOP/B"));
-    CHECK(contains(text, "above the ridge point of 100 FLOP/B"));
-    CHECK(contains(text, "compute-bound"));
-    CHECK(contains(text, "100 TFLOP/s"));
-    CHECK(contains(text, "20 ms"));
+    CHECK(mentions(text, "matmul is limited by tensor cores"));
+    CHECK(mentions(text, "2000 FLOP/B"));
+    CHECK(mentions(text, "above the ridge point of 100 FLOP/B"));
+    CHECK(mentions(text, "compute-bound"));
+    CHECK(mentions(text, "100 TFLOP/s"));
+    CHECK(mentions(text, "20 ms"));
 }
 
 TEST_CASE("below the ridge point it says so", "[explain]") {
     Prediction prediction = prediction_of();
     prediction.algorithmic = 20.0 * units::FLOP / units::B;
     const std::string text = all_of(explain(Copy{.elements = 1}, prediction, machine_of()));
-    CHECK(contains(text, "below the ridge point"));
-    CHECK(contains(text, "memory-bound"));
+    CHECK(mentions(text, "below the ridge point"));
+    CHECK(mentions(text, "memory-bound"));
 }
 
 TEST_CASE("tiles and waves are told where there are any", "[explain]") {
     Prediction prediction = prediction_of();
     const Matmul op{.m = 1793, .n = 1793, .k = 64};
-    CHECK_FALSE(contains(all_of(explain(op, prediction, machine_of())), "wave"));
+    CHECK_FALSE(mentions(all_of(explain(op, prediction, machine_of())), "wave"));
     prediction.tiling = {.tile = {256, 128, 32},
                          .tiles = 120,
                          .waves = 2,
                          .tile_efficiency = 0.8176,
                          .wave_efficiency = 120.0 / 216.0};
     const std::string text = all_of(explain(op, prediction, machine_of()));
-    CHECK(contains(text, "120 tiles of 256x128"));
-    CHECK(contains(text, "108 SMs: 2 waves"));
-    CHECK(contains(text, "55.6 %"));
+    CHECK(mentions(text, "120 tiles of 256x128"));
+    CHECK(mentions(text, "108 SMs: 2 waves"));
+    CHECK(mentions(text, "55.6 %"));
 }
 
 TEST_CASE("every note has its own words and appears in the explanation", "[explain]") {
@@ -86,7 +86,7 @@ TEST_CASE("every note has its own words and appears in the explanation", "[expla
         CHECK(seen.insert(words).second);
         Prediction prediction = prediction_of();
         prediction.note(remark);
-        CHECK(contains(all_of(explain(Copy{.elements = 1}, prediction, machine_of())), words));
+        CHECK(mentions(all_of(explain(Copy{.elements = 1}, prediction, machine_of())), words));
     };
     [&]<std::size_t... kind>(std::index_sequence<kind...>) {
         (check(std::variant_alternative_t<kind, Note>{}), ...);
@@ -97,18 +97,18 @@ TEST_CASE("every note has its own words and appears in the explanation", "[expla
 TEST_CASE("terms read as time, resource, amount and rate", "[explain]") {
     const std::string tensor =
         describe(Term{.resource = Resource::tensor, .time = 1.0 * units::ms, .amount = 2e12});
-    CHECK(contains(tensor, "1 ms"));
-    CHECK(contains(tensor, "tensor cores"));
-    CHECK(contains(tensor, "2 TFLOP"));
-    CHECK(contains(tensor, "2000 TFLOP/s"));
+    CHECK(mentions(tensor, "1 ms"));
+    CHECK(mentions(tensor, "tensor cores"));
+    CHECK(mentions(tensor, "2 TFLOP"));
+    CHECK(mentions(tensor, "2000 TFLOP/s"));
     const std::string dram =
         describe(Term{.resource = Resource::dram, .time = 1.0 * units::ms, .amount = 3e9});
-    CHECK(contains(dram, "3 GB"));
-    CHECK(contains(dram, "3 TB/s"));
+    CHECK(mentions(dram, "3 GB"));
+    CHECK(mentions(dram, "3 TB/s"));
     const std::string launch =
         describe(Term{.resource = Resource::launch, .time = 5.0 * units::us, .amount = 0.0});
-    CHECK(contains(launch, "5 us"));
-    CHECK_FALSE(contains(launch, " at "));
+    CHECK(mentions(launch, "5 us"));
+    CHECK_FALSE(mentions(launch, " at "));
 }
 
 }  // namespace
@@ -119,9 +119,9 @@ TEST_CASE("a correction says whose residuals it rests on") {
         return all_of(explain(Matmul{.m = 1, .n = 1, .k = 1}, prediction, machine_of()));
     };
     prediction.confidence = Confidence::calibrated;
-    CHECK(contains(text(), "residuals of measured shapes like this one correct"));
+    CHECK(mentions(text(), "residuals of measured shapes like this one correct"));
     prediction.confidence = Confidence::family;
-    CHECK(contains(text(), "like this one, on a relative of this GPU, correct"));
+    CHECK(mentions(text(), "like this one, on a relative of this GPU, correct"));
 }
 
 }  // namespace ridge::model

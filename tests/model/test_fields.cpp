@@ -6,6 +6,7 @@
 
 #include "hardware/error.h"
 #include "tests/catch.h"
+#include "tests/model/parsed.h"
 
 namespace ridge::model {
 namespace {
@@ -50,11 +51,7 @@ bool contains(const std::string& text, std::string_view part) {
     return text.find(part) != std::string::npos;
 }
 
-template <class Op>
-Op make(std::string_view text) {
-    const OperationText parsed = parse_operation(text);
-    return std::get<Op>(make_operation(parsed.kind, parsed.parameters));
-}
+using test::make;
 
 TEST_CASE("the tables are in the order of their enumerations", "[fields]") {
     CHECK(field_table().size() == field_count);

@@ -7,15 +7,12 @@
 #include "model/moe/time.h"
 #include "model/predict.h"
 #include "tests/catch.h"
+#include "tests/model/parsed.h"
 
 namespace ridge::model {
 namespace {
 
-template <class Op>
-Op make(std::string_view text) {
-    const OperationText parsed = parse_operation(text);
-    return std::get<Op>(make_operation(parsed.kind, parsed.parameters));
-}
+using test::make;
 
 Machine hopper() {
     return make_machine(catalogue().at("h200-sxm"));

@@ -5,17 +5,14 @@
 #include "model/predict.h"
 #include "model/roof/sector_runs.h"
 #include "tests/catch.h"
+#include "tests/model/machines.h"
 
 using namespace ridge;
 using namespace ridge::model;
 
 namespace {
 
-const Machine& h200() {
-    static const Machine machine =
-        make_machine(model::catalogue().at("h200-sxm", hardware::View::calibrated));
-    return machine;
-}
+using test::h200;
 
 Matmul product(std::int64_t m, std::int64_t n, std::int64_t k, DataType type) {
     return {.m = m, .n = n, .k = k, .type = type, .output = type};

@@ -37,7 +37,7 @@ Time term(const Prediction& p, Resource resource) {
 }
 
 /// A machine of round numbers: 100 SMs, 100 TFLOP/s, 1 TB/s, 1 GHz; nothing stays in an L2.
-Machine round_machine() {
+Machine round_products() {
     Machine m;
     m.name = "round";
     m.compute_capability = 80;
@@ -61,7 +61,7 @@ const Matmul square_4096{.m = 4096, .n = 4096, .k = 4096};
 TEST_CASE("one tile costs its launch and its k loop at the rate of one multiprocessor") {
     // 128 x 128 x 65536: 2.147 GFLOP; one SM does 1 TFLOP/s, so 2147.5 us and 2 us of launch. The
     // kernel's own tile is given, so there is no split.
-    const Machine m = round_machine();
+    const Machine m = round_products();
     const Matmul op{.m = 128, .n = 128, .k = 65536};
     const auto p = std::get<Prediction>(predict(op, {.tile = Tile{128, 128, 32}}, m));
     CHECK(p.time.in(us) == Approx(2.0 + 2147.48).epsilon(1e-3));
@@ -71,7 +71,7 @@ TEST_CASE("one tile costs its launch and its k loop at the rate of one multiproc
 
 TEST_CASE("a fixed tile comes in whole waves") {
     // 100 SMs hold 100 tiles; the 101st opens a second wave.
-    const Machine m = round_machine();
+    const Machine m = round_products();
     const Execution tile{.tile = Tile{128, 128, 32}};
     const auto time_of = [&](std::int64_t rows) {
         const Matmul op{.m = rows, .n = 1280, .k = 65536};
@@ -82,7 +82,7 @@ TEST_CASE("a fixed tile comes in whole waves") {
 }
 
 TEST_CASE("a product that DRAM bounds takes its bytes over the rate it reaches") {
-    Machine m = round_machine();
+    Machine m = round_products();
     m.matmul.pipes[0]->dram_fraction = 0.5;
     m.matmul.pipes[0]->gemv_per_sm = Bandwidth{};
     // 16 x 8192 x 8192 in bf16: A 0.26 MB, B 134.2 MB, C 0.26 MB, at 0.5 TB/s 269.5 us. Its k loop

@@ -10,7 +10,7 @@ namespace ridge::model {
 namespace {
 
 /// Round numbers: 100 SMs at 1 GHz, 1 TB/s, 50 MB of L2, 1 us and 0.5 us of latency.
-MemoryParameters round_machine() {
+MemoryParameters round_streams() {
     MemoryParameters m;
     m.sm_count = 100;
     m.clock = 1.0 * units::GHz;
@@ -53,7 +53,7 @@ constexpr StreamKernel many_in_flight{
     .threads_per_block = 256.0, .blocks_per_sm = 8.0, .bytes_per_thread = 1.0 * units::kB};
 
 TEST_CASE("DRAM takes reads, writes and their mix at different rates", "[memory]") {
-    const MemoryParameters m = round_machine();
+    const MemoryParameters m = round_streams();
     // 1 GB at 1 TB/s is 1 ms: 1 / 0.9, 1 / 0.8, and the mean of both plus the turnaround.
     CHECK(dram_time(m, 1.0 * units::GB, Bytes{}).in(units::ms) == Approx(1.0 / 0.9));
     CHECK(dram_time(m, Bytes{}, 1.0 * units::GB).in(units::ms) == Approx(1.0 / 0.8));
@@ -63,7 +63,7 @@ TEST_CASE("DRAM takes reads, writes and their mix at different rates", "[memory]
 }
 
 TEST_CASE("a large stream with much in flight takes the DRAM time", "[memory]") {
-    const MemoryParameters m = round_machine();
+    const MemoryParameters m = round_streams();
     const KernelTime t =
         stream_time(m, moved(10.0 * units::GB, Bytes{}), many_in_flight, L2State::cold);
     CHECK(t.total.in(units::ms) == Approx(10.0 / 0.9).epsilon(0.003));
@@ -73,7 +73,7 @@ TEST_CASE("a large stream with much in flight takes the DRAM time", "[memory]") 
 TEST_CASE("few bytes in flight make latency the limit", "[memory]") {
     // 100 SMs x 2048 threads x 1 B in flight over 1 us is 0.2048 TB/s, a fifth of the DRAM: 10 GB
     // take 48.8 ms, to which the DRAM's 11.1 ms add (11.1/48.8)^2.2 / 2.2 = 1.7 %.
-    const MemoryParameters m = round_machine();
+    const MemoryParameters m = round_streams();
     StreamKernel kernel = many_in_flight;
     kernel.bytes_per_thread = 1.0 * units::B;
     const KernelTime t = stream_time(m, moved(10.0 * units::GB, Bytes{}), kernel, L2State::cold);
@@ -82,7 +82,7 @@ TEST_CASE("few bytes in flight make latency the limit", "[memory]") {
 }
 
 TEST_CASE("what stays in the L2 when warm does not touch the DRAM", "[memory]") {
-    const MemoryParameters m = round_machine();
+    const MemoryParameters m = round_streams();
     // 10 MB of 50: kept but for (10 / 43.5)^10 = 4e-7 of it; 8 MB read at 4 TB/s are 2 us and
     // 2 MB written at 2 TB/s another.
     StreamKernel kernel = many_in_flight;
@@ -98,7 +98,7 @@ TEST_CASE("what stays in the L2 when warm does not touch the DRAM", "[memory]") 
 }
 
 TEST_CASE("launch: gap of a graph, call and further submissions of a stream", "[memory]") {
-    const LaunchCosts costs = round_machine().launch;
+    const LaunchCosts costs = round_streams().launch;
     const auto launch = [&](Time duration, double kernels, LaunchMode mode) {
         return launch_overhead(costs, mode, kernels, duration).in(units::us);
     };
@@ -114,7 +114,7 @@ TEST_CASE("launch: gap of a graph, call and further submissions of a stream", "[
 }
 
 TEST_CASE("launch: calls of a framework", "[memory]") {
-    const MemoryParameters m = round_machine();
+    const MemoryParameters m = round_streams();
     const Time brief = 0.5 * units::us;
     const Time lengthy = 100.0 * units::us;
     const auto launch = [&](Time kernel, double kernels, LaunchMode mode) {
@@ -127,7 +127,7 @@ TEST_CASE("launch: calls of a framework", "[memory]") {
 }
 
 TEST_CASE("rows are read again from the chip as far as they stay there", "[memory]") {
-    const MemoryParameters m = round_machine();
+    const MemoryParameters m = round_streams();
     const RowKernel twice{.rows_per_sm = 8.0,
                           .read_passes = 2.0,
                           .trips = 1.0,
@@ -147,7 +147,7 @@ TEST_CASE("rows are read again from the chip as far as they stay there", "[memor
 }
 
 TEST_CASE("kernels of a framework by row length", "[memory]") {
-    const MemoryParameters m = round_machine();
+    const MemoryParameters m = round_streams();
     const auto kernel = [&](RowKind kind, std::int64_t cols, DataType type) {
         return eager_row_kernel({.kind = kind, .rows = 1024, .cols = cols, .type = type}, m);
     };

@@ -9,7 +9,7 @@ namespace ridge::model {
 namespace {
 
 /// 100 TFLOP/s tensor, 10 TFLOP/s vector, 1 T special/s, 1 TB/s DRAM, 4 TB/s L2: ridge 100.
-Machine round_machine() {
+Machine round_roof() {
     Machine machine;
     machine.name = "round";
     machine.tensor[static_cast<std::size_t>(DataType::bf16)] = 100.0 * units::TFLOP / units::s;
@@ -42,7 +42,7 @@ const Term* term_of(const Prediction& prediction, Resource resource) {
 }
 
 Prediction predict_work(const Work& work) {
-    const Machine machine = round_machine();
+    const Machine machine = round_roof();
     Prediction prediction = roofline(work, roofs_of(machine, DataType::bf16), machine);
     settle_intensities(prediction);
     settle_limiter(prediction);
@@ -100,7 +100,7 @@ TEST_CASE("every kernel pays the launch floor; gaps follow the launch mode", "[r
     Work work = work_of(0, 1e9, 1e9);
     work.kernels = 5;
     CHECK(predict_work(work).time.in(units::us) == Approx(1005.0));
-    const Machine machine = round_machine();
+    const Machine machine = round_roof();
     CHECK(launch_gaps(machine, LaunchMode::kernel, 5) == Time{});
     CHECK(launch_gaps(machine, LaunchMode::graph, 5).in(units::us) == Approx(10.0));
     // One call and four more submissions, which hide nothing behind kernels that take no time.
@@ -108,7 +108,7 @@ TEST_CASE("every kernel pays the launch floor; gaps follow the launch mode", "[r
 }
 
 TEST_CASE("small types compute in fp32 on the vector pipe, fp64 in its own", "[roofline]") {
-    const Machine machine = round_machine();
+    const Machine machine = round_roof();
     CHECK(roofs_of(machine, DataType::bf16).vector == machine.vector_peak(DataType::fp32));
     CHECK(roofs_of(machine, DataType::fp8).vector == machine.vector_peak(DataType::fp32));
     CHECK(roofs_of(machine, DataType::fp64).vector == machine.vector_peak(DataType::fp64));
@@ -123,7 +123,7 @@ TEST_CASE("the two intensities differ where an implementation moves more", "[roo
 
 TEST_CASE("an L2 that holds the data has the bound, one that does not spares its size",
           "[roofline]") {
-    Machine machine = round_machine();
+    Machine machine = round_roof();
     machine.l2.size = 100.0 * units::MB;
     machine.l2_bandwidth = 10.0 * machine.dram_bandwidth;
     const Work small = work_of(0, 1e7, 1e7);

@@ -7,14 +7,12 @@
 #include "model/streams/torch_reduce.h"
 #include "model/streams/torch_time.h"
 #include "tests/catch.h"
+#include "tests/model/machines.h"
 
 namespace ridge::model {
 namespace {
 
-const Machine& h200() {
-    static const Machine machine = make_machine(catalogue().at("h200-sxm"));
-    return machine;
-}
+using test::h200;
 
 RowWise reduction(std::int64_t rows, std::int64_t cols, DataType type, Axis axis) {
     return {.kind = RowKind::sum, .rows = rows, .cols = cols, .type = type, .axis = axis};

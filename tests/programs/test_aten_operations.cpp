@@ -13,14 +13,14 @@ using namespace ridge::model;
 
 namespace {
 
-struct Recorded {
+struct RecordedCall {
     std::string types;
     std::string dims;
     std::string strides;
     std::string values;
 };
 
-Understood understood(const std::string& name, const Recorded& recorded,
+Understood understood(const std::string& name, const RecordedCall& recorded,
                       ElementType hint = ElementType::unknown) {
     const auto found = operations_of(parse_call(name, recorded.types + "|" + recorded.dims + "|" +
                                                           recorded.strides + "|" + recorded.values),
@@ -207,7 +207,7 @@ TEST_CASE("masks cost what their kernels take more", "[aten]") {
 
 TEST_CASE("experts: a grouped product and a sort as an H200 took them", "[aten]") {
     const Machine machine = make_machine(catalogue().at("h200-sxm"));
-    const auto time = [&](const std::string& name, const Recorded& recorded) {
+    const auto time = [&](const std::string& name, const RecordedCall& recorded) {
         return predict(understood(name, recorded), machine).answer.time.in(units::us);
     };
     const std::string types = R"(["c10::BFloat16","c10::BFloat16","int","",""])";

@@ -25,7 +25,7 @@ Understood understood(const Recorded& call) {
     return *found;
 }
 
-const std::string bf16_pair = R"(["c10::BFloat16","c10::BFloat16"])";
+const std::string two_of_bf16 = R"(["c10::BFloat16","c10::BFloat16"])";
 const std::string bf16_into_fp32 = R"(["float","c10::BFloat16"])";
 
 /// Clocks of an index for each element; 0 where none is computed beyond the model's.
@@ -44,31 +44,31 @@ double time_us(const Recorded& call) {
 
 TEST_CASE("a loop costs an index for each dimension that its tensors do not share", "[aten]") {
     // One vector along the last dimension, which the model knows: two dimensions.
-    CHECK(clocks(bf16_pair, "[[32,56,56,384],[384]]", "[[1204224,21504,384,1],[1]]") == 0.0);
+    CHECK(clocks(two_of_bf16, "[[32,56,56,384],[384]]", "[[1204224,21504,384,1],[1]]") == 0.0);
     // A vector of each image: images, pixels, channels.
-    CHECK(clocks(bf16_pair, "[[32,56,56,384],[32,1,1,384]]",
+    CHECK(clocks(two_of_bf16, "[[32,56,56,384],[32,1,1,384]]",
                  "[[1204224,21504,384,1],[384,384,384,1]]") == Approx(0.71));
     // A table of places, along heads that lie outside or inside of them.
-    CHECK(clocks(bf16_pair, "[[2,16,2048,128],[1,1,2048,128]]",
+    CHECK(clocks(two_of_bf16, "[[2,16,2048,128],[1,1,2048,128]]",
                  "[[4194304,262144,128,1],[262144,262144,128,1]]") == 0.0);
-    CHECK(clocks(bf16_pair, "[[2,16,2048,128],[1,1,2048,128]]",
+    CHECK(clocks(two_of_bf16, "[[2,16,2048,128],[1,1,2048,128]]",
                  "[[4194304,128,2048,1],[262144,262144,128,1]]") == Approx(0.88));
     // Both operands the same in any order of memory: one dimension.
-    CHECK(clocks(bf16_pair, "[[2,16,2048,128],[2,16,2048,128]]",
+    CHECK(clocks(two_of_bf16, "[[2,16,2048,128],[2,16,2048,128]]",
                  "[[4194304,128,2048,1],[4194304,128,2048,1]]") == 0.0);
     // Another type that is broadcast is cast as it comes; one as large is not.
     CHECK(clocks(bf16_into_fp32, "[[2,32,1024,1024],[2,1,1024,1024]]",
                  "[[33554432,1048576,1024,1],[1048576,1048576,1024,1]]") == Approx(1.13));
     CHECK(clocks(bf16_into_fp32, "[[64,64],[64,64]]", "[[64,1],[64,1]]") == 0.0);
     // Strides that are not recorded, sizes of one and scalars are no dimensions.
-    CHECK(clocks(bf16_pair, "[[64,1,64],[64,1,1]]", "") == 0.0);
-    CHECK(clocks(bf16_pair, "[[64,64],[]]", "[[64,1],[]]") == 0.0);
-    CHECK(clocks(bf16_pair, "[[],[]]", "[[],[]]") == 0.0);
+    CHECK(clocks(two_of_bf16, "[[64,1,64],[64,1,1]]", "") == 0.0);
+    CHECK(clocks(two_of_bf16, "[[64,64],[]]", "[[64,1],[]]") == 0.0);
+    CHECK(clocks(two_of_bf16, "[[],[]]", "[[],[]]") == 0.0);
 }
 
 TEST_CASE("of two operands the kernel before wrote one", "[aten]") {
     const auto add = [](const std::string& n) {
-        return Recorded{"aten::add", bf16_pair, "[[" + n + "],[" + n + "]]", "[[1],[1]]"};
+        return Recorded{"aten::add", two_of_bf16, "[[" + n + "],[" + n + "]]", "[[1],[1]]"};
     };
     const Understood found = understood(add("6316032"));
     REQUIRE(found.entries.size() == 1);
@@ -87,9 +87,9 @@ TEST_CASE("broadcast and cast operands take what an H200 took", "[aten]") {
     CHECK(time_us({"aten::add_", bf16_into_fp32, "[[2,32,1024,1024],[2,1,1024,1024]]",
                    "[[33554432,1048576,1024,1],[1048576,1048576,1024,1]]"}) ==
           Approx(294.6).epsilon(0.05));
-    CHECK(time_us({"aten::mul", bf16_pair, "[[32,56,56,384],[32,1,1,384]]",
+    CHECK(time_us({"aten::mul", two_of_bf16, "[[32,56,56,384],[32,1,1,384]]",
                    "[[1204224,21504,384,1],[384,384,384,1]]"}) == Approx(105.97).epsilon(0.05));
-    CHECK(time_us({"aten::mul", bf16_pair, "[[2,16,2048,128],[1,1,2048,128]]",
+    CHECK(time_us({"aten::mul", two_of_bf16, "[[2,16,2048,128],[1,1,2048,128]]",
                    "[[4194304,128,2048,1],[262144,262144,128,1]]"}) == Approx(29.5).epsilon(0.05));
 }
 

@@ -1,0 +1,32 @@
+// An operation from its text, and what is wrong with a text.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "hardware/error.h"
+#include "model/core/fields.h"
+#include "model/core/operation.h"
+
+namespace ridge::test {
+
+/// Throws `InputError` as the program does, std::bad_variant_access where it is another operation.
+template <class Op>
+Op make(std::string_view text) {
+    const model::OperationText parsed = model::parse_operation(text);
+    return std::get<Op>(model::make_operation(parsed.kind, parsed.parameters));
+}
+
+/// The message of the error; empty where there is none.
+inline std::string problem_of(std::string_view text) {
+    try {
+        const model::OperationText parsed = model::parse_operation(text);
+        static_cast<void>(model::make_operation(parsed.kind, parsed.parameters));
+    } catch (const InputError& error) {
+        return error.what();
+    }
+    return {};
+}
+
+}  // namespace ridge::test
