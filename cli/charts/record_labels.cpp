@@ -79,7 +79,7 @@ std::vector<plot::Term> terms_of(const model::Prediction& p, const std::optional
 }
 
 plot::Term error_term(Time predicted, Time measured) {
-    const double error = predicted.in(measured)-1.0;
+    const double error = predicted / measured - 1.0;
     return {.name = "error", .value = fmt::format("{:+.1f} %", 100.0 * error), .number = error};
 }
 

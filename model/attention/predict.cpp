@@ -375,7 +375,7 @@ Outcome predicted(const Attention& op, const Choice& choice, const Execution& ex
     }
     const Roofs roofs = roofs_of(machine, op.type);
     Outcome outcome(std::in_place_type<Prediction>);
-    Prediction& prediction = std::get<Prediction>(outcome);
+    auto& prediction = std::get<Prediction>(outcome);
     set_counted(prediction, work, roofs);
     prediction.implementation = asked_for;
     if (work.tensor > Flop{}) prediction.executed_tensor = counted.executed_tensor;
@@ -388,10 +388,7 @@ Outcome predicted(const Attention& op, const Choice& choice, const Execution& ex
             forward && prediction.tiling.split > 1 ? counted.scratch - counted.statistics : Bytes{};
         set_backend(prediction, *backend, parts, machine);
         const bool own = machine.memory && machine.memory->torch && machine.memory->torch->own;
-        const bool measured = own && execution.launch == LaunchMode::kernel;
-        apply_band(prediction, torch_class(op, asked_for),
-                   own ? Confidence::calibrated : Confidence::family,
-                   measured ? Validity::validated : Validity::extrapolated);
+        apply_torch_band(prediction, torch_class(op, asked_for), own, execution.launch);
     } else if (const auto modelled =
                    modelled_time(op, counted, implementation, execution, machine, product)) {
         set_time(prediction, *modelled, implementation, op, counted, execution, machine);

@@ -6,6 +6,7 @@
 #include "hardware/count.h"
 #include "hardware/error.h"
 #include "hardware/nearest.h"
+#include "model/core/words.h"
 
 namespace ridge::model {
 namespace {
@@ -27,17 +28,10 @@ const std::array<std::string_view, access_pattern_count> patterns{
 template <std::size_t size>
 std::int64_t parse_enumerator(const std::array<std::string_view, size>& words,
                               std::string_view field, std::string_view text) {
-    std::string list;
     for (std::size_t i = 0; i < size; ++i) {
         if (same_word(words[i], text)) return static_cast<std::int64_t>(i);
-        list += (list.empty() ? "one of " : ", ") + std::string(words[i]);
     }
-    const std::vector<std::string> known(words.begin(), words.end());
-    const std::string near = did_you_mean(text, known);
-    throw InputError(std::string(field) + ": unknown word '" + std::string(text) + "'", {},
-                     text.find(',') != text.npos ? "one word, not several"
-                     : near.empty()              ? list
-                                                 : near);
+    refuse_word(field, text, words);
 }
 
 std::int64_t parse_flag(std::string_view field, std::string_view text) {

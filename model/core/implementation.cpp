@@ -8,6 +8,7 @@
 
 #include "hardware/error.h"
 #include "hardware/nearest.h"
+#include "model/core/words.h"
 
 namespace ridge::model {
 namespace {
@@ -66,18 +67,12 @@ std::string_view word_of(const Words& words, Enum value) {
 
 template <class Words>
 auto parse_word(const Words& words, std::string_view text, std::string_view field) {
-    std::string list;
-    std::vector<std::string> known;
     for (const auto& word : words) {
         if (same_word(word.text, text)) return word.value;
-        list += (list.empty() ? "one of " : ", ") + std::string(word.text);
-        known.emplace_back(word.text);
     }
-    const std::string near = did_you_mean(text, known);
-    throw InputError(std::string(field) + ": unknown word '" + std::string(text) + "'", {},
-                     text.find(',') != text.npos ? "one word, not several"
-                     : near.empty()              ? list
-                                                 : near);
+    std::vector<std::string_view> known;
+    for (const auto& word : words) known.push_back(word.text);
+    refuse_word(field, text, known);
 }
 
 }  // namespace

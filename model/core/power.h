@@ -17,8 +17,10 @@ namespace ridge::model {
     auto left = static_cast<unsigned>(exponent);
     if (static_cast<double>(left) != exponent) return std::pow(base, exponent);
     double result = 1.0;
-    for (double square = base; left > 0; left >>= 1U, square *= square) {
+    double square = base;
+    for (; left > 0; left >>= 1U) {
         if ((left & 1U) != 0) result *= square;
+        square *= square;
     }
     return result;
 }

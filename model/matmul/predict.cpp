@@ -225,9 +225,7 @@ void apply_torch(Prediction& p, const MatmulSituation& asked) {
         add_term(p, Resource::dram, others.time);
     }
     const bool own = s.machine.memory && s.machine.memory->torch && s.machine.memory->torch->own;
-    apply_band(
-        p, torch_band(s.op, asked.l2), own ? Confidence::calibrated : Confidence::family,
-        own && s.launch == LaunchMode::kernel ? Validity::validated : Validity::extrapolated);
+    apply_torch_band(p, torch_band(s.op, asked.l2), own, s.launch);
 }
 
 /// Where no parameters are known (other makers' devices): the roofline and a wide band.
@@ -298,7 +296,7 @@ Outcome predicted(const Matmul& op, const Execution& execution, const Machine& m
     const Work work = matmul_work(op, pipe == Pipe::tensor);
     const Roofs roofs = matmul_roofs(op, pipe, machine);
     Outcome outcome(std::in_place_type<Prediction>);
-    Prediction& prediction = std::get<Prediction>(outcome);
+    auto& prediction = std::get<Prediction>(outcome);
     set_counted(prediction, work, roofs);
     prediction.implementation = asked;
     prediction.lower_bound = roofline_bound(work, prediction.peak, machine, execution.l2);

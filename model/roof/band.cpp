@@ -99,6 +99,12 @@ void apply_band(Prediction& prediction, BandClass band_class, Confidence confide
     if (validity == Validity::extrapolated) prediction.note(note::Extrapolated{});
 }
 
+void apply_torch_band(Prediction& prediction, BandClass band_class, bool own, LaunchMode launch) {
+    const bool measured = own && launch == LaunchMode::kernel;
+    apply_band(prediction, band_class, own ? Confidence::calibrated : Confidence::family,
+               measured ? Validity::validated : Validity::extrapolated);
+}
+
 void apply_roofline_band(Prediction& prediction) {
     constexpr double factor = 4.0;
     constexpr Time call = 12.0 * units::us;

@@ -55,6 +55,10 @@ enum class Validity : std::uint8_t { validated, extrapolated };
 void apply_band(Prediction& prediction, BandClass band_class, Confidence confidence,
                 Validity validity);
 
+/// The same for PyTorch's kernels: calibrated where they were measured on this GPU (`own`), validated where
+/// they were launched one by one.
+void apply_torch_band(Prediction& prediction, BandClass band_class, bool own, LaunchMode launch);
+
 /// The band of a time that is the roofline's, because nobody measured such kernels: from the lower
 /// bound to four times the time and the fixed time of a call; noted `roofline_only`. (eq. R5)
 void apply_roofline_band(Prediction& prediction);

@@ -139,10 +139,7 @@ void settle_torch(Prediction& prediction, const Op& op, BandClass band_class,
     settle_terms(
         prediction, torch.time, kernels,
         framework_launch_time(memory, kernels / torch.kernels, torch.kernels, execution.launch));
-    const bool measured = memory.torch->own && execution.launch == LaunchMode::kernel;
-    apply_band(prediction, band_class,
-               memory.torch->own ? Confidence::calibrated : Confidence::family,
-               measured ? Validity::validated : Validity::extrapolated);
+    apply_torch_band(prediction, band_class, memory.torch->own, execution.launch);
 }
 
 /// The class of PyTorch's kernels that stream.

@@ -55,9 +55,7 @@ std::optional<Understood> attention_at(const Subject& subject, const Places& pla
     const Tensor* const mask = subject.call.tensor(places.query + 3);
     if (places.implementation == Implementation::torch_cudnn && mask != nullptr &&
         places.direction == model::Direction::forward && mask->elements() > 1) {
-        Entry entry;
-        entry.operation = found.steps.front().operation;
-        entry.execution = found.steps.front().execution;
+        Entry entry = entry_of(found.steps.front());
         entry.stretch = masked_attention_stretch(op.seq_q);
         found.entries = {std::move(entry)};
     }

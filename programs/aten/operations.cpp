@@ -70,6 +70,13 @@ model::Step step_of(model::Operation operation, model::Implementation implementa
             .execution = {.implementation = implementation, .l2 = l2}};
 }
 
+Entry entry_of(const model::Step& step) {
+    Entry entry;
+    entry.operation = step.operation;
+    entry.execution = step.execution;
+    return entry;
+}
+
 model::Step torch_step(model::Operation operation) {
     return step_of(std::move(operation), model::Implementation::torch, model::L2State::warm);
 }

@@ -373,10 +373,7 @@ std::optional<Understood> pointwise(std::string_view name, const Subject& subjec
         std::max(spread || crossed ? clocks_indexed : 0.0, lists ? 0.0 : clocks_of_index(subject));
     const bool older = !lists && !operands.scattered && operands.full.size() == 2;
     if ((clocks > 0.0 || older) && found.steps.size() == 1) {
-        const model::Step& step = found.steps.front();
-        Entry entry;
-        entry.operation = step.operation;
-        entry.execution = step.execution;
+        Entry entry = entry_of(found.steps.front());
         entry.indexed_clocks = clocks * static_cast<double>(operands.elements);
         // The kernel before wrote one operand of two, and the result drives out what is older. (S10)
         entry.from_dram = older ? from_dram_of_two : 0.0;

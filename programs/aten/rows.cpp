@@ -247,9 +247,7 @@ std::optional<Understood> reduced_rows(const Subject& subject, const Tensor& x, 
         if (const auto kernel = by_threads(found.op, lie, size_of(element)))
             one.kernels = {*kernel};
     } else if (const double filled = filled_columns(found.op.cols); filled < 1.0) {
-        Entry entry;
-        entry.operation = one.steps.front().operation;
-        entry.execution = one.steps.front().execution;
+        Entry entry = entry_of(one.steps.front());
         entry.stretch = 1.0 / filled;
         one.entries = {std::move(entry)};
     }

@@ -55,6 +55,8 @@ struct Exchange {
 [[nodiscard]] model::Step torch_step(model::Operation operation);
 [[nodiscard]] model::Step step_of(model::Operation operation, model::Implementation implementation,
                                   model::L2State l2);
+/// A launch of what the step does, to be changed where its kernel differs from the model's.
+[[nodiscard]] Entry entry_of(const model::Step& step);
 /// The type of a tensor, or the hint where it is not recorded.
 [[nodiscard]] ElementType type_of(const Tensor& tensor, const Subject& subject);
 

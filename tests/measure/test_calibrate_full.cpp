@@ -14,32 +14,18 @@
 #include "tests/catch.h"
 #include "tests/cli/run.h"
 #include "tests/measure/fakes.h"
+#include "tests/measure/run_on.h"
 
 using namespace ridge;
 using measure::FakeDevice;
 using measure::FakePlan;
 using test::Folder;
 using test::h200_plan;
+using test::holds;
+using test::run_on;
 using test::Transcript;
 
 namespace {
-
-Transcript run_beside(const FakePlan& plan, const std::string& line) {
-    std::istringstream in;
-    std::ostringstream out;
-    std::ostringstream err;
-    cli::Context context{.in = in, .out = out, .err = err};
-    context.open_device =
-        [&plan](std::int32_t) -> measure::Maybe<std::unique_ptr<measure::Device>> {
-        return std::make_unique<FakeDevice>(plan);
-    };
-    const int code = cli::run(test::words_of(line), context);
-    return {code, out.str(), err.str()};
-}
-
-bool mentions(const std::string& text, const std::string& part) {
-    return text.find(part) != std::string::npos;
-}
 
 /// Configuration and data of a user of its own while it lives.
 class Home {
@@ -75,7 +61,7 @@ FakePlan other_h200() {
 
 double time_of(const std::string& gpu_options, const std::string& operation) {
     const Transcript t =
-        run_beside(h200_plan(), "predict " + operation + gpu_options + " --format json");
+        run_on(h200_plan(), "predict " + operation + gpu_options + " --format json");
     CAPTURE(t.err);
     REQUIRE(t.code == 0);
     return nlohmann::json::parse(t.out)["time_us"].get<double>();
@@ -94,34 +80,33 @@ TEST_CASE("calibrate --full goes on where it was interrupted, and --gpu finds wh
     plan.on_sample = [&samples] {
         if (++samples == 100) std::raise(SIGINT);
     };
-    const Transcript cut = run_beside(plan, full + "300");
+    const Transcript cut = run_on(plan, full + "300");
     CAPTURE(cut.err);
     CHECK(cut.code == 130);
-    CHECK(mentions(cut.err, "run the same command again to continue"));
+    CHECK(holds(cut.err, "run the same command again to continue"));
     CHECK_FALSE(std::filesystem::exists(home.overlay()));
     const measure::RecordFile kept =
         measure::read_all_records({home.folder.file("data/ridge/h200-sxm/records")});
     REQUIRE(!kept.records.empty());
 
     plan.on_sample = {};
-    const Transcript rest = run_beside(plan, full + "300");
+    const Transcript rest = run_on(plan, full + "300");
     CAPTURE(rest.err, rest.out);
     REQUIRE(rest.code == 0);
-    CHECK(mentions(rest.err, "ceilings: 0 measured"));
-    CHECK(
-        mentions(rest.err, std::to_string(kept.records.size()) + " already there, 0 not reached"));
-    CHECK(mentions(rest.err, "PyTorch's kernels: skipped: --no-torch"));
-    CHECK(mentions(rest.err, "--gpu h200-sxm uses it from now on"));
-    CHECK(mentions(rest.out, "wgmma"));
-    CHECK(mentions(rest.out, "taken"));
+    CHECK(holds(rest.err, "ceilings: 0 measured"));
+    CHECK(holds(rest.err, std::to_string(kept.records.size()) + " already there, 0 not reached"));
+    CHECK(holds(rest.err, "PyTorch's kernels: skipped: --no-torch"));
+    CHECK(holds(rest.err, "--gpu h200-sxm uses it from now on"));
+    CHECK(holds(rest.out, "wgmma"));
+    CHECK(holds(rest.out, "taken"));
 
-    const Transcript check = run_beside(plan, "gpus check " + home.overlay());
+    const Transcript check = run_on(plan, "gpus check " + home.overlay());
     CAPTURE(check.out, check.err);
     CHECK(check.code == 0);
     const std::string overlay = test::text_of(home.overlay());
-    CHECK(mentions(overlay, "seeds 101"));
-    CHECK(mentions(overlay, "% cross-validated"));
-    CHECK_FALSE(mentions(overlay, "nan"));
+    CHECK(holds(overlay, "seeds 101"));
+    CHECK(holds(overlay, "% cross-validated"));
+    CHECK_FALSE(holds(overlay, "nan"));
     const model::Outcome truth =
         model::predict(test::question("matmul m=4096 n=4096 k=4096 dtype=bf16").operation,
                        {.implementation = model::Implementation::wgmma}, plan.machine);
@@ -134,19 +119,19 @@ TEST_CASE("calibrate --full goes on where it was interrupted, and --gpu finds wh
 TEST_CASE("a second calibration starts from the description, not from the first one's overlay") {
     const Home home;
     const FakePlan plan = other_h200();
-    const Transcript first = run_beside(plan, full + "100 --format json");
+    const Transcript first = run_on(plan, full + "100 --format json");
     CAPTURE(first.err);
     REQUIRE(first.code == 0);
-    const Transcript second = run_beside(plan, full + "100 --format json");
-    CHECK(mentions(second.err, "shapes: 0 measured"));
+    const Transcript second = run_on(plan, full + "100 --format json");
+    CHECK(holds(second.err, "shapes: 0 measured"));
     CHECK(second.out == first.out);
     // The records alone, without a device.
     const std::string records = home.folder.file("data/ridge/h200-sxm/records");
     const Transcript again =
-        run_beside(plan, "calibrate --gpu h200-sxm --format json --rows " + records);
+        run_on(plan, "calibrate --gpu h200-sxm --format json --rows " + records);
     CAPTURE(again.err);
     CHECK(again.code == 0);
-    CHECK(mentions(again.out, "wgmma"));
+    CHECK(holds(again.out, "wgmma"));
     const auto rows = nlohmann::json::parse(first.out);
     bool found = false;
     for (const auto& row : rows) {
@@ -192,11 +177,11 @@ TEST_CASE("calibrate --full runs the harness of PyTorch's kernels where there is
                      "cp " +
                          kept + "/softmax.jsonl \"$2/seed-101/\"\n");
     std::filesystem::permissions(python, std::filesystem::perms::owner_all);
-    const Transcript t = run_beside(
+    const Transcript t = run_on(
         plan, "calibrate --full --shapes 20 --minutes 1 --python " + python + " --format json");
     CAPTURE(t.err, t.out);
     REQUIRE(t.code == 0);
-    CHECK(mentions(t.err, "PyTorch's kernels: measured"));
+    CHECK(holds(t.err, "PyTorch's kernels: measured"));
     bool found = false;
     for (const auto& row : nlohmann::json::parse(t.out)) {
         if (row["fit"] != "torch") continue;
@@ -204,14 +189,14 @@ TEST_CASE("calibrate --full runs the harness of PyTorch's kernels where there is
         CHECK(row["rows"].get<int>() == static_cast<int>(questions.size()));
     }
     CHECK(found);
-    CHECK(mentions(test::text_of(home.folder.file("data/ridge/h200-sxm/torch/torch-kernels.py")),
-                   "Measures PyTorch's own kernels"));
-    CHECK(mentions(test::text_of(home.folder.file("data/ridge/h200-sxm/torch/torch_plan.py")),
-                   "def cases_of("));
+    CHECK(holds(test::text_of(home.folder.file("data/ridge/h200-sxm/torch/torch-kernels.py")),
+                "Measures PyTorch's own kernels"));
+    CHECK(holds(test::text_of(home.folder.file("data/ridge/h200-sxm/torch/torch_plan.py")),
+                "def cases_of("));
     const Transcript none =
-        run_beside(plan, "calibrate --full --shapes 20 --minutes 1 --python /nonexistent/python");
+        run_on(plan, "calibrate --full --shapes 20 --minutes 1 --python /nonexistent/python");
     CHECK(none.code == 0);
-    CHECK(mentions(none.err, "PyTorch's kernels: skipped: /nonexistent/python"));
+    CHECK(holds(none.err, "PyTorch's kernels: skipped: /nonexistent/python"));
 }
 
 TEST_CASE("calibrate --rows fits a table of a GPU that is somewhere else") {
@@ -238,8 +223,7 @@ TEST_CASE("calibrate --rows fits a table of a GPU that is somewhere else") {
     test::write_text(path, table);
     const std::string question = "matmul --m 8192 --n 8192 --k 8192 --dtype bf16 --launch graph";
     const double before = time_of(" --gpu h200-sxm --analytic", question);
-    const Transcript t =
-        run_beside(plan, "calibrate --rows " + path + " --gpu h200-sxm --format json");
+    const Transcript t = run_on(plan, "calibrate --rows " + path + " --gpu h200-sxm --format json");
     CAPTURE(t.err, t.out);
     REQUIRE(t.code == 0);
     const auto row = nlohmann::json::parse(t.out)[0];
@@ -250,10 +234,10 @@ TEST_CASE("calibrate --rows fits a table of a GPU that is somewhere else") {
 
     // Few rows determine nothing: the description keeps its values, and says so.
     test::write_text(path, table.substr(0, table.find('\n', 200) + 1));
-    const Transcript few = run_beside(plan, "calibrate --rows " + path + " --gpu h200-sxm");
+    const Transcript few = run_on(plan, "calibrate --rows " + path + " --gpu h200-sxm");
     CHECK(few.code == 0);
-    CHECK(mentions(few.out, "at least 12 are needed"));
-    CHECK_FALSE(mentions(test::text_of(home.overlay()), "value ="));
+    CHECK(holds(few.out, "at least 12 are needed"));
+    CHECK_FALSE(holds(test::text_of(home.overlay()), "value ="));
     // A table of one class, for which there are no corrections.
     std::string norms = "gpu,op,dtype,rows,cols,l2,launch,measured_us\n";
     for (const int rows : {1024, 4096, 16384, 65536}) {
@@ -263,11 +247,11 @@ TEST_CASE("calibrate --rows fits a table of a GPU that is somewhere else") {
         }
     }
     test::write_text(path, norms);
-    const Transcript softmax = run_beside(plan, "calibrate --rows " + path + " --gpu v100-pcie");
+    const Transcript softmax = run_on(plan, "calibrate --rows " + path + " --gpu v100-pcie");
     CAPTURE(softmax.err);
     CHECK(softmax.code == 0);
-    CHECK(mentions(softmax.out, "memory"));
-    CHECK(run_beside(plan, "calibrate --rows " + path + " --full").code == 1);
-    CHECK(run_beside(plan, "calibrate --rows " + path + " --gpu h100-sxm --minutes 0").code == 1);
-    CHECK(run_beside(plan, "calibrate --rows /nonexistent.csv --gpu h200-sxm").code != 0);
+    CHECK(holds(softmax.out, "memory"));
+    CHECK(run_on(plan, "calibrate --rows " + path + " --full").code == 1);
+    CHECK(run_on(plan, "calibrate --rows " + path + " --gpu h100-sxm --minutes 0").code == 1);
+    CHECK(run_on(plan, "calibrate --rows /nonexistent.csv --gpu h200-sxm").code != 0);
 }

@@ -7,6 +7,7 @@
 #include "tests/catch.h"
 #include "tests/cli/run.h"
 #include "tests/measure/fakes.h"
+#include "tests/measure/run_on.h"
 
 using namespace ridge;
 using measure::FakeDevice;
@@ -14,32 +15,14 @@ using measure::FakePlan;
 using measure::Fault;
 using test::Folder;
 using test::h200_plan;
+using test::holds;
+using test::run_on;
 using test::Transcript;
 
 namespace {
 
-Transcript run_on(const FakePlan& plan, const std::string& line, bool terminal = false) {
-    std::istringstream in;
-    std::ostringstream out;
-    std::ostringstream err;
-    cli::Context context{.in = in, .out = out, .err = err, .terminal = terminal};
-    context.open_device =
-        [&plan](std::int32_t ordinal) -> measure::Maybe<std::unique_ptr<measure::Device>> {
-        if (ordinal != 0) {
-            return measure::Unavailable{.reason = "there is no device 7", .remedy = "use device 0"};
-        }
-        return std::make_unique<FakeDevice>(plan);
-    };
-    const int code = cli::run(test::words_of(line), context);
-    return {code, out.str(), err.str()};
-}
-
 Transcript run_fake(const std::string& line) {
     return run_on(h200_plan(), line);
-}
-
-bool holds(const std::string& text, const std::string& part) {
-    return text.find(part) != std::string::npos;
 }
 
 /// Records of a few operations with times 10 % above the predictions.

@@ -6,10 +6,12 @@
 #include "programs/aten/collective.h"
 #include "programs/aten/operations.h"
 #include "tests/catch.h"
+#include "tests/programs/only.h"
 
 using namespace ridge;
 using namespace ridge::programs;
 using namespace ridge::model;
+using ridge::test::only;
 
 namespace {
 
@@ -28,13 +30,6 @@ Understood understood(const std::string& name, const RecordedCall& recorded,
     REQUIRE(found);
     REQUIRE_FALSE(found->steps.empty());
     return *found;
-}
-
-template <class Op>
-Op only(const Understood& found) {
-    REQUIRE(found.steps.size() == 1);
-    REQUIRE(std::holds_alternative<Op>(found.steps[0].operation));
-    return std::get<Op>(found.steps[0].operation);
 }
 
 /// `cat` of bf16 tensors, whose list has no types of its own.

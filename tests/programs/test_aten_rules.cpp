@@ -5,10 +5,12 @@
 
 #include "programs/aten/operations.h"
 #include "tests/catch.h"
+#include "tests/programs/only.h"
 
 using namespace ridge;
 using namespace ridge::programs;
 using namespace ridge::model;
+using ridge::test::only;
 
 namespace {
 
@@ -20,22 +22,15 @@ Understood understood(const std::string& name, const std::string& inputs,
     return *found;
 }
 
-template <class Op>
-Op sole(const Understood& found) {
-    REQUIRE(found.steps.size() == 1);
-    REQUIRE(std::holds_alternative<Op>(found.steps[0].operation));
-    return std::get<Op>(found.steps[0].operation);
-}
-
 }  // namespace
 
 TEST_CASE("a matrix by a vector has one column", "[aten]") {
-    const auto mv = sole<Matmul>(
+    const auto mv = only<Matmul>(
         understood("aten::mv", R"(["c10::BFloat16","c10::BFloat16"]|[[8,4],[4]]|[[4,1],[1]]|)"));
     CHECK(mv.m == 8);
     CHECK(mv.n == 1);
     CHECK(mv.k == 4);
-    const auto added = sole<Matmul>(
+    const auto added = only<Matmul>(
         understood("aten::addmv", R"(["float","float","float"]|[[8],[8,4],[4]]|[[1],[1,8],[1]]|)"));
     CHECK(added.m == 8);
     CHECK(added.a_layout == Layout::column_major);
@@ -78,12 +73,12 @@ TEST_CASE("an image enlarged twice has four results for an input", "[aten]") {
 }
 
 TEST_CASE("rows taken, added and moved by an index", "[aten]") {
-    const auto taken = sole<Gather>(understood(
+    const auto taken = only<Gather>(understood(
         "aten::index", R"(["float","TensorList"]|[[1000,64],[[256]]]|[[64,1],[[1]]]|["",""])"));
     CHECK(taken.rows == 256);
     CHECK(taken.cols == 64);
     CHECK(taken.table_rows == 1000);
-    const auto added = sole<Gather>(understood(
+    const auto added = only<Gather>(understood(
         "aten::index_add",
         R"(["float","Scalar","long int","float"]|[[1000,64],[],[256],[256,64]]||["","0","",""])"));
     CHECK(added.rows == 256);
@@ -91,12 +86,12 @@ TEST_CASE("rows taken, added and moved by an index", "[aten]") {
     const Understood rolled = understood(
         "aten::roll",
         R"(["c10::Half","ScalarList","ScalarList"]|[[8,64,64],[],[]]|[[4096,64,1],[],[]]|["","[4]","[1]"])");
-    CHECK(sole<Copy>(rolled).elements == 8 * 64 * 64);
+    CHECK(only<Copy>(rolled).elements == 8 * 64 * 64);
     CHECK(rolled.kernels[0].moved == 2.0 * 8 * 64 * 64 * 2.0);
 }
 
 TEST_CASE("the largest of each row, its place, and the length of a vector", "[aten]") {
-    const auto largest = sole<RowWise>(understood(
+    const auto largest = only<RowWise>(understood(
         "aten::amax",
         R"(["float","ScalarList","Scalar"]|[[128,4096],[],[]]|[[4096,1],[],[]]|["","[-1]","False"])"));
     CHECK(largest.kind == RowKind::max);
@@ -105,21 +100,21 @@ TEST_CASE("the largest of each row, its place, and the length of a vector", "[at
     const Understood place = understood(
         "aten::argmax",
         R"(["float","Scalar","Scalar"]|[[128,4096],[],[]]|[[4096,1],[],[]]|["","-1","False"])");
-    CHECK(sole<RowWise>(place).kind == RowKind::argmax);
+    CHECK(only<RowWise>(place).kind == RowKind::argmax);
     CHECK(place.result_elements == 128);
-    const auto length = sole<RowWise>(
+    const auto length = only<RowWise>(
         understood("aten::linalg_vector_norm", R"(["float","Scalar"]|[[4096]]|[[1]]|["","2."])"));
     CHECK(length.rows * length.cols == 4096);
 }
 
 TEST_CASE("root mean squares by rows, forward and back", "[aten]") {
-    const auto forward = sole<RowWise>(understood(
+    const auto forward = only<RowWise>(understood(
         "aten::_fused_rms_norm",
         R"(["c10::BFloat16","ScalarList","c10::BFloat16"]|[[2,128,1024],[],[1024]]||["","[1024]","","1e-05"])"));
     CHECK(forward.kind == RowKind::rmsnorm);
     CHECK(forward.rows == 256);
     CHECK(forward.cols == 1024);
-    const auto backward = sole<RowWise>(understood(
+    const auto backward = only<RowWise>(understood(
         "aten::_fused_rms_norm_backward",
         R"(["c10::BFloat16","c10::BFloat16","ScalarList"]|[[2,128,1024],[2,128,1024],[]]||["","","[1024]"])"));
     CHECK(backward.direction == Direction::backward);
@@ -131,11 +126,11 @@ TEST_CASE("convolutions by their general names", "[aten]") {
                more + "]|[[8,32,16,16],[64,32,3,3],[64],[],[],[],[],[],[]]||" +
                R"(["","","","[2, 2]","[1, 1]","[1, 1]","False","[0, 0]","1")" + values + "]";
     };
-    const auto plain = sole<Matmul>(understood("aten::convolution", call("", "")));
+    const auto plain = only<Matmul>(understood("aten::convolution", call("", "")));
     CHECK(plain.m == 8 * 8 * 8);
     CHECK(plain.n == 64);
     CHECK(plain.k == 32 * 9);
-    const auto flags = sole<Matmul>(understood(
+    const auto flags = only<Matmul>(understood(
         "aten::_convolution",
         call(R"(,"Scalar","Scalar","Scalar","Scalar")", R"(,"False","False","True","True")")));
     CHECK(flags.m == plain.m);
@@ -181,6 +176,6 @@ TEST_CASE("the gradients of a recurrent network are four products, gates and a s
 TEST_CASE("an optimizer takes every element of its list of tensors", "[aten]") {
     const Understood step = understood(
         "aten::_fused_adamw_", R"(["TensorList"]|[[[1024,1024],[1024]]]||[""])", ElementType::fp32);
-    CHECK(sole<AdamW>(step).elements == 1024 * 1024 + 1024);
+    CHECK(only<AdamW>(step).elements == 1024 * 1024 + 1024);
     CHECK(step.family == OperatorFamily::optimizer);
 }
