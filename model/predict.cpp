@@ -92,6 +92,19 @@ Outcome predict(const Operation& operation, const Execution& execution, const Ma
     return outcome;
 }
 
+WarmAndCold predict_warm_and_cold(const Operation& operation, Execution execution,
+                                  const Machine& machine) {
+    execution.l2 = L2State::warm;
+    Outcome warm = predict(operation, execution, machine);
+    execution.l2 = L2State::cold;
+    Outcome cold = analytic(operation, execution, machine);
+    auto* const prediction = std::get_if<Prediction>(&cold);
+    if (prediction != nullptr && apply_correction(*prediction, operation, execution, machine)) {
+        keep_above(*prediction, std::get<Prediction>(warm).time);
+    }
+    return {.warm = std::move(warm), .cold = std::move(cold)};
+}
+
 WorkloadPrediction predict(const Workload& workload, const Machine& machine) {
     std::vector<Outcome> parts;
     std::vector<std::int64_t> counts;

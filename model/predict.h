@@ -24,6 +24,15 @@ namespace ridge::model {
 [[nodiscard]] Outcome predict(const Operation& operation, const Execution& execution,
                               const Machine& machine);
 
+/// An operation with its operands in a warm L2 cache and with those in DRAM, whatever `execution` says: the
+/// second asks for the first, below which it never falls (K3), so that both cost little more than one.
+struct WarmAndCold {
+    Outcome warm;
+    Outcome cold;
+};
+[[nodiscard]] WarmAndCold predict_warm_and_cold(const Operation& operation, Execution execution,
+                                                const Machine& machine);
+
 /// One operation of a sequence, how it is carried out and how often: the layers of a model repeat.
 struct Step {
     Operation operation;

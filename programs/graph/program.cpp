@@ -24,17 +24,20 @@ model::Work times(model::Work work, double count) {
     return work;
 }
 
-/// Goes the entry's way from a warm L2 cache to a cold one.
-void take_from_dram(model::Prediction& warm, const Entry& entry, const model::Machine& machine) {
-    model::Execution execution = entry.execution;
-    execution.l2 = model::L2State::cold;
-    const model::Outcome outcome = model::predict(entry.operation, execution, machine);
-    const auto* const cold = std::get_if<model::Prediction>(&outcome);
-    if (cold == nullptr || cold->time <= warm.time) return;
-    const double factor = 1.0 + entry.from_dram * (cold->time / warm.time - 1.0);
-    warm.time *= factor;
-    warm.low *= factor;
-    warm.high *= factor;
+/// The operation as far as the entry goes from a warm L2 cache to a cold one. (S10)
+model::Outcome operation_of(const Entry& entry, const model::Machine& machine) {
+    if (entry.from_dram <= 0.0) return model::predict(entry.operation, entry.execution, machine);
+    model::WarmAndCold both =
+        model::predict_warm_and_cold(entry.operation, entry.execution, machine);
+    auto* const warm = std::get_if<model::Prediction>(&both.warm);
+    const auto* const cold = std::get_if<model::Prediction>(&both.cold);
+    if (warm != nullptr && cold != nullptr && cold->time > warm->time) {
+        const double factor = 1.0 + entry.from_dram * (cold->time / warm->time - 1.0);
+        warm->time *= factor;
+        warm->low *= factor;
+        warm->high *= factor;
+    }
+    return std::move(both.warm);
 }
 
 }  // namespace
@@ -59,10 +62,9 @@ Time time_of(const Entry& entry, const model::Outcome& outcome) {
 }
 
 model::Outcome predict(const Entry& entry, const model::Machine& machine) {
-    model::Outcome outcome = model::predict(entry.operation, entry.execution, machine);
+    model::Outcome outcome = operation_of(entry, machine);
     auto* prediction = std::get_if<model::Prediction>(&outcome);
     if (prediction == nullptr) return outcome;
-    if (entry.from_dram > 0.0) take_from_dram(*prediction, entry, machine);
     Time time = prediction->time * entry.stretch;
     if (entry.work) {
         const auto work = time_of(*entry.work, machine);

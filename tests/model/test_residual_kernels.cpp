@@ -117,4 +117,26 @@ TEST_CASE("with corrections cold is never faster than warm", "[residual][propert
     }
 }
 
+TEST_CASE("warm and cold together are what each is alone", "[residual][property]") {
+    const Machine machine = make_machine(catalogue().at("h200-sxm"));
+    test::Random random(59);
+    const auto same = [](const Outcome& one, const Outcome& other) {
+        const auto* const a = std::get_if<Prediction>(&one);
+        const auto* const b = std::get_if<Prediction>(&other);
+        if (a == nullptr || b == nullptr) return a == b;
+        return a->time == b->time && a->low == b->low && a->high == b->high &&
+               a->correction == b->correction;
+    };
+    for (std::size_t i = 0; i < test::case_count(2000); ++i) {
+        const Operation operation = test::random_operation(random);
+        Execution execution = test::random_execution(operation, random);
+        const WarmAndCold both = predict_warm_and_cold(operation, execution, machine);
+        CAPTURE(test::describe(operation));
+        execution.l2 = L2State::warm;
+        REQUIRE(same(both.warm, predict(operation, execution, machine)));
+        execution.l2 = L2State::cold;
+        REQUIRE(same(both.cold, predict(operation, execution, machine)));
+    }
+}
+
 }  // namespace ridge::model
