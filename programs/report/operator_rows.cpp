@@ -193,13 +193,19 @@ class RowBuilder {
         out_.understood.push_back(found.value_or(Understood{}));
     }
 
-    [[nodiscard]] bool is_of_lists(const Kernel& kernel) const {
-        return trace_.text(kernel.name).find("multi_tensor_apply") != std::string::npos;
+    /// Each name is searched once: a trace has many kernels and few names.
+    [[nodiscard]] bool is_of_lists(const Kernel& kernel) {
+        const auto [found, added] = of_lists_.emplace(kernel.name, false);
+        if (added) {
+            found->second =
+                trace_.text(kernel.name).find("multi_tensor_apply") != std::string::npos;
+        }
+        return found->second;
     }
 
     /// Lists of tensors by the blocks of their kernels.
     [[nodiscard]] std::optional<Understood> by_blocks(const Instance& instance,
-                                                      std::string_view name) const {
+                                                      std::string_view name) {
         std::vector<std::int64_t> blocks;
         for (const std::int32_t index : instance.kernels) {
             if (!is_of_lists(kernel(index))) return {};
@@ -257,6 +263,7 @@ class RowBuilder {
     const Trace& trace_;
     const model::Machine& machine_;
     std::map<Key, std::size_t> places_;
+    std::map<TextId, bool> of_lists_;              ///< kernels by their names
     std::map<std::size_t, std::int64_t> counted_;  ///< DRAM bytes of rows known by them alone
     Rows out_;
 };
