@@ -387,8 +387,8 @@ Outcome predicted(const Attention& op, const Choice& choice, const Execution& ex
         const Bytes parts =
             forward && prediction.tiling.split > 1 ? counted.scratch - counted.statistics : Bytes{};
         set_backend(prediction, *backend, parts, machine);
-        const bool own = machine.memory && machine.memory->torch && machine.memory->torch->own;
-        apply_torch_band(prediction, torch_class(op, asked_for), own, execution.launch);
+        apply_torch_band(prediction, torch_class(op, asked_for), machine.has_own_torch(),
+                         execution.launch);
     } else if (const auto modelled =
                    modelled_time(op, counted, implementation, execution, machine, product)) {
         set_time(prediction, *modelled, implementation, op, counted, execution, machine);

@@ -107,6 +107,11 @@ struct Machine {
     std::optional<MoeParameters> moe;            ///< of blocks of experts
     std::shared_ptr<const Residuals> residuals;  ///< corrections; empty: the analytic model alone
 
+    /// Whether the costs of PyTorch's kernels were fitted to this GPU.
+    [[nodiscard]] bool has_own_torch() const {
+        return memory.has_value() && memory->torch.has_value() && memory->torch->own;
+    }
+
     /// Links that `gpus` devices talk over: their own, or PCIe where those do not reach all.
     [[nodiscard]] bool are_linked(std::int64_t gpus) const {
         return link_per_direction.has_value() && (link_gpus == 0 || gpus <= link_gpus);

@@ -224,8 +224,7 @@ void apply_torch(Prediction& p, const MatmulSituation& asked) {
         p.work.dram_write += others.bytes;
         add_term(p, Resource::dram, others.time);
     }
-    const bool own = s.machine.memory && s.machine.memory->torch && s.machine.memory->torch->own;
-    apply_torch_band(p, torch_band(s.op, asked.l2), own, s.launch);
+    apply_torch_band(p, torch_band(s.op, asked.l2), s.machine.has_own_torch(), s.launch);
 }
 
 /// Where no parameters are known (other makers' devices): the roofline and a wide band.
