@@ -6,7 +6,7 @@
 #include <numeric>
 #include <utility>
 
-#include "hardware/error.h"
+#include "model/core/words.h"
 
 namespace ridge::measure {
 namespace {
@@ -17,13 +17,10 @@ constexpr std::array<std::string_view, 3> methods{"events", "activity", "graph"}
 template <class Enum, std::size_t size>
 Enum parse_word(const std::array<std::string_view, size>& words, std::string_view field,
                 std::string_view text) {
-    std::string known;
     for (std::size_t i = 0; i < size; ++i) {
         if (words[i] == text) return static_cast<Enum>(i);
-        known += (known.empty() ? "" : ", ") + std::string(words[i]);
     }
-    throw InputError(std::string(field) + ": unknown word '" + std::string(text) + "'", {},
-                     "one of " + known);
+    model::refuse_word(field, text, words);
 }
 
 /// Bits of nvmlClocksEventReasons in nvml.h.

@@ -105,6 +105,17 @@ TEST_CASE("reasons of a clock are named, unknown ones by their bits") {
           std::vector<std::string>{"0x10000000000"});
 }
 
+TEST_CASE("a word that no record has is refused with the nearest that one has") {
+    try {
+        static_cast<void>(measure::parse_method("activty"));
+        FAIL("it is none of the words");
+    } catch (const InputError& error) {
+        CHECK(error.message() == "method: unknown word 'activty'");
+        CHECK(error.hint() == "did you mean 'activity'?");
+    }
+    CHECK(measure::parse_data_pattern("zeros") == measure::DataPattern::zeros);
+}
+
 TEST_CASE("a failure and a result that is not a number survive") {
     Record record = example_record();
     record.timing.reset();
