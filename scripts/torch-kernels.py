@@ -3,7 +3,7 @@
 
     torch-kernels.py OUT --seeds 21,22 --seconds 120
 
-The cases are those of `torch_plan.py`, which lies beside this script. One folder of records per seed
+The cases are those of `torch_plan.py` and `torch_streams.py`, which lie beside this script. One folder of records per seed
 (OUT/seed-21/softmax.jsonl ...), to be judged by `ridge validate` and fitted by `ridge fit torch --records`.
 Shapes are drawn log-uniformly, small and odd ones among them;
 a seed gives the same ones everywhere, in an order of its own, so that a run that ends early has

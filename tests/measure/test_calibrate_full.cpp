@@ -193,6 +193,8 @@ TEST_CASE("calibrate --full runs the harness of PyTorch's kernels where there is
                 "Measures PyTorch's own kernels"));
     CHECK(holds(test::text_of(home.folder.file("data/ridge/h200-sxm/torch/torch_plan.py")),
                 "def cases_of("));
+    CHECK(holds(test::text_of(home.folder.file("data/ridge/h200-sxm/torch/torch_streams.py")),
+                "def row_operations("));
     const Transcript none =
         run_on(plan, "calibrate --full --shapes 20 --minutes 1 --python /nonexistent/python");
     CHECK(none.code == 0);
