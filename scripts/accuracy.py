@@ -170,6 +170,20 @@ def table_of(path):
     return [row for row in rows if not short(row)]
 
 
+def tuned_shape(row):
+    """What the collectors' tuned tiles of a block of experts are kept under (docs/model.md X7)."""
+    hidden, inner, experts, tp, ep = (int(row[name]) for name in ("hidden", "intermediate", "experts", "tp", "ep"))
+    return hidden, inner // tp, experts // ep
+
+
+def shared_shapes(rows):
+    """Expert shapes on one GPU that two models of the table have."""
+    owners = collections.defaultdict(set)
+    for row in rows:
+        owners[tuned_shape(row)].add((row["intermediate"], row["topk"], row["experts"]))
+    return {shape for shape, models in owners.items() if len(models) > 1}
+
+
 def csv_text(rows):
     text = io.StringIO()
     writer = csv.DictWriter(text, rows[0].keys())
@@ -183,7 +197,7 @@ def class_of(row):
         cache = ", 8-bit cache" if row["kv_dtype"] == "fp8" else ""
         return f"mla {row['phase']}{cache}", "serving"
     if row["op"] == "moe":
-        return f"moe {row['dtype']}", "serving"
+        return f"moe {row['dtype']}" + (", shapes of two models" if row.get("shared") else ""), "serving"
     if row["op"] == "attention" and row.get("kv_dtype", row["dtype"]) != row["dtype"]:
         phase = "decode" if row["causal"] == "0" else "prefill, over 20 us"
         return f"attention over an 8-bit cache, {phase}", "serving"
@@ -215,7 +229,10 @@ def public_part(ridge, folder):
                 print(f"left out: {path.name}, of which rows are not modelled", file=sys.stderr)
                 continue
             tables[chart].append(str(copy))
+            shared = shared_shapes(rows) if rows[0]["op"] == "moe" else ()
             for row in csv.DictReader(io.StringIO(answer.stdout)):
+                if shared and tuned_shape(row) in shared:
+                    row["shared"] = True
                 measured = float(row["measured_us"])
                 inside = float(row["time_low_us"]) <= measured <= float(row["time_high_us"])
                 name = class_of(row)[0]

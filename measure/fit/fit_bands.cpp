@@ -7,6 +7,7 @@
 #include <map>
 
 #include "hardware/error.h"
+#include "measure/fit/expert_rows.h"
 #include "measure/statistics/quantile.h"
 #include "model/predict.h"
 #include "model/roof/band.h"
@@ -73,10 +74,12 @@ std::vector<FittedBand> fit_bands(const FitRequest& request) {
     ClassResiduals residuals;
     if (!request.data.empty()) {
         std::vector<MeasuredRow> rows =
-            read_folder(request.data,
-                        {"matmul", "attention_prefill", "attention_decode", "collectives",
-                         "elementwise", "softmax", "layernorm", "attention_kv8", "mla_", "moe_"},
-                        request.keep);
+            split_experts(read_folder(request.data,
+                                      {"matmul", "attention_prefill", "attention_decode",
+                                       "collectives", "elementwise", "softmax", "layernorm",
+                                       "attention_kv8", "mla_", "moe_"},
+                                      request.keep))
+                .own;
         std::erase_if(rows, too_short);
         add_rows(rows, request, residuals);
     }

@@ -1,7 +1,9 @@
 // Fits the time model of blocks of experts to times of a serving engine.
 //
 // Each GPU is one fit, or those named together. The products keep the parameters of `model.matmul`.
-// Rows of one expert's shape and split are held out together.
+// Rows of one expert's shape and split are held out together; rows whose tiles may have been tuned for
+// another model are left out.
+#include "measure/fit/expert_rows.h"
 #include "measure/fit/fit.h"
 
 namespace ridge::measure {
@@ -22,7 +24,8 @@ std::string expert_of(const MeasuredRow& row) {
 
 std::vector<FitReport> fit_moe(const FitRequest& request) {
     std::vector<FitReport> reports;
-    for (FitProblem& problem : split_rows(table_rows(request, {"moe_"}), request)) {
+    const std::vector<MeasuredRow> rows = split_experts(table_rows(request, {"moe_"})).own;
+    for (FitProblem& problem : split_rows(rows, request)) {
         problem.parameters =
             free_parameters("moe", model::Origin::tables, problem.machines.begin()->second);
         problem.group = moe_group;

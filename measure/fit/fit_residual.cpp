@@ -12,6 +12,7 @@
 
 #include "hardware/error.h"
 #include "measure/fit/boosted_trees.h"
+#include "measure/fit/expert_rows.h"
 #include "measure/record/record.h"
 #include "measure/statistics/quantile.h"
 #include "model/predict.h"
@@ -91,7 +92,7 @@ class AnalyticMachines {
 std::vector<MeasuredRow> rows_of(const FitRequest& request) {
     std::vector<MeasuredRow> rows;
     if (!request.data.empty()) {
-        rows = table_rows(request, {"matmul_", "attention_", "mla_", "moe_"});
+        rows = split_experts(table_rows(request, {"matmul_", "attention_", "mla_", "moe_"})).own;
     }
     if (!request.records.empty()) {
         std::vector<MeasuredRow> more = record_rows(request);

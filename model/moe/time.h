@@ -9,7 +9,7 @@
 // weights of the block come from DRAM as far as the L2 has lost them since the last call.
 //
 // Limits. Fitted on CUTLASS kernels of a serving engine with tuned tiles, 16-bit and fp8 experts;
-// tiles that were never tuned are two to five times slower.
+// tiles that were never tuned are up to six times slower.
 #pragma once
 
 #include <optional>

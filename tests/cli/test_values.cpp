@@ -155,10 +155,13 @@ TEST_CASE("fits of communication, experts and latent attention find what tables 
         }
     }
     write_measured(folder.file("collectives_made.csv"), rows, 1.1);
-    rows = "op,gpu,tokens,hidden,intermediate,experts,topk\n";
-    for (const char* hidden : {"2048", "4096"}) {
+    rows = "op,gpu,dtype,tokens,hidden,intermediate,experts,topk\n";
+    for (const char* expert :
+         {"bf16,2048,512", "bf16,4096,1024", "bf16,4096,4096", "fp8,4096,1024"}) {
+        const std::string type = std::string(expert).substr(0, std::string(expert).find(','));
+        const std::string widths = std::string(expert).substr(type.size());
         for (const char* tokens : {"1", "4", "16", "64", "256", "1024", "4096", "16384"}) {
-            rows += std::string("moe,h100-sxm,") + tokens + "," + hidden + ",1024,64,8\n";
+            rows += "moe,h100-sxm," + type + "," + tokens + widths + ",64,8\n";
         }
     }
     write_measured(folder.file("moe_made.csv"), rows, 1.1);

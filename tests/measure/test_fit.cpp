@@ -9,6 +9,7 @@
 
 #include "hardware/error.h"
 #include "hardware/loader.h"
+#include "measure/fit/expert_rows.h"
 #include "measure/fit/fit.h"
 #include "measure/fit/fit_bands.h"
 #include "measure/fit/residuals.h"
@@ -413,6 +414,24 @@ TEST_CASE("records of a slower kernel give its parameters", "[fit]") {
         CHECK(std::stod(parameter.value) == Approx(before / 1.25).epsilon(0.01));
     }
     CHECK(found);
+}
+
+TEST_CASE("rows of experts whose tiles another model may have tuned are told apart", "[fit]") {
+    const TemporaryFile file(
+        "gpu,op,impl,tokens,hidden,intermediate,topk,experts,tp,ep,measured_us\n"
+        "h200-sxm,moe,cutlass,64,4096,1024,10,512,1,4,100\n"   // 1024 wide, 128 experts of a GPU
+        "h200-sxm,moe,cutlass,64,4096,2048,8,256,2,2,100\n"    // of another model, the same
+        "b200,moe,cutlass,8,4096,1024,10,512,1,4,50\n"         // whichever the GPU
+        "h200-sxm,moe,cutlass,64,4096,1024,10,512,1,2,100\n"   // 256 experts: its own
+        "h200-sxm,moe,cutlass,64,4096,2048,8,256,1,2,100\n");  // 2048 wide: its own
+    const ExpertRows rows = split_experts(read_rows(file.path()));
+    REQUIRE(rows.shared.size() == 3);
+    CHECK(rows.shared[0].line == 2);
+    CHECK(rows.shared[2].gpu == "b200");
+    REQUIRE(rows.own.size() == 2);
+    CHECK(rows.own[0].line == 5);
+    // One model alone is the owner of all its shapes.
+    CHECK(split_experts(rows.own).shared.empty());
 }
 
 TEST_CASE("streaming kernels are fitted from records", "[fit]") {
