@@ -1,8 +1,8 @@
 """Errors and coverage of GPUs of which nothing was fitted: for `accuracy.py`, part "Left out".
 
 Each GPU with public measurements is described once more without any parameter that rests on it: its own data sheet, and the
-parameters of another measured GPU, marked as estimates, so that ridge carries them over by the laws of docs/model.md (L1 to L5; L7 and L8
-here, as in the files of families that nobody measured) and gives
+parameters of another measured GPU, marked as estimates, so that ridge carries them over by the laws of docs/model.md (L1 to L5 and
+L13; L7 and L8 here, as in the files of families that nobody measured) and gives
 them the bands of a GPU that nobody measured. Parameters that a family has from the GPU that is left out are dropped, those that were
 fitted to both of a pair are fitted again to the other alone. Within one architecture the other GPU's residual corrections come along
 (K5), fitted again to its rows alone. An implementation that the other GPU does not have is then unknown: `roofline_only`.
@@ -44,6 +44,11 @@ NAMES = {
 }
 #: Fields of a measured GPU that do not carry over: a law takes their place (L3, L5).
 LAWS = (("model.matmul.tensor", "store_bytes_per_clock"), ("model.matmul.fma", "issue_fraction"))
+#: Shares that a file states for its own GPU are kept, those of a relative follow its power limit (L2).
+POWERED = ("burst_fraction", "sustained_fraction")
+#: What kernels of wgmma have for themselves, which those of mma.sync do not take over (L13).
+WGMMA = 90
+WIDE = (("model.matmul.tensor", "quantisation"), ("model.matmul.tensor", "multicast"), ("model.matmul.tensor", "straddle"))
 SIZES = {"half": 2, "int8": 1}
 #: What a kernel of a replayed graph takes, and a read of DRAM, in us: what starts of kernels consist of (L7, L8).
 NODE = {"h200-sxm": 1.26, "b200": 0.58, "a100-sxm-80gb": 1.34}
@@ -81,6 +86,10 @@ class Description:
 
 def architecture_of(gpu):
     return Description(ARCHITECTURES / (gpu.head["inherits"].strip('"') + ".toml"))
+
+
+def capability_of(gpu):
+    return int(gpu.head["inherits"].strip('"').removeprefix("sm_"))
 
 
 def without(sections, name):
@@ -142,10 +151,13 @@ def described(ridge, tables, name):
             if not section.startswith("model."):
                 facts.setdefault(section, {}).update({key: value for key, (value, _) in fields.items()})
     facts.pop("measured.gemm", None)
+    narrow = capability_of(gpu) < WGMMA <= capability_of(donor)
     for section, key in LAWS:
         donor.sections.get(section, {}).pop(key, None)
     for description in (architecture_of(donor), donor):
         for section, fields in without(description.sections, NAMES[name]).items():
+            for key in {key for of, key in (WIDE if narrow else ()) if of == section}:
+                fields.pop(key, None)
             guesses.setdefault(section, {}).update(fields)
     for field, value in fitted_alone(ridge, tables, donor_name, programs).items():
         section, key = field.rsplit(".", 1)
@@ -154,11 +166,13 @@ def described(ridge, tables, name):
     kind = "derived" if gpu.head["inherits"] == donor.head["inherits"] else "estimate"
     text = "".join(f"{key} = {value}\n" for key, value in gpu.head.items() if key != "inherits")
     text += ('[sources]\nOWN = { kind = "vendor", text = "the description of the GPU" }\n'
-             f'DONOR = {{ kind = "{kind}", text = "{donor_name}" }}\n')
+             f'DONOR = {{ kind = "{kind}", text = "{donor_name}" }}\n'
+             f'POWERED = {{ kind = "estimate", text = "{donor_name}" }}\n')
     for source, sections in (("OWN", facts), ("DONOR", guesses)):
         for section, fields in sections.items():
-            text += f"[{section}]\n" + "".join(f'{key} = {{ value = {value}, source = "{source}" }}\n'
-                                               for key, value in fields.items())
+            text += f"[{section}]\n"
+            for key, value in fields.items():
+                text += f'{key} = {{ value = {value}, source = "{"POWERED" if key in POWERED else source}" }}\n'
     return text + gpu.tolerances
 
 

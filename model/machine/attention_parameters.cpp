@@ -128,6 +128,15 @@ std::optional<Set> read_set(const hardware::Description& gpu, const Section<Set>
     return parameters;
 }
 
+/// Under the power limit a kernel multiplies no faster than a product does. (eq. L5)
+void cap_power(const hardware::Description& gpu, const Consists& consists, FlashParameters& p) {
+    const auto energy = gpu.number("model.matmul.tensor.energy");
+    if (p.evidence != Evidence::foreign || !energy) return;
+    const double powered = powered_share(consists, consists.tensor_peak, *energy);
+    p.tensor_fraction = std::min(p.tensor_fraction, powered);
+    p.backward_tensor_fraction = std::min(p.backward_tensor_fraction, powered);
+}
+
 }  // namespace
 
 std::span<const Section<FlashParameters>> flash_sections() {
@@ -154,6 +163,7 @@ std::optional<AttentionParameters> attention_parameters_of(const hardware::Descr
     if (parameters.flash3) {
         parameters.flash3_kv8 = read_set(gpu, flash_places[4], *parameters.flash3);
     }
+    if (parameters.flash2) cap_power(gpu, consists, *parameters.flash2);
     if (parameters.flashinfer) {
         parameters.flashinfer_kv8 = read_set(gpu, flash_places[5], *parameters.flashinfer);
     }

@@ -9,6 +9,7 @@
 #include "hardware/schema.h"
 #include "hardware/units.h"
 #include "model/machine/clock.h"
+#include "model/machine/features.h"
 #include "model/machine/residual_parameters.h"
 #include "model/machine/section_reader.h"
 
@@ -205,7 +206,8 @@ Consists consists_of(const Machine& machine, const Description& gpu) {
             .dram = machine.dram_bandwidth,
             .watts = gpu.quantity<Power>("power.limit").value_or(Power{}),
             .tensor_peak = machine.tensor_peak(DataType::fp16).value_or(FlopRate{}),
-            .vector_peak = machine.vector_peak(DataType::fp32).value_or(FlopRate{})};
+            .vector_peak = machine.vector_peak(DataType::fp32).value_or(FlopRate{}),
+            .wide_tiles = features_of(machine.compute_capability).wide_tiles};
 }
 
 }  // namespace

@@ -42,9 +42,9 @@ constexpr std::array library{  //                                               
     in_clocks<&P::k_step>("k_step", clocks, "latency of 128 bytes of k in one block, over the stages in flight", {tables, none, records, records, records, records, tables}),
     parameter<&P::issue_fraction>("issue_fraction", share_of_peak, "share of the peak that the main loop of a 128 x 256 tile issues", {tables, tables, either, records, records, records, tables}, required),
     parameter<&P::feed_elements>("feed_elements", elements, "operand feed: the issue rate of a tile goes as 1 / (1 + feed (1/rows + 1/columns))", {tables, none, tables, assumed, assumed, assumed}),
-    parameter<&P::burst_fraction>("burst_fraction", share_of_peak, "share of the peak under the power limit, short products", {tables, tables}),
+    parameter<&P::burst_fraction>("burst_fraction", share_of_peak, "share of the peak under the power limit, short products", {tables, tables, assumed}),
     parameter<&P::sustained_fraction>("sustained_fraction", share_of_peak, "share of the peak under the power limit, long products", {tables, tables}),
-    parameter<&P::droop>("droop", span_of_time, "product at peak rate at which the clock has fallen half way from burst to sustained", {assumed, assumed}),
+    parameter<&P::droop>("droop", span_of_time, "product at peak rate at which the clock has fallen half way from burst to sustained", {assumed, assumed, assumed}),
     parameter<&P::dram_fraction>("dram_fraction", share, "share of the DRAM bandwidth that a product reaches", {tables, none, assumed, none, none, none, tables}),
     parameter<&P::l2_per_sm>("l2_bytes_per_clock", rate_per_clock, "L2 read rate of one multiprocessor in a product", {assumed, none, assumed}, required),
     parameter<&P::multicast>("multicast", {1.0, 64.0}, "blocks of a cluster that share one load of an operand", {assumed}),
@@ -59,7 +59,7 @@ constexpr std::array library{  //                                               
     parameter<&P::quantise>("quantise", span_of_time, "fixed time of the kernels that quantise A", {none, tables, none, none, none, none, tables}),
     per_clock<&P::quantise_warm>("quantise_bytes_per_clock", rate_per_clock, "rate at which one multiprocessor reads the 16-bit A from L2 for them", {none, tables, none, none, none, none, tables}),
     share_of_dram<&P::quantise_cold>("quantise_dram_fraction", share, "share of the DRAM bandwidth at which they read the 16-bit A", {none, tables, none, none, none, none, tables}),
-    parameter<&P::energy>("energy", {0.1, 1000.0}, "energy at full load, in pJ per FLOP: under the power limit the pipe runs no faster than limit / energy", {none, none, assumed}),
+    parameter<&P::energy>("energy", {0.1, 1000.0}, "energy at full load, in pJ per FLOP: under the power limit the pipe runs no faster than limit / energy", {assumed, none, assumed}),
 };
 
 using B = BundledMatmul;
@@ -135,12 +135,16 @@ void cap_power(const Description& gpu, const std::string& type, MatmulParameters
     p.sustained_fraction = std::min(p.sustained_fraction, reached);
 }
 
-/// What a GPU without measurements does not take over as it stands (docs/model.md L2, L3).
+/// What a GPU without measurements does not take over as it stands: by the energy of its chips where
+/// that is known, else by its watts. (eq. L2, L5)
 void scale(P& p, const Consists& consists) {
     if (consists.watts <= Power{} || consists.tensor_peak <= FlopRate{}) return;
-    const double scaled = sustained_share(consists) / p.sustained_fraction;
-    p.sustained_fraction *= scaled;
-    p.burst_fraction *= scaled;
+    const double sustained = p.energy > 0.0
+                                 ? powered_share(consists, consists.tensor_peak, p.energy)
+                                 : sustained_share(consists);
+    const double scaled = sustained / p.sustained_fraction;
+    p.sustained_fraction = sustained;
+    p.burst_fraction = std::min(1.0, p.burst_fraction * scaled);
 }
 
 /// A set that starts from `start`; empty without what it requires.
@@ -162,9 +166,15 @@ P blank(const Consists& consists) {
 }
 
 std::optional<P> read_tensor(const Description& gpu, const Consists& consists) {
-    auto p = read_set(gpu, MatmulPipe::tensor, blank(consists));
+    P start = blank(consists);
+    if (!consists.wide_tiles) {
+        start.feed_elements = feed_through_registers(consists);
+        start.quantisation = 1.0;
+    }
+    auto p = read_set(gpu, MatmulPipe::tensor, start);
     if (!p) return p;
-    if (p->evidence != Evidence::own) scale(*p, consists);
+    const bool stated = has_own(gpu, places[0], "sustained_fraction");
+    if (p->evidence != Evidence::own && !stated) scale(*p, consists);
     cap_power(gpu, "bf16", *p);
     return p;
 }
@@ -219,12 +229,13 @@ std::optional<B> read_bundled(const Description& gpu, const Consists& consists,
 /// FMA kernels have the launch of the library, and nothing else of its tensor kernels.
 std::optional<P> read_vector(const Description& gpu, const Consists& consists,
                              const std::optional<P>& tensor) {
+    const Section<P>& section = places[static_cast<std::size_t>(MatmulPipe::vector)];
     auto p = read_set(gpu, MatmulPipe::vector, blank(consists));
     if (!p) return p;
     if (tensor) p->launch = tensor->launch;
     if (p->evidence == Evidence::own) return p;
     const double powered = powered_share(consists, consists.vector_peak, p->energy);
-    p->burst_fraction = std::min(p->burst_fraction, powered);
+    if (!has(gpu, section, "burst_fraction")) p->burst_fraction = std::min(1.0, powered);
     p->sustained_fraction = std::min(p->sustained_fraction, powered);
     return p;
 }

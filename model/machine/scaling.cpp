@@ -29,6 +29,17 @@ BytesPerCycle store_rate(const Consists& gpu) {
     return gpu.dram * share / (gpu.tensor_clock * gpu.sms);
 }
 
+double feed_through_registers(const Consists& gpu) {
+    constexpr double share = 0.91;    // of what four warps load, two by two
+    constexpr double edge = 2.0;      // a block over a warp
+    constexpr double element = 2.0;   // bytes
+    constexpr double shared = 128.0;  // bytes a clock
+    const double clocks = gpu.sms * gpu.tensor_clock.base();
+    if (clocks <= 0.0) return 0.0;
+    const double multiply_adds = gpu.tensor_peak.base() / clocks / 2.0;
+    return share * edge * element * multiply_adds / shared;
+}
+
 double powered_share(const Consists& gpu, FlopRate peak, double picojoules) {
     if (gpu.watts <= Power{} || peak <= FlopRate{} || picojoules <= 0.0) return 1.0;
     return std::min(1.0, gpu.watts.base() / (peak.base() * picojoules * 1e-12));

@@ -4,7 +4,7 @@
 //   sustained_share(l40s)    // 0.76 of the tensor peak under the power limit
 //   store_rate(l40s)         // 2.2 bytes per clock and multiprocessor
 //
-// Method (docs/model.md L1 to L5): times of work on a multiprocessor are stated in its clocks, rates
+// Method (docs/model.md L1 to L13): times of work on a multiprocessor are stated in its clocks, rates
 // per clock or as shares of the DRAM bandwidth (`parameter.h` converts them), so that they carry
 // over as they stand. What follows several quantities at once stands here. Fixed times of a launch
 // follow no clock; they are measured or the family's.
@@ -33,13 +33,17 @@ struct Consists {
     Frequency clock{};         ///< boost
     Frequency tensor_clock{};  ///< that of the tensor peak
     Bandwidth dram{};
-    Power watts{};           ///< power limit
-    FlopRate tensor_peak{};  ///< 16 bits, dense
-    FlopRate vector_peak{};  ///< fp32
+    Power watts{};            ///< power limit
+    FlopRate tensor_peak{};   ///< 16 bits, dense
+    FlopRate vector_peak{};   ///< fp32
+    bool wide_tiles = false;  ///< tensor cores read operands from shared memory themselves
 };
 
 /// Share of the tensor peak that long products sustain under the power limit. (eq. L2)
 [[nodiscard]] double sustained_share(const Consists& gpu);
+
+/// What feeding its tensor cores through registers costs a product, `feed_elements`. (eq. L13)
+[[nodiscard]] double feed_through_registers(const Consists& gpu);
 
 /// Rate at which one multiprocessor stores the results of a product. (eq. L3)
 [[nodiscard]] BytesPerCycle store_rate(const Consists& gpu);

@@ -14,7 +14,7 @@ constexpr double extrapolation_factor = 1.5;
 constexpr std::array<BasisRow, 6> bases{{
     {0.12, 0.12, "records of bundled kernels and cuBLASLt on an H200 SXM"},
     {0.15, 0.15, "rows of the NeuSight test set, A100 PCIe and V100 PCIe"},
-    {0.02, 0.08,
+    {0.05, 0.08,
      "aiconfigurator's tables of products and attention, A100, H100, H200 and B200 SXM"},
     {0.45, 0.45, "aiconfigurator's NCCL tables, A100, H100, H200 and B200 SXM"},
     {0.06, 0.06, "figures and tables of FlashAttention 1 to 3, A100 and H100"},

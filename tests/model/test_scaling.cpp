@@ -1,4 +1,4 @@
-// What carries over to a GPU without measurements (docs/model.md L1 to L6).
+// What carries over to a GPU without measurements (docs/model.md L1 to L13).
 #include "model/machine/scaling.h"
 
 #include <cmath>
@@ -86,6 +86,23 @@ TEST_CASE("a card of little power does not reach its fp32 peak", "[scaling]") {
     CHECK(share("t4") == Approx(70.0 / (8.1 * 16.0)).epsilon(0.01));
     CHECK(share("l4") == Approx(72.0 / (30.3 * 7.0)).epsilon(0.01));
     CHECK(share("v100-pcie") == 1.0);  // fitted: its issue fraction holds what it reaches
+}
+
+TEST_CASE("cards with GDDR memory keep their power limit by the energy of a tensor FLOP",
+          "[scaling]") {
+    const auto share = [](const char* gpu) {
+        return machine(gpu).matmul.find(MatmulPipe::tensor)->sustained_fraction;
+    };
+    CHECK(share("l4") == Approx(72.0 / (121.0 * 1.3)));
+    CHECK(share("rtx-4090") == 1.0);  // half rate with fp32 sums: its 450 W are enough
+    CHECK(machine("rtx-4090").matmul.find(MatmulPipe::tensor)->burst_fraction == 1.0);
+    // Attention multiplies no faster.
+    CHECK(machine("l4").attention->flash2->tensor_fraction == Approx(share("l4")));
+    CHECK(machine("rtx-4090").attention->flash2->tensor_fraction == Approx(0.87));
+    // The chip of a fitted GPU at another power limit states its own share.
+    CHECK(share("gb200") == Approx(0.566));
+    CHECK(share("gb300") == Approx(0.584));
+    CHECK(share("gb200") * 2500.0 < 1.06 * share("b200") * 2250.0);
 }
 
 TEST_CASE("what parameters rest on", "[scaling]") {

@@ -1,0 +1,88 @@
+// Published rates of PyTorch products, as they stand: measure/records/published/products.csv. The
+// page docs/accuracy/published.md has them one by one (scripts/published.py).
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdlib>
+#include <fstream>
+#include <map>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "model/core/fields.h"
+#include "model/predict.h"
+#include "tests/accuracy/reference.h"
+#include "tests/catch.h"
+
+namespace ridge::model {
+namespace {
+
+struct PublishedRate {
+    std::string gpu;
+    DataType type{};
+    std::int64_t size = 0;  ///< 0: the best of several
+    double tflops = 0.0;
+};
+
+std::vector<PublishedRate> published_rates() {
+    std::ifstream in(std::string(RIDGE_RECORDS) + "/published/products.csv");
+    REQUIRE(in.good());
+    std::vector<PublishedRate> all;
+    bool header = true;
+    for (std::string line; std::getline(in, line);) {
+        if (line.starts_with("#") || line.empty()) continue;
+        if (std::exchange(header, false)) continue;
+        std::vector<std::string> cells;
+        std::istringstream text(line);
+        for (std::string cell; std::getline(text, cell, ',');) cells.push_back(cell);
+        REQUIRE(cells.size() == 6);
+        all.push_back({.gpu = cells[0],
+                       .type = parse_data_type(cells[1], "dtype"),
+                       .size = cells[2] == "best" ? 0 : std::strtoll(cells[2].c_str(), nullptr, 10),
+                       .tflops = std::strtod(cells[3].c_str(), nullptr)});
+    }
+    return all;
+}
+
+double predicted_rate(const PublishedRate& rate) {
+    constexpr std::array sizes{1024L, 2048L, 4096L, 8192L, 10240L};
+    double best = 0.0;
+    for (const std::int64_t size : sizes) {
+        if (rate.size != 0 && rate.size != size) continue;
+        const Matmul op{.m = size, .n = size, .k = size, .type = rate.type};
+        const auto p = std::get<Prediction>(predict(op, {}, test::machine_of(rate.gpu)));
+        best = std::max(best, 2.0 * std::pow(static_cast<double>(size), 3) / p.time.base() / 1e12);
+    }
+    return best;
+}
+
+/// Mean error of predicted times, in percent.
+double mean_error(const std::vector<PublishedRate>& rates) {
+    double sum = 0.0;
+    for (const PublishedRate& rate : rates) {
+        sum += 100.0 * std::abs(rate.tflops / predicted_rate(rate) - 1.0);
+    }
+    return sum / static_cast<double>(rates.size());
+}
+
+TEST_CASE("published rates of products, as they stand") {
+    std::map<std::string, std::vector<PublishedRate>> of_gpu;
+    for (const PublishedRate& rate : published_rates()) of_gpu[rate.gpu].push_back(rate);
+    REQUIRE(of_gpu.size() == 15);
+    for (auto& [gpu, rates] : of_gpu) {
+        const std::string bounds = "published_products." + gpu;
+        const double all = mean_error(rates);
+        // Launches and a clock that has not risen yet matter to small products.
+        std::erase_if(rates, [](const auto& rate) { return rate.size != 0 && rate.size < 4096; });
+        const double large = mean_error(rates);
+        CAPTURE(gpu, all, large);
+        CHECK(all <= test::bound(bounds + ".mean"));
+        CHECK(large <= test::bound(bounds + ".large"));
+    }
+}
+
+}  // namespace
+}  // namespace ridge::model
