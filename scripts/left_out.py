@@ -1,8 +1,8 @@
 """Errors and coverage of GPUs of which nothing was fitted: for `accuracy.py`, part "Left out".
 
 Each GPU with public measurements is described once more without any parameter that rests on it: its own data sheet, and the
-parameters of another measured GPU, marked as estimates, so that ridge carries them over by the laws of docs/model.md (L1 to L5 and
-L13; L7 and L8 here, as in the files of families that nobody measured) and gives
+parameters of another measured GPU, marked as estimates, so that ridge carries them over by the laws of docs/model.md (L1 to L5, L9
+and L13; L7, L8 and L12 here, as in the files of families that nobody measured) and gives
 them the bands of a GPU that nobody measured. Parameters that a family has from the GPU that is left out are dropped, those that were
 fitted to both of a pair are fitted again to the other alone. Within one architecture the other GPU's residual corrections come along
 (K5), fitted again to its rows alone. An implementation that the other GPU does not have is then unknown: `roofline_only`.
@@ -52,7 +52,11 @@ WIDE = (("model.matmul.tensor", "quantisation"), ("model.matmul.tensor", "multic
 SIZES = {"half": 2, "int8": 1}
 #: What a kernel of a replayed graph takes, and a read of DRAM, in us: what starts of kernels consist of (L7, L8).
 NODE = {"h200-sxm": 1.26, "b200": 0.58, "a100-sxm-80gb": 1.34}
-DRAM_LATENCY = {"h200-sxm": 688 / 1980, "b200": 838 / 1587}
+DRAM_LATENCY = {"h200-sxm": 688 / 1980, "b200": 838 / 1587, "a100-sxm-80gb": 552 / 1410}
+#: Boost clocks in MHz, and what of a collective goes with the latency of DRAM, with clocks, and with both (L12).
+CLOCK = {"h200-sxm": 1980, "b200": 1965, "a100-sxm-80gb": 1410}
+BY_LATENCY = ("ll.start", "ll.hop", "peer_ll.start", "peer_ll.peer")
+BY_CLOCK = ("ll.start", "peer_ll.start", "simple.start", "simple.hop", "engage.time", "peer.start")
 QUANTISING_KERNELS = 2
 HEAD = """| class | GPU | parameters of | rows | mean | p90 | bias | in band |
 |---|---|---|---:|---:|---:|---:|---:|
@@ -120,6 +124,17 @@ def starts(name, donor, guesses):
         fp8["quantise"] = f'"{QUANTISING_KERNELS * NODE[name] + reads * DRAM_LATENCY[name]:.3f} us"'
 
 
+def links(name, donor, guesses):
+    """Times of collectives by the latency of DRAM and the clock of either GPU. (L12)"""
+    if related(name) or donor not in CLOCK or name not in CLOCK:
+        return
+    for fields, ratio in ((BY_LATENCY, DRAM_LATENCY[name] / DRAM_LATENCY[donor]), (BY_CLOCK, CLOCK[donor] / CLOCK[name])):
+        for field in fields:
+            section, key = f"model.collective.{field}".rsplit(".", 1)
+            value, unit = guesses[section][key].strip('"').split()
+            guesses[section][key] = f'"{float(value) * ratio:.4g} {unit}"'
+
+
 def related(name):
     """Whether the stand-in is of the same architecture."""
     return len({Description(GPUS / f"{gpu}.toml").head["inherits"] for gpu in (name, DONORS[name][0])}) == 1
@@ -163,6 +178,7 @@ def described(ridge, tables, name):
         section, key = field.rsplit(".", 1)
         guesses.setdefault(section, {})[key] = value
     starts(name, donor_name, guesses)
+    links(name, donor_name, guesses)
     kind = "derived" if gpu.head["inherits"] == donor.head["inherits"] else "estimate"
     text = "".join(f"{key} = {value}\n" for key, value in gpu.head.items() if key != "inherits")
     text += ('[sources]\nOWN = { kind = "vendor", text = "the description of the GPU" }\n'

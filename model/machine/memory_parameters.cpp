@@ -5,6 +5,7 @@
 
 #include "model/machine/clock.h"
 #include "model/machine/machine.h"
+#include "model/machine/scaling.h"
 #include "model/machine/section_reader.h"
 
 namespace ridge::model {
@@ -93,6 +94,16 @@ Confidence confidence_in(const Description& gpu, const Section<M>& section, std:
     return has_own(gpu, section, name) ? Confidence::calibrated : Confidence::family;
 }
 
+/// Rates of the L2 that stem from another family's GPU go with what this one's is built to deliver.
+void scale_l2(const Description& gpu, MemoryParameters& memory) {
+    const auto width = gpu.quantity<BytesPerCycle>("l2.bytes_per_clock");
+    const std::string read = field_path(places[0], "l2_read");
+    if (!width || evidence_in(gpu, read) != Evidence::foreign) return;
+    const Bandwidth here = l2_stream_rate(*width) * memory.clock;
+    memory.l2_write = memory.l2_write * (here / memory.l2_read);
+    memory.l2_read = here;
+}
+
 double lanes(const Description& gpu, std::string_view type) {
     const auto rate = gpu.quantity<FlopPerCycle>("rate.fma." + std::string(type));
     return rate ? rate->base() / 2.0 : 0.0;
@@ -124,6 +135,7 @@ std::optional<MemoryParameters> resolve_memory(const Description& gpu, const Res
                     l2.size > Bytes{};
     for (const Section<M>& each : places) complete = read_section(gpu, each, memory) && complete;
     if (!complete) return std::nullopt;
+    scale_l2(gpu, memory);
     memory.launch = resolve_launch(gpu);
     memory.torch = resolve_torch(gpu);
     memory.streams = confidence_in(gpu, places[1], "first_dram");

@@ -40,6 +40,11 @@ double feed_through_registers(const Consists& gpu) {
     return share * edge * element * multiply_adds / shared;
 }
 
+BytesPerCycle l2_stream_rate(BytesPerCycle width) {
+    constexpr double share = 0.745;
+    return width * share;
+}
+
 double powered_share(const Consists& gpu, FlopRate peak, double picojoules) {
     if (gpu.watts <= Power{} || peak <= FlopRate{} || picojoules <= 0.0) return 1.0;
     return std::min(1.0, gpu.watts.base() / (peak.base() * picojoules * 1e-12));

@@ -48,6 +48,9 @@ struct Consists {
 /// Rate at which one multiprocessor stores the results of a product. (eq. L3)
 [[nodiscard]] BytesPerCycle store_rate(const Consists& gpu);
 
+/// Rate at which all multiprocessors stream from an L2 of this read width. (eq. L9)
+[[nodiscard]] BytesPerCycle l2_stream_rate(BytesPerCycle width);
+
 /// Share of `peak` at which a pipe that takes `picojoules` per FLOP keeps the power limit, at most
 /// 1; 1 where a figure is not known. (eq. L5)
 [[nodiscard]] double powered_share(const Consists& gpu, FlopRate peak, double picojoules);

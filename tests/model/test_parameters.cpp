@@ -120,9 +120,10 @@ TEST_CASE("a description gives a machine the values of its fields", "[parameters
             if (!described || !read) continue;
             // Power fractions are capped by the rates that a library reached on the GPU.
             if (each.name == "burst_fraction" || each.name == "sustained_fraction") continue;
-            // Estimates that a power limit replaces. (eq. L5)
-            const bool by_law =
-                each.name == "tensor_fraction" || each.name == "backward_tensor_fraction";
+            // Estimates that a power limit or the width of the L2 replaces. (eq. L5, L9)
+            const bool by_law = each.name == "tensor_fraction" ||
+                                each.name == "backward_tensor_fraction" || each.name == "l2_read" ||
+                                each.name == "l2_write";
             const bool estimate = gpu.provenance(each.field.path) == hardware::Provenance::estimate;
             if (by_law && estimate) continue;
             CAPTURE(entry.name, each.field.path);

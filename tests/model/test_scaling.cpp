@@ -50,6 +50,7 @@ TEST_CASE("laws by hand", "[scaling]") {
     Consists unknown = toy;
     unknown.watts = Power{};
     CHECK(powered_share(unknown, toy.vector_peak, 40.0) == 1.0);
+    CHECK(l2_stream_rate(2000.0 * units::B / units::cycle) == 1490.0 * units::B / units::cycle);
 }
 
 TEST_CASE("the laws meet what was fitted", "[scaling]") {
@@ -103,6 +104,16 @@ TEST_CASE("cards with GDDR memory keep their power limit by the energy of a tens
     CHECK(share("gb200") == Approx(0.566));
     CHECK(share("gb300") == Approx(0.584));
     CHECK(share("gb200") * 2500.0 < 1.06 * share("b200") * 2250.0);
+}
+
+TEST_CASE("an L2 delivers by its width", "[scaling]") {
+    for (const char* const gpu : {"a100-sxm-80gb", "v100-sxm"}) {
+        const Machine& m = machine(gpu);
+        const double width = gpu[0] == 'a' ? 5120.0 : 2048.0;
+        INFO(gpu);
+        CHECK(m.memory->l2_read / (width * units::B / units::cycle * m.boost_clock) ==
+              Approx(0.745).epsilon(0.01));
+    }
 }
 
 TEST_CASE("what parameters rest on", "[scaling]") {
