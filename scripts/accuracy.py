@@ -457,8 +457,8 @@ Training data.
 """
 
 LEFT_HEAD = """Each measured GPU once more, described without any parameter that rests on it: its data sheet, and another GPU's parameters carried over by the laws of `docs/model.md`
-(L1 to L13), with the bands of a GPU that nobody measured; within one architecture the other GPU's residual corrections come along (K5), fitted to its rows alone. An implementation that the other GPU does not have is `roofline_only`: its error says how far a kernel is from the
-roofline, its coverage whether the wide band is wide enough. Made by `scripts/left_out.py`.
+(L1 to L13), with the bands of a GPU that nobody measured; within one architecture the other GPU's residual corrections come along (K5), fitted to its rows alone. An implementation that the other GPU does not have
+has the costs of the one that it has (L10, L11), in a band that is wider. Made by `scripts/left_out.py`.
 
 """
 

@@ -1,11 +1,11 @@
 """Errors and coverage of GPUs of which nothing was fitted: for `accuracy.py`, part "Left out".
 
 Each GPU with public measurements is described once more without any parameter that rests on it: its own data sheet, and the
-parameters of another measured GPU, marked as estimates, so that ridge carries them over by the laws of docs/model.md (L1 to L5, L9
-and L13; L7, L8 and L12 here, as in the files of families that nobody measured) and gives
+parameters of another measured GPU, marked as estimates, so that ridge carries them over by the laws of docs/model.md (L1 to L5, L9 to
+L11 and L13; L7, L8 and L12 here, as in the files of families that nobody measured) and gives
 them the bands of a GPU that nobody measured. Parameters that a family has from the GPU that is left out are dropped, those that were
 fitted to both of a pair are fitted again to the other alone. Within one architecture the other GPU's residual corrections come along
-(K5), fitted again to its rows alone. An implementation that the other GPU does not have is then unknown: `roofline_only`.
+(K5), fitted again to its rows alone. An implementation that the other GPU does not have has the costs of the one that it has (L10, L11).
 
     python3 scripts/left_out.py RIDGE TABLES      # prints the table alone
 

@@ -94,8 +94,9 @@ std::optional<bool> own_fit(const AttentionParameters& fitted, Implementation im
 /// What the time model says, and what its parameters rest on.
 struct Modelled {
     AttentionTime time;
-    bool own = false;    ///< parameters fitted to this GPU
-    bool known = false;  ///< or to one of its family
+    bool own = false;       ///< parameters fitted to this GPU
+    bool known = false;     ///< or to one of its family
+    bool borrowed = false;  ///< or to another implementation
 };
 
 /// Empty where the machine has no parameters for the implementation.
@@ -128,7 +129,8 @@ std::optional<Modelled> modelled_time(const Attention& op, const AttentionWork& 
     const auto& fitted = parameters_of(op, *machine.attention, implementation);
     if (!fitted) return std::nullopt;
     return Modelled{attention_time(op, counted, implementation, *fitted, execution, machine),
-                    fitted->evidence == Evidence::own, fitted->evidence != Evidence::foreign};
+                    fitted->evidence == Evidence::own, fitted->evidence != Evidence::foreign,
+                    fitted->borrowed};
 }
 
 /// The terms as the model combines them: those on chip add up, DRAM overlaps them, the rest is
@@ -224,6 +226,7 @@ void set_time(Prediction& prediction, const Modelled& modelled, Implementation i
     apply_band(prediction, band_class_of(op, implementation, time),
                modelled.own ? Confidence::calibrated : Confidence::family,
                validity_of(op, prediction.implementation, modelled.known));
+    if (modelled.borrowed) widen_for_borrowed(prediction);
     if (execution.l2 == L2State::warm && time.dram_bytes <= 0.1 * time.working_set) {
         prediction.note(note::L2Resident{.data = time.working_set, .capacity = machine.l2.size});
     }

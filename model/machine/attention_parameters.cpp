@@ -1,7 +1,9 @@
 #include "model/machine/attention_parameters.h"
 
 #include <algorithm>
+#include <array>
 
+#include "model/machine/features.h"
 #include "model/machine/machine.h"
 #include "model/machine/section_reader.h"
 
@@ -137,6 +139,34 @@ void cap_power(const hardware::Description& gpu, const Consists& consists, Flash
     p.backward_tensor_fraction = std::min(p.backward_tensor_fraction, powered);
 }
 
+/// The costs that two implementations have in common, as one of them has them.
+FlashParameters borrowed_from(const FlashParameters& other, std::size_t place) {
+    const Section<FlashParameters>& section = flash_places.at(place);
+    FlashParameters p = other;
+    const FlashParameters none;
+    for (const Parameter<FlashParameters>& row : section.table) {
+        if (row.origins.at(section.column) == Origin::none) row.write(p, row.read(none));
+    }
+    p.evidence = Evidence::foreign;
+    p.borrowed = true;
+    return p;
+}
+
+/// A family's own kernel, where nobody measured it, costs what another family's does. (eq. L10)
+void borrow(AttentionParameters& parameters, std::int32_t compute_capability) {
+    const Features features = features_of(compute_capability);
+    const std::size_t place = features.tensor_memory ? 3 : features.wgmma ? 2 : 1;
+    const std::array sets{&parameters.flash2, &parameters.flash3, &parameters.flashinfer};
+    auto& native = *sets.at(place - 1);
+    if (native || !features.mma_sync) return;
+    // The middle one of the three generations is next to both others.
+    for (const auto* const other : {sets[1], sets[2], sets[0]}) {
+        if (!*other) continue;
+        native = borrowed_from(**other, place);
+        return;
+    }
+}
+
 }  // namespace
 
 std::span<const Section<FlashParameters>> flash_sections() {
@@ -153,7 +183,8 @@ std::span<const Section<StandardParameters>> standard_attention_sections() {
 }
 
 std::optional<AttentionParameters> attention_parameters_of(const hardware::Description& gpu,
-                                                           const Consists& consists) {
+                                                           const Consists& consists,
+                                                           std::int32_t compute_capability) {
     AttentionParameters parameters;
     FlashParameters blank;
     blank.clock = consists.clock;
@@ -164,6 +195,7 @@ std::optional<AttentionParameters> attention_parameters_of(const hardware::Descr
         parameters.flash3_kv8 = read_set(gpu, flash_places[4], *parameters.flash3);
     }
     if (parameters.flash2) cap_power(gpu, consists, *parameters.flash2);
+    borrow(parameters, compute_capability);
     if (parameters.flashinfer) {
         parameters.flashinfer_kv8 = read_set(gpu, flash_places[5], *parameters.flashinfer);
     }

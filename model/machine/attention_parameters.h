@@ -8,6 +8,7 @@
 // docs/model.md use them.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <span>
 
@@ -55,7 +56,8 @@ struct FlashParameters {
     Time combine_block;  ///< per thread block and SM of one that finds nothing to combine
     double backward_tensor_fraction = 0.7;  ///< of the dense peak, within a block of the backward
     Evidence evidence = Evidence::foreign;
-    Frequency clock;  ///< that the fields in clocks refer to
+    bool borrowed = false;  ///< from another implementation: nobody measured this one (eq. L10)
+    Frequency clock;        ///< that the fields in clocks refer to
 };
 
 /// A bundled kernel with one tile of queries per thread block (`mma`, `wgmma`).
@@ -120,6 +122,6 @@ struct AttentionParameters {
 
 /// The parameters of a description; empty when it has none.
 [[nodiscard]] std::optional<AttentionParameters> attention_parameters_of(
-    const hardware::Description& gpu, const Consists& consists);
+    const hardware::Description& gpu, const Consists& consists, std::int32_t compute_capability);
 
 }  // namespace ridge::model

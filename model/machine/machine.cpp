@@ -204,6 +204,7 @@ Consists consists_of(const Machine& machine, const Description& gpu) {
             .clock = machine.boost_clock,
             .tensor_clock = machine.tensor_clock,
             .dram = machine.dram_bandwidth,
+            .dram_latency = machine.dram_latency.value_or(Time{}),
             .watts = gpu.quantity<Power>("power.limit").value_or(Power{}),
             .tensor_peak = machine.tensor_peak(DataType::fp16).value_or(FlopRate{}),
             .vector_peak = machine.vector_peak(DataType::fp32).value_or(FlopRate{}),
@@ -251,7 +252,9 @@ Machine make_machine(const Description& gpu) {
     machine.host_fabric = resolve_host_fabric(gpu);
     if (!has_time_models(machine)) return machine;
     const Consists consists = consists_of(machine, gpu);
-    if (machine.special_rate) machine.attention = attention_parameters_of(gpu, consists);
+    if (machine.special_rate) {
+        machine.attention = attention_parameters_of(gpu, consists, machine.compute_capability);
+    }
     machine.memory = resolve_memory(gpu, machine.l2);
     machine.matmul = read_matmul_calibration(gpu, consists);
     machine.mla = read_mla_parameters(gpu);

@@ -209,12 +209,30 @@ std::optional<P> read_derived(const Description& gpu, MatmulPipe pipe,
     return read_set(gpu, pipe, p);
 }
 
+/// nvfp4 where nobody measured it: the 8-bit products, but each step of k waits for DRAM, and one
+/// kernel quantises in place of two, since a scale is that of its block alone. (eq. L11)
+std::optional<P> borrowed_four_bit(const Description& gpu, const Consists& consists,
+                                   const std::optional<P>& eight_bit) {
+    if (!gpu.quantity<FlopRate>("peak.tensor.fp4") || !eight_bit) return std::nullopt;
+    if (consists.dram_latency <= Time{}) return std::nullopt;
+    P p = *eight_bit;
+    p.second_kernel = Time{};
+    p.k_step = consists.dram_latency;
+    p.quantise = p.quantise / 2.0;
+    p.quantise_warm = p.quantise_warm * 2.0;
+    p.quantise_cold = p.quantise_cold * 2.0;
+    p.evidence = Evidence::foreign;
+    return p;
+}
+
 /// nvfp4: the 16-bit set's launch, stores and power. Its kernels do not split k.
-std::optional<P> read_four_bit(const Description& gpu, const std::optional<P>& tensor) {
+std::optional<P> read_four_bit(const Description& gpu, const Consists& consists,
+                               const std::optional<P>& tensor, const std::optional<P>& eight_bit) {
     if (!tensor) return std::nullopt;
     P p = *tensor;
     p.second_kernel = Time{};
-    return read_set(gpu, MatmulPipe::four_bit, p);
+    const auto own = read_set(gpu, MatmulPipe::four_bit, p);
+    return own ? own : borrowed_four_bit(gpu, consists, eight_bit);
 }
 
 std::optional<B> read_bundled(const Description& gpu, const Consists& consists,
@@ -255,13 +273,14 @@ std::span<const Section<MatmulCalibration>> matmul_call_sections() {
 MatmulCalibration read_matmul_calibration(const Description& gpu, const Consists& consists) {
     MatmulCalibration calibration;
     const auto tensor = read_tensor(gpu, consists);
+    const auto eight_bit = read_eight_bit(gpu, tensor);
     calibration.pipes = {tensor,
-                         read_eight_bit(gpu, tensor),
+                         eight_bit,
                          read_vector(gpu, consists, tensor),
                          read_derived(gpu, MatmulPipe::tf32, tensor),
                          read_derived(gpu, MatmulPipe::align_4, tensor),
                          read_derived(gpu, MatmulPipe::align_2, tensor),
-                         read_four_bit(gpu, tensor)};
+                         read_four_bit(gpu, consists, tensor, eight_bit)};
     calibration.bundled = {.naive = read_bundled(gpu, consists, 0),
                            .tiled = read_bundled(gpu, consists, 1),
                            .register_tiled = read_bundled(gpu, consists, 2),

@@ -33,6 +33,7 @@ struct Consists {
     Frequency clock{};         ///< boost
     Frequency tensor_clock{};  ///< that of the tensor peak
     Bandwidth dram{};
+    Time dram_latency{};
     Power watts{};            ///< power limit
     FlopRate tensor_peak{};   ///< 16 bits, dense
     FlopRate vector_peak{};   ///< fp32

@@ -99,6 +99,14 @@ void apply_band(Prediction& prediction, BandClass band_class, Confidence confide
     if (validity == Validity::extrapolated) prediction.note(note::Extrapolated{});
 }
 
+void widen_for_borrowed(Prediction& prediction) {
+    constexpr double margin = 0.18;  // in ln, with which implementations left out are covered
+    const Time low = prediction.low * std::exp(-margin);
+    prediction.low = std::min(prediction.time, std::max(prediction.lower_bound, low));
+    prediction.high = prediction.high * std::exp(margin);
+    prediction.note(note::EstimatedKernel{});
+}
+
 void apply_torch_band(Prediction& prediction, BandClass band_class, bool own, LaunchMode launch) {
     const bool measured = own && launch == LaunchMode::kernel;
     apply_band(prediction, band_class, own ? Confidence::calibrated : Confidence::family,

@@ -55,6 +55,9 @@ enum class Validity : std::uint8_t { validated, extrapolated };
 void apply_band(Prediction& prediction, BandClass band_class, Confidence confidence,
                 Validity validity);
 
+/// Widened on both sides, and noted: an implementation with the costs of another one. (eq. L10)
+void widen_for_borrowed(Prediction& prediction);
+
 /// The same for PyTorch's kernels: calibrated where they were measured on this GPU (`own`), validated where
 /// they were launched one by one.
 void apply_torch_band(Prediction& prediction, BandClass band_class, bool own, LaunchMode launch);

@@ -116,6 +116,54 @@ TEST_CASE("an L2 delivers by its width", "[scaling]") {
     }
 }
 
+/// A description without a section, with that of another GPU beside it.
+hardware::Description without(const std::string& gpu, const std::string& section,
+                              const std::string& donor = {}, const std::string& other = {}) {
+    static const hardware::Catalogue catalogue = model::catalogue();
+    hardware::Description description = catalogue.at(gpu);
+    std::erase_if(description.data,
+                  [&](const auto& field) { return field.first.starts_with(section); });
+    if (donor.empty()) return description;
+    description.sources.insert(catalogue.at(donor).sources.begin(),
+                               catalogue.at(donor).sources.end());
+    for (const auto& field : catalogue.at(donor).data) {
+        if (field.first.starts_with(other)) description.data.insert(field);
+    }
+    return description;
+}
+
+TEST_CASE("an attention kernel that nobody measured costs what another family's does",
+          "[scaling]") {
+    const Attention op{.heads = 32,
+                       .kv_heads = 8,
+                       .seq_q = 4096,
+                       .seq_kv = 4096,
+                       .head_dim = 128,
+                       .type = DataType::bf16,
+                       .causal = true,
+                       .kv_write = true};
+    const auto of = [&](const Machine& gpu) { return std::get<Prediction>(predict(op, {}, gpu)); };
+    const Prediction fitted = of(machine("a100-sxm-80gb"));
+    const Prediction guessed = of(make_machine(without("a100-sxm-80gb", "model.attention.flash2.",
+                                                       "h200-sxm", "model.attention.flash3.")));
+    CHECK(guessed.implementation == Implementation::flash2);
+    CHECK(noted<note::EstimatedKernel>(guessed));
+    CHECK_FALSE(noted<note::RooflineOnly>(guessed));
+    CHECK(guessed.confidence == Confidence::family);
+    CHECK(guessed.time / fitted.time == Approx(1.0).margin(0.25));
+    CHECK(guessed.high / guessed.time > fitted.high / fitted.time);
+}
+
+TEST_CASE("nvfp4 products that nobody measured are the 8-bit ones, waiting at each step",
+          "[scaling]") {
+    const Matmul op{.m = 128, .n = 4096, .k = 16384, .type = DataType::nvfp4};
+    const auto of = [&](const Machine& gpu) { return std::get<Prediction>(predict(op, {}, gpu)); };
+    const Prediction fitted = of(machine("b200"));
+    const Prediction guessed = of(make_machine(without("b200", "model.matmul.fp4.")));
+    CHECK(guessed.confidence == Confidence::family);
+    CHECK(guessed.time / fitted.time == Approx(1.0).margin(0.25));
+}
+
 TEST_CASE("what parameters rest on", "[scaling]") {
     const auto tensor = [](const char* gpu) {
         return machine(gpu).matmul.find(MatmulPipe::tensor)->evidence;
