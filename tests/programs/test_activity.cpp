@@ -1,13 +1,7 @@
 // Activity files of `ridge profile`: written here as the library in a program writes them, and read back.
-#include <unistd.h>
-
 #include <array>
 #include <cmath>
-#include <cstdlib>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <limits>
 #include <string>
 
@@ -15,95 +9,18 @@
 #include "hardware/units.h"
 #include "model/machine/catalogue.h"
 #include "programs/recording/activity_writer.h"
-#include "programs/recording/recording_options.h"
 #include "programs/report/trace_report.h"
 #include "programs/traces/activity_trace.h"
 #include "programs/traces/timeline.h"
 #include "programs/traces/trace_set.h"
 #include "tests/catch.h"
+#include "tests/programs/activity_file.h"
 
 using namespace ridge;
 using namespace ridge::programs;
+using namespace ridge::test;
 
 namespace {
-
-namespace fs = std::filesystem;
-
-/// A folder of one test's files.
-class Folder {
-  public:
-    Folder() {
-        std::string name = (fs::temp_directory_path() / "ridge-activity-XXXXXX").string();
-        path_ = mkdtemp(name.data());
-    }
-    ~Folder() { fs::remove_all(path_); }
-    Folder(const Folder&) = delete;
-    Folder& operator=(const Folder&) = delete;
-    [[nodiscard]] std::string file(const std::string& name) const {
-        return (path_ / name).string();
-    }
-
-  private:
-    fs::path path_;
-};
-
-constexpr std::uint64_t second = 1'000'000'000;
-
-/// What a process writes that launches one kernel twice, once in a range, and copies the result back.
-struct Process {
-    std::uint32_t pid = 10;
-    std::int32_t rank = -1;
-    std::uint64_t run = 7;
-    std::uint64_t uuid = 1;
-    std::uint64_t begin = second;
-    bool finishes = true;
-};
-
-void write_process(const std::string& file, const Process& process) {
-    ActivityWriter writer;
-    REQUIRE(writer.open(file));
-    const std::uint64_t t = process.begin;
-    writer.write(ProcessActivity{.pid = process.pid, .rank = process.rank, .run = process.run});
-    const std::uint32_t shape = writer.shape({.name = writer.text("void add<4>(float*)"),
-                                              .grid_x = 132,
-                                              .grid_y = 2,
-                                              .grid_z = 1,
-                                              .block_x = 256,
-                                              .block_y = 1,
-                                              .block_z = 1,
-                                              .registers = 32,
-                                              .shared_bytes = 1024});
-    const std::uint32_t launch = writer.text("cudaLaunchKernel");
-    writer.write(PushActivity{.time_ns = t, .name = writer.text("step"), .thread = 3});
-    writer.write(CallActivity{
-        .start_ns = t + 10, .duration_ns = 5, .name = launch, .correlation = 1, .thread = 3});
-    writer.write(KernelActivity{
-        .start_ns = t + 100, .duration_ns = 50, .shape = shape, .correlation = 1, .stream = 7});
-    writer.write(PopActivity{.time_ns = t + 200, .thread = 3});
-    writer.write(CallActivity{
-        .start_ns = t + 210, .duration_ns = 5, .name = launch, .correlation = 2, .thread = 3});
-    writer.write(KernelActivity{
-        .start_ns = t + 300, .duration_ns = 70, .shape = shape, .correlation = 2, .stream = 7});
-    writer.copy({.start_ns = t + 400,
-                 .duration_ns = 30,
-                 .bytes = 4096,
-                 .name = writer.text("Memcpy DtoH (Device -> Pinned)"),
-                 .correlation = 3});
-    // The driver describes its devices late.
-    writer.write(DeviceActivity{
-        .multiprocessors = 132, .major = 9, .uuid_low = process.uuid, .name = "NVIDIA H200"});
-    if (process.finishes) writer.write(FinishActivity{.time_ns = t + second});
-    writer.flush();
-}
-
-std::string bytes_of(const std::string& file) {
-    std::ifstream in(file, std::ios::binary);
-    return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
-}
-
-void write_bytes(const std::string& file, const std::string& bytes) {
-    std::ofstream(file, std::ios::binary) << bytes;
-}
 
 std::string range_of(const Trace& trace, const Kernel& kernel) {
     if (kernel.range == none) return "-";
@@ -113,7 +30,7 @@ std::string range_of(const Trace& trace, const Kernel& kernel) {
 }  // namespace
 
 TEST_CASE("An activity file becomes a trace: kernels, copies, launches, ranges, the GPU") {
-    const Folder folder;
+    const ActivityFolder folder;
     const std::string file = folder.file("a.ridge");
     write_process(file, {});
     CHECK(is_activity_file(file));
@@ -143,7 +60,7 @@ TEST_CASE("An activity file becomes a trace: kernels, copies, launches, ranges, 
 }
 
 TEST_CASE("Ranks of a run are one trace, their GPUs told apart by UUID") {
-    const Folder folder;
+    const ActivityFolder folder;
     write_process(folder.file("a"), {.pid = 10, .rank = 0, .uuid = 1});
     write_process(folder.file("b"), {.pid = 11, .rank = 1, .uuid = 2, .begin = second + 20});
     write_process(folder.file("c"), {.pid = 12, .rank = 2, .uuid = 2});
@@ -170,7 +87,7 @@ TEST_CASE("Ranks of a run are one trace, their GPUs told apart by UUID") {
 }
 
 TEST_CASE("Counters of a second run go to every launch of the same kernel, grid and block") {
-    const Folder folder;
+    const ActivityFolder folder;
     write_process(folder.file("times"), {});
     {
         ActivityWriter writer;
@@ -227,7 +144,7 @@ TEST_CASE("Counters of a second run go to every launch of the same kernel, grid 
 }
 
 TEST_CASE("A part of a trace by the name of a range") {
-    const Folder folder;
+    const ActivityFolder folder;
     write_process(folder.file("a"), {});
     Trace trace = read_trace(folder.file("a"));
     CHECK_THROWS_WITH(keep_range(trace, "stp"), contains_text("'step'"));
@@ -238,7 +155,7 @@ TEST_CASE("A part of a trace by the name of a range") {
 }
 
 TEST_CASE("A range holds what other threads of its process launch meanwhile") {
-    const Folder folder;
+    const ActivityFolder folder;
     for (const std::uint32_t pid : {10U, 20U}) {
         ActivityWriter writer;
         REQUIRE(writer.open(folder.file(std::to_string(pid))));
@@ -266,7 +183,7 @@ TEST_CASE("A range holds what other threads of its process launch meanwhile") {
 }
 
 TEST_CASE("A process that was killed leaves its open ranges and what it had written") {
-    const Folder folder;
+    const ActivityFolder folder;
     const std::string file = folder.file("a");
     {
         ActivityWriter writer;
@@ -291,7 +208,7 @@ TEST_CASE("A process that was killed leaves its open ranges and what it had writ
 }
 
 TEST_CASE("Ranges of PyTorch's emit_nvtx are operators with their shapes") {
-    const Folder folder;
+    const ActivityFolder folder;
     const std::string file = folder.file("a");
     {
         ActivityWriter writer;
@@ -318,142 +235,8 @@ TEST_CASE("Ranges of PyTorch's emit_nvtx are operators with their shapes") {
     CHECK(range_of(trace, trace.kernels[0]) == "step");
 }
 
-TEST_CASE("Cut off anywhere, a file gives what stands before, and says where it ends") {
-    const Folder folder;
-    write_process(folder.file("whole"), {});
-    const std::string whole = bytes_of(folder.file("whole"));
-    std::size_t kernels = 0;
-    for (std::size_t size = 0; size < whole.size(); ++size) {
-        const std::string file = folder.file("cut");
-        write_bytes(file, whole.substr(0, size));
-        if (size < activity_magic.size()) {
-            CHECK_FALSE(is_activity_file(file));
-            continue;
-        }
-        const Trace trace = read_trace(file);
-        REQUIRE(trace.kernels.size() >= kernels);
-        REQUIRE(trace.kernels.size() <= kernels + 1);
-        kernels = trace.kernels.size();
-        // Between two records the file is whole; it only lacks its end.
-        if (trace.read.damage.empty()) {
-            CHECK(trace.read.bytes == size);
-        } else {
-            CHECK(trace.read.bytes < size);
-        }
-    }
-    CHECK(kernels == 3);
-}
-
-TEST_CASE("Hostile records end a file where they stand") {
-    const Folder folder;
-    const auto damage_of = [&folder](const auto& write) {
-        const std::string file = folder.file("hostile");
-        fs::remove(file);
-        {
-            ActivityWriter writer;
-            REQUIRE(writer.open(file));
-            writer.write(ProcessActivity{});
-            write(writer);
-            writer.write(FinishActivity{});
-        }
-        return read_trace(file).read.damage;
-    };
-    constexpr std::uint64_t never = ~std::uint64_t{0};
-    CHECK(damage_of([](ActivityWriter& writer) {
-              writer.write(KernelActivity{});
-          }).find("names shape 0 of 0") != std::string::npos);
-    CHECK(damage_of([](ActivityWriter& writer) {
-              static_cast<void>(writer.shape({.name = 7}));
-          }).find("names text 7 of 0") != std::string::npos);
-    CHECK(damage_of([](ActivityWriter& writer) {
-              writer.copy({.start_ns = never, .duration_ns = never});
-          }).find("out of range") != std::string::npos);
-    CHECK(damage_of([](ActivityWriter& writer) {
-              writer.write(SampleActivity{.duration_ns = never});
-          }).find("out of range") != std::string::npos);
-    // A pop too many, an end without a start and a count of nothing are no damage.
-    CHECK(damage_of([](ActivityWriter& writer) {
-              writer.write(PopActivity{});
-              writer.write(StopActivity{.time_ns = never, .id = 5});
-              writer.write(LostActivity{.records = never});
-              writer.write(LostActivity{.records = never});
-          }).empty());
-}
-
-TEST_CASE("A reader passes over records and fields that it does not know") {
-    const Folder folder;
-    write_process(folder.file("a"), {});
-    std::string bytes = bytes_of(folder.file("a"));
-    const auto record = [](std::uint32_t tag, const std::string& payload) {
-        const std::uint32_t head = tag | static_cast<std::uint32_t>(payload.size()) << 8U;
-        std::string text(sizeof head, '\0');
-        std::memcpy(text.data(), &head, sizeof head);
-        return text + payload;
-    };
-    bytes += record(200, "something of the future");
-    std::string longer;
-    KernelActivity kernel{.start_ns = 2 * second, .duration_ns = 9, .correlation = 99};
-    FieldWriter writer(longer);
-    describe(writer, kernel);
-    bytes += record(static_cast<std::uint32_t>(ActivityTag::kernel), longer + "more");
-    bytes += record(static_cast<std::uint32_t>(ActivityTag::kernel), longer.substr(0, 20));
-    write_bytes(folder.file("b"), bytes);
-    const Trace trace = read_trace(folder.file("b"));
-    CHECK(trace.read.damage.empty());
-    REQUIRE(trace.kernels.size() == 5);
-    CHECK(trace.kernels[3].duration_ns == 9);
-    CHECK(trace.kernels[4].duration_ns == 9);
-}
-
-TEST_CASE("The first record names every field of every record") {
-    const std::string schema = activity_schema();
-    CHECK(schema.find("6 kernel start_ns:u64 duration_ns:u64 shape:u32") != std::string::npos);
-    CHECK(schema.find("18 finish time_ns:u64\n") != std::string::npos);
-    const Folder folder;
-    write_process(folder.file("a"), {});
-    CHECK(bytes_of(folder.file("a")).find(schema) == activity_magic.size() + 4);
-}
-
-TEST_CASE("A file that is there already is not written over, and a folder must exist") {
-    const Folder folder;
-    write_process(folder.file("a"), {});
-    ActivityWriter again;
-    CHECK_FALSE(again.open(folder.file("a")));
-    ActivityWriter nowhere;
-    CHECK_FALSE(nowhere.open(folder.file("no/such/folder")));
-}
-
-TEST_CASE("Options travel to the library as text") {
-    const RecordingOptions options{.prefix = "/tmp/a=b\nc",
-                                   .run = 18446744073709551615U,
-                                   .wait_for_start = true,
-                                   .whole_graphs = true,
-                                   .delay_ms = 5,
-                                   .duration_ms = 6,
-                                   .counted = 2,
-                                   .sample_ns = 100000,
-                                   .once = true,
-                                   .repeats = true,
-                                   .continued = true};
-    const auto back = recording_options_of(to_text(options));
-    REQUIRE(back);
-    CHECK(back->prefix == options.prefix);
-    CHECK(back->run == options.run);
-    CHECK(back->wait_for_start);
-    CHECK(back->whole_graphs);
-    CHECK(back->delay_ms == 5);
-    CHECK(back->duration_ms == 6);
-    CHECK(back->counted == 2);
-    CHECK(back->sample_ns == 100000);
-    CHECK(back->once);
-    CHECK(back->repeats);
-    CHECK(back->continued);
-    CHECK_FALSE(recording_options_of(""));
-    CHECK_FALSE(recording_options_of("run=5\n"));
-}
-
 TEST_CASE("A kernel known by its counters takes its bytes or its arithmetic, whichever is longer") {
-    const Folder folder;
+    const ActivityFolder folder;
     const auto report_with = [&folder](double bytes, double vector_flop, double tensor_flop) {
         write_process(folder.file("times"), {});
         {
@@ -478,8 +261,8 @@ TEST_CASE("A kernel known by its counters takes its bytes or its arithmetic, whi
         const TraceReport report =
             report_of(read_run({folder.file("times"), folder.file("counters")}),
                       model::make_machine(model::catalogue().at("h200-sxm")));
-        fs::remove(folder.file("times"));
-        fs::remove(folder.file("counters"));
+        std::filesystem::remove(folder.file("times"));
+        std::filesystem::remove(folder.file("counters"));
         for (const OperatorRow& row : report.operators) {
             if (row.counters) return row;
         }
