@@ -80,6 +80,15 @@ PRODUCT_TYPES = ("bf16",) * 6 + tuple(dtype for dtype in ("fp16", "fp32", "tf32"
                                       for _ in range(3))
 
 
+def product_case(shape, states):
+    """The case of what `product` takes."""
+    dtype, m, n, k, column, bias, batch = shape
+    text = f"matmul dtype={dtype}" + (f" batch={batch}" if batch > 1 else "") + \
+        f" m={m} n={n} k={k}" + (" out_dtype=int32" if dtype == "int8" else "") + \
+        (" b_layout=column" if column else "") + (" epilogue=bias" if bias else "")
+    return Case(text, "torch", lambda: product(*shape), states)
+
+
 def rare_products(draw, count):
     """More products of fp32 and tf32, and of 16 bits with odd rows; only where asked for by name."""
     def is_rare(case):
@@ -88,6 +97,29 @@ def rare_products(draw, count):
         return size == 4 or any(size * int(fields[edge]) % 16 for edge in "nk")
     types = ("fp32",) * 3 + ("tf32",) * 2 + ("bf16",) * 6 + ("fp16",) * 2
     return [case for case in products(draw, 3 * count, types) if is_rare(case)][:count]
+
+
+def few_odd_products(draw, count):
+    """16-bit products of up to 16 rows with odd n or k; only where asked for by name."""
+    for _ in range(count):
+        dtype = draw.pick(["bf16", "bf16", "fp16"])
+        m = 1 if draw.chance(0.25) else draw.random.randint(2, 16)
+        n, k = draw.edge(16, 32768), draw.edge(16, 16384)
+        if draw.chance(0.4):
+            n |= 1
+        elif draw.chance(0.6) or (n % 8 == 0 and k % 8 == 0):
+            k |= 1
+        column, bias = draw.chance(0.5), draw.chance(0.15)
+        batch = draw.size(2, 32) if not bias and n * k < 1 << 24 and draw.chance(0.15) else 1
+        yield product_case((dtype, m, n, k, column, bias, batch), ("cold",) +
+                           (("warm",) if draw.chance(0.4) else ()) + (("dirty",) if draw.chance(0.15) else ()))
+
+
+def warm_products(draw, count):
+    """Products of bf16, and some of int8, cold and warm; only where asked for by name."""
+    for case in products(draw, count, ("bf16",) * 4 + ("int8",)):
+        case.states = ("cold", "warm")
+        yield case
 
 
 def float_products(draw, count):
@@ -108,11 +140,8 @@ def products(draw, count, types=PRODUCT_TYPES):
         while batch > 1 and (2.0 * batch * m * n * k > MOST_FLOP[dtype] or
                              batch * (n * k + m * k + m * n) > 4e8):
             batch //= 2
-        text = f"matmul dtype={dtype}" + (f" batch={batch}" if batch > 1 else "") + \
-            f" m={m} n={n} k={k}" + (" out_dtype=int32" if dtype == "int8" else "") + \
-            (" b_layout=column" if column else "") + (" epilogue=bias" if bias else "")
-        yield Case(text, "torch", lambda a=(dtype, m, n, k, column, bias, batch): product(*a),
-                   draw.states(dirty=0.8 if form == "decode" else 0.25, warm=0.4))
+        yield product_case((dtype, m, n, k, column, bias, batch),
+                           draw.states(dirty=0.8 if form == "decode" else 0.25, warm=0.4))
 
 
 def attentions(draw, count):
@@ -206,7 +235,7 @@ CLASSES = {pointwise: 150, casts: 30, masks: 36, copies: 40, transposes: 55, cat
            products: 260, attentions: 170, views: 40}
 COMPILING = {"compiled", "compiled_rows"}
 NAMED = {gradients: 150, embeddings: 60, dropouts: 60, lessons: 0, compiled_rows: 80,
-         row_gradients: 60}  # only where asked for by name
+         row_gradients: 60, few_odd_products: 800, warm_products: 600}  # only where asked for by name
 
 
 def cases_of(seed, names):
