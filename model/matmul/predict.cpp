@@ -190,16 +190,17 @@ void apply_integer(Prediction& p, const MatmulSituation& s) {
     p.executed_tensor = library_executed_flop(s.op, t.tile);
 }
 
-/// Kernels of a few rows; tiles compete in 16 bits, and the library takes the faster.
+/// Kernels of a few rows.
 bool apply_few_rows(Prediction& p, const MatmulSituation& s) {
     const FewRows kernel = few_rows_kernel(s.op);
     if (kernel == FewRows::tiles || !s.machine.memory || !s.machine.memory->torch) return false;
     const MatmulTime t = few_rows_time(s, kernel);
-    const bool competes = bits_of(s.op.type) == 16;
-    if (competes && library_matmul_time(s).total < t.total) return false;
     apply_time(p, s, t);
     p.tiling = matmul_tiling(s.op, t.tile, s.machine.sm_count, 1, t.split);
-    p.executed_fma = p.work.fma;
+    const bool tiles =
+        kernel == FewRows::whole || kernel == FewRows::parts || kernel == FewRows::slices;
+    (tiles ? p.executed_tensor : p.executed_fma) =
+        tiles ? library_executed_flop(s.op, t.tile) : p.work.fma;
     return true;
 }
 

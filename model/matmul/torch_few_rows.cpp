@@ -26,18 +26,27 @@ struct Kernel {
     double unpack = 0.0;  ///< slots more of an element of B with 16 bits
 };
 
-constexpr Kernel dots_16{8, 8, 128, 1.08, 8, 1.273, 9.6, 18};
-constexpr Kernel walk_16{64, 4, 16, 0.264, 8, 3.283, 2.0, 9.5};
 constexpr Kernel short_walk{64, 8, 16, 1.417, 5, 0.33, 4.75};  // 128 threads
 constexpr Kernel long_walk{64, 8, 16, 0.733, 4, 0.86, 4.75};   // 256
-constexpr double walk_start = 0.395;                           // microseconds
-constexpr double dots_dram = 0.57;  // of the time on DRAM, beside the rounds
+constexpr Kernel short_walk_16{64, 8, 16, 1.11, 5, 0.42, 0.8, 26};
+constexpr Kernel long_walk_16{64, 8, 16, 0.78, 4, 0.43, 0.8, 26};
+constexpr Kernel thin_fp16{32, 32, 64, 1.03, 6, 0.99, 0.0, 48.8};  // tensor cores
+constexpr Kernel thin_bf16{64, 64, 64, 2.32, 6, 1.54, 0.0, 54.1};
+constexpr Kernel thin_lanes{64, 64, 64, 2.32, 6, 1.54, 0.0, 142};
+constexpr double dots_step_16 = 1.19;  // over that of fp32
+constexpr double walk_start = 0.395;   // microseconds
+constexpr double dots_dram = 0.57;     // of the time on DRAM, beside the rounds
+constexpr double sum_of_parts = 1.99;  // microseconds
+constexpr double sum_of_part = 0.035;  // more for each
 
-/// The variant of dot products of fp32 by rows: compiled for 2, 4, 6, 8, 10 or 14 of them; more are two
+/// The variant of dot products by rows: compiled for 2, 4, 6, 8, 10 or 14 of them; more are two
 /// blocks. One of fewer rows than it was compiled for loads more slowly.
-Kernel dots_32(std::int64_t rows) {
-    const auto of = [](double held, double step, double resident) {
-        return Kernel{8, held, 128, step, resident, 1.27, 5.0};
+Kernel dots_kernel(const Matmul& op) {
+    const bool half = bits_of(op.type) == 16;
+    const std::int64_t rows = op.m;
+    const auto of = [&](double held, double step, double resident) {
+        return half ? Kernel{8, held, 128, dots_step_16 * step, resident, 1.13, 6.2}
+                    : Kernel{8, held, 128, step, resident, 1.27, 5.0};
     };
     if (rows <= 2) return of(2, 1.36, 6);
     if (rows == 3) return of(4, 3.08, 8);
@@ -48,9 +57,10 @@ Kernel dots_32(std::int64_t rows) {
 }
 
 /// B by rows: up to 8 rows of A in a block, where there are more than 5 in two, from 15 on in four.
-Kernel walk_32(const Matmul& op) {
+Kernel walk_kernel(const Matmul& op) {
     const bool is_long = op.k > 112 && (op.batch == 1 || op.batch * op.n > 19200);
     Kernel kernel = is_long ? long_walk : short_walk;
+    if (bits_of(op.type) == 16) kernel = is_long ? long_walk_16 : short_walk_16;
     const std::int64_t blocks = op.m <= 5 ? 1 : op.m <= 14 ? 2 : 4;
     kernel.rows = real(ceil_divide(op.m, blocks));
     return kernel;
@@ -123,6 +133,60 @@ bool takes_walk(const Matmul& op) {
     return op.k <= 104 || (results > 46'500 && weights <= 70'000'000);
 }
 
+/// 2 to 16 rows of bf16 that are not multiples of 16 bytes, B by columns.
+FewRows by_columns_bf16(const Matmul& op) {
+    if (op.batch > 1) {
+        if (op.batch * op.n > 45'000) return FewRows::lanes;
+        const bool dots = op.k > 250 && op.batch * op.m * op.n <= 80'000;
+        return dots ? FewRows::dots : FewRows::whole;
+    }
+    if (20 * op.k <= op.n) return FewRows::whole;
+    if (op.k > 3489) return FewRows::parts;
+    const bool few = op.m <= 5;
+    if (op.n <= 64) return few ? FewRows::parts : FewRows::dots;
+    if (few) return op.k <= 158 ? FewRows::whole : FewRows::dots;
+    return op.m > 8 || op.m * op.n <= 5600 ? FewRows::parts : FewRows::dots;
+}
+
+/// The same, B by rows. With a bias and not too deep, k is cut into slices that add up one after the other.
+FewRows by_rows_bf16(const Matmul& op) {
+    if (op.batch > 1) return FewRows::walk;
+    if (op.k <= 326) return op.m * op.n <= 236'000 ? FewRows::walk : FewRows::whole;
+    if (op.n > 4741) return op.m <= 14 ? FewRows::walk : FewRows::parts;
+    const bool sliced = is_biased(op) && op.n >= 150 && op.k > 700 && 3 * op.k <= 44 * op.n;
+    return sliced ? FewRows::slices : FewRows::parts;
+}
+
+FewRows few_rows_fp16(const Matmul& op) {
+    if (op.batch > 1) return FewRows::whole;
+    if (op.b_layout == Layout::column_major) {
+        const bool deep = op.k > 1024 && op.n <= 7776 && op.n * op.k > 250'000;
+        return deep ? FewRows::parts : FewRows::whole;
+    }
+    if (op.k > 469 && 3 * op.k > op.n) return FewRows::parts;
+    return op.m <= 9 ? FewRows::walk : FewRows::whole;
+}
+
+FewRows few_halves(const Matmul& op) {
+    if (op.m > most_few_rows || row_alignment(op) >= 16) return FewRows::tiles;
+    if (op.m == 1) return FewRows::vector;
+    if (op.type == DataType::fp16) return few_rows_fp16(op);
+    return op.b_layout == Layout::row_major ? by_rows_bf16(op) : by_columns_bf16(op);
+}
+
+/// How many parts the library cuts k into: for three rounds of the GPU, 64 elements or more in each; small B whose
+/// k is no multiple of that, into pieces of a few vectors of 8.
+double parts_of(const Matmul& op, const Kernel& kernel, double sms) {
+    const bool rows = op.b_layout == Layout::row_major;
+    const bool half = op.type == DataType::fp16;
+    const std::int64_t small = rows ? (half ? 131'200 : 265'000) : 200'000;
+    if (op.k % 64 != 0 && op.n * op.k <= small) {
+        return real(ceil_divide(op.k, 8 * ceil_divide(op.k, rows ? 2150 : 800)));
+    }
+    const double wanted = std::round(3.0 * sms / std::ceil(real(op.n) / kernel.columns));
+    return std::max(2.0, std::min(wanted, real(op.k / 64)));
+}
+
 /// Operands, results and what of them misses the L2.
 struct Moved {
     double operands;
@@ -154,20 +218,36 @@ MatmulTime traffic_of(const MatmulSituation& s, const Moved& moved, double share
     return time;
 }
 
+/// How a matrix-vector kernel reads B. (eq. M26)
+struct VectorKernel {
+    double above_l2;  ///< over the time of the L2
+    double start;     ///< microseconds at 1980 MHz
+    double walk;      ///< steps of 1000 elements along k, whose number counts by its root
+};
+constexpr double vector_above_dram = 1.15;  // over the time on DRAM
+
+/// Of 16 bits those whose rows are not multiples of 16 bytes.
+VectorKernel vector_kernel(const Matmul& op) {
+    const bool dots = op.b_layout == Layout::column_major;
+    if (bits_of(op.type) == 16) {
+        return dots ? VectorKernel{4.2, 1.1, 2.4} : VectorKernel{4.5, 1.1, 4.2};
+    }
+    return dots ? VectorKernel{1.65, 0.52, 3.5} : VectorKernel{1.65, 0.98, 4.3};
+}
+
 /// One row: B is read once, at DRAM's rate or the L2's.
 MatmulTime vector_time(const MatmulSituation& s) {
-    constexpr double above_dram = 1.15;
-    constexpr double above_l2 = 1.65;
+    const VectorKernel kernel = vector_kernel(s.op);
     const TorchCosts& torch = *s.machine.memory->torch;
-    const bool dots = s.op.b_layout == Layout::column_major;
     const bool warm = s.l2 == L2State::warm;
     const Time wait = warm ? torch.step_l2 : torch.step_dram;
     MatmulTime time = traffic_of(s, moved_of(s), 1.0);
-    time.tile = {1, dots ? 4 : 64, 128};
+    time.tile = {1, s.op.b_layout == Layout::column_major ? 4 : 64, 128};
     time.latency = (warm ? torch.first_l2 : torch.first_dram) +
-                   torch_time(dots ? 0.52 : 0.98, s.machine) +
-                   (dots ? 3.5 : 4.3) * std::sqrt(real(s.op.k) / 1000.0) * wait;
-    time.total = time.launch + time.latency + std::max(above_dram * time.dram, above_l2 * time.l2);
+                   torch_time(kernel.start, s.machine) +
+                   kernel.walk * std::sqrt(real(s.op.k) / 1000.0) * wait;
+    time.total = time.launch + time.latency +
+                 std::max(vector_above_dram * time.dram, kernel.above_l2 * time.l2);
     return time;
 }
 
@@ -182,75 +262,107 @@ MatmulTime crumbs_time(const MatmulSituation& s) {
     return time;
 }
 
-Kernel kernel_of(const Matmul& op) {
-    const bool dots = op.b_layout == Layout::column_major;
-    if (bits_of(op.type) == 16) return dots ? dots_16 : walk_16;
-    return dots ? dots_32(op.m) : walk_32(op);
+/// Tiles of 64 columns whose slices of k wait for one another.
+MatmulTime slices_time(const MatmulSituation& s) {
+    constexpr double start = 7.0;  // microseconds
+    constexpr double slice = 1.5;
+    constexpr double element = 0.037;  // of k
+    constexpr std::int64_t width = 64;
+    const double waves = 2.0 * s.machine.memory->sm_count;
+    const double tiles = real(ceil_divide(s.op.n, width));
+    const double thin = real(s.op.k) / 16.0;
+    const double slices = std::ceil(s.op.n <= 5 * width && s.op.k < 1600
+                                        ? thin
+                                        : std::clamp(waves / tiles, 1.0, tiles <= 12 ? 8.0 : 11.0));
+    MatmulTime time = traffic_of(s, moved_of(s), 1.0);
+    time.tile = {64, static_cast<std::int32_t>(width), 16};
+    time.split = static_cast<std::int32_t>(slices);
+    time.kernels = 2;
+    time.latency = torch_time(start + slice * slices + element * real(s.op.k) / slices, s.machine);
+    time.total = time.launch + std::max(time.latency, time.dram);
+    return time;
 }
 
-/// Blocks that keep `rows` of A while they go through B.
-MatmulTime blocks_time(const MatmulSituation& s, const Kernel& kernel) {
+Kernel kernel_of(const Matmul& op, FewRows kernel) {
+    if (kernel == FewRows::dots) return dots_kernel(op);
+    if (kernel == FewRows::walk) return walk_kernel(op);
+    if (kernel == FewRows::lanes) return thin_lanes;
+    return op.type == DataType::fp16 ? thin_fp16 : thin_bf16;
+}
+
+/// Blocks that walk along k together: their loads wait for one another.
+void walk_along(MatmulTime& time, const Kernel& kernel, double filled, Time first, Time walk,
+                const Machine& machine) {
+    const Time walks = std::max(1.0, filled) * (walk + torch_time(kernel.result, machine));
+    const Time start = first + torch_time(walk_start, machine);
+    const Time moved = combined({time.pipe, time.dram, time.l2}, Overlap{3.0});
+    time.latency = start + walks;
+    time.total = time.launch + start + combined({walks, moved}, Overlap{2.5});
+}
+
+/// Blocks that keep `rows` of A while they go through B, and the sum of the parts that k is cut into.
+MatmulTime blocks_time(const MatmulSituation& s, FewRows chosen) {
     const Matmul& op = s.op;
     const MemoryParameters& memory = *s.machine.memory;
     const TorchCosts& torch = *memory.torch;
+    const Kernel kernel = kernel_of(op, chosen);
+    const double parts = chosen == FewRows::parts ? parts_of(op, kernel, memory.sm_count) : 1.0;
     const double batch = real(op.batch);
     const double groups = std::ceil(real(op.m) / kernel.rows);
-    const double blocks = batch * std::ceil(real(op.n) / kernel.columns) * groups;
+    const double blocks = batch * std::ceil(real(op.n) / kernel.columns) * groups * parts;
     const double share = std::min(1.0, blocks / memory.sm_count);
     const bool warm = s.l2 == L2State::warm;
     const Time first = warm ? torch.first_l2 : torch.first_dram;
-    const Time step = warm ? torch.step_l2 : torch.step_dram;
+    const Time step = kernel.step * (warm ? torch.step_l2 : torch.step_dram);
     const double slots = kernel.slots * batch * real(op.m) * real(op.n) * real(op.k) +
                          kernel.unpack * batch * real(op.n) * real(op.k) * groups;
     const double filled = blocks / (kernel.resident * memory.sm_count);
-    const Time result = torch_time(kernel.result, s.machine);
-    const double steps = std::ceil(real(op.k) / kernel.depth);
+    const double steps = std::ceil(real(op.k) / parts / kernel.depth);
 
     MatmulTime time = traffic_of(s, moved_of(s), share);
     time.tile = {static_cast<std::int32_t>(kernel.rows), static_cast<std::int32_t>(kernel.columns),
                  static_cast<std::int32_t>(kernel.depth)};
     time.pipe = slots * units::cycle / (memory.fp32_lanes * memory.sm_count * share * memory.clock);
-    const bool walks = op.b_layout == Layout::row_major && bits_of(op.type) == 32;
-    if (walks) {
-        const Time walk = std::max(1.0, filled) * (steps * kernel.step * step + result);
-        const Time start = first + torch_time(walk_start, s.machine);
-        time.latency = start + walk;
-        const Time moved = combined({time.pipe, time.dram, time.l2}, Overlap{3.0});
-        time.total = time.launch + start + combined({walk, moved}, Overlap{2.5});
+    if (chosen == FewRows::walk) {
+        walk_along(time, kernel, filled, first, steps * step, s.machine);
         return time;
     }
-    const bool wide = bits_of(op.type) == 32;
-    const Time life = first + (steps - 1.0) * kernel.step * step + result;
+    const Time life = first + (steps - 1.0) * step + torch_time(kernel.result, s.machine);
     const double rounds = std::max(0.0, std::ceil(filled) - 1.0);
     time.latency = life * (1.0 + rounds);
-    const Time moved =
-        combined({time.pipe, (wide ? dots_dram : 1.0) * time.dram, time.l2}, Overlap{3.0});
-    time.total = time.launch + life + combined({rounds * life, moved}, Overlap{wide ? 1.3 : 1.5});
+    const Time moved = combined({time.pipe, dots_dram * time.dram, time.l2}, Overlap{3.0});
+    time.total = time.launch + life + combined({rounds * life, moved}, Overlap{1.3});
+    if (chosen == FewRows::parts) {
+        const Time sum = torch_time(sum_of_parts + sum_of_part * parts, s.machine);
+        time.split = static_cast<std::int32_t>(parts);
+        time.kernels = 2;
+        time.latency += sum;
+        time.total += sum;
+    }
     return time;
 }
 
 }  // namespace
 
 FewRows few_rows_kernel(const Matmul& op) {
-    const bool dots = op.b_layout == Layout::column_major;
-    if (bits_of(op.type) == 16) {
-        if (op.m > 8 || row_alignment(op) >= 16) return FewRows::tiles;
-        return dots ? FewRows::dots : FewRows::walk;
-    }
+    if (bits_of(op.type) == 16) return few_halves(op);
     const bool single = op.type == DataType::fp32;
     if (!single && op.type != DataType::tf32) return FewRows::tiles;
     if (op.m == 1) return FewRows::vector;
     if (!single) return FewRows::tiles;
     if (crumbs_of(op) != nullptr) return FewRows::crumbs;
     if (op.m > most_few_rows) return FewRows::tiles;
-    if (dots) return takes_dots(op) ? FewRows::dots : FewRows::tiles;
+    if (op.b_layout == Layout::column_major) {
+        return takes_dots(op) ? FewRows::dots : FewRows::tiles;
+    }
     return takes_walk(op) ? FewRows::walk : FewRows::tiles;
 }
 
 MatmulTime few_rows_time(const MatmulSituation& s, FewRows kernel) {
     if (kernel == FewRows::vector) return vector_time(s);
     if (kernel == FewRows::crumbs) return crumbs_time(s);
-    return blocks_time(s, kernel_of(s.op));
+    if (kernel == FewRows::slices) return slices_time(s);
+    return blocks_time(s, kernel);
 }
 
 }  // namespace ridge::model

@@ -16,11 +16,21 @@
 
 namespace ridge::model {
 
-/// Kernels that a product of a few rows runs; `tiles` are the library's usual ones.
-enum class FewRows : std::uint8_t { tiles, vector, dots, walk, crumbs };
+/// Kernels that a product of a few rows runs; `tiles` are the library's usual ones. Of 16 bits, tiles that hold all
+/// rows take k `whole` or in `parts` that a second kernel sums, or do without tensor cores (`lanes`).
+enum class FewRows : std::uint8_t {
+    tiles,
+    vector,
+    dots,
+    walk,
+    crumbs,
+    slices,
+    whole,
+    parts,
+    lanes
+};
 
-/// fp32, and tf32 of one row, by all rules; 16 bits up to 8 rows that are not multiples of 16 bytes, where
-/// the tiles compete.
+/// fp32, tf32 of one row, and 16 bits whose rows are not multiples of 16 bytes.
 [[nodiscard]] FewRows few_rows_kernel(const Matmul& op);
 
 /// The machine has `model.torch`; the kernel is not `tiles`.

@@ -56,11 +56,12 @@ struct TorchFinder {
         const double batch = real(op.batch);
         const bool biased = op.epilogue != Epilogue::none && op.epilogue != Epilogue::accumulate;
         const double columns = op.b_layout == Layout::column_major ? 1.0 : 0.0;
-        const bool single = op.type == DataType::fp32 || op.type == DataType::tf32;
+        const bool by_tile = op.type == DataType::fp32 || op.type == DataType::tf32 ||
+                             kind == ResidualClass::torch_product_odd_thin;
         const double type = op.type == DataType::fp16 || op.type == DataType::int8 ? 2.0 : 0.0;
         const Tile tile = prediction.tiling.tile;
         const double kernel =
-            single ? std::log2(std::max(1.0, real(tile.m) * real(tile.n))) : type + columns;
+            by_tile ? std::log2(std::max(1.0, real(tile.m) * real(tile.n))) : type + columns;
         const double rows = batch * parts(m, 128.0);
         const Waves square = waves_of(rows * parts(n, 128.0), slots);
         const Waves narrow = waves_of(batch * parts(m, 64.0) * parts(n, 64.0), slots);

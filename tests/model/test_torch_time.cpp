@@ -132,6 +132,28 @@ TEST_CASE("few rows of fp32 run kernels of their own", "[torch]") {
     CHECK(analytic_time("matmul dtype=tf32 m=1 n=16384 k=8192") < 1.3 * read);
 }
 
+TEST_CASE("few rows of 16 bits at odd bytes run kernels of their own", "[torch]") {
+    const auto time = [](const char* text) { return analytic_time(text).in(units::us); };
+    // Tiles that hold all rows, whatever their number, timed on an H200: 15.1 us.
+    const char* const whole = "matmul dtype=fp16 b_layout=column m=9 n=109 k=1088";
+    CHECK(time(whole) == Approx(15.1).epsilon(0.15));
+    CHECK(time("matmul dtype=fp16 b_layout=column m=16 n=109 k=1088") < 1.05 * time(whole));
+    // Grids of an H200: 257 parts of a small B whose k is odd, 64 elements in each where it is not.
+    const auto parts = [](const char* text) { return predicted(text).tiling.split; };
+    CHECK(parts("matmul dtype=bf16 m=5 n=63 k=4097") == 257);
+    CHECK(parts("matmul dtype=bf16 m=10 n=23 k=2048") == 32);
+    CHECK(parts("matmul dtype=bf16 b_layout=column m=2 n=33 k=215") == 27);
+    CHECK(parts("matmul dtype=bf16 m=8 n=128 k=512 batch=2") == 1);
+    // A bias adds slices one after the other; batches of many columns do without tensor cores.
+    CHECK(time("matmul dtype=bf16 m=2 n=321 k=1509 epilogue=bias") >
+          1.5 * time("matmul dtype=bf16 m=2 n=321 k=1509"));
+    CHECK(time("matmul dtype=bf16 b_layout=column m=3 n=1957 k=512 batch=50") >
+          2.0 * time("matmul dtype=fp16 b_layout=column m=3 n=1957 k=512 batch=50"));
+    // A vector is read more slowly than one of whole vectors of 16 bytes.
+    CHECK(time("matmul dtype=bf16 b_layout=column m=1 n=16384 k=8193") >
+          1.4 * time("matmul dtype=bf16 b_layout=column m=1 n=16384 k=8192"));
+}
+
 TEST_CASE("small products cut into more parts than k has steps take as long as the parts",
           "[torch]") {
     const Time crumbs = analytic_time("matmul dtype=fp32 b_layout=column m=12 n=128 k=256");
