@@ -170,6 +170,28 @@ std::string Catalogue::suggestion(std::string_view name) const {
     return text.empty() ? "`ridge gpus` lists the known ones" : text + "?";
 }
 
+/// What its architecture holds, and what that inherits in turn: the kernels of a framework.
+void Catalogue::take_inheritance(Description& device, std::vector<Problem>& problems) const {
+    constexpr int most = 4;
+    std::string wanted = device.inherits;
+    Location location = device.location;
+    for (int depth = 0; !wanted.empty(); ++depth) {
+        const auto parent = architectures_.find(wanted);
+        if (parent == architectures_.end() || depth == most) {
+            const std::string reason = depth == most ? "\", which inherits from too many others"
+                                                     : "\", which is not a known architecture";
+            problems.push_back({location, "inherits from \"" + wanted + reason});
+            return;
+        }
+        Loaded loaded =
+            load_text(parent->second.text.view, parent->second.header.location.file, *schema_);
+        append(problems, loaded.problems);
+        wanted = loaded.description.inherits;
+        location = loaded.description.location;
+        device = inherit(std::move(device), std::move(loaded.description));
+    }
+}
+
 /// Those of the relative that the device names, as far as it has none of its own. What a user fitted
 /// to the relative rests on parameters that the device does not have.
 void Catalogue::take_corrections(Description& device, std::vector<Problem>& problems) const {
@@ -203,18 +225,7 @@ std::pair<Description, std::vector<Problem>> Catalogue::inspect(std::string_view
     auto [device, problems] = load_text(item.text.view, item.header.location.file, *schema_);
     device.origin = item.header.origin;
     if (!item.replaced.empty()) device.origin += ", in place of " + canonical + " " + item.replaced;
-    if (!device.inherits.empty()) {
-        const auto parent = architectures_.find(device.inherits);
-        if (parent == architectures_.end()) {
-            problems.push_back({device.location, "inherits from \"" + device.inherits +
-                                                     "\", which is not a known architecture"});
-        } else {
-            Loaded loaded =
-                load_text(parent->second.text.view, parent->second.header.location.file, *schema_);
-            append(problems, loaded.problems);
-            device = inherit(std::move(device), std::move(loaded.description));
-        }
-    }
+    take_inheritance(device, problems);
     for (const Item& overlay : overlays_) {
         if (view == View::datasheet || canonical_name(overlay.header.overlay) != canonical)
             continue;

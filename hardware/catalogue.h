@@ -109,6 +109,7 @@ class Catalogue {
     using Items = std::map<std::string, Item, std::less<>>;
 
     void add_item(Text text, const std::string& file, const std::string& origin);
+    void take_inheritance(Description& device, std::vector<Problem>& problems) const;
     void take_corrections(Description& device, std::vector<Problem>& problems) const;
 
     std::shared_ptr<const Schema> schema_;

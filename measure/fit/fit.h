@@ -152,6 +152,7 @@ struct FitProgram {
     std::string help;
     RowSource source = RowSource::tables;
     std::vector<FitReport> (*run)(const FitRequest& request) = nullptr;
+    bool of_software = false;  ///< its parameters hold for every GPU, and are none of a GPU's own
 };
 [[nodiscard]] const std::vector<FitProgram>& fit_programs();
 
@@ -159,6 +160,8 @@ struct FitProgram {
 [[nodiscard]] std::vector<FitReport> fit_attention(const FitRequest& request);
 /// PyTorch's kernels, from `request.records`.
 [[nodiscard]] std::vector<FitReport> fit_torch(const FitRequest& request);
+/// The code of PyTorch's kernels, from `request.records`: one report per kind of kernel.
+[[nodiscard]] std::vector<FitReport> fit_torch_code(const FitRequest& request);
 /// The bundled kernels, from `request.records`: one report per kernel and GPU.
 [[nodiscard]] std::vector<FitReport> fit_bundled_attention(const FitRequest& request);
 [[nodiscard]] std::vector<FitReport> fit_matmul(const FitRequest& request);

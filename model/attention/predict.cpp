@@ -314,7 +314,7 @@ std::optional<BackendTime> backend_time(const Attention& op, Implementation aske
         case Implementation::torch_efficient:
         case Implementation::torch_cudnn:
             // Other vendors' builds of PyTorch have other kernels than the ones that were timed.
-            if (machine.compute_capability == 0) return std::nullopt;
+            if (machine.compute_capability == 0 || !machine.torch_attention) return std::nullopt;
             return torch_attention_time(op, asked_for, work, execution, machine);
         case Implementation::torch_math:
             return torch_math_time(op, execution, machine, operation);

@@ -18,88 +18,6 @@ struct Edges {
     std::int64_t keys;
 };
 
-/// Times in microseconds of an H200 at 1980 MHz; they follow the clock. A visit of 64 x 64 scores
-/// occupies the pipes for `pipe` and `pipe_dim` per 64 of the head's dimension; it takes `visit` and
-/// `visit_pipe` of those, of which nothing hides the first.
-struct Code {
-    double pipe;
-    double pipe_dim;
-    double visit;
-    double visit_pipe;
-    double prologue;
-    double start;
-    double overlap;
-    double block;    ///< pipes of a block, beside its visits
-    double further;  ///< a further kernel
-    double tail;     ///< of the last blocks, in blocks
-    double cold;
-    double single;  ///< factor of fp32
-    double wide;    ///< factor of head dimensions over 128
-    double middle;  ///< factor of those over 64
-    double uneven =
-        0.5;  ///< of the longest block, what the busiest multiprocessor has beside its share
-    double mask = 0.1;  ///< visits that a visit with a mask takes more
-    double shared =
-        0.0;  ///< gradients that heads with common keys add up, in passes over four times their bytes
-};
-constexpr Code flash_forward{0.184, 0.274, 0.0,  1.26, 1.52, 0.0, 4.41, 0.93,
-                             0.484, 0.65,  1.05, 3.0,  1.25, 1.0, 1.09, 0.55};
-constexpr Code flash_backward{0.426, 0.674, 0.0, 0.0,  0.0,  0.0,  0.768, 0.815, 3.73,
-                              0.7,   1.8,   3.0, 1.47, 1.11, 0.44, 0.29,  2.04};
-constexpr Code cudnn_forward{0.258, 0.0246, 0.33, 0.0, 0.0, 0.87,  2.2,  0.94,
-                             1.46,  0.64,   0.38, 3.0, 1.0, 1.335, 0.62, 0.24};
-constexpr Code cudnn_backward{0.685, 0.07, 0.0, 0.0, 0.0,   0.0,  1.126, 0.0, 2.43,
-                              0.27,  0.0,  3.0, 1.0, 1.356, 0.54, 0.55,  0.95};
-constexpr Code efficient_forward{1.033, 0.141, 1.524, 0.814, 1.23, 0.07,  3.75, 0.51,
-                                 1.0,   0.55,  0.43,  3.64,  2.46, 1.186, 0.9,  0.0};
-
-/// Kernels that split the keys of few queries, and one that joins the parts.
-struct SplitCode {
-    double prologue;
-    double visit;  ///< of 64 x 64 scores and 64 of the head's dimension
-    double pipe;
-    double start;
-    double join;
-    double cold;
-    double dram;  ///< share of the bandwidth
-    double overlap;
-    double part;   ///< of joining one part, after the others
-    double parts;  ///< passes over the parts in fp32, through the L2
-    double dim;    ///< of a visit and its pipes, beside what 64 of the head's dimension take
-};
-constexpr SplitCode flash_split{0.0, 0.0, 0.517, 1.23, 4.37, 0.93, 0.906, 4.6, 0.2, 2.5, 0.62};
-constexpr SplitCode cudnn_split{3.41, 0.0, 0.262, 0.0, 0.7, 0.15, 1.46, 1.1, 0.067, 0.0, 0.74};
-constexpr SplitCode cudnn_short{1.36, 0.0, 0.585, 0.0, 0.0, 0.1, 1.06, 0.86, 0.0, 0.0, 0.74};
-
-/// The backward kernels of the efficient backend: visits of a block come one after the other.
-struct SerialCode {
-    double prologue;  ///< of a block of keys
-    double visit;     ///< alone on its multiprocessor
-    double lock;      ///< of its queries' gradients; blocks of one head wait for it in turn
-    double single;    ///< factor of fp32
-    double resident;  ///< blocks of a multiprocessor; one less in fp32, at least one
-};
-constexpr SerialCode narrow_serial{0.742, 5.213, 1.994, 2.373, 3.0};
-constexpr SerialCode half_serial{0.0, 6.179, 1.803, 2.396, 3.0};
-constexpr SerialCode middle_serial{2.252, 18.904, 2.594, 1.619, 1.0};
-constexpr SerialCode wide_serial{0.0, 34.318, 2.384, 1.953, 1.0};
-constexpr double serial_beside = 0.185;  // of a visit, for each further block of its multiprocessor
-constexpr double serial_tail = 0.525;    // of the longest block, where a mask makes them uneven
-constexpr double serial_overlap = 1.083;
-constexpr double serial_start = 1.16;
-constexpr double serial_cold = 1.302;
-constexpr double serial_product = 2.483;  // each of three more kernels for the products of fp32
-constexpr double serial_product_passes = 3.38;  // of those kernels over the queries' gradients
-constexpr double serial_few_rows = 0.777;  // of a visit, whatever part of its 128 rows there is
-constexpr double serial_one = 0.857;       // of a visit where all keys are in one block
-constexpr double serial_lock_masked = 0.67;
-// Wide heads in 16 bits: sums of gradient times output, for every query block of a block's walk.
-constexpr double serial_sums = 70.54;
-constexpr double serial_sums_busy = 0.529;  // share of it that busy multiprocessors share out
-
-constexpr double reference_clock = 1.98e9;  // per second
-constexpr double dram_share = 0.85;
-
 Edges edges_of(const Attention& op, Implementation backend) {
     const bool forward = op.direction == Direction::forward;
     const std::int64_t dim = op.head_dim;
@@ -146,8 +64,8 @@ Visits visits_of(const Attention& op, const Edges& edges) {
             std::min(masked, real(query_blocks))};
 }
 
-Time micro(double value, const Machine& machine) {
-    return value * 1e-6 * reference_clock / machine.boost_clock.base() * units::s;
+Time time_of(double clocks, const Machine& machine) {
+    return clocks * units::cycle / machine.boost_clock;
 }
 
 /// Bytes that must come from DRAM, with what fp32 gradients of the queries add.
@@ -174,7 +92,7 @@ double dim_of(const Attention& op) {
     return std::ceil(real(op.head_dim) / 32.0) * 0.5;
 }
 
-BackendTime tiled_time(const Attention& op, Implementation backend, const Code& code,
+BackendTime tiled_time(const Attention& op, Implementation backend, const BackendCode& code,
                        const Work& work, const Execution& execution, const Machine& machine) {
     const Edges edges = edges_of(op, backend);
     const Visits visits = visits_of(op, edges);
@@ -195,18 +113,18 @@ BackendTime tiled_time(const Attention& op, Implementation backend, const Code& 
 
     BackendTime time;
     time.kernels = 1 + further_kernels(op, backend);
-    time.blocks = micro(code.prologue + longest * visit, machine);
-    time.pipes = micro(busiest * pipe + std::ceil(per_sm) * code.block, machine);
-    time.dram = dram_bytes(op, work, execution) / (machine.dram_bandwidth * dram_share);
+    time.blocks = time_of(code.prologue + longest * visit, machine);
+    time.pipes = time_of(busiest * pipe + std::ceil(per_sm) * code.block, machine);
+    time.dram = dram_bytes(op, work, execution) /
+                (machine.dram_bandwidth * machine.torch_attention->backends.dram);
     const bool cold = execution.l2 != L2State::warm;
-    time.launch =
-        machine.kernel_floor +
-        micro(code.start + (cold ? code.cold : 0.0) + code.further * (time.kernels - 1.0), machine);
+    time.launch = machine.kernel_floor +
+                  time_of((cold ? code.cold : 0.0) + code.further * (time.kernels - 1.0), machine);
     if (op.direction == Direction::backward && op.kv_heads < op.heads) {
         const double gradients = real(op.batch) * real(op.heads) * real(op.seq_kv) *
                                  real(op.head_dim) * real(size_of(op.type));
-        time.launch +=
-            code.shared * 4.0 * Bytes::from_base(gradients) / (machine.dram_bandwidth * dram_share);
+        time.launch += code.shared * 4.0 * Bytes::from_base(gradients) /
+                       (machine.dram_bandwidth * machine.torch_attention->backends.dram);
     }
     time.total =
         time.launch + combined({time.blocks, time.pipes, time.dram}, Overlap{code.overlap});
@@ -262,20 +180,19 @@ BackendTime split_time(const Attention& op, const SplitCode& code, const Splits&
     BackendTime time;
     time.splits = real(splits.count);
     time.kernels = splits.count > 1 ? 2 : 1;
-    time.blocks = micro(code.prologue + visits * unit * code.visit, machine);
-    time.pipes = micro(std::ceil(splits.tiles * real(splits.count) / real(machine.sm_count)) *
-                           visits * seen * unit * code.pipe,
-                       machine);
+    time.blocks = time_of(code.prologue, machine);
+    time.pipes = time_of(std::ceil(splits.tiles * real(splits.count) / real(machine.sm_count)) *
+                             visits * seen * unit * code.pipe,
+                         machine);
     time.dram = missing * work.compulsory_read / (machine.dram_bandwidth * code.dram);
-    time.launch = machine.kernel_floor + micro(code.start + (cold ? code.cold : 0.0) +
-                                                   (splits.count > 1 ? code.join : 0.0),
-                                               machine);
+    time.launch = machine.kernel_floor +
+                  time_of((cold ? code.cold : 0.0) + (splits.count > 1 ? code.join : 0.0), machine);
     if (splits.count > 1) {
         const double parts = 4.0 * real(splits.count) * real(op.batch) * real(op.heads) *
                              real(op.seq_q) * real(op.head_dim);
         const Bandwidth bandwidth =
             machine.memory ? machine.memory->l2_write : machine.dram_bandwidth;
-        time.launch += micro(code.part * real(splits.count), machine) +
+        time.launch += time_of(code.part * real(splits.count), machine) +
                        code.parts * Bytes::from_base(parts) / bandwidth;
     }
     time.total =
@@ -283,10 +200,16 @@ BackendTime split_time(const Attention& op, const SplitCode& code, const Splits&
     return time;
 }
 
-const SerialCode& serial_code(const Attention& op) {
-    if (op.head_dim <= 32) return narrow_serial;
-    if (op.head_dim <= 64) return half_serial;
-    return op.head_dim <= 128 ? middle_serial : wide_serial;
+const SerialCode& serial_code(const TorchAttentionCode& code, const Attention& op) {
+    if (op.head_dim <= 32) return code.narrow;
+    if (op.head_dim <= 64) return code.half;
+    return op.head_dim <= 128 ? code.middle : code.wide;
+}
+
+/// Blocks of a multiprocessor: one less in fp32, at least one.
+double serial_residents(const Attention& op) {
+    if (op.head_dim > 64) return 1.0;
+    return size_of(op.type) == 4 ? 2.0 : 3.0;
 }
 
 /// How the keys of a head are shared out among blocks, and what those visit.
@@ -344,35 +267,37 @@ struct SerialPrice {
 };
 
 SerialPrice serial_price(const Attention& op, const Edges& edges, const SerialVisits& visits,
-                         const SerialCode& code, double busy) {
+                         const TorchAttentionCode& all, double busy) {
+    const SerialCode& code = serial_code(all, op);
+    const SerialCommonCode& common = all.serial;
     const bool single = size_of(op.type) == 4;
     const double factor = single ? code.single : 1.0;
     SerialPrice price{
         .visit = factor * code.visit, .key_block = factor * code.prologue, .block = 0.0};
-    if (op.seq_kv <= edges.keys) price.visit *= serial_one;
+    if (op.seq_kv <= edges.keys) price.visit *= common.one;
     if (edges.queries == 128 && op.seq_q < 128) {
         const double part = std::ceil(real(op.seq_q) / 32.0) / 4.0;
-        price.visit *= serial_few_rows + (1.0 - serial_few_rows) * part;
+        price.visit *= common.few_rows + (1.0 - common.few_rows) * part;
     }
     if (op.head_dim > 128 && !single) {
-        price.block = serial_sums * visits.queries * (1.0 - serial_sums_busy * (1.0 - busy));
+        price.block = common.sums * visits.queries * (1.0 - common.sums_busy * (1.0 - busy));
     }
     return price;
 }
 
 /// From the first block of the kernel to the last.
 double serial_walk(const Attention& op, const SerialVisits& visits, const SerialPrice& price,
-                   double resident, double sms) {
+                   const SerialCommonCode& code, double resident, double sms) {
     const double heads = real(op.batch) * real(op.heads);
     const double blocks = heads * real(visits.kept);
-    const auto slowed = [](double beside) { return 1.0 + serial_beside * (beside - 1.0); };
+    const auto slowed = [&](double beside) { return 1.0 + code.beside * (beside - 1.0); };
     const double longest = price.of(visits.longest, visits.keys);
     if (op.causal && visits.kept > 1) {
         if (blocks <= sms) return longest;
         const double beside = std::min(resident, blocks / sms);
         const double all = heads * (price.of(visits.head, visits.key_blocks) +
                                     price.block * real(visits.kept - 1));
-        const double even = all / (sms * beside) + serial_tail * longest;
+        const double even = all / (sms * beside) + code.tail * longest;
         return std::max(even, longest) * slowed(beside);
     }
     const double room = resident * sms;
@@ -390,35 +315,38 @@ double serial_walk(const Attention& op, const SerialVisits& visits, const Serial
 /// Blocks of keys walk through all queries.
 BackendTime serial_time(const Attention& op, const Work& work, const Execution& execution,
                         const Machine& machine) {
-    const SerialCode& code = serial_code(op);
+    const TorchAttentionCode& all = *machine.torch_attention;
+    const SerialCommonCode& code = all.serial;
     const Edges edges = edges_of(op, Implementation::torch_efficient);
     const bool single = size_of(op.type) == 4;
     const double sms = real(machine.sm_count);
     const double heads = real(op.batch) * real(op.heads);
     const SerialVisits visits = serial_visits(op, edges);
     const double kept = real(visits.kept);
-    const double resident = std::max(1.0, code.resident - (single ? 1.0 : 0.0));
+    const double resident = serial_residents(op);
     const double busy = std::min(1.0, heads * kept / sms);
-    const SerialPrice price = serial_price(op, edges, visits, code, busy);
+    const SerialPrice price = serial_price(op, edges, visits, all, busy);
     const double beside = std::clamp(resident * sms / kept, 1.0, heads);
-    const double masked = op.causal ? serial_lock_masked : 1.0;
-    const double in_turn = visits.kept > 1 ? heads / beside * kept * code.lock * masked : 0.0;
+    const double masked = op.causal ? code.masked_lock : 1.0;
+    const double in_turn =
+        visits.kept > 1 ? heads / beside * kept * serial_code(all, op).lock * masked : 0.0;
 
     BackendTime time;
     time.kernels = (visits.kept > 1 ? 2 : 1) + (single ? 3 : 0);
-    time.blocks = micro(serial_walk(op, visits, price, resident, sms), machine);
-    time.pipes = micro(in_turn, machine);
-    time.dram = work.compulsory() / (machine.dram_bandwidth * dram_share);
-    const double cold = execution.l2 == L2State::warm ? 0.0 : serial_cold;
+    time.blocks = time_of(serial_walk(op, visits, price, code, resident, sms), machine);
+    time.pipes = time_of(in_turn, machine);
+    time.dram =
+        work.compulsory() / (machine.dram_bandwidth * machine.torch_attention->backends.dram);
+    const double cold = execution.l2 == L2State::warm ? 0.0 : code.cold;
     time.launch = machine.kernel_floor * time.kernels +
-                  micro(serial_start + cold + (single ? 3.0 * serial_product : 0.0), machine);
+                  time_of(code.start + cold + (single ? 3.0 * code.product : 0.0), machine);
     if (single) {
         const double gradients = 4.0 * heads * real(op.seq_q) * real(op.head_dim);
-        time.launch += serial_product_passes * Bytes::from_base(gradients) /
-                       (machine.dram_bandwidth * dram_share);
+        time.launch += code.passes * Bytes::from_base(gradients) /
+                       (machine.dram_bandwidth * machine.torch_attention->backends.dram);
     }
     time.total =
-        time.launch + combined({time.blocks, time.pipes, time.dram}, Overlap{serial_overlap});
+        time.launch + combined({time.blocks, time.pipes, time.dram}, Overlap{code.overlap});
     return time;
 }
 
@@ -426,15 +354,16 @@ BackendTime serial_time(const Attention& op, const Work& work, const Execution& 
 
 BackendTime torch_attention_time(const Attention& op, Implementation backend, const Work& work,
                                  const Execution& execution, const Machine& machine) {
+    const TorchAttentionCode& code = *machine.torch_attention;
     const bool forward = op.direction == Direction::forward;
     if (backend == Implementation::torch_efficient) {
         if (!forward) return serial_time(op, work, execution, machine);
-        return tiled_time(op, backend, efficient_forward, work, execution, machine);
+        return tiled_time(op, backend, code.efficient, work, execution, machine);
     }
     const bool flash = backend == Implementation::torch_flash;
     if (!forward) {
-        return tiled_time(op, backend, flash ? flash_backward : cudnn_backward, work, execution,
-                          machine);
+        return tiled_time(op, backend, flash ? code.flash_backward : code.cudnn_backward, work,
+                          execution, machine);
     }
     const Splits splits = splits_of(op, backend, machine);
     // An unsplit query runs flash's ordinary tiles, in which the heads that share keys stand as queries.
@@ -443,13 +372,15 @@ BackendTime torch_attention_time(const Attention& op, Implementation backend, co
         folded.seq_q = op.heads / op.kv_heads;
         folded.heads = op.kv_heads;
         folded.causal = false;
-        return tiled_time(folded, backend, flash_forward, work, execution, machine);
+        return tiled_time(folded, backend, code.flash, work, execution, machine);
     }
     if (op.seq_q == 1 || splits.count > 1) {
-        const SplitCode& code = flash ? flash_split : splits.keys < 128 ? cudnn_short : cudnn_split;
-        return split_time(op, code, splits, work, execution, machine);
+        const SplitCode& split = flash               ? code.flash_split
+                                 : splits.keys < 128 ? code.cudnn_short
+                                                     : code.cudnn_split;
+        return split_time(op, split, splits, work, execution, machine);
     }
-    return tiled_time(op, backend, flash ? flash_forward : cudnn_forward, work, execution, machine);
+    return tiled_time(op, backend, flash ? code.flash : code.cudnn, work, execution, machine);
 }
 
 }  // namespace ridge::model

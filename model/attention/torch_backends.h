@@ -6,8 +6,8 @@
 // Method (equation T18 of docs/model.md): every block of queries (backward: of keys) visits blocks of
 // the other side; a visit takes clocks of its own and occupies the pipes of its multiprocessor:
 //   t = launch + start + norm_p(longest block, busiest multiprocessor, DRAM)
-// Clocks are those of the compiled kernels, fitted to records of an H200 and an H100.
-// Limits: contiguous heads-first tensors; visits cost the same under partial masks.
+// Clocks are those of the compiled kernels (`torch_attention_parameters.h`).
+// Limits: needs `machine.torch_attention`; contiguous heads-first tensors; visits cost the same under partial masks.
 #pragma once
 
 #include <optional>

@@ -256,6 +256,8 @@ Machine make_machine(const Description& gpu) {
         machine.attention = attention_parameters_of(gpu, consists, machine.compute_capability);
     }
     machine.memory = resolve_memory(gpu, machine.l2);
+    if (machine.memory) resolve_torch(gpu, machine);
+    resolve_torch_attention(gpu, machine);
     machine.matmul = read_matmul_calibration(gpu, consists);
     machine.mla = read_mla_parameters(gpu);
     machine.moe = read_moe_parameters(gpu);

@@ -28,6 +28,7 @@
 #include "model/machine/moe_parameters.h"
 #include "model/machine/parameter.h"
 #include "model/machine/residency.h"
+#include "model/machine/torch_attention_parameters.h"
 
 namespace ridge::model {
 
@@ -98,10 +99,11 @@ struct Machine {
     std::optional<Bandwidth> link_per_direction;
     std::int64_t link_gpus = 0;  ///< that the links join; 0: all of a node
     std::optional<Bandwidth> pcie_per_direction;
-    std::optional<AttentionParameters> attention;  ///< fitted; absent: attention is a roofline
-    std::optional<MemoryParameters> memory;        ///< of the model of memory-bound kernels
-    std::optional<FabricParameters> fabric;        ///< of the model of collectives
-    std::optional<FabricParameters> host_fabric;   ///< over PCIe, for more GPUs than are linked
+    std::optional<AttentionParameters> attention;       ///< fitted; absent: attention is a roofline
+    std::optional<TorchAttentionCode> torch_attention;  ///< backends of PyTorch's SDPA
+    std::optional<MemoryParameters> memory;             ///< of the model of memory-bound kernels
+    std::optional<FabricParameters> fabric;             ///< of the model of collectives
+    std::optional<FabricParameters> host_fabric;  ///< over PCIe, for more GPUs than are linked
     MatmulCalibration matmul;
     MlaParameters mla;                           ///< of latent attention
     std::optional<MoeParameters> moe;            ///< of blocks of experts

@@ -137,7 +137,6 @@ std::optional<MemoryParameters> resolve_memory(const Description& gpu, const Res
     if (!complete) return std::nullopt;
     scale_l2(gpu, memory);
     memory.launch = resolve_launch(gpu);
-    memory.torch = resolve_torch(gpu);
     memory.streams = confidence_in(gpu, places[1], "first_dram");
     memory.eager_kernels = confidence_in(gpu, places[2], "reductions");
     return memory;

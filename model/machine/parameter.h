@@ -11,7 +11,7 @@
 // takes. A rate of the whole GPU whose field is per clock of one multiprocessor is converted by its
 // row (`per_clock`).
 //
-// Limits: parameters are positive; at most seven sections share a table.
+// Limits: parameters are positive; at most fourteen sections share a table.
 #pragma once
 
 #include <array>
@@ -40,8 +40,15 @@ enum class Origin : std::uint8_t {
 
 [[nodiscard]] std::string_view to_string(Origin origin);
 
-inline constexpr std::size_t most_sections = 7;
+inline constexpr std::size_t most_sections = 14;
 using Origins = std::array<Origin, most_sections>;  ///< by section of a table
+
+/// The same for all sections.
+[[nodiscard]] constexpr Origins everywhere(Origin origin) {
+    Origins origins{};
+    origins.fill(origin);
+    return origins;
+}
 
 /// Whether a set can be without it: the parameter then keeps its default or is inherited.
 enum class Need : std::uint8_t { optional, required };
@@ -175,6 +182,17 @@ constexpr auto in_clocks(std::string_view name, hardware::Range range, std::stri
     return row;
 }
 
+/// Clocks of a multiprocessor that the set keeps as a plain number.
+template <auto first, auto... rest>
+constexpr auto count_of_clocks(std::string_view name, hardware::Range range,
+                               std::string_view meaning, Origins origins,
+                               Need need = Need::optional) {
+    auto row = parameter<first, rest...>(name, range, meaning, origins, need);
+    row.kind = hardware::ValueKind::quantity;
+    row.dimension = Cycles::dimension;
+    return row;
+}
+
 /// A bandwidth whose field is its share of that of DRAM; `Set` has `dram`.
 template <auto first, auto... rest>
 constexpr auto share_of_dram(std::string_view name, hardware::Range range, std::string_view meaning,
@@ -211,6 +229,8 @@ inline constexpr hardware::Range share{1e-4, 1.0};
 /// Of a quoted peak, which a higher clock than the quoted one may exceed.
 inline constexpr hardware::Range share_of_peak{1e-4, 2.0};
 inline constexpr hardware::Range factor{1e-3, 100.0};
+/// Of the norm by which resources overlap: 1 adds them, many take the longest.
+inline constexpr hardware::Range exponent_of_norm{0.5, 20.0};
 inline constexpr hardware::Range span_of_time{1e-12, 1.0};
 inline constexpr hardware::Range rate_per_clock{1e-2, 1e5};
 inline constexpr hardware::Range clocks{1e-3, 1e9};

@@ -55,6 +55,9 @@ std::vector<ModelParameter> collected() {
     add_sections(all, library_sections());
     add_sections(all, memory_sections().subspan(2));
     add_sections(all, torch_sections());
+    const auto add_tables = [&all](const auto&... tables) { (add_sections(all, tables), ...); };
+    std::apply(add_tables, torch_stream_sections());
+    std::apply(add_tables, torch_attention_sections());
     add_sections(all, fabric_sections());
     add_sections(all, matmul_call_sections());
     add_sections(all, matmul_sections());

@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 
 #include "hardware/description.h"
 #include "hardware/error.h"
@@ -61,6 +62,22 @@ bool read_section(const hardware::Description& gpu, const Section<Set>& section,
         if (value) row.write(set, *value);
         complete = complete && (value || row.need == Need::optional);
     }
+    return complete;
+}
+
+/// Reads all sections of a tuple of spans into a machine that has their sets; false where the description
+/// lacks a required parameter.
+template <class... Sets>
+bool read_sections(const hardware::Description& gpu,
+                   const std::tuple<std::span<const Section<Sets>>...>& sections,
+                   Machine& machine) {
+    bool complete = true;
+    const auto read = [&](const auto& of_a_table) {
+        for (const auto& each : of_a_table) {
+            complete = read_section(gpu, each, *each.edit(machine)) && complete;
+        }
+    };
+    std::apply([&](const auto&... tables) { (read(tables), ...); }, sections);
     return complete;
 }
 

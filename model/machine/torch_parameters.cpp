@@ -50,12 +50,13 @@ std::span<const Section<MemoryParameters>> torch_sections() {
     return places;
 }
 
-std::optional<TorchCosts> resolve_torch(const Description& gpu) {
-    MemoryParameters memory;
+void resolve_torch(const Description& gpu, Machine& machine) {
+    MemoryParameters& memory = *machine.memory;
     memory.torch.emplace();
-    if (!read_section(gpu, places.front(), memory)) return std::nullopt;
+    const bool costs = read_section(gpu, places.front(), memory);
+    const bool complete = read_sections(gpu, torch_stream_sections(), machine) && costs;
     memory.torch->own = has_own(gpu, places.front(), "first_dram");
-    return memory.torch;
+    if (!complete) memory.torch.reset();
 }
 
 }  // namespace ridge::model

@@ -1,4 +1,5 @@
-// What a GPU contributes to the time of PyTorch's kernels; their instruction counts are in the code.
+// What a GPU contributes to the time of PyTorch's kernels; what their code costs is in
+// `torch_stream_parameters.h`.
 //
 //   if (memory.torch) memory.torch->first_dram   // a kernel's start with its first loads
 //
@@ -12,6 +13,7 @@
 #include "hardware/description.h"
 #include "hardware/quantity.h"
 #include "model/machine/parameter.h"
+#include "model/machine/torch_stream_parameters.h"
 
 namespace ridge::model {
 
@@ -24,6 +26,7 @@ struct TorchCosts {
     Time partial{};     ///< one of that block's loads of partial results
     Time look_up{};     ///< a target and its logarithm, one after the other
     bool own = false;   ///< fitted to this GPU
+    TorchStreamCode code{};
 };
 
 struct MemoryParameters;
@@ -31,7 +34,8 @@ struct MemoryParameters;
 /// `model.torch`.
 [[nodiscard]] std::span<const Section<MemoryParameters>> torch_sections();
 
-/// Empty where the description lacks one of the fields.
-[[nodiscard]] std::optional<TorchCosts> resolve_torch(const hardware::Description& gpu);
+/// Costs and code of PyTorch's kernels, into a machine that has `memory`; none where the description lacks
+/// one of the fields.
+void resolve_torch(const hardware::Description& gpu, Machine& machine);
 
 }  // namespace ridge::model

@@ -10,48 +10,47 @@
 namespace ridge::model {
 namespace {
 
-// Dependent clocks that a function adds to a thread, and what share of them each element issues.
-struct FunctionClocks {
-    Function function;
-    double clocks;
-};
-constexpr std::array function_clocks{FunctionClocks{Function::cosine, 1120},
-                                     FunctionClocks{Function::sine, 1010},
-                                     FunctionClocks{Function::gelu_erf, 1016},
-                                     FunctionClocks{Function::error_function, 949},
-                                     FunctionClocks{Function::sigmoid, 852},
-                                     FunctionClocks{Function::gelu_tanh, 810},
-                                     FunctionClocks{Function::silu, 745},
-                                     FunctionClocks{Function::divide, 628},
-                                     FunctionClocks{Function::square_root, 539},
-                                     FunctionClocks{Function::minimum, 534},
-                                     FunctionClocks{Function::maximum, 534},
-                                     FunctionClocks{Function::logarithm, 458},
-                                     FunctionClocks{Function::power, 628},
-                                     FunctionClocks{Function::add, 314},
-                                     FunctionClocks{Function::subtract, 314},
-                                     FunctionClocks{Function::tangent_hyperbolic, 283},
-                                     FunctionClocks{Function::reciprocal, 89},
-                                     FunctionClocks{Function::reciprocal_square_root, 89},
-                                     FunctionClocks{Function::exponential, 43},
-                                     FunctionClocks{Function::exponential2, 43}};
-constexpr double slots_per_clock = 0.029;
-constexpr double slots_per_access = 0.096;
-
-constexpr ElementLoop broadcast_loop{637, 74.8};
-constexpr ElementLoop cast_loop{1026, 71.8};
-
-constexpr double generated_share = 0.35;  // of a function's clocks, in generated code
-constexpr double generated_vector_slots = 20;
-
-constexpr double dropout_chain = 1107;
-constexpr double dropout_slots = 59.3;
-constexpr double dropout_odd_slots = 34.6;  // where elements are not in pairs
-
-double clocks_of(Function function) {
-    const auto found = std::find_if(function_clocks.begin(), function_clocks.end(),
-                                    [=](const auto& each) { return each.function == function; });
-    return found == function_clocks.end() ? 0.0 : found->clocks;
+/// Dependent clocks that a function adds to a thread; 0 for those that cost nothing beside the access.
+double clocks_of(const FunctionCode& code, Function function) {
+    switch (function) {
+        case Function::cosine:
+            return code.cosine;
+        case Function::sine:
+            return code.sine;
+        case Function::gelu_erf:
+            return code.gelu_erf;
+        case Function::error_function:
+            return code.error_function;
+        case Function::sigmoid:
+            return code.sigmoid;
+        case Function::gelu_tanh:
+            return code.gelu_tanh;
+        case Function::silu:
+            return code.silu;
+        case Function::divide:
+        case Function::power:
+            return code.divide;
+        case Function::square_root:
+            return code.square_root;
+        case Function::minimum:
+        case Function::maximum:
+            return code.extremum;
+        case Function::logarithm:
+            return code.logarithm;
+        case Function::add:
+        case Function::subtract:
+            return code.add;
+        case Function::tangent_hyperbolic:
+            return code.tangent_hyperbolic;
+        case Function::reciprocal:
+        case Function::reciprocal_square_root:
+            return code.reciprocal;
+        case Function::exponential:
+        case Function::exponential2:
+            return code.exponential;
+        default:
+            return 0.0;
+    }
 }
 
 /// What one kernel handles.
@@ -60,18 +59,16 @@ struct Pass {
     double element;      ///< bytes of an input's
     double result;       ///< bytes of a result's
     double clocks;       ///< of its functions
-    double accesses;     ///< tensors read and written
     ElementLoop loop{};  ///< of single elements
     bool loops = false;  ///< it is one
-    double slots = 0.0;  ///< of an element, beside those of functions and accesses
+    double slots = 0.0;  ///< of an element, beside those of functions
 };
 
 KernelTime pass_time(const MemoryParameters& memory, TorchKernel kernel, const Pass& pass) {
     if (!pass.loops) {
         kernel.chain = pass.clocks;
-        kernel.slots =
-            (slots_per_access * pass.accesses + slots_per_clock * pass.clocks + pass.slots) *
-            pass.elements;
+        const PointwiseCode& code = memory.torch->code.pointwise;
+        kernel.slots = (code.function_slots * pass.clocks + pass.slots) * pass.elements;
         return torch_kernel_time(memory, kernel, free_running);
     }
     const double items = pass.element <= 2.0 || pass.result <= 2.0 ? 4.0 : 2.0;
@@ -84,8 +81,9 @@ KernelTime pass_time(const MemoryParameters& memory, TorchKernel kernel, const P
 /// Random numbers come in fours; single elements where their number is odd.
 KernelTime dropout_time(const MemoryParameters& memory, TorchKernel kernel, std::int64_t elements) {
     const double odd = elements % 2 != 0 ? 1.0 : elements % 4 != 0 ? 0.5 : 0.0;
-    kernel.chain = dropout_chain;
-    kernel.slots = (dropout_slots + odd * dropout_odd_slots) * static_cast<double>(elements);
+    const PointwiseCode& code = memory.torch->code.pointwise;
+    kernel.chain = code.dropout_chain;
+    kernel.slots = (code.dropout_slots + odd * code.dropout_odd) * static_cast<double>(elements);
     return torch_kernel_time(memory, kernel, reducing);
 }
 
@@ -123,12 +121,12 @@ void add_step(const MemoryParameters& memory, const Elementwise& op, const Kerne
         sum.add(dropout_time(memory, kernel, op.elements));
         return;
     }
+    const TorchStreamCode& code = memory.torch->code;
     const Pass pass{.elements = elements,
                     .element = element,
                     .result = static_cast<double>(size_of(type)),
-                    .clocks = clocks_of(step.function),
-                    .accesses = inputs + 1.0,
-                    .loop = step.vector ? broadcast_loop : cast_loop,
+                    .clocks = clocks_of(code.functions, step.function),
+                    .loop = step.vector ? code.broadcast : code.cast,
                     .loops = step.vector || (type != op.type && casts_in_a_loop(op))};
     if (fills) sum.add(driver_copy_time(memory, tensor, l2));  // which is then filled in place
     sum.add(pass_time(memory, kernel, pass));
@@ -148,10 +146,10 @@ TorchTime forward(const MemoryParameters& memory, const Elementwise& op, L2State
     return sum;
 }
 
-double clocks_of(const Expression& expression) {
+double clocks_of(const FunctionCode& code, const Expression& expression) {
     double sum = 0.0;
     for (const Node& node : expression.nodes()) {
-        if (node.shape == InputShape::tensor) sum += clocks_of(node.function);
+        if (node.shape == InputShape::tensor) sum += clocks_of(code, node.function);
     }
     return sum;
 }
@@ -165,16 +163,17 @@ TorchTime torch_time(const MemoryParameters& memory, const Elementwise& op,
     // Gradients, and what the compiler generates: kernels that share the work evenly.
     const Work work = elementwise_work(op, implementation);
     const double kernels = work.kernels;
-    const double clocks = clocks_of(op.expression) / kernels;
+    const TorchStreamCode& all = memory.torch->code;
+    const PointwiseCode& code = all.pointwise;
+    const double clocks = clocks_of(all.functions, op.expression) / kernels;
     const bool vectors = op.expression.fused().vector_reads > 0;
-    const Pass pass{.elements = static_cast<double>(op.elements),
-                    .element = static_cast<double>(size_of(op.type)),
-                    .result = static_cast<double>(size_of(op.result())),
-                    .clocks = one ? generated_share * clocks : clocks,
-                    .accesses = work.dram() / kernels /
-                                (static_cast<double>(op.elements * size_of(op.type)) * units::B),
-                    .slots = (1.0 - (one ? generated_share : 1.0)) * slots_per_clock * clocks +
-                             (vectors ? generated_vector_slots : 0.0)};
+    const Pass pass{
+        .elements = static_cast<double>(op.elements),
+        .element = static_cast<double>(size_of(op.type)),
+        .result = static_cast<double>(size_of(op.result())),
+        .clocks = one ? code.generated_share * clocks : clocks,
+        .slots = (1.0 - (one ? code.generated_share : 1.0)) * code.function_slots * clocks +
+                 (vectors ? code.generated_vector : 0.0)};
     TorchTime sum;
     sum.add(
         pass_time(memory, moving(memory, work.dram_read / kernels, work.dram_write / kernels, l2),

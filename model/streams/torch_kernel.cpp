@@ -8,7 +8,6 @@ namespace {
 
 constexpr Overlap side_by_side{3.0};
 
-constexpr double loop_rounds = 0.517;  // of a block's life that the next one waits for
 constexpr double resident_blocks_of_loops = 16.0;
 
 }  // namespace
@@ -28,7 +27,8 @@ TorchKernel looping(const MemoryParameters& memory, TorchKernel kernel, const El
     kernel.chain = loop.chain;
     kernel.steps = std::min(items, std::ceil(elements / pointwise_block_threads)) - 1.0;
     kernel.slots = loop.slots * elements;
-    kernel.rounds = loop_rounds * blocks / (resident_blocks_of_loops * memory.sm_count);
+    kernel.rounds = memory.torch->code.pointwise.loop_rounds * blocks /
+                    (resident_blocks_of_loops * memory.sm_count);
     return kernel;
 }
 

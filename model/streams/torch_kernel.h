@@ -38,13 +38,6 @@ struct TorchKernel {
 /// Threads of a block of PyTorch's pointwise and copying kernels.
 inline constexpr double pointwise_block_threads = 128.0;
 
-/// A kernel whose threads find their elements one by one, with index arithmetic: two elements of
-/// four bytes or more a thread, or four smaller ones, one after the other.
-struct ElementLoop {
-    double chain;  ///< clocks
-    double slots;  ///< of an element
-};
-
 /// `kernel` with what the loop costs over `elements`, `items` a thread, in `blocks`. (eq. B32)
 [[nodiscard]] TorchKernel looping(const MemoryParameters& memory, TorchKernel kernel,
                                   const ElementLoop& loop, double elements, double items,

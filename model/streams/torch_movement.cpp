@@ -14,54 +14,23 @@ namespace ridge::model {
 namespace {
 
 constexpr Bytes long_copy = 1.0 * units::MB;  // from here on the driver's copy starts slower
-constexpr double long_copy_chain = 4000;
 
 constexpr double sector = 32.0;
 constexpr double dram_piece = 64.0;
 
-constexpr ElementLoop strided_loop{254, 47.4};
-constexpr double loop_sectors = 1.729;  // time of a sector over that of one in a full line
-
-constexpr double transpose_chain = 285;
-constexpr double transpose_slots = 55;        // of an element
-constexpr double transpose_dimension = 7.94;  // more for each dimension of the copy
-constexpr double transpose_again = 0.463;  // of the lines that warps of a block share, read again
-constexpr double transpose_hit =
-    0.71;  // of a load from L2 that one from the multiprocessor's own cache takes
 constexpr double l2_piece = 64.0;  // least bytes of a line that are read at once
-
-constexpr double join_chain = 275;  // of pieces of rows
-constexpr double join_slots = 17.1;
-constexpr double join_odd_slots = 39.3;  // where a piece is not whole vectors
 
 // Views: an index of the source and one of the result for every element.
 constexpr double view_threads = 512.0;
 constexpr double view_blocks = 2.0;  // a multiprocessor and input
-constexpr double view_chain = 2500;
-constexpr double view_rounds = 0.5;  // of a thread's first element that each further one takes
 
-constexpr double gather_chain = 882;  // with the index, of a block that copies a row
-constexpr double gather_warm_chain = 265;
-constexpr double gather_block_clocks = 1.173;  // of the whole GPU, from one block to the next
 constexpr double gather_block_bytes = 4096.0;
-constexpr double gather_dram = 1.15;  // of single rows, over that of a stream
 constexpr Overlap gather_overlap{5.0};
-constexpr double pick_chain = 2314;  // single elements, eight a thread
 constexpr double pick_items = 8.0;
-constexpr double pick_step = 8.219 / 7.0;
-constexpr double pick_slots = 79.7;
 
 constexpr double chunk = 65536.0;      // elements of a tensor that a block of an optimizer takes
 constexpr double most_chunks = 320.0;  // of a launch
 constexpr double chunk_threads = 512.0;
-constexpr double chunk_step = 0.322;    // of a step, four elements of each tensor
-constexpr double tensor_step = 0.76;    // of a step from L2, for each tensor
-constexpr double counter_chain = 4187;  // of the kernel that counts steps
-constexpr double counter_slots = 30.0;
-constexpr double plain_slots = 34.0;
-// Per tensor where their elements are not in groups of four: of the fused kernel and of others.
-constexpr double odd_fused_slots = 35.0;
-constexpr double odd_slots = 29.0;
 
 double bytes_of(DataType type) {
     return real(size_of(type));
@@ -76,7 +45,7 @@ KernelTime loop_time(const MemoryParameters& memory, TorchKernel kernel, const E
                      double elements, double items, double sectors) {
     kernel = looping(memory, kernel, loop, elements, items,
                      std::ceil(elements / items / pointwise_block_threads));
-    kernel.l2_read = loop_sectors * sectors * sector * units::B;
+    kernel.l2_read = memory.torch->code.movement.sector * sectors * sector * units::B;
     return torch_kernel_time(memory, kernel, free_running);
 }
 
@@ -117,7 +86,7 @@ double transpose_steps(const MemoryParameters& memory, const Transpose& op, doub
     const double in_block = std::max(1.0, block / (real(op.rows) * real(op.inner)));
     const double from_l2 = std::min(
         count, new_loads(op, count + 1.0, std::min(in_block, columns_of(op, sector))) - 1.0);
-    const double from_l1 = (count - from_l2) * transpose_hit;
+    const double from_l1 = (count - from_l2) * memory.torch->code.movement.transpose_hit;
     if (missing <= 0.0) return from_l2 + from_l1;
     const double lost =
         std::min(from_l2, new_loads(op, count + 1.0, columns_of(op, dram_piece)) - 1.0);
@@ -129,10 +98,10 @@ TorchKernel joining_views(const MemoryParameters& memory, TorchKernel kernel, co
     const double part = real(op.rows) * real(op.cols);
     const double run = std::min(sector, real(op.inner) * bytes_of(op.type));
     kernel.l2_read *= sector / run;
-    kernel.chain = view_chain;
+    kernel.chain = memory.torch->code.movement.view_chain;
     kernel.slots = real(op.inputs) * part * view_slots;
-    kernel.rounds =
-        view_rounds * (std::ceil(part / (view_threads * view_blocks * memory.sm_count)) - 1.0);
+    kernel.rounds = memory.torch->code.movement.view_rounds *
+                    (std::ceil(part / (view_threads * view_blocks * memory.sm_count)) - 1.0);
     return kernel;
 }
 
@@ -162,8 +131,9 @@ KernelTime chunked_time(const MemoryParameters& memory, const AdamW& op, double 
     TorchKernel kernel = moving(memory, reads * tensor, writes * tensor, l2);
     kernel.dram_read = missing * reads * tensor;
     const double steps = std::ceil(chunks.elements / (4.0 * chunk_threads));
-    const Time step = chunk_step * step_of(memory, missing) +
-                      (reads + writes) * tensor_step * memory.torch->step_l2;
+    const ChunkCode& code = memory.torch->code.chunks;
+    const Time step = code.step * step_of(memory, missing) +
+                      (reads + writes) * code.tensor * memory.torch->step_l2;
     const Time life = memory.torch->first_l2 + steps * step;
     KernelTime time = torch_kernel_time(memory, kernel, free_running);
     const bool groups = op.elements / op.tensors % 4 == 0;
@@ -180,7 +150,7 @@ KernelTime chunked_time(const MemoryParameters& memory, const AdamW& op, double 
 
 KernelTime driver_copy_time(const MemoryParameters& memory, Bytes bytes, L2State l2) {
     TorchKernel kernel = moving(memory, bytes, bytes, l2);
-    kernel.chain = bytes >= long_copy ? long_copy_chain : 0.0;
+    kernel.chain = bytes >= long_copy ? memory.torch->code.movement.long_copy : 0.0;
     return torch_kernel_time(memory, kernel, free_running);
 }
 
@@ -195,8 +165,9 @@ TorchTime torch_time(const MemoryParameters& memory, const Copy& op, Implementat
     const double apart = real(op.stride) * element;
     const Bytes read =
         real(op.elements) * std::min(apart, std::max(element, dram_piece)) * units::B;
-    sum.add(loop_time(memory, moving(memory, read, written, l2), strided_loop, real(op.elements),
-                      items_of(op.type), real(op.elements) * std::min(1.0, apart / sector)));
+    sum.add(loop_time(memory, moving(memory, read, written, l2), memory.torch->code.strided,
+                      real(op.elements), items_of(op.type),
+                      real(op.elements) * std::min(1.0, apart / sector)));
     return sum;
 }
 
@@ -209,7 +180,9 @@ TorchTime torch_time(const MemoryParameters& memory, const Transpose& op, Implem
     const double items = items_of(op.type);
     const double block = pointwise_block_threads * items;
     const double dimensions = 2.0 + (op.batch > 1 ? 1.0 : 0.0) + (op.inner > 1 ? 1.0 : 0.0);
-    const ElementLoop loop{transpose_chain, transpose_slots + transpose_dimension * dimensions};
+    const MovementCode& code = memory.torch->code.movement;
+    ElementLoop loop = memory.torch->code.transpose;
+    loop.slots += code.transpose_dimension * dimensions;
     TorchKernel kernel = looping(memory, moving(memory, once, once, l2), loop, elements, items,
                                  std::ceil(elements / block));
     kernel.steps = transpose_steps(memory, op, kernel.steps, kernel.missing);
@@ -217,7 +190,7 @@ TorchTime torch_time(const MemoryParameters& memory, const Transpose& op, Implem
     const double sectors = elements / block * pieces_of(op, block, unit);
     const double fewest = pieces_of(op, block, line) / block;
     const double most = std::max(fewest, pieces_of(op, warp, line) / warp);
-    const double lines = elements * (fewest + transpose_again * (most - fewest));
+    const double lines = elements * (fewest + code.transpose_again * (most - fewest));
     kernel.l2_read = std::max(sectors * sector, lines * l2_piece) * units::B;
     TorchTime sum;
     sum.add(torch_kernel_time(memory, kernel, free_running));
@@ -231,9 +204,10 @@ TorchTime torch_time(const MemoryParameters& memory, const Cat& op, Implementati
     const bool vectors = piece * size_of(op.type) % vector == 0;
     const Bytes once = elements * bytes_of(op.type) * units::B;
     TorchKernel kernel = moving(memory, once, once, l2);
-    kernel.chain = op.axis == Axis::rows ? 0.0 : join_chain;
-    const double odd = op.axis == Axis::rows ? join_slots : join_odd_slots;
-    kernel.slots = elements * (vectors ? join_slots * bytes_of(op.type) / 2.0 : odd);
+    const MovementCode& code = memory.torch->code.movement;
+    kernel.chain = op.axis == Axis::rows ? 0.0 : code.join_chain;
+    const double odd = op.axis == Axis::rows ? code.join_slots : code.join_odd;
+    kernel.slots = elements * (vectors ? code.join_slots * bytes_of(op.type) / 2.0 : odd);
     if (op.views()) kernel = joining_views(memory, kernel, op);
     TorchTime sum;
     sum.add(torch_kernel_time(memory, kernel, free_running));
@@ -248,22 +222,23 @@ TorchTime torch_time(const MemoryParameters& memory, const Gather& op, Implement
     const Bytes output = real(op.rows) * row * units::B;
     TorchKernel kernel =
         moving(memory, indices + gather_distinct_rows(op) * row * units::B, output, l2);
-    kernel.dram_read *= gather_dram;
+    const GatherCode& code = memory.torch->code.gather;
+    kernel.dram_read *= code.dram;
     kernel.l2_read = output;
     TorchTime sum;
     if (op.cols * size_of(op.type) % vector != 0) {
-        kernel.chain = pick_chain;
+        kernel.chain = code.single;
         const double elements = real(op.rows) * real(op.cols);
         kernel.steps =
-            pick_step * (std::min(pick_items, std::ceil(elements / pointwise_block_threads)) - 1.0);
-        kernel.slots = pick_slots * elements;
+            code.step * (std::min(pick_items, std::ceil(elements / pointwise_block_threads)) - 1.0);
+        kernel.slots = code.slots * elements;
         sum.add(torch_kernel_time(memory, kernel, free_running));
         return sum;
     }
-    kernel.chain = kernel.missing > 0.5 ? gather_chain : gather_warm_chain;
+    kernel.chain = kernel.missing > 0.5 ? code.chain : code.warm;
     const double blocks = real(op.rows) * std::ceil(row / gather_block_bytes);
     KernelTime time = torch_kernel_time(memory, kernel, free_running);
-    const Time started = clocks_of(memory, blocks * gather_block_clocks);
+    const Time started = clocks_of(memory, blocks * code.block);
     const Time life = first_load_of(memory, kernel.missing) + clocks_of(memory, kernel.chain);
     time.latency = life + started;
     time.total =
@@ -274,13 +249,14 @@ TorchTime torch_time(const MemoryParameters& memory, const Gather& op, Implement
 
 TorchTime torch_time(const MemoryParameters& memory, const AdamW& op, Implementation implementation,
                      L2State l2) {
+    const ChunkCode& code = memory.torch->code.chunks;
     TorchTime sum;
     const Bytes all = 7.0 * real(op.elements) * bytes_of(op.type) * units::B;
     const double lost = 1.0 - memory.l2.found(all);
     const double first = l2 == L2State::warm ? lost : 1.0;
     if (implementation == Implementation::fused) {
-        sum.add(torch_kernel_time(memory, {.chain = counter_chain, .missing = 0.0}, free_running));
-        sum.add(chunked_time(memory, op, 4.0, 3.0, first, {counter_slots, odd_fused_slots}, l2));
+        sum.add(torch_kernel_time(memory, {.chain = code.counter, .missing = 0.0}, free_running));
+        sum.add(chunked_time(memory, op, 4.0, 3.0, first, {code.fused, code.odd_fused}, l2));
         return sum;
     }
     struct Part {
@@ -294,7 +270,7 @@ TorchTime torch_time(const MemoryParameters& memory, const AdamW& op, Implementa
                                Part{1, 1, false}, Part{3, 1, false}};
     for (const Part& part : parts) {
         sum.add(chunked_time(memory, op, part.reads, part.writes, part.first ? first : lost,
-                             {plain_slots, odd_slots}, l2));
+                             {code.plain, code.odd_plain}, l2));
     }
     return sum;
 }

@@ -18,35 +18,16 @@ constexpr std::int64_t least_values = 16;  // of a thread before more threads or
 constexpr std::int64_t most_values = 256;
 constexpr std::int64_t threads_of_sm = 2048;
 
-/// Costs of the compiled code, which a cold L2 lacks as well: its lines come one after the other.
-struct ReduceCode {
-    double chain;  ///< clocks of a block
-    double lines;  ///< of the code, in loaded steps; of the loop (rows) or of the vectors (columns)
-    double step;   ///< of a trip, in loaded steps
-    double value;  ///< clocks of a value
-    double half;   ///< of one of 16 bits
-    double level;  ///< clocks of joining two threads' results
-    double slots;  ///< of a value
-    double thread;  ///< slots of a thread
-    double part;    ///< of a result's parts, in loaded steps
-    double whole;   ///< factor of a trip that loads whole vectors
-};
-constexpr ReduceCode row_sums{920, 0.466, 0.526, 0.0, 0.0, 30, 2.26, 152, 0.0, 0.74};
-constexpr ReduceCode row_maxima{747, 0.457, 0.75, 0.0, 96, 0.0, 10, 239, 0.0, 0.895};
-constexpr ReduceCode row_positions{800, 0.86, 0.845, 0.0, 61, 123, 26.6, 299, 0.0, 0.924};
-constexpr ReduceCode column_sums{479, 1.9, 0.974, 0.0, 0.0, 34, 8.4, 144, 0.0, 1.0};
-constexpr ReduceCode column_maxima{0, 2.56, 0.983, 0.0, 332, 45, 13.4, 175, 0.0, 1.0};
-constexpr ReduceCode column_positions{0, 12, 1.32, 82, 98, 124, 31.6, 492, 4.2, 1.0};
-
 /// The power of two at or below.
 std::int64_t floor_power(std::int64_t n) {
     return static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(n)));
 }
 
-const ReduceCode& code_of(const RowWise& op, const ReduceGrid& grid) {
-    if (op.kind == RowKind::argmax) return grid.along_rows ? row_positions : column_positions;
-    if (op.kind == RowKind::max) return grid.along_rows ? row_maxima : column_maxima;
-    return grid.along_rows ? row_sums : column_sums;
+const ReduceCode& code_of(const TorchStreamCode& code, const RowWise& op, const ReduceGrid& grid) {
+    if (op.kind == RowKind::argmax)
+        return grid.along_rows ? code.row_positions : code.column_positions;
+    if (op.kind == RowKind::max) return grid.along_rows ? code.row_maxima : code.column_maxima;
+    return grid.along_rows ? code.row_sums : code.column_sums;
 }
 
 /// Results that threads of a block join, by halves: across, and along a warp's rows.
@@ -100,7 +81,7 @@ ReduceGrid reduce_grid(const RowWise& op, std::int64_t sm_count) {
 
 KernelTime torch_reduce_time(const MemoryParameters& memory, const RowWise& op, L2State l2) {
     const ReduceGrid grid = reduce_grid(op, static_cast<std::int64_t>(memory.sm_count));
-    const ReduceCode& code = code_of(op, grid);
+    const ReduceCode& code = code_of(memory.torch->code, op, grid);
     const Work work = row_work(op, Implementation::torch);
     const auto blocks = static_cast<double>(grid.blocks * grid.parts);
     const double trips = std::ceil(static_cast<double>(grid.values) / unrolled);

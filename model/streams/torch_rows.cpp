@@ -13,35 +13,23 @@
 namespace ridge::model {
 namespace {
 
-/// Clocks of a row, of each element of a thread, and slots of an element.
-struct TorchRowCode {
-    double chain;
-    double element;
-    double slots;
-    double thread;  ///< slots of a thread
-};
-constexpr TorchRowCode warp_code_16bit{0, 191, 36, 78};
-constexpr TorchRowCode warp_code{0, 145, 15.6, 158};
-constexpr TorchRowCode register_code{363, 0, 107, 0};  // the row in registers of a block
-constexpr TorchRowCode shared_code{0, 0, 16, 718};     // in shared memory
-constexpr TorchRowCode loop_code{1430, 0, 43.3, 363};  // read three times
-
 constexpr double block_threads = 1024.0;
 
-const TorchRowCode& block_code(const RowWise& op) {
+const SoftmaxCode& block_code(const TorchStreamCode& code, const RowWise& op) {
     constexpr std::int64_t most_in_registers = 8192;
     constexpr std::int64_t most_in_shared = 48 * 1024 - 256;
     const std::int64_t bytes = op.cols * size_of(op.type);
-    if (op.cols <= most_in_registers) return register_code;
-    return bytes <= most_in_shared && bytes % 16 == 0 ? shared_code : loop_code;
+    if (op.cols <= most_in_registers) return code.registers;
+    return bytes <= most_in_shared && bytes % 16 == 0 ? code.shared : code.loop;
 }
 
 /// Softmax or its logarithm.
 KernelTime softmax_time(const MemoryParameters& memory, const RowWise& op, L2State l2) {
     const Bytes matrix = real(op.rows) * real(op.cols) * real(size_of(op.type)) * units::B;
     TorchKernel kernel = moving(memory, matrix, matrix, l2);
+    const TorchStreamCode& all = memory.torch->code;
     if (row_fits_warp(op)) {
-        const TorchRowCode& code = size_of(op.type) <= 2 ? warp_code_16bit : warp_code;
+        const SoftmaxCode& code = size_of(op.type) <= 2 ? all.warp_16bit : all.warp;
         const WarpRows warps = warp_rows_of(op);
         const double registers = 24.0 + 0.9 * warps.elements;
         kernel.busy = even_share(memory, warps.blocks) / memory.sm_count;
@@ -52,8 +40,8 @@ KernelTime softmax_time(const MemoryParameters& memory, const RowWise& op, L2Sta
             memory, warps.blocks, std::min(16.0, memory.registers_per_sm / (128.0 * registers)));
         return torch_kernel_time(memory, kernel, in_step);
     }
-    const TorchRowCode& code = block_code(op);
-    const double passes = &code == &loop_code ? 3.0 : 1.0;
+    const SoftmaxCode& code = block_code(all, op);
+    const double passes = &code == &all.loop ? 3.0 : 1.0;
     kernel.busy = even_share(memory, real(op.rows)) / memory.sm_count;
     kernel.l2_read = passes * matrix;
     kernel.dram_read += (passes - 1.0) * lost_of_rows(memory, op, block_threads) * matrix;
@@ -67,20 +55,6 @@ KernelTime softmax_time(const MemoryParameters& memory, const RowWise& op, L2Sta
 // Norms: a block of 128 threads per row where rows are whole groups of four, read twice; else one
 // kernel for the statistics and one for the result. A mean is kept as it grows, with a division for each
 // element, one after the other.
-struct NormCode {
-    double chain;
-    double step;       ///< of a load of four elements and what follows it
-    double trip;       ///< clocks of their arithmetic, one after the other
-    double slots;      ///< of an element
-    double row_slots;  ///< of a row
-    double rounds;     ///< of a block's life that the next one waits for
-};
-constexpr NormCode layer_code{1280, 1.96, 268, 44, 42700, 0.2};
-constexpr NormCode layer_code_16bit{952, 1.27, 678, 28, 30500, 0.35};
-constexpr NormCode root_code{974, 1.12, 0, 17.5, 21800, 0.21};
-constexpr NormCode root_code_16bit{130, 1.45, 208, 5.8, 19700, 0.18};
-constexpr NormCode layer_moments{514, 2.47, 0, 122, 174000, 0};
-constexpr NormCode root_moments{502, 2.05, 0, 118, 174000, 0};
 constexpr double columns_of_trip = 512.0;
 
 KernelTime norm_time(const MemoryParameters& memory, const RowWise& op, Bytes read, Bytes write,
@@ -88,15 +62,16 @@ KernelTime norm_time(const MemoryParameters& memory, const RowWise& op, Bytes re
     const double trips = std::ceil(real(op.cols) / columns_of_trip);
     const bool mean = op.kind == RowKind::layernorm;
     const bool half = size_of(op.type) == 2;
+    const TorchStreamCode& all = memory.torch->code;
     const NormCode& code =
-        mean ? (half ? layer_code_16bit : layer_code) : (half ? root_code_16bit : root_code);
+        mean ? (half ? all.layer_16bit : all.layer) : (half ? all.root_16bit : all.root);
     const double blocks = mean && !half ? 12.0 : 16.0;  // by their registers
     TorchKernel kernel = moving(memory, read, write, l2);
     kernel.busy = busy_share(memory, real(op.rows));
     kernel.l2_read = 2.0 * read;
     kernel.chain = code.chain + code.trip * trips;
     kernel.steps = code.step * trips;
-    kernel.slots = code.slots * real(op.rows) * real(op.cols) + code.row_slots * real(op.rows);
+    kernel.slots = code.slots * real(op.rows) * real(op.cols) + code.row * real(op.rows);
     kernel.rounds = code.rounds * further_rounds(memory, real(op.rows), blocks);
     return torch_kernel_time(memory, kernel, in_step);
 }
@@ -109,23 +84,19 @@ void add_norm(const MemoryParameters& memory, const RowWise& op, L2State l2, Tor
         return;
     }
     const double trips = std::ceil(real(op.cols) / columns_of_trip);
-    const NormCode& code = op.kind == RowKind::layernorm ? layer_moments : root_moments;
+    const TorchStreamCode& all = memory.torch->code;
+    const NormCode& code = op.kind == RowKind::layernorm ? all.layer_moments : all.root_moments;
     TorchKernel kernel = moving(memory, work.dram_read, work.dram_write, l2);
     kernel.busy = busy_share(memory, real(op.rows));
     kernel.l2_read = 2.0 * work.dram_read;
     kernel.chain = code.chain + code.trip * trips;
     kernel.steps = code.step * trips;
-    kernel.slots = code.slots * real(op.rows) * real(op.cols) + code.row_slots * real(op.rows);
+    kernel.slots = code.slots * real(op.rows) * real(op.cols) + code.row * real(op.rows);
     sum.add(torch_kernel_time(memory, kernel, free_running));
     sum.add(torch_kernel_time(memory, {.missing = 0.0}, free_running));
 }
 
 // Running sums: blocks of 512 threads take pieces of several rows in turn.
-constexpr double scan_chain = 0.0;
-constexpr double scan_step = 1.29;
-constexpr double scan_level = 180;  // clocks, of each halving
-constexpr double scan_slots = 230;  // of a thread and piece
-constexpr double scan_level_slots = 0.08;
 constexpr double scan_threads = 512.0;
 constexpr Overlap scan_overlap{2.0};
 
@@ -148,14 +119,15 @@ KernelTime scan_time(const MemoryParameters& memory, const RowWise& op, L2State 
     const double blocks = std::ceil(real(op.rows) / (scan_threads / width));
     const double levels = std::log2(width);
     TorchKernel kernel = moving(memory, matrix, matrix, l2);
-    kernel.chain = scan_chain + scan_level * levels * pieces;
-    kernel.steps = scan_step * pieces;
+    const ScanCode& code = memory.torch->code.scan;
+    kernel.chain = code.level * levels * pieces;
+    kernel.steps = code.step * pieces;
     KernelTime time = torch_kernel_time(memory, kernel, in_step);
     const Time life =
         time.total - memory.launch.kernel - combined({time.dram, time.l2, time.fma}, free_running);
     const double turns = std::ceil(blocks / memory.sm_count);
-    time.fma = clocks_of(memory, scan_slots * turns * pieces * scan_threads / memory.fp32_lanes *
-                                     (1.0 + scan_level_slots * levels));
+    time.fma = clocks_of(memory, code.slots * turns * pieces * scan_threads / memory.fp32_lanes *
+                                     (1.0 + code.level_slots * levels));
     time.latency = life;
     time.total = memory.launch.kernel + combined({life, time.fma, time.dram}, scan_overlap);
     return time;
@@ -167,11 +139,10 @@ void add_scan(const MemoryParameters& memory, const RowWise& op, L2State l2, Tor
         sum.add(scan_time(memory, op, l2));
         return;
     }
-    constexpr double look_back = 1000;
     const Bytes row = real(op.cols) * real(size_of(op.type)) * units::B;
     sum.add(torch_kernel_time(memory, {.missing = 0.0}, free_running));
     TorchKernel kernel = moving(memory, row, row, l2);
-    kernel.chain = look_back;
+    kernel.chain = memory.torch->code.scan.look_back;
     sum.add(torch_kernel_time(memory, kernel, free_running));
 }
 
@@ -191,44 +162,27 @@ KernelTime zeros_time(const MemoryParameters& memory, const RowWise& op, L2State
 // Generated kernels (torch/_inductor/runtime/triton_heuristics.py): rows of up to 1024 elements in
 // registers; longer ones in a loop of 512 threads, 2048 elements at a time, again where a result needs the
 // whole row; columns in pieces.
-struct GeneratedCode {
-    double chain;   ///< clocks
-    double held;    ///< slots of an element, up to whole powers of two
-    double looped;  ///< of one in a loop, up to whole steps
-    double odd;     ///< more where rows are no whole vectors
-    double block;   ///< of a block that loops
-};
-constexpr GeneratedCode generated_sum{164, 2.1, 0, 13, 67400};
-constexpr GeneratedCode generated_root{302, 2.3, 0, 76, 50700};
-constexpr GeneratedCode generated_layer{403, 8.8, 39.2, 69, 75900};
-constexpr GeneratedCode generated_exponential{671, 27, 57.2, 0, 93400};
-constexpr double generated_once = 0.738;   // of an exponential's slots where rows are read once
-constexpr double generated_block = 17800;  // slots of a block that holds its rows
-constexpr double generated_down_chain = 424;
-constexpr double generated_down_slots = 26.8;
-constexpr double generated_wide_slots = 15.0;  // blocks of 64 columns
 constexpr double wide_columns = 16384.0;
 // torch/_inductor/ir.py, Reduction.num_splits: sums of columns are split into parts of at least this many.
 constexpr double shortest_part = 128.0;
 constexpr double columns_per_sm = 64.0;  // that keep a GPU busy without it
-constexpr double loss_share = 0.953;     // of a look-up, for each turn of the one block of losses
 constexpr double most_losses = 16384.0;  // that one block adds up
 constexpr double held_elements = 1024.0;
 constexpr double loop_threads = 512.0;
 constexpr double loop_elements = 2048.0;  // of a step
 constexpr double piece_of_row = 8192.0;   // of few long rows
 
-const GeneratedCode& generated_code(RowKind kind) {
+const GeneratedCode& generated_code(const TorchStreamCode& code, RowKind kind) {
     switch (kind) {
         case RowKind::layernorm:
-            return generated_layer;
+            return code.normal;
         case RowKind::rmsnorm:
-            return generated_root;
+            return code.root_mean;
         case RowKind::softmax:
         case RowKind::cross_entropy:
-            return generated_exponential;
+            return code.exponential;
         default:
-            return generated_sum;
+            return code.sum;
     }
 }
 
@@ -269,20 +223,21 @@ double held_blocks(const RowWise& op, const GeneratedRows& form, double padded) 
 KernelTime generated_time(const MemoryParameters& memory, const RowWise& op,
                           const GeneratedRows& form, L2State l2) {
     const Work work = row_work(op, Implementation::compiled);
-    const GeneratedCode& code = generated_code(op.kind);
+    const GeneratedRowsCode& common = memory.torch->code.generated;
+    const GeneratedCode& code = generated_code(memory.torch->code, op.kind);
     const bool odd = op.cols * size_of(op.type) % 16 != 0;
     TorchKernel kernel = moving(memory, work.dram_read, work.dram_write, l2);
-    kernel.chain = form.down ? generated_down_chain : code.chain;
+    kernel.chain = form.down ? common.down_chain : code.chain;
     if (form.down) {
         const bool wide = form.rows >= wide_columns;
-        kernel.slots = (wide ? generated_wide_slots : generated_down_slots) * form.rows * form.cols;
+        kernel.slots = (wide ? common.wide_slots : common.down_slots) * form.rows * form.cols;
         return torch_kernel_time(memory, kernel, reducing);
     }
     if (form.held) {
         const double padded = std::exp2(std::ceil(std::log2(form.cols)));
         const double blocks = held_blocks(op, form, padded);
         kernel.busy = busy_share(memory, blocks);
-        kernel.slots = code.held * form.rows * padded + generated_block * blocks;
+        kernel.slots = code.held * form.rows * padded + common.block * blocks;
         return torch_kernel_time(memory, kernel, reducing);
     }
     // The loss of fp32 keeps its largest element and its sum together, and reads the row once.
@@ -291,7 +246,7 @@ KernelTime generated_time(const MemoryParameters& memory, const RowWise& op,
     const double parts = form.shared ? std::ceil(form.cols / piece_of_row) : 1.0;
     const double steps = std::ceil(form.cols / parts / loop_elements);
     const double blocks = form.rows * parts / (form.cols <= loop_elements ? 2.0 : 1.0);
-    const double element = code.looped * (together ? generated_once : 1.0);
+    const double element = code.looped * (together ? common.once : 1.0);
     kernel.busy = busy_share(memory, blocks);
     kernel.l2_read = passes * kernel.l2_read;
     kernel.dram_read += (passes - 1.0) * lost_of_rows(memory, op, loop_threads) * work.dram_read;
@@ -314,13 +269,13 @@ TorchTime generated(const MemoryParameters& memory, const RowWise& op, L2State l
     const GeneratedRows form = generated_rows(memory, op);
     TorchTime sum;
     sum.add(generated_time(memory, op, form, l2));
-    const KernelTime join =
-        torch_kernel_time(memory, {.chain = generated_sum.chain, .missing = 0.0}, free_running);
+    const KernelTime join = torch_kernel_time(
+        memory, {.chain = memory.torch->code.sum.chain, .missing = 0.0}, free_running);
     sum.add(join, joining_kernels(op, form));
     if (op.kind == RowKind::cross_entropy && form.rows <= most_losses) {
         KernelTime looking{};
         const double turns = std::ceil(form.rows / loop_threads);
-        looking.latency = loss_share * turns * memory.torch->look_up;
+        looking.latency = memory.torch->code.generated.loss * turns * memory.torch->look_up;
         looking.total = looking.latency;
         sum.time += looking;
     }

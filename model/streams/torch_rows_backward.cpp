@@ -15,22 +15,18 @@ Bytes matrix_bytes(const RowWise& op) {
     return real(op.rows) * real(op.cols) * real(size_of(op.type)) * units::B;
 }
 
-// The gradient of a softmax: slots of an element, and clocks of each element of a thread of a block.
-constexpr double warp_slots = 42;
-constexpr double block_element = 84;
-constexpr double block_slots = 33;
-
 /// `kernel` with what the blocks of a softmax's gradient cost: a warp for a row, or a block that reads
 /// it twice.
 KernelTime softmax_gradient_time(const MemoryParameters& memory, const RowWise& op,
                                  TorchKernel kernel) {
     constexpr double most_threads = 512.0;
     constexpr double registers_of_row = 24.0;
+    const GradientCode& code = memory.torch->code.gradient;
     if (row_fits_warp(op)) {
         const WarpRows warps = warp_rows_of(op);
         const double registers = registers_of_row + 1.8 * warps.elements;
         kernel.busy = busy_share(memory, warps.blocks);
-        kernel.slots = warp_slots * real(op.rows) * warps.padded;
+        kernel.slots = code.softmax_warp * real(op.rows) * warps.padded;
         kernel.rounds = further_rounds(
             memory, warps.blocks, std::min(16.0, memory.registers_per_sm / (128.0 * registers)));
         return torch_kernel_time(memory, kernel, in_step);
@@ -38,8 +34,7 @@ KernelTime softmax_gradient_time(const MemoryParameters& memory, const RowWise& 
     kernel.busy = busy_share(memory, real(op.rows));
     kernel.l2_read = 2.0 * kernel.l2_read;
     kernel.dram_read += lost_of_rows(memory, op, most_threads) * matrix_bytes(op);
-    kernel.chain = block_element * real(op.cols) / most_threads;
-    kernel.slots = block_slots * real(op.rows) * real(op.cols);
+    kernel.chain = code.softmax_element * real(op.cols) / most_threads;
     kernel.rounds = further_rounds(memory, real(op.rows), memory.threads_per_sm / most_threads);
     return torch_kernel_time(memory, kernel, in_step);
 }
@@ -54,14 +49,12 @@ TorchTime softmax_gradient(const MemoryParameters& memory, const RowWise& op, L2
     return sum;
 }
 
-constexpr double gradient_look_up = 0.69;  // of what a loss takes
-
 /// Zeros, one gradient for each row, then the gradient of the logarithm of a softmax.
 TorchTime loss_gradient(const MemoryParameters& memory, const RowWise& op, L2State l2) {
     const Bytes matrix = matrix_bytes(op);
     TorchTime sum;
     sum.add(torch_kernel_time(memory, moving(memory, Bytes{}, matrix, l2), free_running));
-    sum.add(row_losses_time(memory, op, l2, gradient_look_up));
+    sum.add(row_losses_time(memory, op, l2, memory.torch->code.gradient.look_up));
     TorchKernel kernel = moving(memory, 2.0 * matrix, matrix, L2State::warm);
     if (l2 != L2State::warm) {
         kernel.dram_read = matrix + 0.5 * kernel.dram_read;  // the zeros were just written
@@ -72,14 +65,7 @@ TorchTime loss_gradient(const MemoryParameters& memory, const RowWise& op, L2Sta
 }
 
 // The gradient of a norm's rows: blocks of 128 threads read gradient and input twice.
-constexpr double norm_gradient_step = 1.52;  // of a load of each and what follows it
-constexpr double norm_gradient_row_slots = 26500;
-constexpr double single_slots = 50;  // of an element where rows are no whole groups of four
 // Of its vectors: blocks of 32 columns, alone on their multiprocessor.
-constexpr double column_chain = 690;
-constexpr double column_step = 1.72;
-constexpr double column_slots = 61;
-constexpr double alone = 4.8;  // bandwidth of one multiprocessor over its share of the whole
 
 KernelTime norm_rows_time(const MemoryParameters& memory, const RowWise& op, L2State l2) {
     constexpr double columns_of_trip = 512.0;
@@ -88,9 +74,10 @@ KernelTime norm_rows_time(const MemoryParameters& memory, const RowWise& op, L2S
     const double elements = real(op.rows) * real(op.cols);
     TorchKernel kernel = moving(memory, 2.0 * matrix, matrix, l2);
     kernel.l2_read = 2.0 * kernel.l2_read;
-    kernel.steps = norm_gradient_step * std::ceil(real(op.cols) / columns_of_trip);
-    kernel.slots = (op.cols % group == 0 ? 0.0 : single_slots) * elements +
-                   norm_gradient_row_slots * real(op.rows);
+    const GradientCode& code = memory.torch->code.gradient;
+    kernel.steps = code.norm_step * std::ceil(real(op.cols) / columns_of_trip);
+    kernel.slots =
+        (op.cols % group == 0 ? 0.0 : code.norm_single) * elements + code.norm_row * real(op.rows);
     return torch_kernel_time(memory, kernel, in_step);
 }
 
@@ -104,8 +91,9 @@ void add_vector_gradients(const MemoryParameters& memory, const RowWise& op, Tor
     const Bytes matrix = matrix_bytes(op);
     const double blocks = std::ceil(real(op.cols) / static_cast<double>(columns_of_block));
     TorchKernel kernel = moving(memory, 2.0 * matrix, Bytes{}, L2State::warm);
-    kernel.chain = column_chain;
-    kernel.slots = column_slots * real(op.rows) * real(op.cols);
+    const GradientCode& code = memory.torch->code.gradient;
+    kernel.chain = code.column_chain;
+    kernel.slots = code.column_slots * real(op.rows) * real(op.cols);
     if (sums_in_parts(memory, op)) {
         constexpr std::int64_t rows_of_part = 32;
         const RowWise join{.kind = RowKind::sum,
@@ -113,15 +101,15 @@ void add_vector_gradients(const MemoryParameters& memory, const RowWise& op, Tor
                            .cols = op.cols,
                            .type = op.type,
                            .axis = Axis::columns};
-        kernel.steps = column_step;
+        kernel.steps = code.column_step;
         sum.add(torch_kernel_time(memory, kernel, reducing));
         const KernelTime joined = torch_reduce_time(memory, join, L2State::warm);
         sum.add(joined, op.kind == RowKind::layernorm ? 2 : 1);
         return;
     }
     constexpr double rows_of_step = 256.0;
-    kernel.busy = std::min(1.0, alone * busy_share(memory, blocks));
-    kernel.steps = column_step * std::ceil(real(op.rows) / rows_of_step);
+    kernel.busy = std::min(1.0, code.alone * busy_share(memory, blocks));
+    kernel.steps = code.column_step * std::ceil(real(op.rows) / rows_of_step);
     sum.add(torch_kernel_time(memory, kernel, reducing));
 }
 

@@ -72,7 +72,8 @@ TEST_CASE("every embedded file bears its own name and a known kind") {
         CHECK(loaded.problems.empty());
         const std::string stem = std::filesystem::path(file.path).stem().string();
         CHECK(loaded.description.name == stem);
-        const bool architecture = file.path.starts_with("hardware/architectures/");
+        const bool architecture = file.path.starts_with("hardware/architectures/") ||
+                                  file.path.starts_with("hardware/kernels/");
         CHECK((loaded.description.kind == DescriptionKind::architecture) == architecture);
     }
 }
@@ -250,6 +251,37 @@ TEST_CASE("a device takes the corrections of the relative that it names") {
     REQUIRE(loaded.problems.size() == 1);
     CHECK_THAT(to_string(loaded.problems[0]),
                contains_text("only a device takes the corrections of another"));
+}
+
+TEST_CASE("an architecture inherits from another, and a chain that does not end is refused") {
+    const auto architecture = [](const std::string& name, const std::string& parent) {
+        return "schema = 1\nkind = \"architecture\"\nname = \"" + name + "\"\n" +
+               (parent.empty() ? "" : "inherits = \"" + parent + "\"\n") +
+               "[sources]\nRUN = { kind = \"measured\", text = \"a run\" }\n[sm]\n";
+    };
+    const auto inspected = [&](const std::string& last) {
+        Catalogue catalogue = Catalogue::embedded(device_schema());
+        catalogue.add_text(architecture("old", last) +
+                               "count = { value = 7, source = \"RUN\" }\n"
+                               "full_die = { value = 9, source = \"RUN\" }\n",
+                           "old.toml");
+        catalogue.add_text(architecture("new", "old") + "count = { value = 8, source = \"RUN\" }\n",
+                           "new.toml");
+        catalogue.add_text(
+            "schema = 1\nname = \"toy\"\ntitle = \"T\"\nvendor = \"A\"\ninherits = \"new\"\n",
+            "toy.toml");
+        return catalogue.inspect("toy", View::calibrated);
+    };
+    const Description toy = inspected("").first;
+    CHECK(std::get<std::int64_t>(toy.data.at("sm.count").value) == 8);
+    CHECK(std::get<std::int64_t>(toy.data.at("sm.full_die").value) == 9);
+    const auto first_problem = [&](const std::string& last) {
+        return to_string(inspected(last).second.at(0));
+    };
+    CHECK_THAT(first_problem("older"),
+               contains_text("old.toml") &&
+                   contains_text("inherits from \"older\", which is not a known architecture"));
+    CHECK_THAT(first_problem("new"), contains_text("which inherits from too many others"));
 }
 
 TEST_CASE("line ends of any system are taken") {

@@ -1,0 +1,124 @@
+// Fits what the code of PyTorch's kernels costs (`model.torch.*.*`, hardware/kernels/) to records of
+// scripts/torch-kernels.py: one report for each kind of kernel ("torch.softmax"), whose rows are those that
+// one of its parameters moves.
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "hardware/error.h"
+#include "measure/fit/fit.h"
+#include "measure/record/record.h"
+#include "model/predict.h"
+
+namespace ridge::measure {
+namespace {
+
+/// Sections with the code of kernels lie below it; the section itself holds what a GPU contributes.
+constexpr std::string_view torch_section = "torch.";
+
+/// "torch.softmax" of "torch.softmax.warp".
+std::string kind_of(std::string_view section) {
+    return std::string(section.substr(0, section.find('.', torch_section.size())));
+}
+
+/// Parameters by kind of kernel.
+std::map<std::string, std::vector<FreeParameter>> kinds_of(const model::Machine& machine) {
+    std::map<std::string, std::vector<FreeParameter>> kinds;
+    std::string_view before;
+    for (const model::ModelParameter& each : model::model_parameters()) {
+        if (!each.section.starts_with(torch_section) || each.section == before) continue;
+        before = each.section;
+        std::vector<FreeParameter>& kind = kinds[kind_of(each.section)];
+        const auto some = free_parameters(each.section, model::Origin::records, machine);
+        kind.insert(kind.end(), some.begin(), some.end());
+    }
+    return kinds;
+}
+
+/// The time by the analytic model; empty where it has none.
+std::optional<double> time_of(const MeasuredRow& row, const model::Machine& machine) {
+    const model::Outcome outcome = model::predict(row.operation, row.execution, machine);
+    const auto* const prediction = std::get_if<model::Prediction>(&outcome);
+    if (prediction == nullptr || prediction->confidence == model::Confidence::roofline) {
+        return std::nullopt;
+    }
+    return prediction->time.base();
+}
+
+/// Rows of a problem with their times, so that each is predicted once for all kinds.
+struct TimedRows {
+    std::vector<const MeasuredRow*> rows;
+    std::vector<double> times;
+};
+
+TimedRows timed(const FitProblem& problem) {
+    TimedRows all;
+    for (const MeasuredRow& row : problem.rows) {
+        const auto time = time_of(row, problem.machines.at(row.gpu));
+        if (!time) continue;
+        all.rows.push_back(&row);
+        all.times.push_back(*time);
+    }
+    return all;
+}
+
+/// The rows whose time any of the parameters changes.
+std::vector<MeasuredRow> rows_moved_by(const std::vector<FreeParameter>& parameters,
+                                       const TimedRows& all,
+                                       const std::map<std::string, model::Machine>& machines) {
+    constexpr double nudge = 1.1;
+    constexpr double noticed = 1e-6;
+    std::vector<bool> moved(all.rows.size(), false);
+    for (const FreeParameter& each : parameters) {
+        std::map<std::string, model::Machine> nudged = machines;
+        for (auto& [gpu, machine] : nudged) {
+            const double value = each.parameter->read(machine).value();
+            RIDGE_CONTRACT(each.parameter->write(machine, nudge * value));
+        }
+        for (std::size_t i = 0; i < all.rows.size(); ++i) {
+            if (moved[i]) continue;
+            const auto time = time_of(*all.rows[i], nudged.at(all.rows[i]->gpu));
+            moved[i] = !time || std::abs(*time / all.times[i] - 1.0) > noticed;
+        }
+    }
+    std::vector<MeasuredRow> rows;
+    for (std::size_t i = 0; i < moved.size(); ++i) {
+        if (moved[i]) rows.push_back(*all.rows[i]);
+    }
+    return rows;
+}
+
+}  // namespace
+
+std::vector<FitReport> fit_torch_code(const FitRequest& request) {
+    if (request.records.empty()) {
+        throw InputError("the code of PyTorch's kernels is fitted to records", {},
+                         "give them with --records");
+    }
+    std::vector<MeasuredRow> rows = record_rows(request);
+    std::erase_if(rows, [](const MeasuredRow& row) {
+        return row.execution.launch != model::LaunchMode::kernel ||
+               !(model::is_framework(row.execution.implementation) ||
+                 model::needs_framework(row.operation));
+    });
+    std::vector<FitReport> reports;
+    for (FitProblem& problem : split_rows(rows, request)) {
+        const TimedRows all = timed(problem);
+        for (auto& [kind, parameters] : kinds_of(problem.machines.begin()->second)) {
+            FitProblem part = {
+                .rows = rows_moved_by(parameters, all, problem.machines),
+                .machines = problem.machines,
+                .prior = problem.prior,
+                .parameters = std::move(parameters),
+                .group = [name = kind](const MeasuredRow&,
+                                       const model::Prediction&) { return name; },
+                .fold_key = [](const MeasuredRow& row) { return canonical_text(row.operation); }};
+            if (part.rows.empty()) continue;
+            reports.push_back(run_fit(part));
+            reports.back().name += " " + kind;
+        }
+    }
+    return reports;
+}
+
+}  // namespace ridge::measure

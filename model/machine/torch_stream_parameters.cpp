@@ -1,0 +1,251 @@
+#include "model/machine/torch_stream_parameters.h"
+
+#include <array>
+
+#include "model/machine/machine.h"
+
+namespace ridge::model {
+namespace {
+
+using ranges::clocks;
+using ranges::factor;
+using enum Origin;
+using enum Need;
+
+constexpr hardware::Range lane_slots{1e-3, 1e6};
+
+/// The set of this member, in machines that have the costs of PyTorch's kernels.
+template <auto member>
+constexpr auto in_code = [](auto& machine) {
+    return machine.memory && machine.memory->torch ? &(machine.memory->torch->code.*member)
+                                                   : nullptr;
+};
+template <auto member, class Set>
+constexpr Section<Set> code(std::string_view path, std::string_view title,
+                            std::span<const Parameter<Set>> table, std::size_t column = 0) {
+    return section<Set, in_code<member>>(path, title, table, column);
+}
+
+// A kernel without a cost has no parameter for it: the columns of a table name its sections in their order.
+// clang-format off
+using All = TorchStreamCode;
+
+using F = FunctionCode;
+constexpr std::array function_rows{
+    count_of_clocks<&F::cosine>("cosine", clocks, "clocks of a cosine", everywhere(records), required),
+    count_of_clocks<&F::sine>("sine", clocks, "clocks of a sine", everywhere(records), required),
+    count_of_clocks<&F::gelu_erf>("gelu_erf", clocks, "clocks of gelu by the error function", everywhere(records), required),
+    count_of_clocks<&F::error_function>("erf", clocks, "clocks of the error function", everywhere(records), required),
+    count_of_clocks<&F::sigmoid>("sigmoid", clocks, "clocks of sigmoid", everywhere(records), required),
+    count_of_clocks<&F::gelu_tanh>("gelu_tanh", clocks, "clocks of gelu by tanh", everywhere(records), required),
+    count_of_clocks<&F::silu>("silu", clocks, "clocks of silu", everywhere(records), required),
+    count_of_clocks<&F::divide>("divide", clocks, "clocks of a division or a power", everywhere(records), required),
+    count_of_clocks<&F::square_root>("sqrt", clocks, "clocks of a square root", everywhere(records), required),
+    count_of_clocks<&F::extremum>("extremum", clocks, "clocks of a minimum or a maximum", everywhere(records), required),
+    count_of_clocks<&F::logarithm>("log", clocks, "clocks of a logarithm", everywhere(records), required),
+    count_of_clocks<&F::add>("add", clocks, "clocks of a sum or a difference", everywhere(records), required),
+    count_of_clocks<&F::tangent_hyperbolic>("tanh", clocks, "clocks of tanh", everywhere(records), required),
+    count_of_clocks<&F::reciprocal>("reciprocal", clocks, "clocks of a reciprocal, of a square root as well", everywhere(records), required),
+    count_of_clocks<&F::exponential>("exp", clocks, "clocks of an exponential", everywhere(records), required),
+};
+constexpr std::array function_sections{
+    code<&All::functions, F>("torch.function", "functions of an elementwise kernel of PyTorch", function_rows),
+};
+
+using P = PointwiseCode;
+constexpr std::array pointwise_rows{
+    parameter<&P::function_slots>("function_slots", lane_slots, "lane slots of an element, for each clock of its functions", everywhere(records), required),
+    parameter<&P::loop_rounds>("loop_rounds", factor, "of the life of a block that loops over single elements, what the next one waits for", everywhere(records), required),
+    parameter<&P::generated_share>("generated_share", factor, "of a function's clocks, in generated code", everywhere(records), required),
+    parameter<&P::generated_vector>("generated_vector", lane_slots, "lane slots of an element where generated code broadcasts", everywhere(records), required),
+    count_of_clocks<&P::dropout_chain>("dropout_chain", clocks, "clocks of dropout", everywhere(records), required),
+    parameter<&P::dropout_slots>("dropout_slots", lane_slots, "lane slots of an element of dropout", everywhere(records), required),
+    parameter<&P::dropout_odd>("dropout_odd", lane_slots, "lane slots more where its elements are not in pairs", everywhere(records), required),
+};
+constexpr std::array pointwise_sections{
+    code<&All::pointwise, P>("torch.pointwise", "pointwise kernels of PyTorch", pointwise_rows),
+};
+
+using L = ElementLoop;
+constexpr std::array loop_rows{
+    count_of_clocks<&L::chain>("chain", clocks, "clocks of a thread, beside its loads", everywhere(records), required),
+    parameter<&L::slots>("slots", lane_slots, "lane slots of an element", everywhere(records), required),
+};
+constexpr std::array loop_sections{
+    code<&All::broadcast, L>("torch.loop.broadcast", "a loop over elements where an input is broadcast", loop_rows),
+    code<&All::cast, L>("torch.loop.cast", "a loop over elements that are cast", loop_rows, 1),
+    code<&All::strided, L>("torch.loop.strided", "a loop over elements that lie apart", loop_rows, 2),
+    code<&All::transpose, L>("torch.loop.transpose", "a loop over elements of a transpose", loop_rows, 3),
+};
+
+using M = MovementCode;
+constexpr std::array movement_rows{
+    count_of_clocks<&M::long_copy>("long_copy", clocks, "clocks before the driver's copy of 1 MB or more starts", everywhere(records), required),
+    parameter<&M::sector>("sector", factor, "time of a sector of strided reads over that of one in a full line", everywhere(records), required),
+    parameter<&M::transpose_dimension>("transpose_dimension", lane_slots, "lane slots of an element more for each dimension of a transpose", everywhere(records), required),
+    parameter<&M::transpose_again>("transpose_again", factor, "of the lines that warps of a block share, the part that is read again", everywhere(records), required),
+    parameter<&M::transpose_hit>("transpose_hit", factor, "of a load from L2, what one from the multiprocessor's own cache takes", everywhere(records), required),
+    count_of_clocks<&M::join_chain>("join_chain", clocks, "clocks of joining pieces of rows", everywhere(records), required),
+    parameter<&M::join_slots>("join_slots", lane_slots, "lane slots of an element joined", everywhere(records), required),
+    parameter<&M::join_odd>("join_odd", lane_slots, "the same where a piece is not whole vectors", everywhere(records), required),
+    count_of_clocks<&M::view_chain>("view_chain", clocks, "clocks of joining views", everywhere(measured), required),
+    parameter<&M::view_rounds>("view_rounds", factor, "of a thread's first element of a view, what each further one takes", everywhere(measured), required),
+};
+constexpr std::array movement_sections{
+    code<&All::movement, M>("torch.movement", "copies of PyTorch", movement_rows),
+};
+
+using G = GatherCode;
+constexpr std::array gather_rows{
+    count_of_clocks<&G::chain>("chain", clocks, "clocks of a block that copies a row, with its index, from DRAM", everywhere(records), required),
+    count_of_clocks<&G::warm>("warm", clocks, "clocks the same from the L2", everywhere(records), required),
+    count_of_clocks<&G::block>("block", clocks, "clocks of the whole GPU, from one block to the next", everywhere(records), required),
+    parameter<&G::dram>("dram", factor, "DRAM traffic of single rows over that of a stream", everywhere(records), required),
+    count_of_clocks<&G::single>("single", clocks, "clocks of single elements, eight a thread", everywhere(records), required),
+    parameter<&G::step>("step", factor, "a further one of them, in loads", everywhere(records), required),
+    parameter<&G::slots>("slots", lane_slots, "lane slots of a single element", everywhere(records), required),
+};
+constexpr std::array gather_sections{
+    code<&All::gather, G>("torch.gather", "look-ups of PyTorch", gather_rows),
+};
+
+using C = ChunkCode;
+constexpr std::array chunk_rows{
+    parameter<&C::step>("step", factor, "a step of four elements of each tensor, in loads", everywhere(records), required),
+    parameter<&C::tensor>("tensor", factor, "more of it for each tensor, in loads from L2", everywhere(records), required),
+    count_of_clocks<&C::counter>("counter", clocks, "clocks of the kernel that counts steps", everywhere(records), required),
+    parameter<&C::fused>("fused", lane_slots, "lane slots of an element of the fused kernel", everywhere(records), required),
+    parameter<&C::plain>("plain", lane_slots, "the same of the others", everywhere(records), required),
+    parameter<&C::odd_fused>("odd_fused", lane_slots, "lane slots of an element and tensor that are not in groups of four, fused kernel", everywhere(records), required),
+    parameter<&C::odd_plain>("odd_plain", lane_slots, "the same of the others", everywhere(records), required),
+};
+constexpr std::array chunk_sections{
+    code<&All::chunks, C>("torch.chunks", "optimizers of PyTorch", chunk_rows),
+};
+
+using S = SoftmaxCode;
+constexpr std::array softmax_rows{
+    count_of_clocks<&S::chain>("chain", clocks, "clocks of a row", {none, none, records, none, records}, required),
+    count_of_clocks<&S::element>("element", clocks, "clocks of each element of a thread", {records, records, none, none, none}, required),
+    parameter<&S::slots>("slots", lane_slots, "lane slots of an element", everywhere(records), required),
+    parameter<&S::thread>("thread", lane_slots, "lane slots of a thread", {records, records, none, records, records}, required),
+};
+constexpr std::array softmax_sections{
+    code<&All::warp_16bit, S>("torch.softmax.warp_16bit", "softmax by warps, 16 bits", softmax_rows),
+    code<&All::warp, S>("torch.softmax.warp", "softmax by warps, 32 bits", softmax_rows, 1),
+    code<&All::registers, S>("torch.softmax.registers", "softmax with the row in registers of a block", softmax_rows, 2),
+    code<&All::shared, S>("torch.softmax.shared", "softmax with the row in shared memory", softmax_rows, 3),
+    code<&All::loop, S>("torch.softmax.loop", "softmax that reads the row three times", softmax_rows, 4),
+};
+
+using N = NormCode;
+constexpr std::array norm_rows{
+    count_of_clocks<&N::chain>("chain", clocks, "clocks of a block, beside its loads", everywhere(records), required),
+    parameter<&N::step>("step", factor, "a load of four elements and what follows it, in loads", everywhere(records), required),
+    count_of_clocks<&N::trip>("trip", clocks, "clocks of their arithmetic, one after the other", {records, records, none, records, none, none}, required),
+    parameter<&N::slots>("slots", lane_slots, "lane slots of an element", everywhere(records), required),
+    parameter<&N::row>("row", lane_slots, "lane slots of a row", everywhere(records), required),
+    parameter<&N::rounds>("rounds", factor, "of a block's life, what the next one waits for", {records, records, records, records, none, none}, required),
+};
+constexpr std::array norm_sections{
+    code<&All::layer, N>("torch.norm.layer", "layer norm, 32 bits", norm_rows),
+    code<&All::layer_16bit, N>("torch.norm.layer_16bit", "layer norm, 16 bits", norm_rows, 1),
+    code<&All::root, N>("torch.norm.root", "RMS norm, 32 bits", norm_rows, 2),
+    code<&All::root_16bit, N>("torch.norm.root_16bit", "RMS norm, 16 bits", norm_rows, 3),
+    code<&All::layer_moments, N>("torch.norm.layer_moments", "layer norm of rows that are no whole groups of four", norm_rows, 4),
+    code<&All::root_moments, N>("torch.norm.root_moments", "RMS norm of rows that are no whole groups of four", norm_rows, 5),
+};
+
+using R = ScanCode;
+constexpr std::array scan_rows{
+    parameter<&R::step>("step", factor, "a piece, in loads", everywhere(records), required),
+    count_of_clocks<&R::level>("level", clocks, "clocks of each halving of a piece", everywhere(records), required),
+    parameter<&R::slots>("slots", lane_slots, "lane slots of a thread and piece", everywhere(records), required),
+    parameter<&R::level_slots>("level_slots", factor, "of those, more for each halving", everywhere(records), required),
+    count_of_clocks<&R::look_back>("look_back", clocks, "clocks of blocks that share one row", everywhere(records), required),
+};
+constexpr std::array scan_sections{
+    code<&All::scan, R>("torch.scan", "running sums of PyTorch", scan_rows),
+};
+
+using D = ReduceCode;
+constexpr std::array reduce_rows{
+    count_of_clocks<&D::chain>("chain", clocks, "clocks of a block, beside its loads", {records, records, records, records, none, none}, required),
+    parameter<&D::lines>("lines", factor, "lines of code that a cold L2 lacks, in loads", everywhere(records), required),
+    parameter<&D::step>("step", factor, "a trip of the loop, in loads", everywhere(records), required),
+    count_of_clocks<&D::value>("value", clocks, "clocks of a value of 32 bits", {none, none, none, none, none, records}, required),
+    count_of_clocks<&D::half>("half", clocks, "clocks of a value of 16 bits", {none, records, records, none, records, records}, required),
+    count_of_clocks<&D::level>("level", clocks, "clocks of joining two threads' results", {records, none, records, records, records, records}, required),
+    parameter<&D::slots>("slots", lane_slots, "lane slots of a value", everywhere(records), required),
+    parameter<&D::thread>("thread", lane_slots, "lane slots of a thread", everywhere(records), required),
+    parameter<&D::part>("part", factor, "a result's parts, in loads", {none, none, none, none, none, records}, required),
+    parameter<&D::whole>("whole", factor, "a trip that loads whole vectors, over one that does not", {records, records, records, none, none, none}, required),
+};
+constexpr std::array reduce_sections{
+    code<&All::row_sums, D>("torch.reduce.row_sum", "sums of rows", reduce_rows),
+    code<&All::row_maxima, D>("torch.reduce.row_max", "maxima of rows", reduce_rows, 1),
+    code<&All::row_positions, D>("torch.reduce.row_argmax", "positions of maxima of rows", reduce_rows, 2),
+    code<&All::column_sums, D>("torch.reduce.column_sum", "sums of columns", reduce_rows, 3),
+    code<&All::column_maxima, D>("torch.reduce.column_max", "maxima of columns", reduce_rows, 4),
+    code<&All::column_positions, D>("torch.reduce.column_argmax", "positions of maxima of columns", reduce_rows, 5),
+};
+
+using K = GeneratedCode;
+constexpr std::array generated_rows{
+    count_of_clocks<&K::chain>("chain", clocks, "clocks of a block, beside its loads", everywhere(records), required),
+    parameter<&K::held>("held", lane_slots, "lane slots of an element of a row in registers", everywhere(records), required),
+    parameter<&K::looped>("looped", lane_slots, "the same of a row that is read in a loop", {none, none, records, records}, required),
+    parameter<&K::odd>("odd", lane_slots, "lane slots more where rows are no whole vectors", {records, records, records, none}, required),
+    parameter<&K::block>("block", lane_slots, "lane slots of a block that loops", everywhere(records), required),
+};
+constexpr std::array generated_sections{
+    code<&All::sum, K>("torch.generated.sum", "generated reductions of rows", generated_rows),
+    code<&All::root_mean, K>("torch.generated.root", "generated RMS norms", generated_rows, 1),
+    code<&All::normal, K>("torch.generated.layer", "generated layer norms", generated_rows, 2),
+    code<&All::exponential, K>("torch.generated.exponential", "generated softmax and losses", generated_rows, 3),
+};
+
+using W = GeneratedRowsCode;
+constexpr std::array generated_rows_rows{
+    parameter<&W::once>("once", factor, "of an exponential's slots, where rows are read once", everywhere(records), required),
+    parameter<&W::block>("block", lane_slots, "lane slots of a block that holds its rows", everywhere(records), required),
+    count_of_clocks<&W::down_chain>("down_chain", clocks, "clocks of a block along columns", everywhere(records), required),
+    parameter<&W::down_slots>("down_slots", lane_slots, "lane slots of an element along columns", everywhere(records), required),
+    parameter<&W::wide_slots>("wide_slots", lane_slots, "the same of blocks of 64 columns", everywhere(records), required),
+    parameter<&W::loss>("loss", factor, "of a look-up of a target, what each turn of the one block of losses takes", everywhere(records), required),
+};
+constexpr std::array generated_rows_sections{
+    code<&All::generated, W>("torch.generated", "generated kernels along rows", generated_rows_rows),
+};
+
+using B = GradientCode;
+constexpr std::array gradient_rows{
+    parameter<&B::softmax_warp>("softmax_warp", lane_slots, "lane slots of an element of a softmax by warps", everywhere(records), required),
+    count_of_clocks<&B::softmax_element>("softmax_element", clocks, "clocks of each element of a thread of a softmax by blocks", everywhere(records), required),
+    parameter<&B::look_up>("look_up", factor, "of a look-up of a target in a loss, what its gradient takes", everywhere(records), required),
+    parameter<&B::norm_step>("norm_step", factor, "a load of gradient and input of a norm and what follows it, in loads", everywhere(records), required),
+    parameter<&B::norm_row>("norm_row", lane_slots, "lane slots of a row of a norm", everywhere(records), required),
+    parameter<&B::norm_single>("norm_single", lane_slots, "lane slots of its elements where rows are no whole groups of four", everywhere(records), required),
+    count_of_clocks<&B::column_chain>("column_chain", clocks, "clocks of the sums of a norm's vectors", everywhere(records), required),
+    parameter<&B::column_step>("column_step", factor, "a load of those, in loads", everywhere(records), required),
+    parameter<&B::column_slots>("column_slots", lane_slots, "lane slots of an element of those", everywhere(records), required),
+    parameter<&B::alone>("alone", factor, "bandwidth of a multiprocessor alone over its share of the whole", everywhere(records), required),
+};
+constexpr std::array gradient_sections{
+    code<&All::gradient, B>("torch.gradient", "gradients along rows", gradient_rows),
+};
+
+// clang-format on
+
+}  // namespace
+
+const TorchStreamSections& torch_stream_sections() {
+    static const TorchStreamSections all{
+        function_sections, pointwise_sections, loop_sections,      movement_sections,
+        gather_sections,   chunk_sections,     softmax_sections,   norm_sections,
+        scan_sections,     reduce_sections,    generated_sections, generated_rows_sections,
+        gradient_sections};
+    return all;
+}
+
+}  // namespace ridge::model

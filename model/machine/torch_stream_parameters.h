@@ -1,0 +1,194 @@
+// What the compiled code of PyTorch's streaming kernels costs: clocks of a thread and lane slots of the
+// vector pipes, the same on every GPU (equations B31 to B37 of docs/model.md).
+//
+//   memory.torch->code.transpose.chain   // dependent clocks of a thread that copies a transpose
+//
+// The fields are `model.torch.*.*`, given by `hardware/kernels/pytorch.toml` with the version of
+// PyTorch, from which architectures inherit them. `ridge fit kernels` determines them from records.
+#pragma once
+
+#include <span>
+#include <tuple>
+
+#include "model/machine/parameter.h"
+
+namespace ridge::model {
+
+/// Dependent clocks that a function adds to a thread. (eq. B32)
+struct FunctionCode {
+    double cosine = 0.0;
+    double sine = 0.0;
+    double gelu_erf = 0.0;
+    double error_function = 0.0;
+    double sigmoid = 0.0;
+    double gelu_tanh = 0.0;
+    double silu = 0.0;
+    double divide = 0.0;  ///< powers as well
+    double square_root = 0.0;
+    double extremum = 0.0;
+    double logarithm = 0.0;
+    double add = 0.0;
+    double tangent_hyperbolic = 0.0;
+    double reciprocal = 0.0;
+    double exponential = 0.0;
+};
+
+/// A kernel whose threads find their elements one by one, with index arithmetic: two elements of
+/// four bytes or more a thread, or four smaller ones, one after the other. (eq. B32)
+struct ElementLoop {
+    double chain = 0.0;  ///< clocks
+    double slots = 0.0;  ///< of an element
+};
+
+/// Pointwise kernels. (eq. B32)
+struct PointwiseCode {
+    double function_slots = 0.0;    ///< of an element, for each clock of its functions
+    double loop_rounds = 0.0;       ///< of a looping block's life that the next one waits for
+    double generated_share = 0.0;   ///< of a function's clocks, in generated code
+    double generated_vector = 0.0;  ///< slots of an element where generated code broadcasts
+    double dropout_chain = 0.0;
+    double dropout_slots = 0.0;
+    double dropout_odd = 0.0;  ///< slots more where elements are not in pairs
+};
+
+/// Copies, transposes and joins. (eq. B33)
+struct MovementCode {
+    double long_copy = 0.0;            ///< clocks before the driver's copy of much data starts
+    double sector = 0.0;               ///< time of a sector over that of one in a full line
+    double transpose_dimension = 0.0;  ///< slots more for each dimension of the copy
+    double transpose_again = 0.0;      ///< of the lines that warps of a block share, read again
+    double transpose_hit = 0.0;        ///< of a load from L2 that one from the L1 takes
+    double join_chain = 0.0;           ///< of pieces of rows
+    double join_slots = 0.0;
+    double join_odd = 0.0;     ///< slots where a piece is not whole vectors
+    double view_chain = 0.0;   ///< of views that are joined
+    double view_rounds = 0.0;  ///< of a thread's first element that each further one takes
+};
+
+/// Look-ups of rows. (eq. B33)
+struct GatherCode {
+    double chain = 0.0;   ///< with the index, of a block that copies a row
+    double warm = 0.0;    ///< the same from the L2
+    double block = 0.0;   ///< clocks of the whole GPU, from one block to the next
+    double dram = 0.0;    ///< of single rows, over that of a stream
+    double single = 0.0;  ///< chain of single elements, eight a thread
+    double step = 0.0;    ///< of a further one of them, in loads
+    double slots = 0.0;   ///< of one
+};
+
+/// Optimizers, which take chunks of all tensors. (eq. B33)
+struct ChunkCode {
+    double step = 0.0;     ///< four elements of each tensor, in loads
+    double tensor = 0.0;   ///< of a load from L2, for each tensor
+    double counter = 0.0;  ///< clocks of the kernel that counts steps
+    double fused = 0.0;    ///< slots of an element
+    double plain = 0.0;
+    double odd_fused = 0.0;  ///< of an element and tensor that are not in groups of four
+    double odd_plain = 0.0;
+};
+
+/// Softmax, by where a row is held. (eq. B35)
+struct SoftmaxCode {
+    double chain = 0.0;    ///< clocks of a row
+    double element = 0.0;  ///< clocks of each element of a thread
+    double slots = 0.0;    ///< of an element
+    double thread = 0.0;   ///< slots of a thread
+};
+
+/// Norms: a block of 128 threads per row where rows are whole groups of four, read twice; else one
+/// kernel for the statistics and one for the result. A mean is kept as it grows, with a division for
+/// each element, one after the other. (eq. B35)
+struct NormCode {
+    double chain = 0.0;
+    double step = 0.0;    ///< of a load of four elements and what follows it, in loads
+    double trip = 0.0;    ///< clocks of their arithmetic, one after the other
+    double slots = 0.0;   ///< of an element
+    double row = 0.0;     ///< slots of a row
+    double rounds = 0.0;  ///< of a block's life that the next one waits for
+};
+
+/// Running sums. (eq. B36)
+struct ScanCode {
+    double step = 0.0;         ///< of a piece, in loads
+    double level = 0.0;        ///< clocks of each halving
+    double slots = 0.0;        ///< of a thread and piece
+    double level_slots = 0.0;  ///< of those, for each halving
+    double look_back = 0.0;    ///< clocks of blocks that share one row
+};
+
+/// Reductions, with what a cold L2 lacks as well: lines of the code, one after the other. (eq. B34)
+struct ReduceCode {
+    double chain = 0.0;   ///< clocks of a block
+    double lines = 0.0;   ///< of code, in loads; of the loop (rows) or of the vectors (columns)
+    double step = 0.0;    ///< of a trip, in loads
+    double value = 0.0;   ///< clocks of a value
+    double half = 0.0;    ///< of one of 16 bits
+    double level = 0.0;   ///< clocks of joining two threads' results
+    double slots = 0.0;   ///< of a value
+    double thread = 0.0;  ///< slots of a thread
+    double part = 0.0;    ///< of a result's parts, in loads
+    double whole = 1.0;   ///< factor of a trip that loads whole vectors
+};
+
+/// Kernels along rows that torch.compile generates. (eq. B36)
+struct GeneratedCode {
+    double chain = 0.0;   ///< clocks
+    double held = 0.0;    ///< slots of an element, up to whole powers of two
+    double looped = 0.0;  ///< of one in a loop, up to whole steps
+    double odd = 0.0;     ///< more where rows are no whole vectors
+    double block = 0.0;   ///< of a block that loops
+};
+
+/// What those have in common.
+struct GeneratedRowsCode {
+    double once = 0.0;        ///< of an exponential's slots where rows are read once
+    double block = 0.0;       ///< slots of a block that holds its rows
+    double down_chain = 0.0;  ///< along columns
+    double down_slots = 0.0;
+    double wide_slots = 0.0;  ///< blocks of 64 columns
+    double loss = 0.0;        ///< of a look-up, for each turn of the one block of losses
+};
+
+/// Gradients along rows. (eq. B37)
+struct GradientCode {
+    double softmax_warp = 0.0;     ///< slots of an element of a softmax by warps
+    double softmax_element = 0.0;  ///< clocks of each element of a thread of a block
+    double look_up = 0.0;          ///< of what a loss takes
+    double norm_step = 0.0;        ///< of a load of gradient and input and what follows it
+    double norm_row = 0.0;         ///< slots of a row
+    double norm_single = 0.0;      ///< of an element where rows are no whole groups of four
+    double column_chain = 0.0;     ///< of a norm's vectors
+    double column_step = 0.0;
+    double column_slots = 0.0;
+    double alone = 0.0;  ///< bandwidth of one multiprocessor over its share of the whole
+};
+
+struct TorchStreamCode {
+    FunctionCode functions;
+    PointwiseCode pointwise;
+    ElementLoop broadcast, cast, strided, transpose;
+    MovementCode movement;
+    GatherCode gather;
+    ChunkCode chunks;
+    SoftmaxCode warp_16bit, warp, registers, shared, loop;
+    NormCode layer, layer_16bit, root, root_16bit, layer_moments, root_moments;
+    ScanCode scan;
+    ReduceCode row_sums, row_maxima, row_positions, column_sums, column_maxima, column_positions;
+    GeneratedCode sum, root_mean, normal, exponential;
+    GeneratedRowsCode generated;
+    GradientCode gradient;
+};
+
+using TorchStreamSections =
+    std::tuple<std::span<const Section<FunctionCode>>, std::span<const Section<PointwiseCode>>,
+               std::span<const Section<ElementLoop>>, std::span<const Section<MovementCode>>,
+               std::span<const Section<GatherCode>>, std::span<const Section<ChunkCode>>,
+               std::span<const Section<SoftmaxCode>>, std::span<const Section<NormCode>>,
+               std::span<const Section<ScanCode>>, std::span<const Section<ReduceCode>>,
+               std::span<const Section<GeneratedCode>>, std::span<const Section<GeneratedRowsCode>>,
+               std::span<const Section<GradientCode>>>;
+
+/// `model.torch.*`, of machines whose memory has `torch`.
+[[nodiscard]] const TorchStreamSections& torch_stream_sections();
+
+}  // namespace ridge::model

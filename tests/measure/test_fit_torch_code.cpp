@@ -1,0 +1,69 @@
+// `ridge fit kernels`: what the code of PyTorch's kernels costs, from records.
+#include <string>
+#include <vector>
+
+#include "measure/fit/fit.h"
+#include "measure/record/record.h"
+#include "model/machine/catalogue.h"
+#include "model/predict.h"
+#include "tests/catch.h"
+#include "tests/measure/fakes.h"
+
+namespace ridge::measure {
+namespace {
+
+/// A record whose time is the model's for this machine.
+Record record_by(const FakePlan& plan, const Question& question) {
+    const auto outcome = model::predict(question.operation, question.execution, plan.machine);
+    const double time = std::get<model::Prediction>(outcome).time.base();
+    const std::vector<Sample> samples{{.time = Time::from_base(time)}};
+    return {.question = question,
+            .device = describe(plan.info),
+            .tool = "test",
+            .date = "2026-01-01T00:00:00Z",
+            .timing = Timing{.method = Method::activity,
+                             .samples = samples,
+                             .statistics = summarise(steady_times(samples))}};
+}
+
+TEST_CASE("records give the costs of the code that made them", "[fit]") {
+    FakePlan plan = test::h200_plan();
+    plan.noise = 0.0;
+    plan.machine.residuals = nullptr;  // a fit of parameters leaves corrections aside
+    auto& softmax = plan.machine.memory->torch->code.loop;
+    const double chain = 1.4 * softmax.chain;
+    const double slots = 0.7 * softmax.slots;
+    softmax.chain = chain;
+    softmax.slots = slots;
+    const test::Folder folder;
+    for (const std::string& text : expand("softmax dtype={bf16,fp32} impl=torch rows={8,512,8192} "
+                                          "cols={64,1024,4096,20000,50257,65536,131072}")) {
+        append_record(folder.path() + "/rows.jsonl", record_by(plan, test::question(text)));
+    }
+    const std::vector<FitReport> reports = fit_torch_code(
+        {.data = {},
+         .gpus = {},
+         .machine =
+             [](const std::string& name) {
+                 return model::make_machine(test::catalogue().at(name, hardware::View::calibrated));
+             },
+         .records = {folder.path()}});
+    REQUIRE(reports.size() == 1);
+    CHECK(reports[0].name == "h200-sxm torch.softmax");
+    const auto fitted = [&](std::string_view field) {
+        for (const FittedParameter& each : reports[0].parameters) {
+            if (each.field == field) return each.number;
+        }
+        return 0.0;
+    };
+    CHECK(fitted("model.torch.softmax.loop.chain") == Approx(chain).epsilon(0.05));
+    CHECK(fitted("model.torch.softmax.loop.slots") == Approx(slots).epsilon(0.02));
+    CHECK(reports[0].fitted.back().errors.mean < 5e-3);
+}
+
+TEST_CASE("what PyTorch's code costs is not fitted without records", "[fit]") {
+    CHECK_THROWS_WITH(fit_torch_code({}), Catch::Matchers::Contains("fitted to records"));
+}
+
+}  // namespace
+}  // namespace ridge::measure
