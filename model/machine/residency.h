@@ -57,6 +57,9 @@ struct Residency {
 /// Share of a footprint that a capacity still holds: near 1 well below it, 1/2 at it. (eq. H2)
 [[nodiscard]] double retained(Bytes footprint, Bytes capacity, double steepness);
 
+/// How sharply the L1 loses rows that outgrow it and that its blocks read again. (eq. B27)
+inline constexpr double l1_sharpness = 3.0;
+
 struct Machine;
 
 /// `model.l2`.

@@ -9,6 +9,7 @@ namespace {
 
 using ranges::clocks;
 using ranges::factor;
+using ranges::span_of_time;
 using enum Origin;
 using enum Need;
 
@@ -192,27 +193,34 @@ constexpr std::array reduce_sections{
 
 using K = GeneratedCode;
 constexpr std::array generated_rows{
-    count_of_clocks<&K::chain>("chain", clocks, "clocks of a block, beside its loads", everywhere(records), required),
     parameter<&K::held>("held", lane_slots, "lane slots of an element of a row in registers", everywhere(records), required),
-    parameter<&K::looped>("looped", lane_slots, "the same of a row that is read in a loop", {none, none, records, records}, required),
-    parameter<&K::odd>("odd", lane_slots, "lane slots more where rows are no whole vectors", {records, records, records, none}, required),
-    parameter<&K::block>("block", lane_slots, "lane slots of a block that loops", everywhere(records), required),
+    count_of_clocks<&K::held_chain>("held_chain", clocks, "clocks of each such element of a thread", {none, records, records}, required),
+    parameter<&K::looped>("looped", lane_slots, "lane slots of an element of a row that is read in a loop", {none, records, records}, required),
+    parameter<&K::thread>("thread", lane_slots, "lane slots of a thread that loops", everywhere(records), required),
 };
 constexpr std::array generated_sections{
-    code<&All::sum, K>("torch.generated.sum", "generated reductions of rows", generated_rows),
-    code<&All::root_mean, K>("torch.generated.root", "generated RMS norms", generated_rows, 1),
-    code<&All::normal, K>("torch.generated.layer", "generated layer norms", generated_rows, 2),
-    code<&All::exponential, K>("torch.generated.exponential", "generated softmax and losses", generated_rows, 3),
+    code<&All::sum, K>("torch.generated.sum", "generated reductions and RMS norms", generated_rows),
+    code<&All::normal, K>("torch.generated.layer", "generated layer norms", generated_rows, 1),
+    code<&All::exponential, K>("torch.generated.exponential", "generated softmax and losses", generated_rows, 2),
 };
 
 using W = GeneratedRowsCode;
 constexpr std::array generated_rows_rows{
-    parameter<&W::once>("once", factor, "of an exponential's slots, where rows are read once", everywhere(records), required),
-    parameter<&W::block>("block", lane_slots, "lane slots of a block that holds its rows", everywhere(records), required),
-    count_of_clocks<&W::down_chain>("down_chain", clocks, "clocks of a block along columns", everywhere(records), required),
-    parameter<&W::down_slots>("down_slots", lane_slots, "lane slots of an element along columns", everywhere(records), required),
-    parameter<&W::wide_slots>("wide_slots", lane_slots, "the same of blocks of 64 columns", everywhere(records), required),
+    parameter<&W::held_thread>("held_thread", lane_slots, "lane slots of a thread that holds its elements", everywhere(records), required),
+    parameter<&W::held_load>("held_load", lane_slots, "lane slots of one of its loads or stores", everywhere(records), required),
+    count_of_clocks<&W::level>("level", clocks, "clocks of each halving of a row", everywhere(records), required),
+    parameter<&W::loop_load>("loop_load", lane_slots, "lane slots of a load or store in a loop", everywhere(records), required),
+    parameter<&W::again>("again", factor, "of an exponential's slots in a loop, where it is computed again for each result", everywhere(records), required),
+    parameter<&W::first_pass>("first_pass", factor, "the same where blocks of a row find its largest element first", everywhere(records), required),
+    count_of_clocks<&W::join>("join", clocks, "clocks of a kernel that joins what blocks of a row found", everywhere(records), required),
+    parameter<&W::map>("map", lane_slots, "lane slots of an element that a kernel of its own maps", everywhere(records), required),
+    parameter<&W::evicted>("evicted", factor, "share of the L2 that keeps what loops let it evict first", everywhere(records), required),
     parameter<&W::loss>("loss", factor, "of a look-up of a target, what each turn of the one block of losses takes", everywhere(records), required),
+    parameter<&W::column_thread>("column_thread", lane_slots, "lane slots of a thread along columns", everywhere(records), required),
+    parameter<&W::column_uneven>("column_uneven", lane_slots, "lane slots of an element along columns, where parts of them are not equal", everywhere(records), required),
+    parameter<&W::column_step>("column_step", factor, "a step along columns, in loads", everywhere(records), required),
+    parameter<&W::column_rounds>("column_rounds", factor, "of the life of a block along columns, what one of a further round takes", everywhere(records), required),
+    parameter<&W::scatter>("scatter", span_of_time, "scatter of the calls by which PyTorch chooses among kernels", everywhere(measured), required),
 };
 constexpr std::array generated_rows_sections{
     code<&All::generated, W>("torch.generated", "generated kernels along rows", generated_rows_rows),

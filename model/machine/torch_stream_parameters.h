@@ -132,21 +132,29 @@ struct ReduceCode {
 
 /// Kernels along rows that torch.compile generates. (eq. B36)
 struct GeneratedCode {
-    double chain = 0.0;   ///< clocks
-    double held = 0.0;    ///< slots of an element, up to whole powers of two
-    double looped = 0.0;  ///< of one in a loop, up to whole steps
-    double odd = 0.0;     ///< more where rows are no whole vectors
-    double block = 0.0;   ///< of a block that loops
+    double held = 0.0;        ///< slots of an element in registers
+    double held_chain = 0.0;  ///< clocks of an element of a thread
+    double looped = 0.0;      ///< slots of an element in a loop, up to whole steps
+    double thread = 0.0;      ///< slots of a thread that loops
 };
 
-/// What those have in common.
+/// What those have in common, and kernels along columns. (eq. B36, B38)
 struct GeneratedRowsCode {
-    double once = 0.0;        ///< of an exponential's slots where rows are read once
-    double block = 0.0;       ///< slots of a block that holds its rows
-    double down_chain = 0.0;  ///< along columns
-    double down_slots = 0.0;
-    double wide_slots = 0.0;  ///< blocks of 64 columns
-    double loss = 0.0;        ///< of a look-up, for each turn of the one block of losses
+    double held_thread = 0.0;    ///< slots of a thread that holds its elements
+    double held_load = 0.0;      ///< of one of its loads or stores
+    double level = 0.0;          ///< clocks of each halving of a row
+    double loop_load = 0.0;      ///< slots of a load or store in a loop
+    double again = 0.0;          ///< of an exponential's slots where it is computed twice
+    double first_pass = 0.0;     ///< the same where it only finds the largest element
+    double join = 0.0;           ///< clocks of a kernel that joins what blocks of a row found
+    double map = 0.0;            ///< slots of an element that a kernel of its own maps
+    double evicted = 0.0;        ///< share of the L2 that keeps what is to be evicted first
+    double loss = 0.0;           ///< of a look-up, for each turn of the one block of losses
+    double column_thread = 0.0;  ///< slots
+    double column_uneven = 0.0;  ///< of an element where parts are not equal
+    double column_step = 0.0;    ///< of a load that waits
+    double column_rounds = 0.0;  ///< of a block's life that the next one waits for
+    Time scatter{};              ///< of calls by which PyTorch chooses among kernels
 };
 
 /// Gradients along rows. (eq. B37)
@@ -174,7 +182,7 @@ struct TorchStreamCode {
     NormCode layer, layer_16bit, root, root_16bit, layer_moments, root_moments;
     ScanCode scan;
     ReduceCode row_sums, row_maxima, row_positions, column_sums, column_maxima, column_positions;
-    GeneratedCode sum, root_mean, normal, exponential;
+    GeneratedCode sum, normal, exponential;
     GeneratedRowsCode generated;
     GradientCode gradient;
 };

@@ -19,9 +19,7 @@ namespace {
 constexpr double apart = 0.86;           // of different warps, or at different times
 constexpr double apart_unrolled = 0.47;  // of four stores of one warp in a row
 
-// L1: its share that keeps rows of a table, and how sharply it loses what outgrows it.
-constexpr double table_share = 0.6;
-constexpr double l1_sharpness = 3.0;
+constexpr double table_share = 0.6;  // of the L1, that keeps rows of a table
 
 /// A matrix of a row-wise operation.
 struct RowMatrix {

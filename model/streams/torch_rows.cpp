@@ -1,5 +1,4 @@
-// PyTorch's kernels along rows: softmax by warps or blocks, norms, running sums, losses, and what
-// torch.compile generates in their place (eq. B35, B36).
+// PyTorch's kernels along rows: softmax by warps or blocks, norms, running sums, losses (eq. B35, B36).
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -159,129 +158,6 @@ KernelTime zeros_time(const MemoryParameters& memory, const RowWise& op, L2State
     return torch_kernel_time(memory, kernel, free_running);
 }
 
-// Generated kernels (torch/_inductor/runtime/triton_heuristics.py): rows of up to 1024 elements in
-// registers; longer ones in a loop of 512 threads, 2048 elements at a time, again where a result needs the
-// whole row; columns in pieces.
-constexpr double wide_columns = 16384.0;
-// torch/_inductor/ir.py, Reduction.num_splits: sums of columns are split into parts of at least this many.
-constexpr double shortest_part = 128.0;
-constexpr double columns_per_sm = 64.0;  // that keep a GPU busy without it
-constexpr double most_losses = 16384.0;  // that one block adds up
-constexpr double held_elements = 1024.0;
-constexpr double loop_threads = 512.0;
-constexpr double loop_elements = 2048.0;  // of a step
-constexpr double piece_of_row = 8192.0;   // of few long rows
-
-const GeneratedCode& generated_code(const TorchStreamCode& code, RowKind kind) {
-    switch (kind) {
-        case RowKind::layernorm:
-            return code.normal;
-        case RowKind::rmsnorm:
-            return code.root_mean;
-        case RowKind::softmax:
-        case RowKind::cross_entropy:
-            return code.exponential;
-        default:
-            return code.sum;
-    }
-}
-
-/// Rows and columns as a generated kernel sees them.
-struct GeneratedRows {
-    double rows;
-    double cols;
-    bool down;    ///< along the first dimension
-    bool held;    ///< in registers
-    bool shared;  ///< few long rows, or long columns, each of several blocks
-};
-
-GeneratedRows generated_rows(const MemoryParameters& memory, const RowWise& op) {
-    const bool columns = op.axis == Axis::columns;
-    const double rows = columns ? real(op.cols) : real(op.rows);
-    const double cols = columns ? real(op.rows) : real(op.cols);
-    const bool parted = cols > shortest_part && rows < columns_per_sm * memory.sm_count;
-    const bool shared = rows < 2.0 * memory.sm_count && cols > piece_of_row;
-    return {.rows = rows,
-            .cols = cols,
-            .down = columns,
-            .held = !columns && cols <= held_elements,
-            .shared = columns ? parted : shared};
-}
-
-/// Blocks of a kernel that holds its rows: of one warp where rows are many.
-double held_blocks(const RowWise& op, const GeneratedRows& form, double padded) {
-    constexpr double many = 512.0;
-    constexpr double short_row = 64.0;
-    constexpr double rows_of_short = 8.0;
-    const double shortest = op.kind == RowKind::rmsnorm ? 2.0 * short_row : short_row;
-    if (padded <= shortest) return std::ceil(form.rows / rows_of_short);
-    const bool joined = padded > 2.0 * short_row && form.rows > many;
-    return std::ceil(form.rows / (joined ? held_elements / padded : 1.0));
-}
-
-/// The kernel that reads the rows.
-KernelTime generated_time(const MemoryParameters& memory, const RowWise& op,
-                          const GeneratedRows& form, L2State l2) {
-    const Work work = row_work(op, Implementation::compiled);
-    const GeneratedRowsCode& common = memory.torch->code.generated;
-    const GeneratedCode& code = generated_code(memory.torch->code, op.kind);
-    const bool odd = op.cols * size_of(op.type) % 16 != 0;
-    TorchKernel kernel = moving(memory, work.dram_read, work.dram_write, l2);
-    kernel.chain = form.down ? common.down_chain : code.chain;
-    if (form.down) {
-        const bool wide = form.rows >= wide_columns;
-        kernel.slots = (wide ? common.wide_slots : common.down_slots) * form.rows * form.cols;
-        return torch_kernel_time(memory, kernel, reducing);
-    }
-    if (form.held) {
-        const double padded = std::exp2(std::ceil(std::log2(form.cols)));
-        const double blocks = held_blocks(op, form, padded);
-        kernel.busy = busy_share(memory, blocks);
-        kernel.slots = code.held * form.rows * padded + common.block * blocks;
-        return torch_kernel_time(memory, kernel, reducing);
-    }
-    // The loss of fp32 keeps its largest element and its sum together, and reads the row once.
-    const bool together = op.kind == RowKind::cross_entropy && size_of(op.type) == 4;
-    const double passes = is_reduction(op.kind) || together ? 1.0 : 2.0;
-    const double parts = form.shared ? std::ceil(form.cols / piece_of_row) : 1.0;
-    const double steps = std::ceil(form.cols / parts / loop_elements);
-    const double blocks = form.rows * parts / (form.cols <= loop_elements ? 2.0 : 1.0);
-    const double element = code.looped * (together ? common.once : 1.0);
-    kernel.busy = busy_share(memory, blocks);
-    kernel.l2_read = passes * kernel.l2_read;
-    kernel.dram_read += (passes - 1.0) * lost_of_rows(memory, op, loop_threads) * work.dram_read;
-    kernel.slots = element * form.rows * parts * steps * loop_elements +
-                   (odd ? code.odd * form.rows * form.cols : 0.0) + code.block * blocks;
-    return torch_kernel_time(memory, kernel, reducing);
-}
-
-/// Small kernels that join what the blocks of a row found, and map the result.
-std::int32_t joining_kernels(const RowWise& op, const GeneratedRows& form) {
-    const std::int32_t losses = op.kind != RowKind::cross_entropy ? 0
-                                : form.rows <= most_losses        ? 1
-                                                                  : 2;
-    if (!form.shared) return losses;
-    if (is_reduction(op.kind)) return 1;
-    return losses > 0 ? losses + 3 : op.kind == RowKind::softmax ? 4 : 2;
-}
-
-TorchTime generated(const MemoryParameters& memory, const RowWise& op, L2State l2) {
-    const GeneratedRows form = generated_rows(memory, op);
-    TorchTime sum;
-    sum.add(generated_time(memory, op, form, l2));
-    const KernelTime join = torch_kernel_time(
-        memory, {.chain = memory.torch->code.sum.chain, .missing = 0.0}, free_running);
-    sum.add(join, joining_kernels(op, form));
-    if (op.kind == RowKind::cross_entropy && form.rows <= most_losses) {
-        KernelTime looking{};
-        const double turns = std::ceil(form.rows / loop_threads);
-        looking.latency = memory.torch->code.generated.loss * turns * memory.torch->look_up;
-        looking.total = looking.latency;
-        sum.time += looking;
-    }
-    return sum;
-}
-
 }  // namespace
 
 bool row_fits_warp(const RowWise& op) {
@@ -328,7 +204,9 @@ KernelTime row_losses_time(const MemoryParameters& memory, const RowWise& op, L2
 
 TorchTime torch_time(const MemoryParameters& memory, const RowWise& op,
                      Implementation implementation, L2State l2) {
-    if (implementation == Implementation::compiled) return generated(memory, op, l2);
+    if (implementation == Implementation::compiled) {
+        return torch_compiled_rows_time(memory, op, l2);
+    }
     if (op.direction == Direction::backward) return torch_backward_rows_time(memory, op, l2);
     TorchTime sum;
     switch (op.kind) {

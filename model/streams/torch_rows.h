@@ -31,4 +31,12 @@ struct WarpRows {
 [[nodiscard]] TorchTime torch_backward_rows_time(const MemoryParameters& memory, const RowWise& op,
                                                  L2State l2);
 
+/// Whether torch.compile times several configurations on the spot and takes the quickest: short rows,
+/// many columns and short ones.
+[[nodiscard]] bool configurations_are_timed(const MemoryParameters& memory, const RowWise& op);
+
+/// What torch.compile generates in their place, along rows or columns. (eq. B36, B38)
+[[nodiscard]] TorchTime torch_compiled_rows_time(const MemoryParameters& memory, const RowWise& op,
+                                                 L2State l2);
+
 }  // namespace ridge::model

@@ -192,7 +192,7 @@ TEST_CASE("generated kernels hold short rows, loop over long ones and share few"
     CHECK(compiled("mean rows=1872 cols=22000").work.kernels == 1);
     CHECK(compiled("sum rows=256 cols=13468").work.kernels == 2);
     CHECK(compiled("softmax rows=16 cols=18414").work.kernels == 5);
-    // Columns: in parts where they are fewer than 64 SMs and longer than 128.
+    // Columns: in parts of 128 where they are fewer than 64 SMs.
     CHECK(compiled("sum rows=64 cols=353 axis=columns").work.kernels == 1);
     CHECK(compiled("sum rows=824 cols=256 axis=columns").work.kernels == 2);
     CHECK(compiled("mean rows=512 cols=2048 axis=columns").work.kernels == 2);
@@ -203,6 +203,38 @@ TEST_CASE("generated kernels hold short rows, loop over long ones and share few"
     // One block adds up the losses, 512 at a turn.
     CHECK((compiled("cross_entropy rows=8192 cols=64").time -
            compiled("cross_entropy rows=512 cols=64").time) > 15.0 * 0.6 * units::us);
+}
+
+TEST_CASE("a loop that reads its rows twice finds them in the L1, a sum has no use for it",
+          "[torch]") {
+    const auto compiled = [](const char* text, Bytes l1) {
+        Machine machine = h200();
+        machine.memory->l1_size = l1;
+        const OperationText parsed = parse_operation(text);
+        return std::get<Prediction>(
+                   predict(make_operation(parsed.kind, parsed.parameters),
+                           {.implementation = Implementation::compiled, .l2 = L2State::cold},
+                           machine))
+            .time;
+    };
+    const Bytes l1 = h200().memory->l1_size;
+    const Bytes little = 1024.0 * units::B;
+    // Four rows of 16 KiB each on a multiprocessor.
+    CHECK(compiled("rmsnorm rows=8192 cols=4096 dtype=fp32", little) >
+          1.02 * compiled("rmsnorm rows=8192 cols=4096 dtype=fp32", l1));
+    CHECK(compiled("sum rows=8192 cols=4096 dtype=fp32", little) ==
+          compiled("sum rows=8192 cols=4096 dtype=fp32", l1));
+}
+
+TEST_CASE("blocks along columns beyond one round wait for the first", "[torch]") {
+    const auto time_of_byte = [](std::int64_t rows, std::int64_t cols) {
+        const Operation op = reduction(rows, cols, DataType::bf16, Axis::columns);
+        const Prediction prediction = std::get<Prediction>(
+            predict(op, {.implementation = Implementation::compiled, .l2 = L2State::cold}, h200()));
+        return prediction.time / (2.0 * static_cast<double>(rows * cols));
+    };
+    // 2012 and 2158 blocks of 128 threads, where 2112 run at a time: 33 and 58 us on an H200.
+    CHECK(time_of_byte(36848, 1664) > 1.1 * time_of_byte(35616, 1384));
 }
 
 TEST_CASE("int8 results take their time to be stored", "[torch]") {
