@@ -24,12 +24,14 @@ enum class BandClass : std::uint8_t {
     torch_transpose,  // PyTorch's transposes
     torch_optimizer,  // PyTorch's optimizer steps, by a kernel for each of a few operations
     torch_fused,      // by one kernel
-    torch_rows,       // PyTorch's softmax, norms, running sums
+    torch_rows,       // PyTorch's norms and running sums
+    torch_softmax,    // PyTorch's softmax
     torch_gradient,   // gradients of those and of losses
     torch_loss,       // PyTorch's losses
     torch_reduce,     // PyTorch's reductions
     torch_generated,  // pointwise kernels of torch.compile
-    compiled_rows,    // torch.compile's along rows
+    compiled_rows,    // torch.compile's along rows or columns
+    compiled_timed,   // those whose configuration it times on the spot
     torch_product,    // products as PyTorch calls them, of 16 bits
     torch_warm,       // those whose operands are in the L2
     torch_odd,        // of 16 bits, rows not at multiples of 16 bytes
@@ -76,24 +78,40 @@ enum class BandClass : std::uint8_t {
 };
 
 /// Classes that have a band: all but `roofline`.
-inline constexpr std::size_t band_class_count = 60;
+inline constexpr std::size_t band_class_count = 62;
 
 inline constexpr std::array<std::string_view, band_class_count + 1> band_class_names{
-    "stream",          "row_kernel",      "host_call",       "access",
-    "eager_stream",    "eager_softmax",   "eager_rows",      "torch_stream",
-    "torch_lookup",    "torch_transpose", "torch_optimizer", "torch_fused",
-    "torch_rows",      "torch_gradient",  "torch_loss",      "torch_reduce",
-    "torch_generated", "compiled_rows",   "torch_product",   "torch_warm",
-    "torch_odd",       "torch_odd_thin",  "torch_tf32",      "torch_fp32",
-    "torch_fp32_thin", "torch_thin_warm", "torch_fp8",       "torch_int8",
-    "torch_attention", "torch_backward",  "torch_efficient", "ring",
-    "peer_ll",         "serving_steady",  "serving_smooth",  "serving_uneven",
-    "serving_memory",  "umma_prefill",    "umma_decode",     "cache8_prefill",
-    "cache8_decode",   "latent_prefill",  "latent_decode",   "experts",
-    "published",       "unfused",         "attention_tiles", "product_fixed",
-    "product_stream",  "product_smooth",  "product_split",   "umma_even",
-    "umma_uneven",     "umma_narrow",     "product_ampere",  "product_coarse",
-    "product_fma",     "product_old",     "product_bundled", "estimate",
+    "stream",          "row_kernel",
+    "host_call",       "access",
+    "eager_stream",    "eager_softmax",
+    "eager_rows",      "torch_stream",
+    "torch_lookup",    "torch_transpose",
+    "torch_optimizer", "torch_fused",
+    "torch_rows",      "torch_softmax",
+    "torch_gradient",  "torch_loss",
+    "torch_reduce",    "torch_generated",
+    "compiled_rows",   "compiled_timed",
+    "torch_product",   "torch_warm",
+    "torch_odd",       "torch_odd_thin",
+    "torch_tf32",      "torch_fp32",
+    "torch_fp32_thin", "torch_thin_warm",
+    "torch_fp8",       "torch_int8",
+    "torch_attention", "torch_backward",
+    "torch_efficient", "ring",
+    "peer_ll",         "serving_steady",
+    "serving_smooth",  "serving_uneven",
+    "serving_memory",  "umma_prefill",
+    "umma_decode",     "cache8_prefill",
+    "cache8_decode",   "latent_prefill",
+    "latent_decode",   "experts",
+    "published",       "unfused",
+    "attention_tiles", "product_fixed",
+    "product_stream",  "product_smooth",
+    "product_split",   "umma_even",
+    "umma_uneven",     "umma_narrow",
+    "product_ampere",  "product_coarse",
+    "product_fma",     "product_old",
+    "product_bundled", "estimate",
     "roofline"};
 
 [[nodiscard]] constexpr std::string_view name_of(BandClass band_class) {

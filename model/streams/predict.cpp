@@ -16,6 +16,7 @@
 #include "model/streams/eager_kernels.h"
 #include "model/streams/elementwise_work.h"
 #include "model/streams/row_work.h"
+#include "model/streams/torch_rows.h"
 #include "model/streams/torch_time.h"
 
 namespace ridge::model {
@@ -205,12 +206,16 @@ BandClass framework_row_class(const RowWise& op, const RowKernel& kernel) {
     return op.cols < short_rows ? BandClass::eager_rows : BandClass::eager_stream;
 }
 
-BandClass torch_row_class(const RowWise& op, Implementation implementation) {
-    if (implementation == Implementation::compiled) return BandClass::compiled_rows;
+BandClass torch_row_class(const RowWise& op, Implementation implementation,
+                          const MemoryParameters& memory) {
+    if (implementation == Implementation::compiled) {
+        return configurations_are_timed(memory, op) ? BandClass::compiled_timed
+                                                    : BandClass::compiled_rows;
+    }
     if (is_reduction(op.kind)) return BandClass::torch_reduce;
     if (op.direction == Direction::backward) return BandClass::torch_gradient;
-    const bool loss = op.kind == RowKind::cross_entropy;
-    return loss ? BandClass::torch_loss : BandClass::torch_rows;
+    if (op.kind == RowKind::cross_entropy) return BandClass::torch_loss;
+    return op.kind == RowKind::softmax ? BandClass::torch_softmax : BandClass::torch_rows;
 }
 
 Prediction framework_rows(const RowWise& op, const Execution& execution, const Machine& machine,
@@ -223,7 +228,8 @@ Prediction framework_rows(const RowWise& op, const Execution& execution, const M
     }
     const MemoryParameters& memory = *machine.memory;
     if (memory.torch) {
-        settle_torch(prediction, op, torch_row_class(op, implementation), execution, memory);
+        settle_torch(prediction, op, torch_row_class(op, implementation, memory), execution,
+                     memory);
         return prediction;
     }
     const RowKernel kernel = eager_row_kernel(op, memory);
