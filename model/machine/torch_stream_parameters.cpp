@@ -180,6 +180,7 @@ constexpr std::array reduce_rows{
     parameter<&D::slots>("slots", lane_slots, "lane slots of a value", everywhere(records), required),
     parameter<&D::thread>("thread", lane_slots, "lane slots of a thread", everywhere(records), required),
     parameter<&D::part>("part", factor, "a result's parts, in loads", {none, none, none, none, none, records}, required),
+    parameter<&D::further>("further", factor, "of a part's time, what that of each further result of a vector takes", {none, none, none, none, none, records}, required),
     parameter<&D::whole>("whole", factor, "a trip that loads whole vectors, over one that does not", {records, records, records, none, none, none}, required),
 };
 constexpr std::array reduce_sections{

@@ -118,16 +118,17 @@ struct ScanCode {
 
 /// Reductions, with what a cold L2 lacks as well: lines of the code, one after the other. (eq. B34)
 struct ReduceCode {
-    double chain = 0.0;   ///< clocks of a block
-    double lines = 0.0;   ///< of code, in loads; of the loop (rows) or of the vectors (columns)
-    double step = 0.0;    ///< of a trip, in loads
-    double value = 0.0;   ///< clocks of a value
-    double half = 0.0;    ///< of one of 16 bits
-    double level = 0.0;   ///< clocks of joining two threads' results
-    double slots = 0.0;   ///< of a value
-    double thread = 0.0;  ///< slots of a thread
-    double part = 0.0;    ///< of a result's parts, in loads
-    double whole = 1.0;   ///< factor of a trip that loads whole vectors
+    double chain = 0.0;    ///< clocks of a block
+    double lines = 0.0;    ///< of code, in loads; of the loop (rows) or of the vectors (columns)
+    double step = 0.0;     ///< of a trip, in loads
+    double value = 0.0;    ///< clocks of a value
+    double half = 0.0;     ///< of one of 16 bits
+    double level = 0.0;    ///< clocks of joining two threads' results
+    double slots = 0.0;    ///< of a value
+    double thread = 0.0;   ///< slots of a thread
+    double part = 0.0;     ///< of a result's parts, in loads
+    double further = 0.0;  ///< of a part's time, for that of each further result of a vector
+    double whole = 1.0;    ///< factor of a trip that loads whole vectors
 };
 
 /// Kernels along rows that torch.compile generates. (eq. B36)

@@ -107,7 +107,8 @@ KernelTime torch_reduce_time(const MemoryParameters& memory, const RowWise& op, 
     if (grid.parts > 1) {
         const std::int64_t readers = grid.along_rows ? grid.threads() : grid.height;
         const auto loads = static_cast<double>(ceil_divide(grid.parts, readers));
-        const Time shared = memory.torch->combine + loads * memory.torch->partial +
+        const Time partial = (1.0 + code.further * (vector - 1.0)) * memory.torch->partial;
+        const Time shared = memory.torch->combine + loads * partial +
                             code.part * vector * step_of(memory, kernel.missing);
         time.latency += shared;
         time.total += shared;
