@@ -62,23 +62,23 @@ Validity validity_of(const Collective& op) {
     return known ? Validity::validated : Validity::extrapolated;
 }
 
-/// Copies without a kernel, or the library's kernels.
-CollectiveTime time_of(const Collective& op, Implementation implementation, Bandwidth link,
-                       const FabricParameters* fabric) {
-    if (implementation == Implementation::pageable) return staged_copy_time(link, op);
+/// Copies without a kernel.
+CollectiveTime copy_time(const Collective& op, Implementation implementation, Bandwidth link,
+                         const CopyParameters& copies) {
+    if (implementation == Implementation::pageable) return staged_copy_time(copies, link, op);
     if (implementation == Implementation::copy_engine) {
-        return engine_copy_time(link, static_cast<double>(op.bytes) * units::B);
+        return engine_copy_time(copies.engine, link, static_cast<double>(op.bytes) * units::B);
     }
-    return fabric == nullptr ? host_copy_time(link, op) : collective_time(*fabric, op);
+    return host_copy_time(copies, link, op);
 }
 
 /// What the launch adds to the copy or kernel: a call of pageable memory is in its time already.
 Time gaps_of(const Collective& op, const Prediction& prediction, LaunchMode launch,
              const Machine& machine) {
-    if (!is_host_copy(op.kind)) return launch_gaps(machine, launch, 1);
+    if (!is_host_copy(op.kind) || !machine.copies) return launch_gaps(machine, launch, 1);
     if (prediction.implementation == Implementation::pageable) return Time{};
     if (launch != LaunchMode::stream) return launch_gaps(machine, launch, 1);
-    return host_call_time(op.kind, prediction.time) - prediction.time;
+    return host_call_time(*machine.copies, op.kind, prediction.time) - prediction.time;
 }
 
 }  // namespace
@@ -102,11 +102,12 @@ Outcome predict(const Collective& op, const Execution& execution, const Machine&
     Prediction prediction =
         counted(op, implementation, in_switch ? switch_bytes(op) : link_bytes(op), *link);
     const bool by_engine = implementation == Implementation::copy_engine;
-    if (!host && !fabric && !by_engine) {
+    const bool copies = host || by_engine;
+    if (copies ? !machine.copies : !fabric) {
         settle_roofline(prediction, op, machine);
     } else {
-        const bool copies = host || by_engine;
-        const CollectiveTime time = time_of(op, implementation, *link, copies ? nullptr : &*fabric);
+        const CollectiveTime time = copies ? copy_time(op, implementation, *link, *machine.copies)
+                                           : collective_time(*fabric, op);
         settle_times(prediction, time);
         apply_band(prediction, class_of(time.path),
                    copies ? Confidence::family : fabric->confidence,

@@ -22,46 +22,8 @@ constexpr Belief believed_ll{6.6 * units::us, 0.6 * units::us, 0.0};
 constexpr Belief believed_ll128{14.0 * units::us, 1.9 * units::us, 0.736};
 constexpr Belief believed_simple{8.4 * units::us, 3.4 * units::us, 0.8};
 
-// Copies and sends were measured on two H200, PyTorch 2.11 (scripts/measure-transfers.py, records
-// of h200-sxm-effects): rates as shares of the link, starts as they are.
-
-// NCCL's send to one other GPU: by flags while that is quicker, else by whole slices.
-constexpr Time send_ll_start = 7.2 * units::us;
-constexpr Bandwidth send_ll_rate = 17.0 * units::GB / units::s;
-constexpr Time send_start = 8.1 * units::us;
-constexpr double send_rate = 0.83;
-constexpr Time send_fill = 3.0 * units::us;
-constexpr Bytes send_fill_bytes = 1.0 * units::MB;
-
-// A copy engine over NVLink.
-constexpr Time engine_start = 1.7 * units::us;
-constexpr double engine_rate = 0.8825;
-
-// A copy engine over PCIe, and the host's share in a call: of pinned memory what passes around the
-// copy and how long the call itself takes, of pageable memory the whole call and the rate at which
-// one thread carries bytes.
-constexpr double host_rate = 0.866;
-struct HostPath {
-    Time start;
-    Time around;
-    Time call;
-    Bandwidth staging;
-};
-constexpr HostPath to_device{2.6 * units::us, 8.5 * units::us, 7.5 * units::us,
-                             8.0 * units::GB / units::s};
-constexpr HostPath to_host{2.2 * units::us, 11.0 * units::us, 11.0 * units::us,
-                           14.6 * units::GB / units::s};
-constexpr Time staged_start = 29.0 * units::us;
-// What is sent often still lies in the host's own cache.
-constexpr Bytes host_cache = 32.0 * units::MiB;
-constexpr Bandwidth cached_staging = 13.3 * units::GB / units::s;
-// Few bytes travel to the device within the command itself.
-constexpr Bytes inlined = 24.0 * units::KiB;
-constexpr Time inlined_start = 0.77 * units::us;
-constexpr Bandwidth inlined_rate = 24.6 * units::GB / units::s;
-
-const HostPath& path_of(CollectiveKind kind) {
-    return kind == CollectiveKind::host_to_device ? to_device : to_host;
+const HostPath& path_of(const CopyParameters& copies, CollectiveKind kind) {
+    return kind == CollectiveKind::host_to_device ? copies.to_device : copies.to_host;
 }
 
 Bytes bytes_of(const Collective& op) {
@@ -138,12 +100,13 @@ CollectiveTime peer_simple_time(const FabricParameters& fabric, Bytes part, doub
 }
 
 /// NCCL's send to one other GPU. (eq. C5)
-CollectiveTime send_time(Bandwidth link, Bytes bytes) {
-    const CollectiveTime ll = copied(send_ll_start, bytes, std::min(send_ll_rate, link * send_rate),
-                                     CollectivePath::peer_ll);
-    CollectiveTime simple =
-        copied(send_start, bytes, link * send_rate, CollectivePath::peer_simple);
-    simple.fill = send_fill * -std::expm1(-(bytes / send_fill_bytes));
+CollectiveTime send_time(const FabricParameters& fabric, Bytes bytes) {
+    const SendCosts& send = fabric.send;
+    const Bandwidth wire = fabric.link * send.rate;
+    const CollectiveTime ll =
+        copied(send.ll_start, bytes, std::min(send.ll_rate, wire), CollectivePath::peer_ll);
+    CollectiveTime simple = copied(send.start, bytes, wire, CollectivePath::peer_simple);
+    simple.fill = send.fill * -std::expm1(-(bytes / send.fill_bytes));
     simple = summed(simple);
     return ll.total <= simple.total ? ll : simple;
 }
@@ -197,7 +160,7 @@ bool adds_in_switch(const FabricParameters& fabric, const Collective& op) {
 }
 
 CollectiveTime collective_time(const FabricParameters& fabric, const Collective& op) {
-    if (op.kind == CollectiveKind::send) return send_time(fabric.link, bytes_of(op));
+    if (op.kind == CollectiveKind::send) return send_time(fabric, bytes_of(op));
     if (op.kind == CollectiveKind::all_to_all) {
         const Bytes part = part_of(op);
         const auto peers = static_cast<double>(op.gpus - 1);
@@ -211,29 +174,32 @@ CollectiveTime collective_time(const FabricParameters& fabric, const Collective&
     return nvls.total < ring.total ? nvls : ring;
 }
 
-CollectiveTime engine_copy_time(Bandwidth link, Bytes bytes) {
-    return copied(engine_start, bytes, link * engine_rate, CollectivePath::copy_engine);
+CollectiveTime engine_copy_time(const EngineCosts& engine, Bandwidth link, Bytes bytes) {
+    return copied(engine.start, bytes, link * engine.rate, CollectivePath::copy_engine);
 }
 
-CollectiveTime host_copy_time(Bandwidth pcie, const Collective& op) {
+CollectiveTime host_copy_time(const CopyParameters& copies, Bandwidth pcie, const Collective& op) {
     const Bytes bytes = bytes_of(op);
-    if (op.kind == CollectiveKind::host_to_device && bytes <= inlined) {
-        return copied(inlined_start, bytes, std::min(inlined_rate, pcie * host_rate),
+    const HostCosts& host = copies.host;
+    if (op.kind == CollectiveKind::host_to_device && bytes <= host.inlined) {
+        return copied(host.inlined_start, bytes, std::min(host.inlined_rate, pcie * host.rate),
                       CollectivePath::host);
     }
-    return copied(path_of(op.kind).start, bytes, pcie * host_rate, CollectivePath::host);
+    return copied(path_of(copies, op.kind).start, bytes, pcie * host.rate, CollectivePath::host);
 }
 
-CollectiveTime staged_copy_time(Bandwidth pcie, const Collective& op) {
+CollectiveTime staged_copy_time(const CopyParameters& copies, Bandwidth pcie,
+                                const Collective& op) {
     const Bytes bytes = bytes_of(op);
-    const bool cached = op.kind == CollectiveKind::host_to_device && bytes <= host_cache;
-    const Bandwidth carried = cached ? cached_staging : path_of(op.kind).staging;
-    return copied(staged_start, bytes, std::min(carried, pcie * host_rate),
+    const HostCosts& host = copies.host;
+    const bool cached = op.kind == CollectiveKind::host_to_device && bytes <= host.cached;
+    const Bandwidth carried = cached ? host.cached_rate : path_of(copies, op.kind).staging;
+    return copied(host.staged_start, bytes, std::min(carried, pcie * host.rate),
                   CollectivePath::host_staged);
 }
 
-Time host_call_time(CollectiveKind kind, Time copy) {
-    const HostPath& path = path_of(kind);
+Time host_call_time(const CopyParameters& copies, CollectiveKind kind, Time copy) {
+    const HostPath& path = path_of(copies, kind);
     return path.around + std::max(copy, path.call);
 }
 

@@ -61,14 +61,17 @@ struct CollectiveTime {
 [[nodiscard]] CollectiveTime collective_time(const FabricParameters& fabric, const Collective& op);
 
 /// A copy to another GPU's memory over `link` (theoretical, one way) by the copy engines. (eq. C7)
-[[nodiscard]] CollectiveTime engine_copy_time(Bandwidth link, Bytes bytes);
+[[nodiscard]] CollectiveTime engine_copy_time(const EngineCosts& engine, Bandwidth link,
+                                              Bytes bytes);
 
 /// A copy from or to host memory over `pcie` (theoretical): pinned, or pageable, whose bytes the host
 /// carries to or from pinned memory. (eq. C6)
-[[nodiscard]] CollectiveTime host_copy_time(Bandwidth pcie, const Collective& op);
-[[nodiscard]] CollectiveTime staged_copy_time(Bandwidth pcie, const Collective& op);
+[[nodiscard]] CollectiveTime host_copy_time(const CopyParameters& copies, Bandwidth pcie,
+                                            const Collective& op);
+[[nodiscard]] CollectiveTime staged_copy_time(const CopyParameters& copies, Bandwidth pcie,
+                                              const Collective& op);
 
 /// Between two events around one call of a framework that copies pinned memory for `copy`. (eq. C6)
-[[nodiscard]] Time host_call_time(CollectiveKind kind, Time copy);
+[[nodiscard]] Time host_call_time(const CopyParameters& copies, CollectiveKind kind, Time copy);
 
 }  // namespace ridge::model

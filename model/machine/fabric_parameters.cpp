@@ -61,6 +61,41 @@ constexpr std::array nvls_table{
     parameter<&F::nvls_start>("start", span_of_time, "start", {tables}, required),
     parameter<&F::nvls_rate>("rate", share_of_peak, "bus bandwidth over the link rate", {tables}, required),
 };
+
+using S = SendCosts;
+constexpr std::array send_table{
+    parameter<&S::ll_start>("ll_start", span_of_time, "start with protocol LL", {measured}, required),
+    parameter<&S::ll_rate>("ll_rate", data_rate, "bandwidth with protocol LL", {measured}, required),
+    parameter<&S::start>("start", span_of_time, "start with protocol Simple", {measured}, required),
+    parameter<&S::rate>("rate", share_of_peak, "wire bandwidth over the link rate", {measured}, required),
+    parameter<&S::fill>("fill", span_of_time, "longest fill of the pipeline", {measured}, required),
+    parameter<&S::fill_bytes>("fill_bytes", message_bytes, "bytes at which 63 % of that are reached", {measured}, required),
+};
+
+using E = EngineCosts;
+constexpr std::array engine_table{
+    parameter<&E::start>("start", span_of_time, "start", {measured}, required),
+    parameter<&E::rate>("rate", share_of_peak, "bandwidth over the link rate", {measured}, required),
+};
+
+using H = HostCosts;
+constexpr std::array host_table{
+    parameter<&H::rate>("rate", share_of_peak, "bandwidth of the copy engine over the PCIe rate", {measured}, required),
+    parameter<&H::staged_start>("staged_start", span_of_time, "call with pageable memory: start", {measured}, required),
+    parameter<&H::cached>("cached", message_bytes, "pageable memory to the device: bytes that, sent often, still lie in the host's cache", {measured}, required),
+    parameter<&H::cached_rate>("cached_rate", data_rate, "the same: rate at which the host then carries them", {measured}, required),
+    parameter<&H::inlined>("inlined", message_bytes, "pinned memory to the device: bytes that travel within the command", {measured}, required),
+    parameter<&H::inlined_start>("inlined_start", span_of_time, "the same: start", {measured}, required),
+    parameter<&H::inlined_rate>("inlined_rate", data_rate, "the same: rate", {measured}, required),
+};
+
+using W = HostPath;
+constexpr std::array path_table{
+    parameter<&W::start>("start", span_of_time, "start of the copy engine", {measured, measured}, required),
+    parameter<&W::around>("around", span_of_time, "call in a stream with pinned memory: what passes around the copy", {measured, measured}, required),
+    parameter<&W::call>("call", span_of_time, "the same: the call itself", {measured, measured}, required),
+    parameter<&W::staging>("staging", data_rate, "pageable memory: rate at which the host carries bytes", {measured, measured}, required),
+};
 // clang-format on
 
 constexpr auto place = [](auto& machine) { return machine.fabric ? &*machine.fabric : nullptr; };
@@ -71,10 +106,33 @@ constexpr std::array places{
     section<F, place>("collective", "collectives", ring_table),
     section<F, switch_place>("collective.nvls", "all-reduce in the switch", nvls_table)};
 
+constexpr auto send_place = [](auto& machine) {
+    return machine.fabric ? &machine.fabric->send : nullptr;
+};
+constexpr std::array send_places{
+    section<S, send_place>("collective.send", "send to one other GPU", send_table)};
+
+/// Costs of copies, in machines that have them.
+template <auto member>
+constexpr auto in_copies =
+    [](auto& machine) { return machine.copies ? &(*machine.copies.*member) : nullptr; };
+using All = CopyParameters;
+constexpr std::array engine_places{section<E, in_copies<&All::engine>>(
+    "copy.engine", "copy between GPUs by their engines", engine_table)};
+constexpr std::array host_places{
+    section<H, in_copies<&All::host>>("copy.host", "copy between host and device", host_table)};
+constexpr std::array path_places{
+    section<W, in_copies<&All::to_device>>("copy.to_device", "copy to the device", path_table),
+    section<W, in_copies<&All::to_host>>("copy.to_host", "copy to the host", path_table, 1)};
+
 }  // namespace
 
 std::span<const Section<FabricParameters>> fabric_sections() {
     return places;
+}
+
+std::span<const Section<SendCosts>> send_sections() {
+    return send_places;
 }
 
 std::optional<FabricParameters> resolve_fabric(const Description& gpu) {
@@ -82,6 +140,7 @@ std::optional<FabricParameters> resolve_fabric(const Description& gpu) {
     if (link) {
         FabricParameters fabric{.link = *link};
         if (!read_section(gpu, places[0], fabric)) return std::nullopt;
+        if (!read_section(gpu, send_places[0], fabric.send)) return std::nullopt;
         if (!read_section(gpu, places[1], fabric)) fabric.nvls_gpus = 0;
         if (has_own(gpu, places[0], "ll.start")) fabric.confidence = Confidence::calibrated;
         return fabric;
@@ -92,7 +151,19 @@ std::optional<FabricParameters> resolve_fabric(const Description& gpu) {
 std::optional<FabricParameters> resolve_host_fabric(const Description& gpu) {
     const auto pcie = gpu.quantity<Bandwidth>("pcie.per_direction");
     if (!pcie || !has(gpu, memory_sections()[0], "read_efficiency")) return std::nullopt;
-    return pcie_fabric(*pcie);
+    FabricParameters fabric = pcie_fabric(*pcie);
+    if (!read_section(gpu, send_places[0], fabric.send)) return std::nullopt;
+    return fabric;
+}
+
+const CopySections& copy_sections() {
+    static const CopySections all{engine_places, host_places, path_places};
+    return all;
+}
+
+void resolve_copies(const Description& gpu, Machine& machine) {
+    machine.copies.emplace();
+    if (!read_sections(gpu, copy_sections(), machine)) machine.copies.reset();
 }
 
 }  // namespace ridge::model

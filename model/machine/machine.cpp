@@ -250,6 +250,7 @@ Machine make_machine(const Description& gpu) {
     machine.link_gpus = gpu.count("link.gpus").value_or(0);
     machine.fabric = resolve_fabric(gpu);
     machine.host_fabric = resolve_host_fabric(gpu);
+    resolve_copies(gpu, machine);
     if (!has_time_models(machine)) return machine;
     const Consists consists = consists_of(machine, gpu);
     if (machine.special_rate) {

@@ -104,6 +104,7 @@ struct Machine {
     std::optional<MemoryParameters> memory;             ///< of the model of memory-bound kernels
     std::optional<FabricParameters> fabric;             ///< of the model of collectives
     std::optional<FabricParameters> host_fabric;  ///< over PCIe, for more GPUs than are linked
+    std::optional<CopyParameters> copies;         ///< without a kernel
     MatmulCalibration matmul;
     MlaParameters mla;                           ///< of latent attention
     std::optional<MoeParameters> moe;            ///< of blocks of experts

@@ -59,6 +59,8 @@ std::vector<ModelParameter> collected() {
     std::apply(add_tables, torch_stream_sections());
     std::apply(add_tables, torch_attention_sections());
     add_sections(all, fabric_sections());
+    add_sections(all, send_sections());
+    std::apply(add_tables, copy_sections());
     add_sections(all, matmul_call_sections());
     add_sections(all, matmul_sections());
     add_sections(all, bundled_matmul_sections());

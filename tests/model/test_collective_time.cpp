@@ -134,23 +134,25 @@ TEST_CASE("all-to-all and send grow with bytes and peers", "[collective]") {
 
 TEST_CASE("host copies reach 0.866 of PCIe, pageable ones what the host carries", "[collective]") {
     const Bandwidth pcie = 64.0 * units::GB / units::s;
+    const CopyParameters copies = *make_machine(catalogue().at("h200-sxm")).copies;
     const auto copy = [](CollectiveKind kind, std::int64_t bytes) {
         return Collective{.kind = kind, .bytes = bytes};
     };
     const Collective large = copy(CollectiveKind::host_to_device, 64'000'000'000);
-    const CollectiveTime t = host_copy_time(pcie, large);
+    const CollectiveTime t = host_copy_time(copies, pcie, large);
     CHECK(t.total.in(units::s) == Approx(1.0 / 0.866 + 2.6e-6));
-    CHECK(staged_copy_time(pcie, large).total.in(units::s) == Approx(8.0 + 29e-6));
+    CHECK(staged_copy_time(copies, pcie, large).total.in(units::s) == Approx(8.0 + 29e-6));
     // 1 KB goes along with the command; from the device it does not.
     const Collective small = copy(CollectiveKind::host_to_device, 1024);
-    CHECK(host_copy_time(pcie, small).total.in(units::us) == Approx(0.77 + 1.024 / 24.6));
-    CHECK(host_copy_time(pcie, copy(CollectiveKind::device_to_host, 1024)).total > 2.2 * units::us);
+    CHECK(host_copy_time(copies, pcie, small).total.in(units::us) == Approx(0.77 + 1.024 / 24.6));
+    CHECK(host_copy_time(copies, pcie, copy(CollectiveKind::device_to_host, 1024)).total >
+          2.2 * units::us);
     // A call hides a short copy, a long one hides the call.
-    CHECK(host_call_time(small.kind, 1.0 * units::us).in(units::us) == Approx(16.0));
-    CHECK(host_call_time(small.kind, 100.0 * units::us).in(units::us) == Approx(108.5));
+    CHECK(host_call_time(copies, small.kind, 1.0 * units::us).in(units::us) == Approx(16.0));
+    CHECK(host_call_time(copies, small.kind, 100.0 * units::us).in(units::us) == Approx(108.5));
     // On a slow link the link decides.
     const Bandwidth slow = 4.0 * units::GB / units::s;
-    CHECK(staged_copy_time(slow, large).wire == host_copy_time(slow, large).wire);
+    CHECK(staged_copy_time(copies, slow, large).wire == host_copy_time(copies, slow, large).wire);
 }
 
 TEST_CASE("copies without a kernel are implementations of their own", "[collective]") {
