@@ -172,7 +172,7 @@ std::string Catalogue::suggestion(std::string_view name) const {
 
 /// What its architecture holds, and what that inherits in turn: the kernels of a framework.
 void Catalogue::take_inheritance(Description& device, std::vector<Problem>& problems) const {
-    constexpr int most = 4;
+    constexpr int most = 8;
     std::string wanted = device.inherits;
     Location location = device.location;
     for (int depth = 0; !wanted.empty(); ++depth) {

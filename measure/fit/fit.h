@@ -161,7 +161,7 @@ struct FitProgram {
 /// PyTorch's kernels, from `request.records`.
 [[nodiscard]] std::vector<FitReport> fit_torch(const FitRequest& request);
 /// The code of PyTorch's kernels, from `request.records`: one report per kind of kernel.
-[[nodiscard]] std::vector<FitReport> fit_torch_code(const FitRequest& request);
+[[nodiscard]] std::vector<FitReport> fit_code(const FitRequest& request);
 /// The bundled kernels, from `request.records`: one report per kernel and GPU.
 [[nodiscard]] std::vector<FitReport> fit_bundled_attention(const FitRequest& request);
 [[nodiscard]] std::vector<FitReport> fit_matmul(const FitRequest& request);

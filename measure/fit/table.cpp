@@ -8,7 +8,7 @@ const std::vector<FitProgram>& fit_programs() {
          fit_memory},
         {"torch", "PyTorch's kernels, from records", RowSource::records, fit_torch},
         {"kernels", "the code of PyTorch's kernels, the same on every GPU, from records",
-         RowSource::records, fit_torch_code, true},
+         RowSource::records, fit_code, true},
         {"attention", "fused attention, prefill and decode of a serving engine", RowSource::either,
          fit_attention},
         {"matmul", "library matrix products: 16-bit, 8-bit and fp32", RowSource::either,

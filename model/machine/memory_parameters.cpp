@@ -17,6 +17,7 @@ constexpr BytesPerCycle port_width = 64.0 * units::B / units::cycle;
 
 using ranges::clocks;
 using ranges::data_rate;
+using ranges::exponent_of_norm;
 using ranges::factor;
 using ranges::rate_per_clock;
 using ranges::share;
@@ -52,6 +53,20 @@ constexpr std::array bundled_table{
     parameter<&M::bundled, &B::flop_clocks>("flop_clocks", clocks, "clocks of a FLOP in a thread's dependent chain", {records}, required),
 };
 
+using C = BundledCode;
+constexpr std::array code_table{
+    parameter<&M::bundled, &B::code, &C::single_load>("single_load", factor, "slots of an element loaded by itself, in those of one in a vector", {records}, required),
+    parameter<&M::bundled, &B::code, &C::empty_place>("empty_place", factor, "slots of a place for an element that may stay empty, in those of one in a vector", {records}, required),
+    parameter<&M::bundled, &B::code, &C::added_only>("added_only", factor, "slots of an element that is only added, in those of one that is computed with", {records}, required),
+    parameter<&M::bundled, &B::code, &C::element_chain>("element_chain", factor, "clocks of an element of a row, in those of a FLOP", {records}, required),
+    count_of_clocks<&M::bundled, &B::code, &C::narrow_chain>("narrow_chain", clocks, "clocks of a two-byte element of a norm that is loaded by itself", {records}, required),
+    parameter<&M::bundled, &B::code, &C::dependent_load>("dependent_load", factor, "a load that waits for what another brings, as a share of a first load", {records}, required),
+    parameter<&M::bundled, &B::code, &C::thread_share>("thread_share", factor, "slots of a thread without sums, in those of one with them", {records}, required),
+    parameter<&M::bundled, &B::code, &C::element_tile>("element_tile", factor, "dependent part of a tile moved by elements, in loads from DRAM", {records}, required),
+    parameter<&M::bundled, &B::code, &C::tile_overlap>("tile_overlap", exponent_of_norm, "how far loads, copies and stores of tiles overlap: exponent of their norm", {records}, required),
+    parameter<&M::bundled, &B::code, &C::evicted>("evicted", share, "sectors written for single elements that go to DRAM before they are full and are read again", {measured}, required),
+};
+
 using E = EagerCosts;
 constexpr std::array eager_table{
     parameter<&M::eager, &E::launch>("launch", span_of_time, "events around one call, beside the kernel itself; a property of the host", {tables}, required),
@@ -64,7 +79,8 @@ constexpr auto place = [](auto& machine) { return machine.memory ? &*machine.mem
 constexpr std::array places{
     section<M, place>("memory", "memory-bound kernels", memory_table),
     section<M, place>("bundled", "bundled streaming and row kernels", bundled_table),
-    section<M, place>("eager", "kernels of an eager framework", eager_table)};
+    section<M, place>("eager", "kernels of an eager framework", eager_table),
+    section<M, place>("bundled.code", "compiled code of the bundled kernels", code_table)};
 
 /// Reads optional facts and remembers whether one was missing.
 class Facts {

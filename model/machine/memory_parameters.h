@@ -30,6 +30,21 @@ struct EagerCosts {
 };
 
 /// What bundled kernels meet on a GPU (eq. B10, B15 to B25); their instruction counts are code.
+/// Of the compiled code of the bundled kernels, the same on every GPU: `model.bundled.code`.
+struct BundledCode {
+    double single_load =
+        1.0;  ///< slots of an element loaded by itself, in those of one in a vector
+    double empty_place = 0.0;  ///< of a place for an element that may stay empty, the same
+    double added_only = 1.0;   ///< of an element that is only added, in those of one computed with
+    double element_chain = 0.0;   ///< clocks of an element of a row, in those of a FLOP
+    double narrow_chain = 0.0;    ///< clocks of a two-byte element of a norm loaded by itself
+    double dependent_load = 1.0;  ///< a load that waits for another's bytes, in first loads
+    double thread_share = 1.0;    ///< slots of a thread without sums, in those of one with them
+    double element_tile = 0.0;  ///< dependent part of a tile moved by elements, in loads from DRAM
+    double tile_overlap = 1.0;  ///< of loads, copies and stores of tiles: exponent of their norm
+    double evicted = 0.0;       ///< sectors of single elements that go to DRAM before they are full
+};
+
 struct BundledCosts {
     Time first_dram{};          ///< start of a block with its first load, from DRAM
     Bandwidth scatter{};        ///< sectors written for single elements, whole GPU
@@ -41,10 +56,10 @@ struct BundledCosts {
     double narrow_slots = 0.0;     ///< of a two-byte element read or written: its conversion
     double flop_clocks = 0.0;      ///< of a FLOP in a thread's dependent chain
 
-    /// A load that waits for what another brings, as a share of a first one: the block has started.
-    static constexpr double dependent_load = 0.7;
+    BundledCode code{};
+
     /// Of a thread beside its elements, addresses and ends: no shuffles as in sums.
-    [[nodiscard]] double thread_slots() const { return 0.65 * reduction_slots; }
+    [[nodiscard]] double thread_slots() const { return code.thread_share * reduction_slots; }
 };
 
 struct MemoryParameters {

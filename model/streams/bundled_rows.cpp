@@ -22,16 +22,6 @@ constexpr RowCode softmax_code{.special = 1.0, .sums = true};
 constexpr RowCode layernorm_code{.operands = 2.0, .statistics = 2.0};
 constexpr RowCode rmsnorm_code{.operands = 1.0};
 
-/// Slots of an element loaded by itself, and of a place for one that may stay empty, in those of one
-/// in vectors; clocks of an element of a row in those of a FLOP.
-constexpr double single_load = 2.0;
-constexpr double empty_place = 0.125;
-constexpr double flop_in_chain = 8.0;
-/// Slots of an element that is only added, in those of one that is computed with.
-constexpr double added_only = 0.5;
-/// Clocks of a two-byte element of a norm that is loaded by itself: its chain of instructions.
-constexpr double narrow_chain = 200.0;
-
 const RowCode& row_code(RowKind kind) {
     switch (kind) {
         case RowKind::layernorm:
@@ -91,9 +81,10 @@ BlockKernel sum_kernel(const MemoryParameters& memory, const Matrix& m, const Bl
     kernel.blocks = m.blocks(plan);
     kernel.rounds = whole_rounds(memory, kernel.blocks, resident_blocks(memory, block, registers));
     kernel.slots = kernel.blocks * block *
-                   (memory.bundled.reduction_slots +
-                    loads * added_only * memory.bundled.element_slots * m.width());
-    const double further = m.vectors ? BundledCosts::dependent_load : memory.bundled.further_load;
+                   (memory.bundled.reduction_slots + loads * memory.bundled.code.added_only *
+                                                         memory.bundled.element_slots * m.width());
+    const double further =
+        m.vectors ? memory.bundled.code.dependent_load : memory.bundled.further_load;
     kernel.life = load + (groups + rest - 1.0) * further * load;
     if (!warps) kernel.life += memory.reduction();
     return kernel;
@@ -114,9 +105,10 @@ BlockKernel held_kernel(const MemoryParameters& memory, const Matrix& m, const R
     const double of_thread = code.sums ? costs.reduction_slots : costs.thread_slots();
     kernel.slots = kernel.blocks * threads * (of_thread + elements * costs.element_slots);
     kernel.special = code.special * m.rows * m.columns;
-    kernel.life = first_load(memory, moved.missing) +
-                  elements * flop_in_chain * costs.flop_clocks * units::cycle / memory.clock +
-                  code.operands * BundledCosts::dependent_load * memory.l2_latency;
+    kernel.life =
+        first_load(memory, moved.missing) +
+        elements * costs.code.element_chain * costs.flop_clocks * units::cycle / memory.clock +
+        code.operands * memory.bundled.code.dependent_load * memory.l2_latency;
     if (plan.method == bundled::RowMethod::block) {
         kernel.life += code.statistics * memory.reduction();
     }
@@ -136,7 +128,7 @@ double twice_slots(const BundledCosts& costs, const Matrix& m, const RowCode& co
     const double idle = code.sums ? costs.reduction_slots : costs.thread_slots();
     const bool waits = m.element == 2 && !code.sums;
     return active * costs.reduction_slots + (threads - active) * idle +
-           (waits ? 0.0 : 2.0 * loads * single_load * costs.element_slots);
+           (waits ? 0.0 : 2.0 * loads * costs.code.single_load * costs.element_slots);
 }
 
 /// A block reads its row twice, load after load. (eq. B21)
@@ -151,7 +143,8 @@ BlockKernel twice_kernel(const MemoryParameters& memory, const Matrix& m, const 
     const Time first = first_load(memory, moved.missing);
     const Time again = lost * memory.bundled.first_dram;
     const bool waits = !m.vectors && m.element == 2 && !code.sums;
-    const Time chain = (waits ? narrow_chain : 0.0) * units::cycle / memory.clock;
+    const Time chain =
+        (waits ? memory.bundled.code.narrow_chain : 0.0) * units::cycle / memory.clock;
     moved.dram_read += m.bytes() * lost;
     BlockKernel kernel;
     kernel.traffic = moved;
@@ -181,14 +174,14 @@ BlockKernel step_kernel(const MemoryParameters& memory, const Matrix& m, double 
     const double warps = std::ceil(accesses / bundled::warp_threads);
     const BundledCosts& costs = memory.bundled;
     const double of_thread =
-        costs.thread_slots() + unroll * m.width() * empty_place * costs.element_slots;
+        costs.thread_slots() + unroll * m.width() * costs.code.empty_place * costs.element_slots;
     kernel.slots =
         kernel.blocks *
         (costs.element_slots * warps * bundled::warp_threads * m.width() + of_thread * threads);
     kernel.special = special * m.rows * m.columns;
-    kernel.life = first_load(memory, moved.missing) + active * m.width() * flop_in_chain *
-                                                          costs.flop_clocks * units::cycle /
-                                                          memory.clock;
+    kernel.life =
+        first_load(memory, moved.missing) + active * m.width() * costs.code.element_chain *
+                                                costs.flop_clocks * units::cycle / memory.clock;
     return kernel;
 }
 

@@ -17,10 +17,6 @@ constexpr double loads_per_vector = 4.0;
 /// A tile waits for what it loads and for what it stores; element by element its dependent part takes as long as
 /// one and a half loads from DRAM beside them. Loads, copies and stores of tiles overlap.
 constexpr double tile_loads = 2.0;
-constexpr double element_tile = 1.5;
-constexpr Overlap tile_overlap{1.5};
-/// Of single elements: written to DRAM before they are full, and read again. Read off counters.
-constexpr double evicted_sectors = 0.18;
 
 /// What one elementwise kernel does per element.
 struct ElementCode {
@@ -134,7 +130,7 @@ double transpose_blocks(const Transpose& op, bundled::TransposeMethod method) {
 KernelTime scattered_transpose(const MemoryParameters& memory, const Transpose& op,
                                BlockTraffic moved) {
     const Bytes both = 2.0 * elements_of(op) * static_cast<double>(size_of(op.type)) * units::B;
-    const double again = 1.0 + evicted_sectors * (1.0 - memory.l2.found(both));
+    const double again = 1.0 + memory.bundled.code.evicted * (1.0 - memory.l2.found(both));
     moved.dram_read = moved.dram_read * again;
     moved.dram_write = moved.dram_write * again;
     KernelTime time =
@@ -156,16 +152,18 @@ KernelTime tiled_transpose(const MemoryParameters& memory, const Transpose& op,
     const double resident = vectors && element < 4 ? 4.0 : 8.0;  // by shared memory and registers
     const BundledCosts& bundled = memory.bundled;
     const Time load = first_load(memory, moved.missing);
-    KernelTime time = block_time(memory, {.traffic = moved,
-                                          .blocks = blocks,
-                                          .life = vectors ? tile_loads * load
-                                                          : loads_per_vector * tile_loads * load +
-                                                                element_tile * bundled.first_dram});
+    KernelTime time =
+        block_time(memory, {.traffic = moved,
+                            .blocks = blocks,
+                            .life = vectors ? tile_loads * load
+                                            : loads_per_vector * tile_loads * load +
+                                                  bundled.code.element_tile * bundled.first_dram});
     const Frequency clocks = memory.clock * even_share(memory, blocks);
     time.fma = elements_of(op) / bundled.tile_rate * units::cycle / clocks;
     const Time rounds = (whole_rounds(memory, blocks, resident) - 1.0) * time.latency;
     time.total = memory.launch.kernel + time.latency +
-                 combined({combined({time.dram, time.l2}, pipes), time.fma, rounds}, tile_overlap);
+                 combined({combined({time.dram, time.l2}, pipes), time.fma, rounds},
+                          Overlap{bundled.code.tile_overlap});
     time.latency += rounds;
     return time;
 }
@@ -243,7 +241,7 @@ KernelTime bundled_gather_time(const MemoryParameters& memory, const Gather& op,
         memory, kernel.blocks,
         resident_blocks(memory, threads, access == bundled::vector_bytes ? 38.0 : 28.0));
     kernel.slots = kernel.blocks * threads * memory.bundled.thread_slots();
-    kernel.life = BundledCosts::dependent_load * (first_load(memory, missing) + row_load) +
+    kernel.life = memory.bundled.code.dependent_load * (first_load(memory, missing) + row_load) +
                   (groups + rest - 1.0) * memory.bundled.further_load * row_load;
     return block_time(memory, kernel);
 }

@@ -38,7 +38,8 @@ MemoryParameters round_blocks() {
                  .reduction_slots = 150.0,
                  .element_slots = 10.0,
                  .narrow_slots = 8.0,
-                 .flop_clocks = 3.0};
+                 .flop_clocks = 3.0,
+                 .code = {.evicted = 0.18}};
     return m;
 }
 

@@ -1,6 +1,6 @@
-// Fits what the code of PyTorch's kernels costs (`model.torch.*.*`, hardware/kernels/) to records of
-// scripts/torch-kernels.py: one report for each kind of kernel ("torch.softmax"), whose rows are those that
-// one of its parameters moves.
+// Fits what compiled code costs on every GPU (`model.torch.*.*` and `model.bundled.code`, hardware/kernels/)
+// to records of PyTorch's kernels (scripts/torch-kernels.py) and of the bundled ones: one report for each
+// kind of kernel ("torch.softmax"), whose rows are those that one of its parameters moves.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -13,11 +13,18 @@
 namespace ridge::measure {
 namespace {
 
-/// Sections with the code of kernels lie below it; the section itself holds what a GPU contributes.
+/// Sections with the code of PyTorch's kernels lie below it; the section itself holds what a GPU
+/// contributes.
 constexpr std::string_view torch_section = "torch.";
+constexpr std::string_view bundled_section = "bundled.code";
+
+bool is_code(std::string_view section) {
+    return section.starts_with(torch_section) || section == bundled_section;
+}
 
 /// "torch.softmax" of "torch.softmax.warp".
 std::string kind_of(std::string_view section) {
+    if (section == bundled_section) return std::string(section);
     return std::string(section.substr(0, section.find('.', torch_section.size())));
 }
 
@@ -26,7 +33,7 @@ std::map<std::string, std::vector<FreeParameter>> kinds_of(const model::Machine&
     std::map<std::string, std::vector<FreeParameter>> kinds;
     std::string_view before;
     for (const model::ModelParameter& each : model::model_parameters()) {
-        if (!each.section.starts_with(torch_section) || each.section == before) continue;
+        if (!is_code(each.section) || each.section == before) continue;
         before = each.section;
         std::vector<FreeParameter>& kind = kinds[kind_of(each.section)];
         const auto some = free_parameters(each.section, model::Origin::records, machine);
@@ -90,16 +97,14 @@ std::vector<MeasuredRow> rows_moved_by(const std::vector<FreeParameter>& paramet
 
 }  // namespace
 
-std::vector<FitReport> fit_torch_code(const FitRequest& request) {
+std::vector<FitReport> fit_code(const FitRequest& request) {
     if (request.records.empty()) {
-        throw InputError("the code of PyTorch's kernels is fitted to records", {},
+        throw InputError("the code of kernels is fitted to records", {},
                          "give them with --records");
     }
     std::vector<MeasuredRow> rows = record_rows(request);
     std::erase_if(rows, [](const MeasuredRow& row) {
-        return row.execution.launch != model::LaunchMode::kernel ||
-               !(model::is_framework(row.execution.implementation) ||
-                 model::needs_framework(row.operation));
+        return row.execution.launch != model::LaunchMode::kernel;
     });
     std::vector<FitReport> reports;
     for (FitProblem& problem : split_rows(rows, request)) {

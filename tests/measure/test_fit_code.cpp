@@ -40,7 +40,7 @@ TEST_CASE("records give the costs of the code that made them", "[fit]") {
                                           "cols={64,1024,4096,20000,50257,65536,131072}")) {
         append_record(folder.path() + "/rows.jsonl", record_by(plan, test::question(text)));
     }
-    const std::vector<FitReport> reports = fit_torch_code(
+    const std::vector<FitReport> reports = fit_code(
         {.data = {},
          .gpus = {},
          .machine =
@@ -62,7 +62,7 @@ TEST_CASE("records give the costs of the code that made them", "[fit]") {
 }
 
 TEST_CASE("what PyTorch's code costs is not fitted without records", "[fit]") {
-    CHECK_THROWS_WITH(fit_torch_code({}), Catch::Matchers::Contains("fitted to records"));
+    CHECK_THROWS_WITH(fit_code({}), Catch::Matchers::Contains("fitted to records"));
 }
 
 }  // namespace
