@@ -22,10 +22,13 @@ bool is_code(std::string_view section) {
     return section.starts_with(torch_section) || section == bundled_section;
 }
 
-/// "torch.softmax" of "torch.softmax.warp".
+/// "torch.softmax" of "torch.softmax.warp"; products, whose kernels have little in common, one level below.
 std::string kind_of(std::string_view section) {
     if (section == bundled_section) return std::string(section);
-    return std::string(section.substr(0, section.find('.', torch_section.size())));
+    constexpr std::string_view products = "torch.product.";
+    const std::size_t above =
+        section.starts_with(products) ? products.size() : torch_section.size();
+    return std::string(section.substr(0, section.find('.', above)));
 }
 
 /// Parameters by kind of kernel.

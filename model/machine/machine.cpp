@@ -259,6 +259,7 @@ Machine make_machine(const Description& gpu) {
     machine.memory = resolve_memory(gpu, machine.l2);
     if (machine.memory) resolve_torch(gpu, machine);
     resolve_torch_attention(gpu, machine);
+    resolve_torch_product(gpu, machine);
     machine.matmul = read_matmul_calibration(gpu, consists);
     machine.mla = read_mla_parameters(gpu);
     machine.moe = read_moe_parameters(gpu);

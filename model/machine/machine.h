@@ -29,6 +29,7 @@
 #include "model/machine/parameter.h"
 #include "model/machine/residency.h"
 #include "model/machine/torch_attention_parameters.h"
+#include "model/machine/torch_product_parameters.h"
 
 namespace ridge::model {
 
@@ -101,6 +102,7 @@ struct Machine {
     std::optional<Bandwidth> pcie_per_direction;
     std::optional<AttentionParameters> attention;       ///< fitted; absent: attention is a roofline
     std::optional<TorchAttentionCode> torch_attention;  ///< backends of PyTorch's SDPA
+    std::optional<TorchProductCode> torch_product;      ///< PyTorch's products
     std::optional<MemoryParameters> memory;             ///< of the model of memory-bound kernels
     std::optional<FabricParameters> fabric;             ///< of the model of collectives
     std::optional<FabricParameters> host_fabric;  ///< over PCIe, for more GPUs than are linked

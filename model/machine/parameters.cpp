@@ -58,6 +58,7 @@ std::vector<ModelParameter> collected() {
     const auto add_tables = [&all](const auto&... tables) { (add_sections(all, tables), ...); };
     std::apply(add_tables, torch_stream_sections());
     std::apply(add_tables, torch_attention_sections());
+    std::apply(add_tables, torch_product_sections());
     add_sections(all, fabric_sections());
     add_sections(all, send_sections());
     std::apply(add_tables, copy_sections());

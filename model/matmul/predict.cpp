@@ -193,7 +193,8 @@ void apply_integer(Prediction& p, const MatmulSituation& s) {
 /// Kernels of a few rows.
 bool apply_few_rows(Prediction& p, const MatmulSituation& s) {
     const FewRows kernel = few_rows_kernel(s.op);
-    if (kernel == FewRows::tiles || !s.machine.memory || !s.machine.memory->torch) return false;
+    const bool known = s.machine.torch_product && s.machine.memory && s.machine.memory->torch;
+    if (kernel == FewRows::tiles || !known) return false;
     const MatmulTime t = few_rows_time(s, kernel);
     apply_time(p, s, t);
     p.tiling = matmul_tiling(s.op, t.tile, s.machine.sm_count, 1, t.split);
@@ -209,7 +210,7 @@ void apply_torch(Prediction& p, const MatmulSituation& asked) {
     const bool dirty = asked.l2 == L2State::dirty;
     MatmulSituation s = asked;
     if (dirty) s.l2 = L2State::cold;
-    if (is_integer_product(s.op)) {
+    if (is_integer_product(s.op) && s.machine.torch_product) {
         apply_integer(p, s);
     } else if (!apply_few_rows(p, s)) {
         apply_library(p, s);
@@ -219,7 +220,7 @@ void apply_torch(Prediction& p, const MatmulSituation& asked) {
         p.time += wait;
         add_term(p, Resource::latency, wait);
     }
-    if (dirty) {
+    if (dirty && s.machine.torch_product) {
         const WriteBack others = behind_write_back(s, p.work, p.time);
         p.time += others.time;
         p.work.dram_write += others.bytes;
@@ -312,10 +313,9 @@ Outcome predicted(const Matmul& op, const Execution& execution, const Machine& m
         return outcome;
     }
     const bool torch = asked == Implementation::torch;
-    const bool measured = torch && machine.memory && machine.memory->torch;
+    const bool measured = torch && machine.torch_product && machine.memory && machine.memory->torch;
     const MatmulParameters kernels_of_torch =
-        measured ? parameters_of_torch(op, kernels, *parameters, *machine.memory->torch)
-                 : MatmulParameters{};
+        measured ? parameters_of_torch(op, kernels, *parameters, machine) : MatmulParameters{};
     const MatmulSituation situation{.op = op,
                                     .machine = machine,
                                     .parameters = measured ? kernels_of_torch : *parameters,

@@ -21,49 +21,53 @@ struct Kernel {
     double depth;         ///< elements of k that a thread's load and the loads beside it take
     double step;          ///< of a load that waits for the one before, in steps of the GPU's
     double resident;      ///< blocks of a multiprocessor
-    double result;        ///< microseconds of a block's results at 1980 MHz
+    double result;        ///< clocks of a block's results
     double slots;         ///< lane slots of a multiply-add
     double unpack = 0.0;  ///< slots more of an element of B with 16 bits
 };
 
-constexpr Kernel short_walk{64, 8, 16, 1.417, 5, 0.33, 4.75};  // 128 threads
-constexpr Kernel long_walk{64, 8, 16, 0.733, 4, 0.86, 4.75};   // 256
-constexpr Kernel short_walk_16{64, 8, 16, 1.11, 5, 0.42, 0.8, 26};
-constexpr Kernel long_walk_16{64, 8, 16, 0.78, 4, 0.43, 0.8, 26};
-constexpr Kernel thin_fp16{32, 32, 64, 1.03, 6, 0.99, 0.0, 48.8};  // tensor cores
-constexpr Kernel thin_bf16{64, 64, 64, 2.32, 6, 1.54, 0.0, 54.1};
-constexpr Kernel thin_lanes{64, 64, 64, 2.32, 6, 1.54, 0.0, 142};
-constexpr double dots_step_16 = 1.19;  // over that of fp32
-constexpr double walk_start = 0.395;   // microseconds
-constexpr double dots_dram = 0.57;     // of the time on DRAM, beside the rounds
-constexpr double sum_of_parts = 1.99;  // microseconds
-constexpr double sum_of_part = 0.035;  // more for each
-
 /// The variant of dot products by rows: compiled for 2, 4, 6, 8, 10 or 14 of them; more are two
 /// blocks. One of fewer rows than it was compiled for loads more slowly.
-Kernel dots_kernel(const Matmul& op) {
+Kernel dots_kernel(const Matmul& op, const DotsCode& code) {
     const bool half = bits_of(op.type) == 16;
     const std::int64_t rows = op.m;
     const auto of = [&](double held, double step, double resident) {
-        return half ? Kernel{8, held, 128, dots_step_16 * step, resident, 1.13, 6.2}
-                    : Kernel{8, held, 128, step, resident, 1.27, 5.0};
+        return half ? Kernel{8,
+                             held,
+                             128,
+                             code.half_step * step,
+                             resident,
+                             code.half_result,
+                             code.half_slots}
+                    : Kernel{8, held, 128, step, resident, code.result, code.slots};
     };
-    if (rows <= 2) return of(2, 1.36, 6);
-    if (rows == 3) return of(4, 3.08, 8);
-    if (rows == 4) return of(4, 1.44, 5);
-    if (rows <= 6 || rows == 11 || rows == 12) return of(6, 1.5, 5);
-    if (rows <= 8 || rows > 14) return of(8, 2.64, 5);
-    return rows <= 10 ? of(10, 2.61, 5) : of(14, 2.99, 5);
+    if (rows <= 2) return of(2, code.two, 6);
+    if (rows == 3) return of(4, code.three, 8);
+    if (rows == 4) return of(4, code.four, 5);
+    if (rows <= 6 || rows == 11 || rows == 12) return of(6, code.six, 5);
+    if (rows <= 8 || rows > 14) return of(8, code.eight, 5);
+    return rows <= 10 ? of(10, code.ten, 5) : of(14, code.fourteen, 5);
 }
 
-/// B by rows: up to 8 rows of A in a block, where there are more than 5 in two, from 15 on in four.
-Kernel walk_kernel(const Matmul& op) {
+/// B by rows, with 128 threads or 256: up to 8 rows of A in a block, where there are more than 5 in two, from 15
+/// on in four.
+Kernel walk_kernel(const Matmul& op, const TorchProductCode& all) {
     const bool is_long = op.k > 112 && (op.batch == 1 || op.batch * op.n > 19200);
-    Kernel kernel = is_long ? long_walk : short_walk;
-    if (bits_of(op.type) == 16) kernel = is_long ? long_walk_16 : short_walk_16;
+    const bool half = bits_of(op.type) == 16;
+    const WalkCode& code = is_long ? (half ? all.long_walk_16bit : all.long_walk)
+                                   : (half ? all.short_walk_16bit : all.short_walk);
     const std::int64_t blocks = op.m <= 5 ? 1 : op.m <= 14 ? 2 : 4;
-    kernel.rows = real(ceil_divide(op.m, blocks));
-    return kernel;
+    const double rows = real(ceil_divide(op.m, blocks));
+    return {64, rows, 16, code.step, is_long ? 4.0 : 5.0, code.result, code.slots, code.unpack};
+}
+
+/// Tiles that hold all rows.
+Kernel thin_kernel(const Matmul& op, const TorchProductCode& all, bool tensor) {
+    const bool narrow = op.type == DataType::fp16;
+    const ThinTileCode& code = narrow ? all.thin_fp16 : all.thin_bf16;
+    const double columns = narrow ? 32 : 64;
+    return {columns, columns,     64,  code.step,
+            6,       code.result, 0.0, tensor ? code.slots : all.thin.lanes};
 }
 
 /// Products that are cut along k into more parts than there are steps.
@@ -75,18 +79,54 @@ struct Crumbs {
     std::int64_t most_weights;  ///< n k
     Tile tile;
     std::int32_t parts;
-    double us;
+    double CrumbsCode::*clocks;
 };
 constexpr std::array<Crumbs, 9> crumbs{{
-    {Layout::column_major, 7, 8, 104, 192, 96, 220'000, {32, 128, 8}, 264, 52.8},
-    {Layout::column_major, 9, 16, 89, 192, 96, 135'000, {32, 128, 8}, 264, 52.8},
-    {Layout::column_major, 7, 8, 193, 410, 96, 235'000, {32, 128, 8}, 132, 31.3},
-    {Layout::column_major, 9, 16, 193, 410, 96, 135'000, {32, 128, 8}, 132, 31.3},
-    {Layout::column_major, 7, 14, 411, 780, 96, 200'000, {32, 64, 8}, 66, 24.0},
-    {Layout::column_major, 17, 64, 129, 176, 1, 90'000, {64, 64, 8}, 88, 26.0},
-    {Layout::column_major, 65, 128, 129, 176, 1, 90'000, {64, 64, 8}, 44, 15.6},
-    {Layout::row_major, 7, 16, 97, 192, 96, 190'000, {32, 128, 8}, 264, 53.2},
-    {Layout::row_major, 3, 16, 65, 88, 104, 131'000, {32, 32, 8}, 176, 27.6},
+    {Layout::column_major,
+     7,
+     8,
+     104,
+     192,
+     96,
+     220'000,
+     {32, 128, 8},
+     264,
+     &CrumbsCode::columns_264},
+    {Layout::column_major,
+     9,
+     16,
+     89,
+     192,
+     96,
+     135'000,
+     {32, 128, 8},
+     264,
+     &CrumbsCode::columns_264},
+    {Layout::column_major,
+     7,
+     8,
+     193,
+     410,
+     96,
+     235'000,
+     {32, 128, 8},
+     132,
+     &CrumbsCode::columns_132},
+    {Layout::column_major,
+     9,
+     16,
+     193,
+     410,
+     96,
+     135'000,
+     {32, 128, 8},
+     132,
+     &CrumbsCode::columns_132},
+    {Layout::column_major, 7, 14, 411, 780, 96, 200'000, {32, 64, 8}, 66, &CrumbsCode::columns_66},
+    {Layout::column_major, 17, 64, 129, 176, 1, 90'000, {64, 64, 8}, 88, &CrumbsCode::columns_88},
+    {Layout::column_major, 65, 128, 129, 176, 1, 90'000, {64, 64, 8}, 44, &CrumbsCode::columns_44},
+    {Layout::row_major, 7, 16, 97, 192, 96, 190'000, {32, 128, 8}, 264, &CrumbsCode::rows_264},
+    {Layout::row_major, 3, 16, 65, 88, 104, 131'000, {32, 32, 8}, 176, &CrumbsCode::rows_176},
 }};
 
 const Crumbs* crumbs_of(const Matmul& op) {
@@ -218,36 +258,28 @@ MatmulTime traffic_of(const MatmulSituation& s, const Moved& moved, double share
     return time;
 }
 
-/// How a matrix-vector kernel reads B. (eq. M26)
-struct VectorKernel {
-    double above_l2;  ///< over the time of the L2
-    double start;     ///< microseconds at 1980 MHz
-    double walk;      ///< steps of 1000 elements along k, whose number counts by its root
-};
-constexpr double vector_above_dram = 1.15;  // over the time on DRAM
-
 /// Of 16 bits those whose rows are not multiples of 16 bytes.
-VectorKernel vector_kernel(const Matmul& op) {
-    const bool dots = op.b_layout == Layout::column_major;
+const VectorCode& vector_code(const Matmul& op, const TorchProductCode& all) {
+    const bool columns = op.b_layout == Layout::column_major;
     if (bits_of(op.type) == 16) {
-        return dots ? VectorKernel{4.2, 1.1, 2.4} : VectorKernel{4.5, 1.1, 4.2};
+        return columns ? all.vector_columns_16bit : all.vector_rows_16bit;
     }
-    return dots ? VectorKernel{1.65, 0.52, 3.5} : VectorKernel{1.65, 0.98, 4.3};
+    return columns ? all.vector_columns : all.vector_rows;
 }
 
 /// One row: B is read once, at DRAM's rate or the L2's.
 MatmulTime vector_time(const MatmulSituation& s) {
-    const VectorKernel kernel = vector_kernel(s.op);
+    const TorchProductCode& all = *s.machine.torch_product;
+    const VectorCode& kernel = vector_code(s.op, all);
     const TorchCosts& torch = *s.machine.memory->torch;
     const bool warm = s.l2 == L2State::warm;
     const Time wait = warm ? torch.step_l2 : torch.step_dram;
     MatmulTime time = traffic_of(s, moved_of(s), 1.0);
     time.tile = {1, s.op.b_layout == Layout::column_major ? 4 : 64, 128};
-    time.latency = (warm ? torch.first_l2 : torch.first_dram) +
-                   torch_time(kernel.start, s.machine) +
+    time.latency = (warm ? torch.first_l2 : torch.first_dram) + in_torch(kernel.start, s.machine) +
                    kernel.walk * std::sqrt(real(s.op.k) / 1000.0) * wait;
     time.total = time.launch + time.latency +
-                 std::max(vector_above_dram * time.dram, kernel.above_l2 * time.l2);
+                 std::max(all.common.vector_dram * time.dram, kernel.l2 * time.l2);
     return time;
 }
 
@@ -257,16 +289,14 @@ MatmulTime crumbs_time(const MatmulSituation& s) {
     time.tile = chosen.tile;
     time.split = chosen.parts;
     time.kernels = 2;
-    time.total = torch_time(chosen.us, s.machine);
+    time.total = in_torch(s.machine.torch_product->crumbs.*chosen.clocks, s.machine);
     time.latency = time.total - time.launch;
     return time;
 }
 
 /// Tiles of 64 columns whose slices of k wait for one another.
 MatmulTime slices_time(const MatmulSituation& s) {
-    constexpr double start = 7.0;  // microseconds
-    constexpr double slice = 1.5;
-    constexpr double element = 0.037;  // of k
+    const ThinTilesCode& code = s.machine.torch_product->thin;
     constexpr std::int64_t width = 64;
     const double waves = 2.0 * s.machine.memory->sm_count;
     const double tiles = real(ceil_divide(s.op.n, width));
@@ -278,26 +308,27 @@ MatmulTime slices_time(const MatmulSituation& s) {
     time.tile = {64, static_cast<std::int32_t>(width), 16};
     time.split = static_cast<std::int32_t>(slices);
     time.kernels = 2;
-    time.latency = torch_time(start + slice * slices + element * real(s.op.k) / slices, s.machine);
+    time.latency = in_torch(
+        code.slices + code.slice * slices + code.element * real(s.op.k) / slices, s.machine);
     time.total = time.launch + std::max(time.latency, time.dram);
     return time;
 }
 
-Kernel kernel_of(const Matmul& op, FewRows kernel) {
-    if (kernel == FewRows::dots) return dots_kernel(op);
-    if (kernel == FewRows::walk) return walk_kernel(op);
-    if (kernel == FewRows::lanes) return thin_lanes;
-    return op.type == DataType::fp16 ? thin_fp16 : thin_bf16;
+Kernel kernel_of(const Matmul& op, const TorchProductCode& all, FewRows kernel) {
+    if (kernel == FewRows::dots) return dots_kernel(op, all.dots);
+    if (kernel == FewRows::walk) return walk_kernel(op, all);
+    return thin_kernel(op, all, kernel != FewRows::lanes);
 }
 
 /// Blocks that walk along k together: their loads wait for one another.
 void walk_along(MatmulTime& time, const Kernel& kernel, double filled, Time first, Time walk,
                 const Machine& machine) {
-    const Time walks = std::max(1.0, filled) * (walk + torch_time(kernel.result, machine));
-    const Time start = first + torch_time(walk_start, machine);
-    const Time moved = combined({time.pipe, time.dram, time.l2}, Overlap{3.0});
+    const TorchProductCode& all = *machine.torch_product;
+    const Time walks = std::max(1.0, filled) * (walk + in_torch(kernel.result, machine));
+    const Time start = first + in_torch(all.walk.start, machine);
+    const Time moved = combined({time.pipe, time.dram, time.l2}, Overlap{all.dots.moved});
     time.latency = start + walks;
-    time.total = time.launch + start + combined({walks, moved}, Overlap{2.5});
+    time.total = time.launch + start + combined({walks, moved}, Overlap{all.walk.overlap});
 }
 
 /// Blocks that keep `rows` of A while they go through B, and the sum of the parts that k is cut into.
@@ -305,7 +336,8 @@ MatmulTime blocks_time(const MatmulSituation& s, FewRows chosen) {
     const Matmul& op = s.op;
     const MemoryParameters& memory = *s.machine.memory;
     const TorchCosts& torch = *memory.torch;
-    const Kernel kernel = kernel_of(op, chosen);
+    const TorchProductCode& all = *s.machine.torch_product;
+    const Kernel kernel = kernel_of(op, all, chosen);
     const double parts = chosen == FewRows::parts ? parts_of(op, kernel, memory.sm_count) : 1.0;
     const double batch = real(op.batch);
     const double groups = std::ceil(real(op.m) / kernel.rows);
@@ -327,13 +359,14 @@ MatmulTime blocks_time(const MatmulSituation& s, FewRows chosen) {
         walk_along(time, kernel, filled, first, steps * step, s.machine);
         return time;
     }
-    const Time life = first + (steps - 1.0) * step + torch_time(kernel.result, s.machine);
+    const Time life = first + (steps - 1.0) * step + in_torch(kernel.result, s.machine);
     const double rounds = std::max(0.0, std::ceil(filled) - 1.0);
     time.latency = life * (1.0 + rounds);
-    const Time moved = combined({time.pipe, dots_dram * time.dram, time.l2}, Overlap{3.0});
-    time.total = time.launch + life + combined({rounds * life, moved}, Overlap{1.3});
+    const Time moved =
+        combined({time.pipe, all.dots.dram * time.dram, time.l2}, Overlap{all.dots.moved});
+    time.total = time.launch + life + combined({rounds * life, moved}, Overlap{all.dots.rounds});
     if (chosen == FewRows::parts) {
-        const Time sum = torch_time(sum_of_parts + sum_of_part * parts, s.machine);
+        const Time sum = in_torch(all.thin.sum + all.thin.part * parts, s.machine);
         time.split = static_cast<std::int32_t>(parts);
         time.kernels = 2;
         time.latency += sum;

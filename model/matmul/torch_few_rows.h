@@ -33,7 +33,7 @@ enum class FewRows : std::uint8_t {
 /// fp32, tf32 of one row, and 16 bits whose rows are not multiples of 16 bytes.
 [[nodiscard]] FewRows few_rows_kernel(const Matmul& op);
 
-/// The machine has `model.torch`; the kernel is not `tiles`.
+/// The machine has `model.torch` and `torch_product`; the kernel is not `tiles`.
 [[nodiscard]] MatmulTime few_rows_time(const MatmulSituation& situation, FewRows kernel);
 
 }  // namespace ridge::model

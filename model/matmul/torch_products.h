@@ -3,12 +3,12 @@
 // epilogues that wait for a vector, and other data's dirty lines that must be written back first.
 //
 //   if (is_integer_product(op)) const MatmulTime t = integer_product_time(situation);
-//   const MatmulParameters mine = parameters_of_torch(op, pipe, library, *machine.memory->torch);
+//   const MatmulParameters mine = parameters_of_torch(op, pipe, library, machine);
 //
 // Method (equation M25 of docs/model.md): factors on the library's parameters, by the kind of kernel
 // that type and alignment ask for. int8 products take tiles of 64 x 64 to 256 x 128, whose steps
 // along k come one after the other, one tile of a multiprocessor at a time; k is not split.
-// Limits: clocks of an H200 and an H100; other generations follow their clock. cuBLAS's choices for
+// The values are `model.torch.product`, from records of an H200 and an H100; other generations follow their clock. cuBLAS's choices for
 // fp32 and batched tf32 follow no rule that the shape reveals; they are most of what error is left.
 #pragma once
 
@@ -16,20 +16,22 @@
 
 namespace ridge::model {
 
-/// Microseconds of compiled code at 1980 MHz, at the GPU's clock.
-[[nodiscard]] Time torch_time(double us, const Machine& machine);
+/// Clocks of compiled code at the GPU's boost clock.
+[[nodiscard]] Time in_torch(double clocks, const Machine& machine);
 
 /// int8 with int32 results, as torch._int_mm asks for it.
 [[nodiscard]] bool is_integer_product(const Matmul& op);
 
+/// The machine has `torch_product`.
 [[nodiscard]] MatmulTime integer_product_time(const MatmulSituation& situation);
 
-/// Parameters of PyTorch's kernels from those of the library.
+/// Parameters of PyTorch's kernels from those of the library; the machine has `torch_product` and `model.torch`.
 [[nodiscard]] MatmulParameters parameters_of_torch(const Matmul& op, MatmulPipe pipe,
                                                    const MatmulParameters& library,
-                                                   const TorchCosts& costs);
+                                                   const Machine& machine);
 
-/// Lines that a flush left to be written back, displaced by what a product reads and writes.
+/// Lines that a flush left to be written back, displaced by what a product reads and writes; the machine has
+/// `torch_product`.
 struct WriteBack {
     Bytes bytes;
     Time time;  ///< that the cold product takes longer
