@@ -6,8 +6,7 @@
 
 #include "hardware/error.h"
 #include "hardware/units.h"
-#include "model/attention/time.h"
-#include "model/attention/work.h"
+#include "model/attention/predict.h"
 
 namespace ridge::model {
 namespace {
@@ -81,8 +80,7 @@ std::string growth_sentence(const Operation& operation, const Prediction& predic
                             const Machine& machine) {
     const auto* attention = std::get_if<Attention>(&operation);
     if (attention == nullptr) return {};
-    const AttentionWork work =
-        count_attention(*attention, prediction.implementation, attention_context(machine));
+    const AttentionWork work = attention_counts(*attention, prediction.implementation, machine);
     return fmt::format(
         "DRAM traffic of one head grows as {}, traffic into the SMs as {} (N tokens, d elements, M "
         "elements on chip); {} FLOP per DRAM byte, {} per L2 byte.",

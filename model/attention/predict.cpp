@@ -365,11 +365,14 @@ struct Choice {
     Implementation implementation;
 };
 
+AttentionWork counted_as(const Attention& op, const Choice& choice, const Machine& machine) {
+    return count_attention(op, choice.implementation, context_of(op, choice.asked_for, machine));
+}
+
 Outcome predicted(const Attention& op, const Choice& choice, const Execution& execution,
                   const Machine& machine, ProductPredictor product, OperationPredictor operation) {
     const auto [asked_for, implementation] = choice;
-    const AttentionWork counted =
-        count_attention(op, implementation, context_of(op, asked_for, machine));
+    const AttentionWork counted = counted_as(op, choice, machine);
     Work work = counted.work;
     if (!machine.tensor_peak(op.type)) {
         work.fma += work.tensor;
@@ -435,6 +438,13 @@ Outcome predict(const Attention& op, const Execution& execution, const Machine& 
                 ProductPredictor product, OperationPredictor operation) {
     if (lacks_idle_masks(op)) return answered(op, execution, machine, product, operation);
     return answered(without_idle_masks(op), execution, machine, product, operation);
+}
+
+AttentionWork attention_counts(const Attention& op, Implementation implementation,
+                               const Machine& machine) {
+    const Choice choice{.asked_for = implementation,
+                        .implementation = kernel_of(implementation, machine)};
+    return counted_as(op, choice, machine);
 }
 
 }  // namespace ridge::model

@@ -3,6 +3,7 @@
 
 #include "model/attention/time.h"
 #include "model/attention/torch_backends.h"
+#include "model/attention/work.h"
 #include "model/core/operation.h"
 #include "model/core/prediction.h"
 #include "model/machine/machine.h"
@@ -13,5 +14,10 @@ namespace ridge::model {
 [[nodiscard]] Outcome predict(const Attention& op, const Execution& execution,
                               const Machine& machine, ProductPredictor product,
                               OperationPredictor operation);
+
+/// What is counted of an implementation that a prediction names: a backend of
+/// scaled_dot_product_attention counts as the kernels that stand for it.
+[[nodiscard]] AttentionWork attention_counts(const Attention& op, Implementation implementation,
+                                             const Machine& machine);
 
 }  // namespace ridge::model

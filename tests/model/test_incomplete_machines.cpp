@@ -16,7 +16,9 @@
 #include <vector>
 
 #include "hardware/error.h"
+#include "model/advice.h"
 #include "model/core/fields.h"
+#include "model/explain.h"
 #include "model/machine/catalogue.h"
 #include "model/predict.h"
 #include "tests/catch.h"
@@ -290,6 +292,26 @@ TEST_CASE("every operation on every GPU gives sound numbers or a reason", "[mach
             CHECK(fault(machine, cases) == "");
             for (std::size_t i = 0; i < test::case_count(20); ++i) {
                 CHECK(fault(machine, drawn_cases(random)) == "");
+            }
+        }
+    }
+}
+
+TEST_CASE("every prediction can be explained, and what would help is found", "[machine]") {
+    const hardware::Catalogue gpus = catalogue();
+    test::Random random(44);
+    for (const char* const gpu : {"h200-sxm", "a100-pcie-40gb", "l40s", "b200", "mi300x"}) {
+        const Machine machine = make_machine(gpus.at(gpu));
+        for (std::size_t i = 0; i < test::case_count(5); ++i) {
+            for (const auto& [operation, execution] : drawn_cases(random)) {
+                const Outcome outcome = predict(operation, execution, machine);
+                const auto* const p = std::get_if<Prediction>(&outcome);
+                if (p == nullptr) continue;
+                CAPTURE(gpu, test::describe(operation), name_of(execution.implementation));
+                CHECK_FALSE(explain(operation, *p, machine).empty());
+                for (const Advice& each : advise(operation, execution, *p, machine)) {
+                    CHECK(each.speed_up > 1.0);
+                }
             }
         }
     }
