@@ -23,8 +23,13 @@ bool is_code(std::string_view section) {
 }
 
 /// "torch.softmax" of "torch.softmax.warp"; products, whose kernels have little in common, one level below.
+/// Functions, loops over single elements and movement share a parameter of pointwise kernels: fitted one
+/// after the other they would not settle.
 std::string kind_of(std::string_view section) {
     if (section == bundled_section) return std::string(section);
+    for (const std::string_view each : {"torch.function", "torch.loop.", "torch.movement"}) {
+        if (section.starts_with(each)) return "torch.pointwise";
+    }
     constexpr std::string_view products = "torch.product.";
     const std::size_t above =
         section.starts_with(products) ? products.size() : torch_section.size();
