@@ -32,8 +32,8 @@ using All = TorchAttentionCode;
 using B = BackendCode;
 constexpr std::array backend_rows{
     count_of_clocks<&B::pipe>("pipe", clocks, "clocks: a visit of 64 x 64 scores occupies the pipes", everywhere(records), required),
-    count_of_clocks<&B::pipe_dim>("pipe_dim", clocks, "clocks: more for each 64 of the head's dimension", everywhere(records), required),
-    count_of_clocks<&B::visit>("visit", clocks, "clocks: of a visit that nothing hides", {none, none, records, none, records}, required),
+    count_of_clocks<&B::pipe_dim>("pipe_dim", clocks, "clocks: more for each 64 of the head's dimension", {records, records, none, none, records}, required),
+    count_of_clocks<&B::visit>("visit", clocks, "clocks: of a visit that nothing hides", {none, none, none, none, records}, required),
     parameter<&B::visit_pipe>("visit_pipe", factor, "share of the pipes that a visit takes, alone on its multiprocessor", {records, none, none, none, records}, required),
     count_of_clocks<&B::prologue>("prologue", clocks, "clocks: of a block before its first visit", {records, none, none, none, records}, required),
     parameter<&B::overlap>("overlap", exponent_of_norm, "how far blocks, pipes and DRAM overlap: exponent of their norm", everywhere(records), required),
@@ -61,7 +61,7 @@ constexpr std::array split_rows{
     count_of_clocks<&S::prologue>("prologue", clocks, "clocks: of a block", {none, records, records}, required),
     count_of_clocks<&S::pipe>("pipe", clocks, "clocks: a visit of 64 x 64 scores and 64 of the head's dimension occupies the pipes", everywhere(records), required),
     count_of_clocks<&S::join>("join", clocks, "clocks: of the kernel that joins the parts, with the start of both", {records, records, none}, required),
-    count_of_clocks<&S::cold>("cold", clocks, "clocks: more where operands come from DRAM", everywhere(records), required),
+    count_of_clocks<&S::cold>("cold", clocks, "clocks: more where operands come from DRAM", {records, none, records}, required),
     parameter<&S::dram>("dram", factor, "share of the DRAM bandwidth", everywhere(records), required),
     parameter<&S::overlap>("overlap", exponent_of_norm, "how far blocks, pipes and DRAM overlap: exponent of their norm", everywhere(records), required),
     count_of_clocks<&S::part>("part", clocks, "clocks: of joining one part, after the others", {records, records, none}, required),

@@ -30,29 +30,26 @@ constexpr Section<Set> product_code(std::string_view path, std::string_view titl
 // A kernel without a cost has no parameter for it: the columns of a table name its sections in their order.
 // clang-format off
 constexpr std::array product_rows{
-    count_of_clocks<&ProductCode::start>("start", clocks, "clocks that a product starts later than the library's", {none, none, records, none, none, none, records, none}, required),
-    count_of_clocks<&ProductCode::sooner>("sooner", clocks, "clocks that it starts sooner", {none, none, none, none, none, none, none, records}, required),
-    parameter<&ProductCode::k_step>("k_step", factor, "factor on the time of a step along k", {records, none, none, records, none, none, records, records}, required),
-    parameter<&ProductCode::issue>("issue", factor, "factor on the share of the peak that is issued", {none, none, none, records, records, none, none, records}, required),
-    parameter<&ProductCode::store>("store", factor, "factor on the rate of stores", {records, records, none, records, records, none, none, none}, required),
-    parameter<&ProductCode::second_kernel>("second_kernel", factor, "factor on the time of the sum of a split k", {none, none, none, none, none, records, records, none}, required),
+    count_of_clocks<&ProductCode::start>("start", clocks, "clocks that a product starts later than the library's", {none, none, none, none, none, records, none}, required),
+    parameter<&ProductCode::k_step>("k_step", factor, "factor on the time of a step along k", {records, none, records, none, none, records, records}, required),
+    parameter<&ProductCode::issue>("issue", factor, "factor on the share of the peak that is issued", {none, none, records, records, none, none, records}, required),
+    parameter<&ProductCode::store>("store", factor, "factor on the rate of stores", {records, records, records, records, none, none, none}, required),
+    parameter<&ProductCode::second_kernel>("second_kernel", factor, "factor on the time of the sum of a split k", {none, none, none, none, records, records, none}, required),
 };
 constexpr std::array product_sections{
     product_code<&TorchProductCode::aligned, ProductCode>("torch.product.aligned", "products of 16 bits, rows at 16 bytes", product_rows),
     product_code<&TorchProductCode::eight_bit, ProductCode>("torch.product.eight_bit", "products of 8-bit floats", product_rows, 1),
-    product_code<&TorchProductCode::pairs, ProductCode>("torch.product.pairs", "products of 16 bits, rows at 4 or 8 bytes", product_rows, 2),
-    product_code<&TorchProductCode::odd_columns, ProductCode>("torch.product.odd_columns", "products of 16 bits, rows at 2 bytes, B by columns", product_rows, 3),
-    product_code<&TorchProductCode::odd_rows, ProductCode>("torch.product.odd_rows", "products of 16 bits, rows at 2 bytes, B by rows", product_rows, 4),
-    product_code<&TorchProductCode::single, ProductCode>("torch.product.single", "products of fp32", product_rows, 5),
-    product_code<&TorchProductCode::tf32, ProductCode>("torch.product.tf32", "products of tf32", product_rows, 6),
-    product_code<&TorchProductCode::tf32_odd, ProductCode>("torch.product.tf32_odd", "products of tf32, rows that are not multiples of 16 bytes", product_rows, 7),
+    product_code<&TorchProductCode::odd_columns, ProductCode>("torch.product.odd_columns", "products of 16 bits, rows at 2 bytes, B by columns", product_rows, 2),
+    product_code<&TorchProductCode::odd_rows, ProductCode>("torch.product.odd_rows", "products of 16 bits, rows at 2 bytes, B by rows", product_rows, 3),
+    product_code<&TorchProductCode::single, ProductCode>("torch.product.single", "products of fp32", product_rows, 4),
+    product_code<&TorchProductCode::tf32, ProductCode>("torch.product.tf32", "products of tf32", product_rows, 5),
+    product_code<&TorchProductCode::tf32_odd, ProductCode>("torch.product.tf32_odd", "products of tf32, rows that are not multiples of 16 bytes", product_rows, 6),
 };
 
 constexpr std::array integer_tile_rows{
     count_of_clocks<&IntegerTileCode::step>("step", clocks, "clocks of a step along k", everywhere(records), required),
     count_of_clocks<&IntegerTileCode::store>("store", clocks, "clocks of a tile's results", {records, records, records, records, records, none, records}, required),
-    count_of_clocks<&IntegerTileCode::start>("start", clocks, "clocks of the kernel, beside an empty one", {none, records, records, records, records, records, records}, required),
-    count_of_clocks<&IntegerTileCode::sooner>("sooner", clocks, "clocks that it takes less than an empty one", {records, none, none, none, none, none, none}, required),
+    count_of_clocks<&IntegerTileCode::start>("start", clocks, "clocks of the kernel, beside an empty one", {none, records, none, records, none, records, records}, required),
 };
 constexpr std::array integer_tile_sections{
     product_code<&TorchProductCode::small_tiles, IntegerTileCode>("torch.product.integer.small", "int8 products, tiles of 64 x 64", integer_tile_rows),
@@ -74,8 +71,8 @@ constexpr std::array integer_sections{
 
 constexpr std::array walk_rows{
     parameter<&WalkCode::step>("step", factor, "a load that waits for the one before, in loads", everywhere(records), required),
-    count_of_clocks<&WalkCode::result>("result", clocks, "clocks of a block's results", everywhere(records), required),
-    parameter<&WalkCode::slots>("slots", slots_of_lanes, "lane slots of a multiply-add", everywhere(records), required),
+    count_of_clocks<&WalkCode::result>("result", clocks, "clocks of a block's results", {none, records, none, records}, required),
+    parameter<&WalkCode::slots>("slots", slots_of_lanes, "lane slots of a multiply-add", {records, records, none, none}, required),
     parameter<&WalkCode::unpack>("unpack", slots_of_lanes, "lane slots of an element of B that a block unpacks", {none, none, records, records}, required),
 };
 constexpr std::array walk_sections{

@@ -19,8 +19,7 @@ namespace ridge::model {
 
 /// Factors on the parameters of a library's products, and clocks of their start. (eq. M25)
 struct ProductCode {
-    double start = 0.0;   ///< clocks more
-    double sooner = 0.0;  ///< clocks less
+    double start = 0.0;  ///< clocks more
     double k_step = 1.0;
     double issue = 1.0;
     double store = 1.0;
@@ -29,10 +28,9 @@ struct ProductCode {
 
 /// A kernel of int8 operands and int32 results: tiles one after the other. (eq. M25)
 struct IntegerTileCode {
-    double step = 0.0;    ///< clocks along k
-    double store = 0.0;   ///< clocks
-    double start = 0.0;   ///< clocks
-    double sooner = 0.0;  ///< clocks less
+    double step = 0.0;   ///< clocks along k
+    double store = 0.0;  ///< clocks
+    double start = 0.0;  ///< clocks
 };
 
 /// What those have in common.
@@ -116,7 +114,7 @@ struct ProductsCode {
 };
 
 struct TorchProductCode {
-    ProductCode aligned, eight_bit, pairs, odd_columns, odd_rows, single, tf32, tf32_odd;
+    ProductCode aligned, eight_bit, odd_columns, odd_rows, single, tf32, tf32_odd;
     IntegerTileCode small_tiles, tall_tiles, small_unaligned, tall_unaligned, large_unaligned,
         odd_results, integer_rows;
     IntegerCode integer;

@@ -56,6 +56,7 @@ constexpr std::array function_sections{
 using P = PointwiseCode;
 constexpr std::array pointwise_rows{
     parameter<&P::function_slots>("function_slots", lane_slots, "lane slots of an element, for each clock of its functions", everywhere(records), required),
+    parameter<&P::erf_slots>("erf_slots", lane_slots, "lane slots more of an element of an error function", everywhere(records), required),
     parameter<&P::loop_rounds>("loop_rounds", factor, "of the life of a block that loops over single elements, what the next one waits for", everywhere(records), required),
     parameter<&P::generated_share>("generated_share", factor, "of a function's clocks, in generated code", everywhere(records), required),
     parameter<&P::generated_vector>("generated_vector", lane_slots, "lane slots of an element where generated code broadcasts", everywhere(records), required),

@@ -43,6 +43,7 @@ struct ElementLoop {
 /// Pointwise kernels. (eq. B32)
 struct PointwiseCode {
     double function_slots = 0.0;    ///< of an element, for each clock of its functions
+    double erf_slots = 0.0;         ///< more of an element of an error function
     double loop_rounds = 0.0;       ///< of a looping block's life that the next one waits for
     double generated_share = 0.0;   ///< of a function's clocks, in generated code
     double generated_vector = 0.0;  ///< slots of an element where generated code broadcasts

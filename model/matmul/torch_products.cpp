@@ -11,6 +11,9 @@
 namespace ridge::model {
 namespace {
 
+/// Rows at 4 or 8 bytes: as the library's.
+constexpr ProductCode as_the_library{};
+
 const ProductCode& code_of(const TorchProductCode& all, const Matmul& op, MatmulPipe pipe) {
     switch (pipe) {
         case MatmulPipe::eight_bit:
@@ -20,7 +23,7 @@ const ProductCode& code_of(const TorchProductCode& all, const Matmul& op, Matmul
         case MatmulPipe::tf32:
             return row_alignment(op) < 16 ? all.tf32_odd : all.tf32;
         case MatmulPipe::align_4:
-            return all.pairs;
+            return as_the_library;
         case MatmulPipe::align_2:
             return op.b_layout == Layout::column_major ? all.odd_columns : all.odd_rows;
         default:
@@ -84,8 +87,8 @@ MatmulTime integer_product_time(const MatmulSituation& s) {
 
     MatmulTime time;
     time.tile = choice.tile;
-    time.launch = s.machine.kernel_floor +
-                  in_torch(code.start - code.sooner - (warm ? all.integer.warm : 0.0), s.machine);
+    time.launch =
+        s.machine.kernel_floor + in_torch(code.start - (warm ? all.integer.warm : 0.0), s.machine);
     time.latency = in_torch(rounds * (std::max(1.0, steps) * code.step + code.store), s.machine);
     time.dram_reads = Bytes::from_base(missing * operands);
     time.dram_writes = s.machine.l2.written_back(Bytes::from_base(results),
@@ -102,7 +105,7 @@ MatmulParameters parameters_of_torch(const Matmul& op, MatmulPipe pipe,
     const TorchCosts& costs = *machine.memory->torch;
     const ProductCode& d = code_of(*machine.torch_product, op, pipe);
     MatmulParameters p = library;
-    p.launch += (d.start - d.sooner) * units::cycle / library.clock;
+    p.launch += d.start * units::cycle / library.clock;
     p.k_step *= d.k_step;
     p.issue_fraction *= d.issue;
     if (pipe != MatmulPipe::align_2 || op.n % 2 != 0) p.store_per_sm *= d.store;

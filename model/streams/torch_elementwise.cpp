@@ -53,6 +53,10 @@ double clocks_of(const FunctionCode& code, Function function) {
     }
 }
 
+bool is_error_function(Function function) {
+    return function == Function::error_function || function == Function::gelu_erf;
+}
+
 /// What one kernel handles.
 struct Pass {
     double elements;
@@ -127,7 +131,8 @@ void add_step(const MemoryParameters& memory, const Elementwise& op, const Kerne
                     .result = static_cast<double>(size_of(type)),
                     .clocks = clocks_of(code.functions, step.function),
                     .loop = step.vector ? code.broadcast : code.cast,
-                    .loops = step.vector || (type != op.type && casts_in_a_loop(op))};
+                    .loops = step.vector || (type != op.type && casts_in_a_loop(op)),
+                    .slots = is_error_function(step.function) ? code.pointwise.erf_slots : 0.0};
     if (fills) sum.add(driver_copy_time(memory, tensor, l2));  // which is then filled in place
     sum.add(pass_time(memory, kernel, pass));
 }

@@ -127,7 +127,7 @@ TEST_CASE("few rows of fp32 run kernels of their own", "[torch]") {
     // A walk takes 16 of k at a step, whatever the number of rows.
     const char* const walk = "matmul dtype=fp32 m=2 n=8192 k=2048";
     const char* const taller = "matmul dtype=fp32 m=13 n=8192 k=2048";
-    CHECK(analytic_time(taller) / analytic_time(walk) < 1.25);
+    CHECK(analytic_time(taller) / analytic_time(walk) < 1.3);
     CHECK(analytic_time(walk).in(units::us) == Approx(45).epsilon(0.15));
     // A vector reads the matrix at the rate of DRAM.
     const Time read = 4.0 * 16384 * 8192 * units::B / h200().dram_bandwidth;
