@@ -470,7 +470,7 @@ Made by `scripts/published.py`; the test "published rates of products, as they s
 
 """
 
-HISTORY = ("Seeds 319 (H200) and 320 (H100) were measured once every parameter, correction and band was fixed. Seeds 315 and 317 (H200) and 316 and 318 (H100) judged earlier fits, before the last "
+HISTORY = ("Seeds 319 and 321 (H200) and 320 (H100) were measured once every parameter, correction and band was fixed. Seeds 315 and 317 (H200) and 316 and 318 (H100) judged earlier fits, before the last "
            "training records were measured.")
 
 NOT_JUDGED = "No seed has been drawn since the last fit.\n\n"

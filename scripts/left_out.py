@@ -180,7 +180,8 @@ def described(ridge, tables, name):
     starts(name, donor_name, guesses)
     links(name, donor_name, guesses)
     kind = "derived" if gpu.head["inherits"] == donor.head["inherits"] else "estimate"
-    text = "".join(f"{key} = {value}\n" for key, value in gpu.head.items() if key != "inherits")
+    # What the code of kernels costs on every GPU stays.
+    text = 'inherits = "bundled"\n' + "".join(f"{key} = {value}\n" for key, value in gpu.head.items() if key != "inherits")
     text += ('[sources]\nOWN = { kind = "vendor", text = "the description of the GPU" }\n'
              f'DONOR = {{ kind = "{kind}", text = "{donor_name}" }}\n'
              f'POWERED = {{ kind = "estimate", text = "{donor_name}" }}\n')

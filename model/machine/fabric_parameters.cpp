@@ -1,5 +1,7 @@
 #include "model/machine/fabric_parameters.h"
 
+#include <algorithm>
+
 #include "model/machine/machine.h"
 #include "model/machine/section_reader.h"
 
@@ -125,6 +127,17 @@ constexpr std::array path_places{
     section<W, in_copies<&All::to_device>>("copy.to_device", "copy to the device", path_table),
     section<W, in_copies<&All::to_host>>("copy.to_host", "copy to the host", path_table, 1)};
 
+/// Where a description has no costs of its own, a send is an all-to-all with one peer.
+void read_send(const Description& gpu, FabricParameters& fabric) {
+    fabric.send = {.ll_start = fabric.peer_ll_start,
+                   .ll_rate = fabric.peer_ll_bandwidth,
+                   .start = fabric.peer_start,
+                   .rate = fabric.peer_rate,
+                   .fill = fabric.peer_fill,
+                   .fill_bytes = std::max(fabric.peer_fill_bytes, 1.0 * units::B)};
+    static_cast<void>(read_section(gpu, send_places[0], fabric.send));
+}
+
 }  // namespace
 
 std::span<const Section<FabricParameters>> fabric_sections() {
@@ -140,7 +153,7 @@ std::optional<FabricParameters> resolve_fabric(const Description& gpu) {
     if (link) {
         FabricParameters fabric{.link = *link};
         if (!read_section(gpu, places[0], fabric)) return std::nullopt;
-        if (!read_section(gpu, send_places[0], fabric.send)) return std::nullopt;
+        read_send(gpu, fabric);
         if (!read_section(gpu, places[1], fabric)) fabric.nvls_gpus = 0;
         if (has_own(gpu, places[0], "ll.start")) fabric.confidence = Confidence::calibrated;
         return fabric;
@@ -152,7 +165,7 @@ std::optional<FabricParameters> resolve_host_fabric(const Description& gpu) {
     const auto pcie = gpu.quantity<Bandwidth>("pcie.per_direction");
     if (!pcie || !has(gpu, memory_sections()[0], "read_efficiency")) return std::nullopt;
     FabricParameters fabric = pcie_fabric(*pcie);
-    if (!read_section(gpu, send_places[0], fabric.send)) return std::nullopt;
+    read_send(gpu, fabric);
     return fabric;
 }
 

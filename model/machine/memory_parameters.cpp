@@ -55,16 +55,16 @@ constexpr std::array bundled_table{
 
 using C = BundledCode;
 constexpr std::array code_table{
-    parameter<&M::bundled, &B::code, &C::single_load>("single_load", factor, "slots of an element loaded by itself, in those of one in a vector", {records}, required),
-    parameter<&M::bundled, &B::code, &C::empty_place>("empty_place", factor, "slots of a place for an element that may stay empty, in those of one in a vector", {records}, required),
-    parameter<&M::bundled, &B::code, &C::added_only>("added_only", factor, "slots of an element that is only added, in those of one that is computed with", {records}, required),
-    parameter<&M::bundled, &B::code, &C::element_chain>("element_chain", factor, "clocks of an element of a row, in those of a FLOP", {records}, required),
-    count_of_clocks<&M::bundled, &B::code, &C::narrow_chain>("narrow_chain", clocks, "clocks of a two-byte element of a norm that is loaded by itself", {records}, required),
-    parameter<&M::bundled, &B::code, &C::dependent_load>("dependent_load", factor, "a load that waits for what another brings, as a share of a first load", {records}, required),
-    parameter<&M::bundled, &B::code, &C::thread_share>("thread_share", factor, "slots of a thread without sums, in those of one with them", {records}, required),
-    parameter<&M::bundled, &B::code, &C::element_tile>("element_tile", factor, "dependent part of a tile moved by elements, in loads from DRAM", {records}, required),
-    parameter<&M::bundled, &B::code, &C::tile_overlap>("tile_overlap", exponent_of_norm, "how far loads, copies and stores of tiles overlap: exponent of their norm", {records}, required),
-    parameter<&M::bundled, &B::code, &C::evicted>("evicted", share, "sectors written for single elements that go to DRAM before they are full and are read again", {measured}, required),
+    parameter<&M::bundled, &B::code, &C::single_load>("single_load", factor, "slots of an element loaded by itself, in those of one in a vector", {records}),
+    parameter<&M::bundled, &B::code, &C::empty_place>("empty_place", factor, "slots of a place for an element that may stay empty, in those of one in a vector", {records}),
+    parameter<&M::bundled, &B::code, &C::added_only>("added_only", factor, "slots of an element that is only added, in those of one that is computed with", {records}),
+    parameter<&M::bundled, &B::code, &C::element_chain>("element_chain", factor, "clocks of an element of a row, in those of a FLOP", {records}),
+    count_of_clocks<&M::bundled, &B::code, &C::narrow_chain>("narrow_chain", clocks, "clocks of a two-byte element of a norm that is loaded by itself", {records}),
+    parameter<&M::bundled, &B::code, &C::dependent_load>("dependent_load", factor, "a load that waits for what another brings, as a share of a first load", {records}),
+    parameter<&M::bundled, &B::code, &C::thread_share>("thread_share", factor, "slots of a thread without sums, in those of one with them", {records}),
+    parameter<&M::bundled, &B::code, &C::element_tile>("element_tile", factor, "dependent part of a tile moved by elements, in loads from DRAM", {records}),
+    parameter<&M::bundled, &B::code, &C::tile_overlap>("tile_overlap", exponent_of_norm, "how far loads, copies and stores of tiles overlap: exponent of their norm", {records}),
+    parameter<&M::bundled, &B::code, &C::evicted>("evicted", share, "sectors written for single elements that go to DRAM before they are full and are read again", {measured}),
 };
 
 using E = EagerCosts;

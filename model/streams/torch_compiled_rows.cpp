@@ -161,14 +161,15 @@ KernelTime held_rows_time(const MemoryParameters& memory, const RowWise& op, L2S
 
 /// Blocks that share a row: few rows of more than 8192 elements. (choices.py, reduction_split_factor)
 std::int64_t parts_of_row(const MemoryParameters& memory, const RowWise& op) {
-    const auto sms = static_cast<std::int64_t>(memory.sm_count);
-    if (op.rows >= 2 * sms || op.cols <= most_whole) return 1;
-    const auto threads = static_cast<std::int64_t>(memory.threads_per_sm);
-    constexpr std::int64_t least_of_thread = 32;
-    constexpr std::int64_t threads_of_block = 256;
-    if (op.rows * op.cols <= least_of_thread * sms * threads)
+    if (real(op.rows) >= 2.0 * memory.sm_count || op.cols <= most_whole) return 1;
+    const double threads = memory.sm_count * memory.threads_per_sm;
+    constexpr double least_of_thread = 32.0;
+    constexpr double threads_of_block = 256.0;
+    if (real(op.rows) * real(op.cols) <= least_of_thread * threads) {
         return ceil_divide(op.cols, most_whole);
-    return ceil_divide(sms * threads / (2 * threads_of_block), op.rows);
+    }
+    const double blocks = std::floor(threads / (2.0 * threads_of_block));
+    return static_cast<std::int64_t>(std::ceil(blocks / real(op.rows)));
 }
 
 /// Exponentials of a row need its largest element first.
@@ -335,16 +336,19 @@ std::int64_t parts_of_columns(const MemoryParameters& memory, std::int64_t lengt
     constexpr std::int64_t least_of_thread = 32;
     constexpr std::int64_t most_of_thread = 512;
     constexpr std::int64_t values = 4;
-    const auto sms = static_cast<std::int64_t>(memory.sm_count);
-    const std::int64_t threads = sms * static_cast<std::int64_t>(memory.threads_per_sm);
-    if (columns >= 2 * sms * least_of_thread || length <= least_of_thread) return 1;
+    const double threads = memory.sm_count * memory.threads_per_sm;
+    const double elements = real(length) * real(columns);
+    if (real(columns) >= 2.0 * memory.sm_count * real(least_of_thread) || length <= least_of_thread)
+        return 1;
     std::int64_t size = least_of_thread;
-    if (length * columns >= most_of_thread * threads) {
+    if (elements >= real(most_of_thread) * threads) {
         const std::int64_t near = near_divisor(length, most_of_thread, 50);
         size = near > 0 ? near : most_of_thread;
-    } else if (length * columns >= least_of_thread * threads) {
-        const std::int64_t blocks = ceil_divide(threads / 256, ceil_divide(columns, 128));
-        const std::int64_t wanted = ceil_divide(length, values * blocks);
+    } else if (elements >= real(least_of_thread) * threads) {
+        const double blocks =
+            std::ceil(std::floor(threads / 256.0) / real(ceil_divide(columns, 128)));
+        const auto wanted = static_cast<std::int64_t>(
+            std::ceil(real(length) / (real(values) * std::max(1.0, blocks))));
         const std::int64_t near = near_divisor(length, wanted, 20);
         size = near > 0 ? std::max(near, least_of_thread) : wanted;
     }
