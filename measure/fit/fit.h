@@ -160,7 +160,7 @@ struct FitProgram {
 [[nodiscard]] std::vector<FitReport> fit_attention(const FitRequest& request);
 /// PyTorch's kernels, from `request.records`.
 [[nodiscard]] std::vector<FitReport> fit_torch(const FitRequest& request);
-/// The code of PyTorch's kernels, from `request.records`: one report per kind of kernel.
+/// The code of PyTorch's kernels and the bundled ones, from `request.records`: one report per kind of kernel.
 [[nodiscard]] std::vector<FitReport> fit_code(const FitRequest& request);
 /// The bundled kernels, from `request.records`: one report per kernel and GPU.
 [[nodiscard]] std::vector<FitReport> fit_bundled_attention(const FitRequest& request);

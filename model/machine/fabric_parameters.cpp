@@ -116,8 +116,7 @@ constexpr std::array send_places{
 
 /// Costs of copies, in machines that have them.
 template <auto member>
-constexpr auto in_copies =
-    [](auto& machine) { return machine.copies ? &(*machine.copies.*member) : nullptr; };
+constexpr auto in_copies = in_held<&Machine::copies, member>;
 using All = CopyParameters;
 constexpr std::array engine_places{section<E, in_copies<&All::engine>>(
     "copy.engine", "copy between GPUs by their engines", engine_table)};
@@ -175,8 +174,7 @@ const CopySections& copy_sections() {
 }
 
 void resolve_copies(const Description& gpu, Machine& machine) {
-    machine.copies.emplace();
-    if (!read_sections(gpu, copy_sections(), machine)) machine.copies.reset();
+    resolve_sections(gpu, copy_sections(), machine, &Machine::copies);
 }
 
 }  // namespace ridge::model

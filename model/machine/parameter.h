@@ -210,6 +210,11 @@ constexpr auto share_of_dram(std::string_view name, hardware::Range range, std::
     return row;
 }
 
+/// A place (see `section`): a member of what `held`, an optional member of a machine, holds.
+template <auto held, auto member>
+constexpr auto in_held =
+    [](auto& machine) { return machine.*held ? &((*(machine.*held)).*member) : nullptr; };
+
 /// A section whose set lies in a machine where `place` points to; nullptr where it has none.
 template <class Set, auto place>
 constexpr Section<Set> section(std::string_view path, std::string_view title,

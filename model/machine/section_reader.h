@@ -81,4 +81,14 @@ bool read_sections(const hardware::Description& gpu,
     return complete;
 }
 
+/// The optional member that `held` points to, from its sections; empty where the description lacks a required
+/// parameter.
+template <class Held, class... Sets>
+void resolve_sections(const hardware::Description& gpu,
+                      const std::tuple<std::span<const Section<Sets>>...>& sections,
+                      Machine& machine, std::optional<Held> Machine::*held) {
+    (machine.*held).emplace();
+    if (!read_sections(gpu, sections, machine)) (machine.*held).reset();
+}
+
 }  // namespace ridge::model

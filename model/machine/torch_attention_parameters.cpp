@@ -16,9 +16,7 @@ using enum Need;
 
 /// The set of this member, in machines that have the code of the backends.
 template <auto member>
-constexpr auto in_backends = [](auto& machine) {
-    return machine.torch_attention ? &(*machine.torch_attention.*member) : nullptr;
-};
+constexpr auto in_backends = in_held<&Machine::torch_attention, member>;
 template <auto member, class Set>
 constexpr Section<Set> code(std::string_view path, std::string_view title,
                             std::span<const Parameter<Set>> table, std::size_t column = 0) {
@@ -126,8 +124,7 @@ const TorchAttentionSections& torch_attention_sections() {
 }
 
 void resolve_torch_attention(const hardware::Description& gpu, Machine& machine) {
-    machine.torch_attention.emplace();
-    if (!read_sections(gpu, torch_attention_sections(), machine)) machine.torch_attention.reset();
+    resolve_sections(gpu, torch_attention_sections(), machine, &Machine::torch_attention);
 }
 
 }  // namespace ridge::model

@@ -18,9 +18,7 @@ constexpr hardware::Range slots_of_lanes{1e-3, 1e6};
 
 /// The set of this member, in machines that have the code of PyTorch's products.
 template <auto member>
-constexpr auto in_products = [](auto& machine) {
-    return machine.torch_product ? &(*machine.torch_product.*member) : nullptr;
-};
+constexpr auto in_products = in_held<&Machine::torch_product, member>;
 template <auto member, class Set>
 constexpr Section<Set> product_code(std::string_view path, std::string_view title,
                                     std::span<const Parameter<Set>> table, std::size_t column = 0) {
@@ -179,8 +177,7 @@ const TorchProductSections& torch_product_sections() {
 }
 
 void resolve_torch_product(const hardware::Description& gpu, Machine& machine) {
-    machine.torch_product.emplace();
-    if (!read_sections(gpu, torch_product_sections(), machine)) machine.torch_product.reset();
+    resolve_sections(gpu, torch_product_sections(), machine, &Machine::torch_product);
 }
 
 }  // namespace ridge::model
