@@ -3,8 +3,11 @@
 #include <toml++/toml.h>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <iostream>
 #include <map>
+#include <sstream>
+#include <utility>
 
 #include "model/machine/catalogue.h"
 #include "model/predict.h"
@@ -33,6 +36,23 @@ const model::Machine& machine_of(const std::string& gpu) {
     const auto found = machines.find(gpu);
     if (found != machines.end()) return found->second;
     return machines.emplace(gpu, model::make_machine(catalogue.at(gpu))).first->second;
+}
+
+std::vector<std::vector<std::string>> published_cells(const std::string& file, std::size_t count) {
+    std::ifstream in(std::string(RIDGE_RECORDS) + "/published/" + file);
+    REQUIRE(in.good());
+    std::vector<std::vector<std::string>> all;
+    bool header = true;
+    for (std::string line; std::getline(in, line);) {
+        if (line.starts_with("#") || line.empty()) continue;
+        if (std::exchange(header, false)) continue;
+        std::vector<std::string> cells;
+        std::istringstream text(line);
+        for (std::string cell; std::getline(text, cell, ',');) cells.push_back(cell);
+        REQUIRE(cells.size() == count);
+        all.push_back(std::move(cells));
+    }
+    return all;
 }
 
 measure::ErrorSummary accuracy_of(

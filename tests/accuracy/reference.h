@@ -26,6 +26,10 @@ namespace ridge::test {
 /// The catalogue's machine of that name, resolved once.
 [[nodiscard]] const model::Machine& machine_of(const std::string& gpu);
 
+/// The rows of a file in measure/records/published, below its comments and its header, each of so many cells.
+[[nodiscard]] std::vector<std::vector<std::string>> published_cells(const std::string& file,
+                                                                    std::size_t count);
+
 [[nodiscard]] measure::ErrorSummary accuracy_of(
     const std::vector<measure::MeasuredRow>& rows,
     const std::function<const model::Machine&(const std::string&)>& machine);

@@ -4,11 +4,8 @@
 #include <array>
 #include <cmath>
 #include <cstdlib>
-#include <fstream>
 #include <map>
-#include <sstream>
 #include <string>
-#include <utility>
 #include <variant>
 #include <vector>
 
@@ -28,17 +25,8 @@ struct PublishedRate {
 };
 
 std::vector<PublishedRate> published_rates() {
-    std::ifstream in(std::string(RIDGE_RECORDS) + "/published/products.csv");
-    REQUIRE(in.good());
     std::vector<PublishedRate> all;
-    bool header = true;
-    for (std::string line; std::getline(in, line);) {
-        if (line.starts_with("#") || line.empty()) continue;
-        if (std::exchange(header, false)) continue;
-        std::vector<std::string> cells;
-        std::istringstream text(line);
-        for (std::string cell; std::getline(text, cell, ',');) cells.push_back(cell);
-        REQUIRE(cells.size() == 6);
+    for (const std::vector<std::string>& cells : test::published_cells("products.csv", 6)) {
         all.push_back({.gpu = cells[0],
                        .type = parse_data_type(cells[1], "dtype"),
                        .size = cells[2] == "best" ? 0 : std::strtoll(cells[2].c_str(), nullptr, 10),

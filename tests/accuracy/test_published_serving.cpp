@@ -3,9 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
-#include <fstream>
 #include <map>
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -32,17 +30,8 @@ std::int64_t count(const std::string& text) {
 }
 
 std::vector<Figure> figures() {
-    std::ifstream in(std::string(RIDGE_RECORDS) + "/published/serving.csv");
-    REQUIRE(in.good());
     std::vector<Figure> all;
-    bool header = true;
-    for (std::string line; std::getline(in, line);) {
-        if (line.starts_with("#") || line.empty()) continue;
-        if (std::exchange(header, false)) continue;
-        std::vector<std::string> cells;
-        std::istringstream text(line);
-        for (std::string cell; std::getline(text, cell, ',');) cells.push_back(cell);
-        REQUIRE(cells.size() == 10);
+    for (const std::vector<std::string>& cells : test::published_cells("serving.csv", 10)) {
         const Request request{.software = Software::serving,
                               .batch = count(cells[5]),
                               .seq = count(cells[6]),
