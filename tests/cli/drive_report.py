@@ -11,15 +11,15 @@ model and of models compared are read at 500, 800 and 1600 pixels. With FOLDER t
 """
 
 import pathlib
-import shutil
 import subprocess
 import sys
-import tempfile
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "plot"))
+TESTS = pathlib.Path(__file__).resolve().parent.parent
+sys.path[:0] = [str(TESTS / "plot"), str(TESTS / "support")]
+import browser as chromium
 import drive_page as page
 
-check = page.check
+check = chromium.check
 
 
 def bars(browser):
@@ -129,25 +129,17 @@ def drive(browser, path, shots):
 def main():
     ridge, trace = sys.argv[1:3]
     shots = pathlib.Path(sys.argv[3]) if len(sys.argv) > 3 else None
-    program = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    program = chromium.program()
     if program is None:
-        print("skipped: no chromium, chromium-browser or google-chrome on PATH")
         return 0
-    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-        path = pathlib.Path(folder) / "report.html"
-        subprocess.run([ridge, "trace", trace, "-o", str(path)], check=True, stderr=subprocess.DEVNULL)
-        if shots:
-            shots.mkdir(parents=True, exist_ok=True)
-        browser = page.Browser(program, pathlib.Path(folder) / "profile")
-        try:
-            drive(browser, path, shots)
-            read_others(browser, ridge, trace, pathlib.Path(folder), shots)
-        finally:
-            browser.close()
-    for failure in page.FAILURES:
-        print("FAILED:", failure)
-    print(f"{len(page.FAILURES)} failures")
-    return 1 if page.FAILURES else 0
+    if shots:
+        shots.mkdir(parents=True, exist_ok=True)
+    with chromium.opened(program) as (browser, folder):
+        report = folder / "report.html"
+        subprocess.run([ridge, "trace", trace, "-o", str(report)], check=True, stderr=subprocess.DEVNULL)
+        drive(browser, report, shots)
+        read_others(browser, ridge, trace, folder, shots)
+    return chromium.summary()
 
 
 if __name__ == "__main__":

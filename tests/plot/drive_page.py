@@ -5,127 +5,18 @@ Usage: drive_page.py RIDGE_PLOT_SAMPLES [FOLDER]
 
 The program RIDGE_PLOT_SAMPLES writes the sample pages; each is opened at 500, 800 and 1600 pixels, in
 light and dark, hovered, zoomed, moved, switched by its legend and sorted. With FOLDER the screenshots
-stay there. Chromium is spoken to by its DevTools protocol over a pipe, so nothing beside it is needed.
-Prints "skipped: ..." where there is no browser; exits with 1 and the list of what failed.
+stay there. Prints "skipped: ..." where there is no browser; exits with 1 and the list of what failed.
 """
 
-import base64
 import json
-import os
 import pathlib
-import shutil
 import subprocess
 import sys
-import tempfile
 
-FAILURES = []
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
+import browser as chromium
 
-
-def check(holds, what):
-    if not holds:
-        FAILURES.append(what)
-
-
-class Browser:
-    """Chromium at the other end of two pipes; messages end with a zero byte."""
-
-    def __init__(self, program, profile):
-        to_read, self.to_write = os.pipe()
-        self.from_read, from_write = os.pipe()
-
-        def connect():
-            # Descriptors 3 and 4 are the browser's ends; move them out of each other's way first.
-            reading, writing = os.dup(to_read), os.dup(from_write)
-            os.dup2(reading, 3)
-            os.dup2(writing, 4)
-
-        self.process = subprocess.Popen(
-            [program, "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars",
-             "--remote-debugging-pipe", f"--user-data-dir={profile}", "about:blank"],
-            preexec_fn=connect, close_fds=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        os.close(to_read)
-        os.close(from_write)
-        self.rest = b""
-        self.number = 0
-        self.session = None
-        target = self.call("Target.createTarget", url="about:blank")["targetId"]
-        self.session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
-
-    def call(self, method, **parameters):
-        self.number += 1
-        message = {"id": self.number, "method": method, "params": parameters}
-        if self.session:
-            message["sessionId"] = self.session
-        os.write(self.to_write, json.dumps(message).encode() + b"\0")
-        while True:
-            while b"\0" not in self.rest:
-                part = os.read(self.from_read, 1 << 20)
-                if not part:
-                    raise RuntimeError("the browser has ended")
-                self.rest += part
-            text, self.rest = self.rest.split(b"\0", 1)
-            answer = json.loads(text)
-            if answer.get("id") != self.number:
-                continue
-            if "error" in answer:
-                raise RuntimeError(f"{method}: {answer['error']}")
-            return answer["result"]
-
-    def close(self):
-        self.process.kill()
-        self.process.wait()
-        os.close(self.to_write)
-        os.close(self.from_read)
-
-    def run(self, script):
-        """The value of a JavaScript expression."""
-        result = self.call("Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True)
-        if "exceptionDetails" in result:
-            raise RuntimeError(f"{script}: {result['exceptionDetails']}")
-        return result["result"].get("value")
-
-    def open(self, path, width, dark):
-        self.call("Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1,
-                  mobile=False)
-        self.call("Emulation.setEmulatedMedia",
-                  features=[{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}])
-        self.call("Page.enable")
-        self.call("Page.addScriptToEvaluateOnNewDocument", source="""
-            window.problems = [];
-            addEventListener('error', (e) => problems.push(String(e.message)));
-            document.addEventListener('securitypolicyviolation', (e) => problems.push('policy ' + e.violatedDirective));
-        """)
-        self.call("Page.navigate", url=path.as_uri())
-        self.run("""new Promise((done) => {
-            const wait = () => document.readyState === 'complete' && location.protocol === 'file:'
-                ? requestAnimationFrame(() => requestAnimationFrame(() => done(1))) : setTimeout(wait, 20);
-            wait();
-        })""")
-
-    def mouse(self, kind, at, **more):
-        self.call("Input.dispatchMouseEvent", type=kind, x=at[0], y=at[1], **more)
-
-    def click(self, at):
-        self.mouse("mouseMoved", at)
-        self.mouse("mousePressed", at, button="left", clickCount=1)
-        self.mouse("mouseReleased", at, button="left", clickCount=1)
-
-    def drag(self, start, end):
-        self.mouse("mouseMoved", start)
-        self.mouse("mousePressed", start, button="left", clickCount=1)
-        for share in (0.3, 0.6, 1.0):
-            at = [a + share * (b - a) for a, b in zip(start, end)]
-            self.mouse("mouseMoved", at, button="left", buttons=1)
-        self.mouse("mouseReleased", end, button="left", clickCount=1)
-
-    def screenshot(self, path):
-        size = self.call("Page.getLayoutMetrics")["cssContentSize"]
-        clip = {"x": 0, "y": 0, "width": size["width"], "height": min(size["height"], 2400), "scale": 1}
-        shot = self.call("Page.captureScreenshot", format="png", clip=clip, captureBeyondViewport=True)
-        data = base64.b64decode(shot["data"])
-        if path:
-            path.write_bytes(data)
-        return data
+check = chromium.check
 
 
 CENTRE = "((n) => { const b = n.getBoundingClientRect(); return [b.left + b.width / 2, b.top + b.height / 2]; })"
@@ -341,25 +232,15 @@ def drive(browser, pages, shots):
 def main():
     samples = sys.argv[1]
     shots = pathlib.Path(sys.argv[2]) if len(sys.argv) > 2 else None
-    program = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    program = chromium.program()
     if program is None:
-        print("skipped: no chromium, chromium-browser or google-chrome on PATH")
         return 0
-    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-        pages = pathlib.Path(folder) / "pages"
-        pages.mkdir()
+    if shots:
+        shots.mkdir(parents=True, exist_ok=True)
+    with chromium.opened(program) as (browser, pages):
         subprocess.run([samples, str(pages)], check=True, stdout=subprocess.DEVNULL)
-        if shots:
-            shots.mkdir(parents=True, exist_ok=True)
-        browser = Browser(program, pathlib.Path(folder) / "profile")
-        try:
-            drive(browser, sorted(pages.glob("*.html")), shots)
-        finally:
-            browser.close()
-    for failure in FAILURES:
-        print("FAILED:", failure)
-    print(f"{len(FAILURES)} failures")
-    return 1 if FAILURES else 0
+        drive(browser, sorted(pages.glob("*.html")), shots)
+    return chromium.summary()
 
 
 if __name__ == "__main__":
