@@ -258,6 +258,26 @@ std::string words(const note::EstimatedKernel& /*unused*/) {
     return "the efficiency of this kernel is an estimate; it was not measured";
 }
 
+std::string words(const note::ProductAlone& product) {
+    return fmt::format("the library's product takes {} of the time", format(product.time));
+}
+
+std::string words(const note::PointwiseAfter& pointwise) {
+    return fmt::format("what follows the product is a Triton kernel over its result, {}",
+                       format(pointwise.time));
+}
+
+std::string words(const note::PaddedOperands& padding) {
+    return fmt::format("operands are first copied to rows of multiples of 16 bytes, {}",
+                       format(padding.time));
+}
+
+std::string words(const note::BiasSpread& bias) {
+    return fmt::format(
+        "rows of the result are padded, so that a kernel first spreads the bias over it, {}",
+        format(bias.time));
+}
+
 }  // namespace
 
 bool uses_dram(const Work& work) {

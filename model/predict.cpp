@@ -8,6 +8,7 @@
 #include "model/access/predict.h"
 #include "model/attention/predict.h"
 #include "model/collectives/predict.h"
+#include "model/compiled_product.h"
 #include "model/core/fields.h"
 #include "model/footprint/footprint.h"
 #include "model/matmul/predict.h"
@@ -29,6 +30,11 @@ struct Predictor {
     template <class Op>
     Outcome operator()(const Op& op) const {
         return predict(op, execution, machine);
+    }
+    Outcome operator()(const Matmul& op) const {
+        const bool compiled = execution.implementation == Implementation::compiled;
+        return compiled ? predict_compiled(op, execution, machine)
+                        : predict(op, execution, machine);
     }
     Outcome operator()(const Attention& op) const {
         return predict(op, execution, machine, &predict, &predict);

@@ -122,6 +122,54 @@ def warm_products(draw, count):
         yield case
 
 
+def epilogue_function(epilogue, batch):
+    """What torch.compile is given; the weights stand as the product takes them."""
+    if batch > 1:
+        return torch.bmm
+    if epilogue == "none":
+        return torch.mm
+    after = {"bias": lambda y: y, "bias_relu": F.relu,
+             "bias_gelu": lambda y: F.gelu(y, approximate="tanh")}[epilogue]
+    return lambda a, b, bias: after(torch.addmm(bias, a, b))
+
+
+def compiled_product(dtype, m, n, k, column, epilogue, batch):
+    torch._dynamo.reset()
+    tf32 = dtype == "tf32"
+    torch.backends.cuda.matmul.allow_tf32 = tf32
+    lead = (batch,) if batch > 1 else ()
+    b = normal(lead + ((n, k) if column else (k, n)), dtype)
+    operands = [normal(lead + (m, k), dtype), b.transpose(-1, -2) if column else b]
+    operands += [] if epilogue == "none" else [normal((n,), dtype)]
+    function = torch.compile(epilogue_function(epilogue, batch), dynamic=False)
+
+    def run():
+        torch.backends.cuda.matmul.allow_tf32 = tf32
+        return function(*operands)
+    return run
+
+
+def compiled_products(draw, count):
+    """Products by torch.compile, and beside them the same by eager PyTorch; only where asked for by name."""
+    for _ in range(count):
+        dtype = draw.pick(("bf16",) * 5 + ("fp16", "fp32", "tf32"))
+        m, n, k = product_shape(draw, dtype, draw.pick(["plain", "plain", "decode", "small", "odd"]))
+        if draw.chance(0.08):
+            m = 1
+        column = draw.chance(0.7)
+        epilogue = draw.pick(["none", "none", "bias", "bias_relu", "bias_gelu", "bias_gelu"])
+        batch = draw.size(2, 64) if epilogue == "none" and draw.chance(0.3) else 1
+        while batch > 1 and (2.0 * batch * m * n * k > MOST_FLOP[dtype] or
+                             batch * (n * k + m * k + m * n) > 4e8):
+            batch //= 2
+        states = draw.states(dirty=0.2, warm=0.4)
+        text = f"matmul dtype={dtype}" + (f" batch={batch}" if batch > 1 else "") + f" m={m} n={n} k={k}" + \
+            (" b_layout=column" if column else "") + (f" epilogue={epilogue}" if epilogue != "none" else "")
+        yield Case(text, "compiled", lambda a=(dtype, m, n, k, column, epilogue, batch): compiled_product(*a), states)
+        if epilogue in ("none", "bias"):
+            yield product_case((dtype, m, n, k, column, epilogue == "bias", batch), states)
+
+
 def float_products(draw, count):
     """Products of fp32 and tf32 alone; only where asked for by name."""
     return products(draw, count, ("fp32",) * 3 + ("tf32",) * 2)
@@ -233,9 +281,9 @@ def dropouts(draw, count):
 CLASSES = {pointwise: 150, casts: 30, masks: 36, copies: 40, transposes: 55, cats: 45, gathers: 45,
            scans: 28, reductions: 110, row_operations: 130, optimizers: 22, compiled: 48,
            products: 260, attentions: 170, views: 40}
-COMPILING = {"compiled", "compiled_rows"}
+COMPILING = {"compiled", "compiled_rows", "compiled_products"}
 NAMED = {gradients: 150, embeddings: 60, dropouts: 60, lessons: 0, compiled_rows: 80,
-         row_gradients: 60, few_odd_products: 800, warm_products: 600}  # only where asked for by name
+         row_gradients: 60, few_odd_products: 800, warm_products: 600, compiled_products: 170}  # only where asked for by name
 
 
 def cases_of(seed, names):

@@ -114,6 +114,26 @@ struct UnsplitKeys {
 /// The kernel's efficiency is an estimate, not a measurement.
 struct EstimatedKernel {};
 
+/// Of a product and generated kernels around it: the library's product.
+struct ProductAlone {
+    Time time;
+};
+
+/// A generated kernel over a product's result.
+struct PointwiseAfter {
+    Time time;
+};
+
+/// A kernel that spreads a bias over the rows of a result, before the product adds to it.
+struct BiasSpread {
+    Time time;
+};
+
+/// Kernels that copy a product's operands to rows of whole vectors.
+struct PaddedOperands {
+    Time time;
+};
+
 }  // namespace note
 
 using Note =
@@ -122,6 +142,7 @@ using Note =
                  note::SplitKeys, note::SparseGather, note::HostLink, note::NoLinks, note::SplitK,
                  note::PowerLimited, note::QuantisedInput, note::RotatedWeights, note::WholeSectors,
                  note::WholeBursts, note::Serialised, note::DoesNotFit, note::UnsplitKeys,
-                 note::EstimatedKernel>;
+                 note::EstimatedKernel, note::ProductAlone, note::PointwiseAfter, note::BiasSpread,
+                 note::PaddedOperands>;
 
 }  // namespace ridge::model

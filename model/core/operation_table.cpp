@@ -121,10 +121,10 @@ constexpr std::array collective_required{bytes};
 constexpr std::array collective_optional{gpus, dtype, launch};
 constexpr std::array transfer_optional{gpus, dtype, impl, launch};
 
-constexpr std::array matmul_ways{Implementation::library,        Implementation::naive,
-                                 Implementation::coalesced,      Implementation::tiled,
-                                 Implementation::register_tiled, Implementation::mma,
-                                 Implementation::wgmma,          Implementation::torch};
+constexpr std::array matmul_ways{
+    Implementation::library, Implementation::naive,          Implementation::coalesced,
+    Implementation::tiled,   Implementation::register_tiled, Implementation::mma,
+    Implementation::wgmma,   Implementation::torch,          Implementation::compiled};
 constexpr std::array attention_ways{Implementation::standard,    Implementation::torch,
                                     Implementation::flash1,      Implementation::flash2,
                                     Implementation::flash3,      Implementation::flashinfer,

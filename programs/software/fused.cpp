@@ -1,6 +1,7 @@
 // What a compiler makes of a program (torch.compile, Inductor): elementwise calls disappear into the
 // kernels around them, so that what is left are products, attention, and one kernel for each chain
 // between two of them; their gradients alike.
+#include "model/compiled_product.h"
 #include "programs/software/recorder.h"
 
 namespace ridge::programs {
@@ -109,12 +110,8 @@ void Recorder::compiled_copy(std::int64_t elements, DataType in, DataType out, R
 /// Columns of a product that is compiled: a count that is no multiple of 8 is padded to one by copies
 /// of the operands, where the product computes for longer than the copies take (pad_mm).
 std::int64_t Recorder::padded(std::int64_t outputs, std::int64_t rows, std::int64_t inputs) const {
-    constexpr double least_intensity = 100.0;
     if (!options_.fused || outputs % aligned == 0) return outputs;
-    const auto m = static_cast<double>(rows);
-    const auto n = static_cast<double>(outputs);
-    const auto k = static_cast<double>(inputs);
-    if (m * n * k < least_intensity * (m * k + k * n + m * n)) return outputs;
+    if (!model::is_worth_padding(rows, outputs, inputs)) return outputs;
     return ceil_divide(outputs, aligned) * aligned;
 }
 
