@@ -216,8 +216,10 @@ Outcome predict(const Access& op, const Execution& execution, const Machine& mac
     if (std::string missing = missing_for(op, machine); !missing.empty()) {
         return NotModelled{std::move(missing)};
     }
-    const AccessWork access =
-        access_work(op, {.sector = machine.dram_sector, .access = machine.dram_access});
+    const AccessWork access = access_work(
+        op, {.sector = machine.dram_sector,
+             .access = machine.dram_access,
+             .most_skipped = machine.memory ? machine.memory->bundled.sectors.skipped : Bytes{}});
     Prediction prediction = roofline(access.work, roofs_of(machine, op.type), machine);
     prediction.implementation = Implementation::bundled;
     prediction.lower_bound = least_time(access, machine, execution.l2);

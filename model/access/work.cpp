@@ -10,8 +10,7 @@ namespace ridge::model {
 namespace {
 
 constexpr std::int64_t warp = bundled::warp_threads;
-constexpr double most_skipped = 240.0;  ///< bytes: farther words have a DRAM page each (H200)
-constexpr double l2_line = 128.0;       ///< bytes that share a tag
+constexpr double l2_line = 128.0;  ///< bytes that share a tag
 
 /// Sectors of the 32 words of a warp, whose first starts a sector. (eq. P1)
 std::int64_t strided_sectors(const Access& op, std::int64_t sector) {
@@ -46,7 +45,8 @@ AccessWork reads(const Access& op, const Pieces& pieces) {
         const double delivered = std::min(step, real(pieces.access));
         access.lines = real(op.elements) * std::min(step, l2_line) * units::B;
         access.work.dram_read = std::max(moved, real(op.elements) * delivered * units::B);
-        access.skipped = real(op.elements) * std::min(step - delivered, most_skipped) * units::B;
+        access.skipped =
+            real(op.elements) * std::min((step - delivered) * units::B, pieces.most_skipped);
     }
     access.work.l2 = moved;
     return access;

@@ -30,6 +30,7 @@ struct AccessWork {
 struct Pieces {
     std::int64_t sector = 32;
     std::int64_t access = 64;  ///< a multiple of the sector
+    Bytes most_skipped{};      ///< between them: farther words have a page of DRAM each
 };
 [[nodiscard]] AccessWork access_work(const Access& op, const Pieces& pieces);
 

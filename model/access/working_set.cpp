@@ -10,7 +10,6 @@
 namespace ridge::model {
 namespace {
 
-constexpr double l1_steepness = 30.0;  ///< a chase on an H200: all of 192 KiB, half of 256 KiB
 constexpr double vector_bytes = 16.0;  ///< of one load
 constexpr double slots_per_vector =
     8.0;  ///< instructions of one load: address, wrapping, four sums
@@ -19,7 +18,8 @@ constexpr double slots_per_vector =
 
 LevelShares levels_of(const MemoryParameters& memory, Bytes set, Readers readers) {
     LevelShares shares;
-    if (memory.l1_size > Bytes{}) shares.l1 = retained(set, memory.l1_size, l1_steepness);
+    if (memory.l1_size > Bytes{})
+        shares.l1 = retained(set, memory.l1_size, memory.bundled.sectors.chase);
     shares.l2 = memory.l2.found(set, readers);
     if (memory.l2.partitions > 1.0 && shares.l2 > 0.0) {
         const Bytes partition = memory.l2.size / memory.l2.partitions;

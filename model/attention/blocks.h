@@ -17,6 +17,7 @@
 #include "hardware/quantity.h"
 #include "model/core/implementation.h"
 #include "model/core/operation.h"
+#include "model/machine/bundled_parameters.h"
 #include "model/machine/residency.h"
 
 namespace ridge::model {
@@ -39,6 +40,7 @@ struct AttentionContext {
     bool separate_mask = false;  ///< unfused: an elementwise kernel over the scores (mask or scale)
     std::int64_t sm_count = 0;   ///< 0: keys are not split and K, V come from DRAM once
     Residency l2{};              ///< 0: K and V of the running heads are taken to fit
+    BundledAttentionCounts bundled{};
 };
 
 /// A block of `q` queries (Br) by `kv` keys (Bc).

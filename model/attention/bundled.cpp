@@ -155,6 +155,8 @@ Bytes bundled_l2_bytes(const Attention& attention, Implementation implementation
                        const AttentionContext& context, const AttentionGrid& grid,
                        double executed_scores, double visible_keys) {
     constexpr double statistic = 4.0;  // one fp32 value per row
+    constexpr double register_bytes = 4.0;
+    const BundledAttentionCounts& counts = context.bundled;
     const bool boxes = implementation == Implementation::wgmma;
     const bool wide = attention.head_dim == 128;
     const auto row = static_cast<double>(attention.head_dim * size_of(attention.type));
@@ -167,13 +169,13 @@ Bytes bundled_l2_bytes(const Attention& attention, Implementation implementation
     // What registers the compiler puts away, and stores of less than a sector.
     double stored = rows * (row + statistic);
     if (boxes && attention.causal && !wide) {
-        constexpr double spilled = 512.0 * 16.0;  // of a thread block
-        stored += spilled * std::min(tiles, static_cast<double>(context.sm_count));
+        stored += register_bytes * bundled::attention_wgmma(64, true).threads * counts.spilled *
+                  std::min(tiles, static_cast<double>(context.sm_count));
     }
-    if (!boxes) stored += rows * row * (wide ? 0.45 : 0.14);
+    if (!boxes) stored += rows * row * (wide ? counts.apart_wide : counts.apart);
     if (!boxes && attention.causal && wide) {
-        constexpr double spilled = 128.0 * 12.0;  // for each block of keys
-        stored += spilled * in_blocks / static_cast<double>(grid.blocks.kv);
+        stored += register_bytes * bundled::attention_mma_sync(128).threads * counts.block_spilled *
+                  in_blocks / static_cast<double>(grid.blocks.kv);
     }
     return Bytes::from_base((queries + 2.0 * keys) * row + stored);
 }

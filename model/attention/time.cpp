@@ -303,6 +303,7 @@ AttentionContext attention_context(const Machine& machine) {
     context.compute_capability = machine.compute_capability;
     context.sm_count = machine.sm_count;
     context.l2 = machine.l2;
+    context.bundled = machine.bundled.attention;
     if (machine.limits) context.sram = machine.limits->shared;
     return context;
 }

@@ -18,11 +18,16 @@ namespace {
 
 using hardware::Description;
 
-constexpr std::array library_table{parameter<&Machine::library_gap>(
-    "graph_gap", ranges::span_of_time,
-    "gap between library kernels of a replayed graph in the tables that matmul and attention rest "
-    "on",
-    {Origin::measured})};
+constexpr std::array library_table{
+    parameter<&Machine::library_gap>(
+        "graph_gap", ranges::span_of_time,
+        "gap between library kernels of a replayed graph in the tables that matmul and attention "
+        "rest on",
+        {Origin::measured}),
+    parameter<&Machine::library_drift>(
+        "drift", ranges::share,
+        "operands read again because blocks drift apart, also those of register_tiled",
+        {Origin::measured})};
 constexpr auto itself = [](auto& machine) { return &machine; };
 constexpr std::array library_places{
     section<Machine, itself>("library", "libraries", library_table)};
@@ -245,6 +250,7 @@ Machine make_machine(const Description& gpu) {
     machine.kernel_floor = gpu.quantity<Time>("launch.kernel").value_or(Time{});
     machine.launch = resolve_launch(gpu);
     read_section(gpu, library_places[0], machine);
+    read_sections(gpu, bundled_count_sections(), machine);
     machine.link_per_direction = gpu.quantity<Bandwidth>("link.per_direction");
     machine.pcie_per_direction = gpu.quantity<Bandwidth>("pcie.per_direction");
     machine.link_gpus = gpu.count("link.gpus").value_or(0);

@@ -94,9 +94,10 @@ struct Machine {
     std::optional<Time> l2_latency;      ///< of the near partition
     std::optional<Time> l2_far_latency;  ///< absent where the L2 has one partition
     std::optional<Time> l1_latency;
-    Time kernel_floor;   ///< duration of an empty kernel
-    LaunchCosts launch;  ///< zero where the description has none of them
-    Time library_gap;    ///< between library kernels of a replayed graph, in fitted tables
+    Time kernel_floor;           ///< duration of an empty kernel
+    LaunchCosts launch;          ///< zero where the description has none of them
+    Time library_gap;            ///< between library kernels of a replayed graph, in fitted tables
+    double library_drift = 0.0;  ///< operands that blocks read again because they drift apart
     std::optional<Bandwidth> link_per_direction;
     std::int64_t link_gpus = 0;  ///< that the links join; 0: all of a node
     std::optional<Bandwidth> pcie_per_direction;
@@ -108,6 +109,7 @@ struct Machine {
     std::optional<FabricParameters> host_fabric;  ///< over PCIe, for more GPUs than are linked
     std::optional<CopyParameters> copies;         ///< without a kernel
     MatmulCalibration matmul;
+    BundledCounts bundled;                       ///< of the bundled products and attention
     MlaParameters mla;                           ///< of latent attention
     std::optional<MoeParameters> moe;            ///< of blocks of experts
     std::shared_ptr<const Residuals> residuals;  ///< corrections; empty: the analytic model alone

@@ -67,6 +67,31 @@ constexpr std::array code_table{
     parameter<&M::bundled, &B::code, &C::evicted>("evicted", share, "sectors written for single elements that go to DRAM before they are full and are read again", {measured}),
 };
 
+using S = BundledSectors;
+constexpr hardware::Range exponent{0.1, 100.0};
+constexpr std::array sector_table{
+    parameter<&M::bundled, &B::sectors, &S::apart>("apart", share, "stores of different warps that meet inside a sector: share of it that is written twice", {measured}),
+    parameter<&M::bundled, &B::sectors, &S::unrolled>("unrolled", share, "the same of four stores of a warp in a row", {measured}),
+    parameter<&M::bundled, &B::sectors, &S::tile>("tile", factor, "sectors written for a sector of the tiled transpose", {measured}),
+    parameter<&M::bundled, &B::sectors, &S::tile_uneven>("tile_uneven", factor, "the same where rows of the result are not whole KiB apart", {measured}),
+    parameter<&M::bundled, &B::sectors, &S::narrow_tile>("narrow_tile", factor, "sectors written for a sector of the tiled transpose of two-byte elements", {measured}),
+    parameter<&M::bundled, &B::sectors, &S::narrow_tile_uneven>("narrow_tile_uneven", factor, "the same where rows of the result are not whole KiB apart", {measured}),
+    parameter<&M::bundled, &B::sectors, &S::tile_inside>("tile_inside", factor, "factor on them where rows of the result begin inside a sector", {measured}),
+    parameter<&M::bundled, &B::sectors, &S::table>("table", share, "share of the L1 that keeps rows of a gather's table", {measured}),
+    parameter<&M::bundled, &B::sectors, &S::chase>("chase", exponent, "exponent with which a pointer chase loses what the L1 holds as its set passes it", {measured}),
+    parameter<&M::bundled, &B::sectors, &S::skipped>("skipped", {1.0, 4096.0}, "bytes between words that DRAM passes over, at most: farther words have a page each", {measured}),
+};
+
+using R = BundledRegisters;
+constexpr hardware::Range registers{1.0, 255.0};
+constexpr std::array register_table{
+    parameter<&M::bundled, &B::registers, &R::sum>("sum", registers, "registers of a thread: sums of rows of vectors by warps", {measured}),
+    parameter<&M::bundled, &B::registers, &R::held>("held", registers, "registers of a thread that holds a part of its row, beside that", {measured}),
+    parameter<&M::bundled, &B::registers, &R::held_bias>("held_bias", registers, "registers more of it with weights and a bias", {measured}),
+    parameter<&M::bundled, &B::registers, &R::exponential>("exponential", registers, "registers of a thread: exponentials of vectors of two-byte elements", {measured}),
+    parameter<&M::bundled, &B::registers, &R::gather>("gather", registers, "registers of a thread: gather of vectors", {measured}),
+};
+
 using E = EagerCosts;
 constexpr std::array eager_table{
     parameter<&M::eager, &E::launch>("launch", span_of_time, "events around one call, beside the kernel itself; a property of the host", {tables}, required),
@@ -80,7 +105,11 @@ constexpr std::array places{
     section<M, place>("memory", "memory-bound kernels", memory_table),
     section<M, place>("bundled", "bundled streaming and row kernels", bundled_table),
     section<M, place>("eager", "kernels of an eager framework", eager_table),
-    section<M, place>("bundled.code", "compiled code of the bundled kernels", code_table)};
+    section<M, place>("bundled.code", "compiled code of the bundled kernels", code_table),
+    section<M, place>("bundled.sectors", "sectors of the bundled streams, rows and accesses",
+                      sector_table),
+    section<M, place>("bundled.registers", "registers of the bundled streams and rows",
+                      register_table)};
 
 /// Reads optional facts and remembers whether one was missing.
 class Facts {

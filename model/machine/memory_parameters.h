@@ -15,6 +15,7 @@
 #include "hardware/description.h"
 #include "hardware/quantity.h"
 #include "model/core/prediction.h"
+#include "model/machine/bundled_parameters.h"
 #include "model/machine/launch.h"
 #include "model/machine/parameter.h"
 #include "model/machine/residency.h"
@@ -29,7 +30,6 @@ struct EagerCosts {
     double reuse = 0.4;  ///< share of all L1 and of the L2 that rows between two passes have
 };
 
-/// What bundled kernels meet on a GPU (eq. B10, B15 to B25); their instruction counts are code.
 /// Of the compiled code of the bundled kernels, the same on every GPU: `model.bundled.code`.
 struct BundledCode {
     double single_load =
@@ -45,6 +45,7 @@ struct BundledCode {
     double evicted = 0.0;       ///< sectors of single elements that go to DRAM before they are full
 };
 
+/// What bundled kernels meet on a GPU (eq. B10, B15 to B25), beside the code that all GPUs share.
 struct BundledCosts {
     Time first_dram{};          ///< start of a block with its first load, from DRAM
     Bandwidth scatter{};        ///< sectors written for single elements, whole GPU
@@ -57,6 +58,8 @@ struct BundledCosts {
     double flop_clocks = 0.0;      ///< of a FLOP in a thread's dependent chain
 
     BundledCode code{};
+    BundledSectors sectors{};
+    BundledRegisters registers{};
 
     /// Of a thread beside its elements, addresses and ends: no shuffles as in sums.
     [[nodiscard]] double thread_slots() const { return code.thread_share * reduction_slots; }

@@ -59,6 +59,7 @@ std::vector<ModelParameter> collected() {
     std::apply(add_tables, torch_stream_sections());
     std::apply(add_tables, torch_attention_sections());
     std::apply(add_tables, torch_product_sections());
+    std::apply(add_tables, bundled_count_sections());
     add_sections(all, fabric_sections());
     add_sections(all, send_sections());
     std::apply(add_tables, copy_sections());

@@ -173,6 +173,23 @@ struct GradientCode {
     double alone = 0.0;  ///< bandwidth of one multiprocessor over its share of the whole
 };
 
+/// How far rounds of blocks overlap with throughput, by how a kernel is written: exponents of the norm.
+struct OverlapCode {
+    double in_step = 1.0;       ///< blocks that hold a row between barriers
+    double reducing = 1.0;      ///< blocks that reduce as they read
+    double free_running = 1.0;  ///< independent threads; also pipes of one kernel
+    double scan = 1.0;          ///< running sums and optimizers: life of the blocks, slots and DRAM
+    double gather = 1.0;        ///< DRAM, L2 and blocks that are started
+};
+
+/// Registers of a thread, where they limit what is resident.
+struct RegisterCode {
+    double softmax = 0.0;           ///< by warps, beside the row
+    double softmax_element = 0.0;   ///< of an element of it
+    double gradient_element = 0.0;  ///< the same of its gradient
+    double moments = 0.0;           ///< of a norm with a mean, fp32
+};
+
 struct TorchStreamCode {
     FunctionCode functions;
     PointwiseCode pointwise;
@@ -187,6 +204,8 @@ struct TorchStreamCode {
     GeneratedCode sum, normal, exponential;
     GeneratedRowsCode generated;
     GradientCode gradient;
+    OverlapCode overlap;
+    RegisterCode registers_of;
 };
 
 using TorchStreamSections =
@@ -196,7 +215,8 @@ using TorchStreamSections =
                std::span<const Section<SoftmaxCode>>, std::span<const Section<NormCode>>,
                std::span<const Section<ScanCode>>, std::span<const Section<ReduceCode>>,
                std::span<const Section<GeneratedCode>>, std::span<const Section<GeneratedRowsCode>>,
-               std::span<const Section<GradientCode>>>;
+               std::span<const Section<GradientCode>>, std::span<const Section<OverlapCode>>,
+               std::span<const Section<RegisterCode>>>;
 
 /// `model.torch.*`, of machines whose memory has `torch`.
 [[nodiscard]] const TorchStreamSections& torch_stream_sections();

@@ -100,17 +100,16 @@ struct Traffic {
     double miss = 0.0;  ///< share of the operands that comes from DRAM
 };
 
-/// Operands that are read again because blocks drift apart, read off counters of an H200: those of the
+/// Operands that are read again because blocks drift apart: those of the
 /// tensor kernels keep step better than the library's, and naive and tiled ones are slow enough to stay
 /// together.
-double drift_of(Implementation implementation) {
-    constexpr double in_step = 0.26;
+double drift_of(const Machine& machine, Implementation implementation) {
     switch (implementation) {
         case Implementation::register_tiled:
-            return search::blocks_drift;
+            return machine.library_drift;
         case Implementation::mma:
         case Implementation::wgmma:
-            return in_step;
+            return machine.bundled.product.in_step;
         default:
             return 0.0;
     }
@@ -242,7 +241,7 @@ BundledGrid bundled_grid(const MatmulSituation& s, Implementation implementation
 MatmulTime bundled_matmul_time(const MatmulSituation& s, Implementation implementation,
                                const BundledKernel& kernel, const BundledMatmul& p) {
     const BundledGrid grid = bundled_grid(s, implementation, kernel);
-    const Traffic traffic = traffic_of(s, kernel, grid, drift_of(implementation));
+    const Traffic traffic = traffic_of(s, kernel, grid, drift_of(s.machine, implementation));
     const Bandwidth dram = s.parameters.dram_fraction * s.machine.dram_bandwidth;
     const Loop loop = kernel.layout.cluster > 1
                           ? cluster_loop(s, p, grid, traffic, dram)

@@ -172,7 +172,7 @@ void apply_bundled(Prediction& p, const MatmulSituation& s, Implementation imple
     const MatmulTime t = bundled_matmul_time(s, implementation, kernel, parameters);
     apply_time(p, s, t);
     const BundledGrid grid = bundled_grid(s, implementation, kernel);
-    p.work.l2 = bundled_l2_bytes(s.op, implementation, grid, s.machine.sm_count);
+    p.work.l2 = bundled_l2_bytes(s.op, implementation, grid, s.machine);
     p.tiling =
         matmul_tiling(s.op, t.tile, s.machine.sm_count, kernel.layout.blocks_per_sm, t.split);
     const Flop executed = bundled_executed_flop(s, implementation, kernel);

@@ -225,7 +225,7 @@ double repeated_bytes(const MatmulSituation& s, const Context& c, Tile tile) {
     const double along_m = b_repeats * in_window + a_repeats * in_column;
     // Operands of one block at a time have nobody to drift apart from.
     const double shared = a * (1.0 - 1.0 / columns) + b * (1.0 - 1.0 / rows);
-    const double drift = blocks_drift * (1.0 - 1.0 / (groups * windows));
+    const double drift = s.machine.library_drift * (1.0 - 1.0 / (groups * windows));
     const double n_first = along_n + drift * in_row * (shared + along_n);
     const double m_first = along_m + drift * in_column * (shared + along_m);
     return c.batch * std::min(n_first, m_first);

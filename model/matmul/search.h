@@ -19,8 +19,6 @@ namespace ridge::model::search {
 
 /// Beside this, what rounding does to a bound does not matter.
 inline constexpr double rounded_down = 1.0 - 1e-9;
-/// Operands that blocks read again because they drift apart. Read off counters of an H200.
-inline constexpr double blocks_drift = 0.35;
 
 /// What does not depend on the tile: the shape as doubles, traffic, and rates.
 struct Context {

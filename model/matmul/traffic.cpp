@@ -110,25 +110,26 @@ constexpr double element_blocks = bundled::matmul_naive.blocks_per_sm;
 static_assert(bundled::matmul_naive.blocks_per_sm == bundled::matmul_coalesced.blocks_per_sm);
 
 /// naive: blocks of one multiprocessor share rows of A and columns of B through L1.
-double naive_bytes(const Matmul& op, const BundledGrid& grid, std::int64_t sm_count) {
+double naive_bytes(const Matmul& op, const BundledGrid& grid, const Machine& machine) {
+    const double sms = real(machine.sm_count);
+    const BundledProductCounts& counts = machine.bundled.product;
     const Operands o = operands_of(op);
-    const double together = std::min(element_blocks, grid.units / real(sm_count));
-    const double columns = std::min(grid.across, element_blocks * real(sm_count) / grid.down);
+    const double together = std::min(element_blocks, grid.units / sms);
+    const double columns = std::min(grid.across, element_blocks * sms / grid.down);
     const double a = through_l1(o.a) * grid.across * distinct_share(grid.down, together);
     const double b =
         in_runs(o.b, grid.tile.n) * grid.down * distinct_share(std::max(1.0, columns), together);
-    const double stored = op.n % 8 == 0 ? 1.5 : 2.2;
+    const double stored = op.n % 8 == 0 ? counts.joined_stores : counts.single_stores;
     return a + b + in_runs(o.c, grid.tile.n) * stored;
 }
 
 /// coalesced: blocks of one multiprocessor share columns of B through L1; in the first round they
 /// lie too far apart for that unless columns are long.
-double coalesced_bytes(const Matmul& op, const BundledGrid& grid, std::int64_t sm_count) {
+double coalesced_bytes(const Matmul& op, const BundledGrid& grid, double sms) {
     const Operands o = operands_of(op);
-    const double together = std::min(element_blocks, grid.units / real(sm_count));
-    const double columns =
-        std::max(1.0, std::min(grid.across, element_blocks * real(sm_count) / grid.down));
-    const double rounds = std::max(1.0, grid.units / (element_blocks * real(sm_count)));
+    const double together = std::min(element_blocks, grid.units / sms);
+    const double columns = std::max(1.0, std::min(grid.across, element_blocks * sms / grid.down));
+    const double rounds = std::max(1.0, grid.units / (element_blocks * sms));
     const double first = std::min(1.0, columns / together);
     const double later = distinct_share(columns, together);
     const double b = (first + (rounds - 1.0) * later) / rounds;
@@ -147,12 +148,14 @@ double tiled_bytes(const Matmul& op, const BundledGrid& grid) {
 }
 
 /// With rows at multiples of 16 bytes two blocks share a multiprocessor, for which each thread puts
-/// away six registers; else C is stored by elements.
-double register_tiled_bytes(const Matmul& op, const BundledGrid& grid) {
-    constexpr double spilled = bundled::matmul_register_tiled.threads * 6.0 * 4.0;
+/// away some registers; else C is stored by elements.
+double register_tiled_bytes(const Matmul& op, const BundledGrid& grid,
+                            const BundledProductCounts& counts) {
+    constexpr double register_bytes = 4.0;
+    const double spilled = bundled::matmul_register_tiled.threads * counts.spilled * register_bytes;
     const Operands o = operands_of(op);
     const bool vector_b = bundled::in_float_vectors(op.n);
-    const double c = in_runs(o.c, grid.tile.n) * (vector_b ? 1.0 : 2.2);
+    const double c = in_runs(o.c, grid.tile.n) * (vector_b ? 1.0 : counts.single_stores);
     const bool spills = vector_b && bundled::in_float_vectors(op.k);
     return operands_through_l1(o, grid.tile.n, grid.down, grid.across) + c +
            (spills ? spilled * grid.down * grid.across : 0.0);
@@ -160,11 +163,11 @@ double register_tiled_bytes(const Matmul& op, const BundledGrid& grid) {
 
 /// mma: copies of 16 bytes bypass L1, and two neighbouring ones share a sector; C is stored in
 /// pieces of 4 bytes, of which L1 joins some.
-double mma_bytes(const Matmul& op, const BundledGrid& grid) {
+double mma_bytes(const Matmul& op, const BundledGrid& grid, const BundledProductCounts& counts) {
     const Operands o = operands_of(op);
     const std::int64_t pair = sector_size / o.a.element;
     return in_runs(o.a, pair) * grid.across + in_runs(o.b, pair) * grid.down +
-           in_runs(o.c, grid.tile.n) * 1.65;
+           in_runs(o.c, grid.tile.n) * counts.pair_stores;
 }
 
 /// Boxes that cover both operands of `rows` rows and `columns` columns of C.
@@ -194,16 +197,16 @@ double wgmma_bytes(const Matmul& op, const BundledGrid& grid) {
 }
 
 double bytes_of_one(const Matmul& op, Implementation implementation, const BundledGrid& grid,
-                    std::int64_t sm_count) {
+                    const Machine& machine) {
     switch (implementation) {
         case Implementation::naive:
-            return naive_bytes(op, grid, sm_count);
+            return naive_bytes(op, grid, machine);
         case Implementation::coalesced:
-            return coalesced_bytes(op, grid, sm_count);
+            return coalesced_bytes(op, grid, real(machine.sm_count));
         case Implementation::register_tiled:
-            return register_tiled_bytes(op, grid);
+            return register_tiled_bytes(op, grid, machine.bundled.product);
         case Implementation::mma:
-            return mma_bytes(op, grid);
+            return mma_bytes(op, grid, machine.bundled.product);
         case Implementation::wgmma:
             return wgmma_bytes(op, grid);
         default:
@@ -241,8 +244,8 @@ Bytes cluster_line_bytes(const Matmul& op, const BundledGrid& grid) {
 }
 
 Bytes bundled_l2_bytes(const Matmul& op, Implementation implementation, const BundledGrid& grid,
-                       std::int64_t sm_count) {
-    return real(op.batch) * bytes_of_one(op, implementation, grid, sm_count) * units::B;
+                       const Machine& machine) {
+    return real(op.batch) * bytes_of_one(op, implementation, grid, machine) * units::B;
 }
 
 }  // namespace ridge::model

@@ -19,7 +19,7 @@ namespace ridge::model {
 
 /// Loaded and stored by all multiprocessors.
 [[nodiscard]] Bytes bundled_l2_bytes(const Matmul& op, Implementation implementation,
-                                     const BundledGrid& grid, std::int64_t sm_count);
+                                     const BundledGrid& grid, const Machine& machine);
 
 /// Loaded and stored by a library kernel of such tiles, partial sums and their reduction included.
 /// `boxes`: operands come through the copy engine, in whole boxes of 128 bytes; else in runs.

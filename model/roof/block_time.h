@@ -61,6 +61,9 @@ struct BlockKernel {
 /// The sum of kernels that follow each other.
 KernelTime& operator+=(KernelTime& sum, const KernelTime& further);
 
+/// Registers of a thread with which threads alone limit what a multiprocessor holds.
+inline constexpr double few_registers = 32.0;
+
 /// Blocks of `threads` threads that a multiprocessor holds.
 [[nodiscard]] double resident_blocks(const MemoryParameters& memory, double threads,
                                      double registers);

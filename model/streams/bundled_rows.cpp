@@ -73,7 +73,7 @@ BlockKernel sum_kernel(const MemoryParameters& memory, const Matrix& m, const Bl
     const double step = (warps ? bundled::warp_threads : block) * m.width();
     const double groups = std::floor(m.columns / (unroll * step));
     const double rest = std::ceil((m.columns - groups * unroll * step) / step);
-    const double registers = m.vectors && warps ? 36.0 : 32.0;
+    const double registers = m.vectors && warps ? memory.bundled.registers.sum : few_registers;
     const Time load = first_load(memory, moved.missing);
     const double loads = groups * unroll + rest;
     BlockKernel kernel;
@@ -95,7 +95,10 @@ BlockKernel held_kernel(const MemoryParameters& memory, const Matrix& m, const R
                         const bundled::RowPlan& plan, const BlockTraffic& moved) {
     const double threads = plan.threads;
     const double elements = plan.vectors * m.width();
-    const double registers = std::min(64.0, 24.0 + elements + (code.operands > 1.0 ? 6.0 : 0.0));
+    const BundledRegisters& counts = memory.bundled.registers;
+    const double most_registers = memory.registers_per_sm / bundled::most_row_threads;
+    const double registers = std::min(
+        most_registers, counts.held + elements + (code.operands > 1.0 ? counts.held_bias : 0.0));
     BlockKernel kernel;
     kernel.blocks = m.blocks(plan);
     kernel.rounds =
@@ -135,8 +138,7 @@ double twice_slots(const BundledCosts& costs, const Matrix& m, const RowCode& co
 BlockKernel twice_kernel(const MemoryParameters& memory, const Matrix& m, const RowCode& code,
                          const bundled::RowPlan& plan, BlockTraffic moved) {
     const double threads = plan.threads;
-    const double registers = m.vectors ? 32.0 : code.operands > 0.0 ? 29.0 : 18.0;
-    const double resident = resident_blocks(memory, threads, registers);
+    const double resident = resident_blocks(memory, threads, few_registers);
     const double trips = std::ceil(m.columns / (threads * m.width()));
     const double kept_rows = std::min(m.rows, resident * memory.sm_count);
     const double lost = moved.missing * (1.0 - memory.l2.found(kept_rows * m.row() * units::B));
@@ -232,8 +234,8 @@ KernelTime manual_softmax_time(const MemoryParameters& memory, const RowWise& op
     const std::array<double, 5> hits{before, memory.l2.found(2.0 * matrix),
                                      memory.l2.found(3.0 * matrix), memory.l2.found(2.0 * matrix),
                                      memory.l2.found(2.0 * matrix)};
-    const std::array<double, 5> registers{0.0, m.vectors ? 31.0 : 32.0,
-                                          !m.vectors ? 32.0 : (half ? 44.0 : 28.0), 0.0, 32.0};
+    const double of_exponential =
+        m.vectors && half ? memory.bundled.registers.exponential : few_registers;
     KernelTime sum;
     for (std::size_t i = 0; i < hits.size(); ++i) {
         const bool reduces = i == 0 || i == 3;
@@ -245,7 +247,8 @@ KernelTime manual_softmax_time(const MemoryParameters& memory, const RowWise& op
                                  .missing = 1.0 - hits[i]};
         BlockKernel kernel = reduces
                                  ? sum_kernel(memory, m, moved)
-                                 : step_kernel(memory, m, registers[i], i == 2 ? 1.0 : 0.0, moved);
+                                 : step_kernel(memory, m, i == 2 ? of_exponential : few_registers,
+                                               i == 2 ? 1.0 : 0.0, moved);
         kernel.lanes = lanes_of(memory, op.type);
         sum += block_time(memory, kernel);
     }

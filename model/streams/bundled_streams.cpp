@@ -201,7 +201,7 @@ KernelTime bundled_transpose_time(const MemoryParameters& memory, const Transpos
                                   Implementation implementation, L2State l2) {
     const Bytes matrix = elements_of(op) * static_cast<double>(size_of(op.type)) * units::B;
     BlockTraffic moved = stream_traffic(memory, matrix, matrix, l2);
-    const SectorBytes sectors = bundled_sectors(op, implementation);
+    const SectorBytes sectors = bundled_sectors(memory, op, implementation);
     moved.l2_read = sectors.read;
     moved.l2_write = sectors.write;
     return implementation == Implementation::naive ? scattered_transpose(memory, op, moved)
@@ -239,7 +239,9 @@ KernelTime bundled_gather_time(const MemoryParameters& memory, const Gather& op,
     kernel.blocks = static_cast<double>(bundled::gather_grid(op.rows).blocks());
     kernel.rounds = whole_rounds(
         memory, kernel.blocks,
-        resident_blocks(memory, threads, access == bundled::vector_bytes ? 38.0 : 28.0));
+        resident_blocks(
+            memory, threads,
+            access == bundled::vector_bytes ? memory.bundled.registers.gather : few_registers));
     kernel.slots = kernel.blocks * threads * memory.bundled.thread_slots();
     kernel.life = memory.bundled.code.dependent_load * (first_load(memory, missing) + row_load) +
                   (groups + rest - 1.0) * memory.bundled.further_load * row_load;

@@ -15,12 +15,6 @@
 namespace ridge::model {
 namespace {
 
-// Shares of what stores that meet inside a sector cost beyond their bytes.
-constexpr double apart = 0.86;           // of different warps, or at different times
-constexpr double apart_unrolled = 0.47;  // of four stores of one warp in a row
-
-constexpr double table_share = 0.6;  // of the L1, that keeps rows of a table
-
 /// A matrix of a row-wise operation.
 struct RowMatrix {
     double rows;
@@ -35,8 +29,8 @@ struct RowMatrix {
     }
     [[nodiscard]] double bytes() const { return rows * real(row()); }
     /// Stored in accesses of one warp each.
-    [[nodiscard]] double stored() const {
-        return rows * bytes_in_runs(row(), run(), vectors() ? 1.0 : apart);
+    [[nodiscard]] double stored(const BundledSectors& sectors) const {
+        return rows * bytes_in_runs(row(), run(), vectors() ? 1.0 : sectors.apart);
     }
 };
 
@@ -65,7 +59,7 @@ SectorBytes row_kernel_sectors(const MemoryParameters& memory, const RowMatrix& 
     const double blocks = std::ceil(m.rows / real(bundled::rows_of_block(plan.method)));
     const double weights = operands * real(m.row());
     const double once = weights * std::min(blocks, memory.sm_count);
-    const Bytes write = m.stored() * units::B;
+    const Bytes write = m.stored(memory.bundled.sectors) * units::B;
     if (plan.held()) {
         return {.read = (m.rows * bytes_in_runs(m.row(), m.run()) + once) * units::B,
                 .write = write};
@@ -79,7 +73,7 @@ SectorBytes row_kernel_sectors(const MemoryParameters& memory, const RowMatrix& 
 }
 
 /// One of the three kernels of the manual softmax that treat elements alike.
-SectorBytes step_sectors(const RowMatrix& m, bool row_value) {
+SectorBytes step_sectors(const MemoryParameters& memory, const RowMatrix& m, bool row_value) {
     // Of a block, all in one row.
     constexpr std::int64_t accesses =
         std::int64_t{bundled::softmax_step_threads} * bundled::softmax_step_unroll;
@@ -89,18 +83,18 @@ SectorBytes step_sectors(const RowMatrix& m, bool row_value) {
         row_value ? m.rows * real(ceil_divide(m.row(), block)) * real(sector_size) : 0.0;
     return {.read = (m.rows * bytes_in_runs(m.row(), m.vectors() ? m.run() : block) + values) *
                     units::B,
-            .write = m.stored() * units::B};
+            .write = m.stored(memory.bundled.sectors) * units::B};
 }
 
 /// Sectors written per sector of the tiled transpose: vectors of 16 bytes that do not meet their
 /// neighbour on the way, more of them where the rows of the result are not whole KiB apart or begin
-/// inside a sector. Means of counters. (eq. B29)
-double alone_vectors(std::int64_t element, std::int64_t pitch) {
+/// inside a sector. (eq. B29)
+double alone_vectors(const BundledSectors& sectors, std::int64_t element, std::int64_t pitch) {
     constexpr std::int64_t even_pitch = 1024;
-    constexpr double inside_sector = 1.65;
     const bool even = pitch % even_pitch == 0;
-    const double alone = element == 2 ? (even ? 1.57 : 1.7) : (even ? 1.22 : 1.56);
-    return alone * (pitch % sector_size == 0 ? 1.0 : inside_sector);
+    const double alone = element == 2 ? (even ? sectors.narrow_tile : sectors.narrow_tile_uneven)
+                                      : (even ? sectors.tile : sectors.tile_uneven);
+    return alone * (pitch % sector_size == 0 ? 1.0 : sectors.tile_inside);
 }
 
 /// Runs of a row of a gather: groups of four per lane, then one by one. Where the rest leaves some
@@ -126,7 +120,7 @@ SectorBytes bundled_sectors(const MemoryParameters& memory, const RowWise& op,
     if (op.kind == RowKind::sum) return sum_sectors(m);
     if (implementation == Implementation::manual) {
         SectorBytes all;
-        for (const bool row_value : {true, false, true}) all += step_sectors(m, row_value);
+        for (const bool row_value : {true, false, true}) all += step_sectors(memory, m, row_value);
         for (int reductions = 0; reductions < 2; ++reductions) all += sum_sectors(m);
         return all;
     }
@@ -161,18 +155,20 @@ SectorBytes bundled_sectors(const MemoryParameters& memory, const Gather& op) {
     const double beside = beside_run(row);
     const double distinct = gather_distinct_rows(op);
     const double again = 1.0 - distinct / real(op.rows);
-    const double found = again * retained(distinct * real(row) * units::B,
-                                          memory.l1_size * table_share, l1_sharpness);
+    const double found =
+        again * retained(distinct * real(row) * units::B,
+                         memory.l1_size * memory.bundled.sectors.table, l1_sharpness);
     const double through_l1 =
         real(row) - grouped * real(bundled::warp_threads * access) + single * beside;
     const double read = real(row) + (grouped + single) * beside - found * through_l1;
-    const double joined = access == bundled::vector_bytes ? 1.0 : apart_unrolled;
+    const double joined = access == bundled::vector_bytes ? 1.0 : memory.bundled.sectors.unrolled;
     const double write = real(row) + (joined * grouped + single) * beside;
     return {.read = real(op.rows) * (index_bytes + read) * units::B,
             .write = real(op.rows) * write * units::B};
 }
 
-SectorBytes bundled_sectors(const Transpose& op, Implementation implementation) {
+SectorBytes bundled_sectors(const MemoryParameters& memory, const Transpose& op,
+                            Implementation implementation) {
     const std::int64_t element = size_of(op.type);
     const std::int64_t source = op.cols * element;
     const std::int64_t target = op.rows * element;
@@ -189,11 +185,14 @@ SectorBytes bundled_sectors(const Transpose& op, Implementation implementation) 
     const std::int64_t tile = bundled::transpose_edge(method, element) * element;  // of a row
     if (method == bundled::TransposeMethod::padded) {
         return {.read = read_in(tile),
-                .write = columns * bytes_in_runs(target, bundled::warp_threads * element, apart) *
+                .write = columns *
+                         bytes_in_runs(target, bundled::warp_threads * element,
+                                       memory.bundled.sectors.apart) *
                          units::B};
     }
     return {.read = read_in(tile),
-            .write = columns * real(target) * alone_vectors(element, target) * units::B};
+            .write = columns * real(target) *
+                     alone_vectors(memory.bundled.sectors, element, target) * units::B};
 }
 
 }  // namespace ridge::model

@@ -39,6 +39,7 @@ struct SectorBytes {
 [[nodiscard]] SectorBytes bundled_sectors(const MemoryParameters& memory, const Gather& op);
 
 /// `naive` (a sector per element) or tiled. (eq. B29)
-[[nodiscard]] SectorBytes bundled_sectors(const Transpose& op, Implementation implementation);
+[[nodiscard]] SectorBytes bundled_sectors(const MemoryParameters& memory, const Transpose& op,
+                                          Implementation implementation);
 
 }  // namespace ridge::model

@@ -355,7 +355,7 @@ Outcome predict(const Transpose& op, const Execution& execution, const Machine& 
     if (implementation == Implementation::torch) {
         return framework_stream(op, work, Direction::forward, execution, machine);
     }
-    if (machine.memory) work.l2 = total(bundled_sectors(op, implementation));
+    if (machine.memory) work.l2 = total(bundled_sectors(*machine.memory, op, implementation));
     return bundled_prediction(
         {work, op.type, implementation}, execution, machine, [&](const MemoryParameters& memory) {
             return bundled_transpose_time(memory, op, implementation, execution.l2);

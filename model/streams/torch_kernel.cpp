@@ -6,8 +6,6 @@
 namespace ridge::model {
 namespace {
 
-constexpr Overlap side_by_side{3.0};
-
 constexpr double resident_blocks_of_loops = 16.0;
 
 }  // namespace
@@ -54,7 +52,7 @@ Time clocks_of(const MemoryParameters& memory, double clocks) {
 }
 
 KernelTime torch_kernel_time(const MemoryParameters& memory, const TorchKernel& kernel,
-                             Overlap overlap) {
+                             OverlapOf overlap) {
     KernelTime time;
     time.rounds = 1.0 + kernel.rounds;
     time.dram_read = kernel.dram_read;
@@ -67,10 +65,11 @@ KernelTime torch_kernel_time(const MemoryParameters& memory, const TorchKernel& 
     const Time life = first_load_of(memory, kernel.missing) +
                       kernel.steps * step_of(memory, kernel.missing) +
                       clocks_of(memory, kernel.chain);
-    const Time throughput = combined({time.dram, time.l2, time.fma}, side_by_side);
+    const Time throughput =
+        combined({time.dram, time.l2, time.fma}, overlap_of(memory, free_running));
     time.latency = life + kernel.rounds * life;
-    time.total =
-        memory.launch.kernel + life + combined({kernel.rounds * life, throughput}, overlap);
+    time.total = memory.launch.kernel + life +
+                 combined({kernel.rounds * life, throughput}, overlap_of(memory, overlap));
     return time;
 }
 

@@ -18,9 +18,14 @@
 namespace ridge::model {
 
 /// How far rounds of blocks overlap with throughput, by how the kernel is written.
-inline constexpr Overlap in_step{1.2};       ///< blocks that hold a row between barriers
-inline constexpr Overlap reducing{1.5};      ///< blocks that reduce as they read
-inline constexpr Overlap free_running{3.0};  ///< independent threads
+using OverlapOf = double OverlapCode::*;
+inline constexpr OverlapOf in_step = &OverlapCode::in_step;
+inline constexpr OverlapOf reducing = &OverlapCode::reducing;
+inline constexpr OverlapOf free_running = &OverlapCode::free_running;
+
+[[nodiscard]] inline Overlap overlap_of(const MemoryParameters& memory, OverlapOf kernel) {
+    return Overlap{memory.torch->code.overlap.*kernel};
+}
 
 struct TorchKernel {
     Bytes dram_read{};
@@ -59,7 +64,7 @@ inline constexpr double pointwise_block_threads = 128.0;
 
 /// With the floor of an empty kernel; the machine has `torch`. (eq. B31)
 [[nodiscard]] KernelTime torch_kernel_time(const MemoryParameters& memory,
-                                           const TorchKernel& kernel, Overlap overlap);
+                                           const TorchKernel& kernel, OverlapOf overlap);
 
 /// Clocks of one multiprocessor as a time.
 [[nodiscard]] Time clocks_of(const MemoryParameters& memory, double clocks);

@@ -25,11 +25,11 @@ constexpr double view_threads = 512.0;
 constexpr double view_blocks = 2.0;  // a multiprocessor and input
 
 constexpr double gather_block_bytes = 4096.0;
-constexpr Overlap gather_overlap{5.0};
 constexpr double pick_items = 8.0;
 
-constexpr double chunk = 65536.0;      // elements of a tensor that a block of an optimizer takes
-constexpr double most_chunks = 320.0;  // of a launch
+constexpr double chunk = 65536.0;  // elements of a tensor that a block of an optimizer takes
+constexpr double most_chunks =
+    320.0;  // of a launch: depth_to_max_blocks of PyTorch's MultiTensorApply.cuh
 constexpr double chunk_threads = 512.0;
 
 double bytes_of(DataType type) {
@@ -142,7 +142,7 @@ KernelTime chunked_time(const MemoryParameters& memory, const AdamW& op, double 
                (memory.fp32_lanes * memory.sm_count * memory.clock);
     time.latency = life;
     time.total = memory.launch.kernel * std::max(1.0, std::ceil(chunks.count / most_chunks)) +
-                 combined({life, time.dram, time.fma}, Overlap{2.0});
+                 combined({life, time.dram, time.fma}, overlap_of(memory, &OverlapCode::scan));
     return time;
 }
 
@@ -241,8 +241,8 @@ TorchTime torch_time(const MemoryParameters& memory, const Gather& op, Implement
     const Time started = clocks_of(memory, blocks * code.block);
     const Time life = first_load_of(memory, kernel.missing) + clocks_of(memory, kernel.chain);
     time.latency = life + started;
-    time.total =
-        memory.launch.kernel + life + combined({time.dram, time.l2, started}, gather_overlap);
+    time.total = memory.launch.kernel + life +
+                 combined({time.dram, time.l2, started}, overlap_of(memory, &OverlapCode::gather));
     sum.add(time);
     return sum;
 }

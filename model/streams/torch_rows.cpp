@@ -30,7 +30,8 @@ KernelTime softmax_time(const MemoryParameters& memory, const RowWise& op, L2Sta
     if (row_fits_warp(op)) {
         const SoftmaxCode& code = size_of(op.type) <= 2 ? all.warp_16bit : all.warp;
         const WarpRows warps = warp_rows_of(op);
-        const double registers = 24.0 + 0.9 * warps.elements;
+        const RegisterCode& of_thread = all.registers_of;
+        const double registers = of_thread.softmax + of_thread.softmax_element * warps.elements;
         kernel.busy = even_share(memory, warps.blocks) / memory.sm_count;
         kernel.chain = code.chain + code.element * warps.loaded;
         kernel.slots =
@@ -64,7 +65,10 @@ KernelTime norm_time(const MemoryParameters& memory, const RowWise& op, Bytes re
     const TorchStreamCode& all = memory.torch->code;
     const NormCode& code =
         mean ? (half ? all.layer_16bit : all.layer) : (half ? all.root_16bit : all.root);
-    const double blocks = mean && !half ? 12.0 : 16.0;  // by their registers
+    const double blocks = mean && !half
+                              ? std::floor(memory.registers_per_sm /
+                                           (columns_of_trip / 4.0 * all.registers_of.moments))
+                              : 16.0;
     TorchKernel kernel = moving(memory, read, write, l2);
     kernel.busy = busy_share(memory, real(op.rows));
     kernel.l2_read = 2.0 * read;
@@ -97,7 +101,6 @@ void add_norm(const MemoryParameters& memory, const RowWise& op, L2State l2, Tor
 
 // Running sums: blocks of 512 threads take pieces of several rows in turn.
 constexpr double scan_threads = 512.0;
-constexpr Overlap scan_overlap{2.0};
 
 /// Threads along a row; PyTorch's rule, which wraps round where rows are many and short.
 double scan_width(const RowWise& op) {
@@ -122,13 +125,14 @@ KernelTime scan_time(const MemoryParameters& memory, const RowWise& op, L2State 
     kernel.chain = code.level * levels * pieces;
     kernel.steps = code.step * pieces;
     KernelTime time = torch_kernel_time(memory, kernel, in_step);
-    const Time life =
-        time.total - memory.launch.kernel - combined({time.dram, time.l2, time.fma}, free_running);
+    const Time life = time.total - memory.launch.kernel -
+                      combined({time.dram, time.l2, time.fma}, overlap_of(memory, free_running));
     const double turns = std::ceil(blocks / memory.sm_count);
     time.fma = clocks_of(memory, code.slots * turns * pieces * scan_threads / memory.fp32_lanes *
                                      (1.0 + code.level_slots * levels));
     time.latency = life;
-    time.total = memory.launch.kernel + combined({life, time.fma, time.dram}, scan_overlap);
+    time.total = memory.launch.kernel +
+                 combined({life, time.fma, time.dram}, overlap_of(memory, &OverlapCode::scan));
     return time;
 }
 

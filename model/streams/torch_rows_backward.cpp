@@ -20,11 +20,11 @@ Bytes matrix_bytes(const RowWise& op) {
 KernelTime softmax_gradient_time(const MemoryParameters& memory, const RowWise& op,
                                  TorchKernel kernel) {
     constexpr double most_threads = 512.0;
-    constexpr double registers_of_row = 24.0;
     const GradientCode& code = memory.torch->code.gradient;
     if (row_fits_warp(op)) {
         const WarpRows warps = warp_rows_of(op);
-        const double registers = registers_of_row + 1.8 * warps.elements;
+        const RegisterCode& of_thread = memory.torch->code.registers_of;
+        const double registers = of_thread.softmax + of_thread.gradient_element * warps.elements;
         kernel.busy = busy_share(memory, warps.blocks);
         kernel.slots = code.softmax_warp * real(op.rows) * warps.padded;
         kernel.rounds = further_rounds(

@@ -18,7 +18,7 @@
 namespace ridge::model {
 namespace {
 
-constexpr Pieces pieces{.sector = 32, .access = 64};
+constexpr Pieces pieces{.sector = 32, .access = 64, .most_skipped = 240.0 * units::B};
 constexpr std::int64_t elements = 1 << 26;
 
 using test::h200;
