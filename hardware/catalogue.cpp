@@ -54,12 +54,12 @@ void append(std::vector<Problem>& to, const std::vector<Problem>& from) {
 
 }  // namespace
 
-Catalogue::Catalogue(const Schema& schema) : schema_(std::make_shared<const Schema>(schema)) {}
+Catalogue::Catalogue(const Schema& schema) : schema_(schema) {}
 
 Catalogue Catalogue::embedded(const Schema& schema) {
     Catalogue catalogue(schema);
     for (const EmbeddedFile& file : embedded_files()) {
-        catalogue.add_item({.view = file.text}, std::string(file.path), "built in");
+        catalogue.add_item(SharedText::in_program(file.text), std::string(file.path), "built in");
     }
     return catalogue;
 }
@@ -92,16 +92,14 @@ std::string Catalogue::add_file(const std::string& path) {
 std::string Catalogue::add_text(const std::string& toml, const std::string& origin) {
     const Loaded header = load_header(toml, origin);
     throw_problems(header.problems);
-    auto kept = std::make_shared<const std::string>(toml);
-    const std::string_view view = *kept;
-    add_item({.view = view, .kept = std::move(kept)}, origin, origin);
+    add_item(SharedText::copy_of(toml), origin, origin);
     cache_->loaded.clear();
     return header.description.kind == DescriptionKind::overlay ? header.description.overlay
                                                                : header.description.name;
 }
 
-void Catalogue::add_item(Text text, const std::string& file, const std::string& origin) {
-    Loaded loaded = load_header(text.view, file);
+void Catalogue::add_item(SharedText text, const std::string& file, const std::string& origin) {
+    Loaded loaded = load_header(text.view(), file);
     throw_problems(loaded.problems);
     Item item{.header = std::move(loaded.description), .text = std::move(text), .replaced = {}};
     item.header.location.file = file;
@@ -184,7 +182,7 @@ void Catalogue::take_inheritance(Description& device, std::vector<Problem>& prob
             return;
         }
         Loaded loaded =
-            load_text(parent->second.text.view, parent->second.header.location.file, *schema_);
+            load_text(parent->second.text, parent->second.header.location.file, schema_);
         append(problems, loaded.problems);
         wanted = loaded.description.inherits;
         location = loaded.description.location;
@@ -204,7 +202,7 @@ void Catalogue::take_corrections(Description& device, std::vector<Problem>& prob
     }
     for (const Item& overlay : overlays_) {
         if (overlay.header.origin != "built in" || overlay.header.overlay != relative) continue;
-        Loaded loaded = load_text(overlay.text.view, overlay.header.location.file, *schema_);
+        Loaded loaded = load_text(overlay.text, overlay.header.location.file, schema_);
         append(problems, loaded.problems);
         const std::size_t removed = std::erase_if(
             loaded.description.data, [](const auto& field) { return !is_correction(field.first); });
@@ -222,14 +220,14 @@ std::pair<Description, std::vector<Problem>> Catalogue::inspect(std::string_view
                          suggestion(name));
     }
     const Item& item = devices_.find(canonical)->second;
-    auto [device, problems] = load_text(item.text.view, item.header.location.file, *schema_);
+    auto [device, problems] = load_text(item.text, item.header.location.file, schema_);
     device.origin = item.header.origin;
     if (!item.replaced.empty()) device.origin += ", in place of " + canonical + " " + item.replaced;
     take_inheritance(device, problems);
     for (const Item& overlay : overlays_) {
         if (view == View::datasheet || canonical_name(overlay.header.overlay) != canonical)
             continue;
-        Loaded loaded = load_text(overlay.text.view, overlay.header.location.file, *schema_);
+        Loaded loaded = load_text(overlay.text, overlay.header.location.file, schema_);
         append(problems, loaded.problems);
         device = apply_overlay(std::move(device), std::move(loaded.description));
         device.origin += ", with " + (overlay.header.origin == "built in"

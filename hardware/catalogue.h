@@ -30,6 +30,7 @@
 #include "hardware/description.h"
 #include "hardware/document.h"
 #include "hardware/schema.h"
+#include "hardware/shared_text.h"
 
 namespace ridge::hardware {
 
@@ -64,7 +65,7 @@ class Catalogue {
                                                    std::string_view without = {});
     [[nodiscard]] const std::vector<std::string>& left_out() const { return left_out_; }
 
-    [[nodiscard]] const Schema& schema() const { return *schema_; }
+    [[nodiscard]] const Schema& schema() const { return schema_; }
 
     /// Adds a file (device, architecture or overlay) and returns the name of the device it
     /// describes or adds to. InputError when it cannot be read or its header is broken.
@@ -96,23 +97,18 @@ class Catalogue {
   private:
     explicit Catalogue(const Schema& schema);
 
-    /// A file's text, which stands in the binary or is kept here.
-    struct Text {
-        std::string_view view;
-        std::shared_ptr<const std::string> kept{};
-    };
     struct Item {
         Description header;
-        Text text;
+        SharedText text;       ///< of the file
         std::string replaced;  ///< origin of the file that this one replaces
     };
     using Items = std::map<std::string, Item, std::less<>>;
 
-    void add_item(Text text, const std::string& file, const std::string& origin);
+    void add_item(SharedText text, const std::string& file, const std::string& origin);
     void take_inheritance(Description& device, std::vector<Problem>& problems) const;
     void take_corrections(Description& device, std::vector<Problem>& problems) const;
 
-    std::shared_ptr<const Schema> schema_;
+    Schema schema_;
     Items devices_;
     Items architectures_;
     std::vector<Item> overlays_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "hardware/schema.h"
+#include "hardware/units.h"
 
 namespace ridge::hardware {
 
@@ -32,6 +33,12 @@ std::string_view to_string(DescriptionKind kind) {
             return "overlay";
     }
     contract_violated("the kind of description is known", __FILE__, __LINE__);
+}
+
+std::string written(const Datum& datum) {
+    if (!datum.text.empty()) return datum.text.str();
+    if (const auto* count = std::get_if<std::int64_t>(&datum.value)) return std::to_string(*count);
+    return format_exact(std::get<double>(datum.value), dimensionless);
 }
 
 const Datum* Description::find(std::string_view path) const {
@@ -67,7 +74,7 @@ std::optional<double> Description::number(std::string_view path) const {
 
 std::optional<std::string> Description::text(std::string_view path) const {
     const Datum* datum = find_kind(path, ValueKind::text, dimensionless);
-    return datum == nullptr ? std::nullopt : std::optional(std::get<std::string>(datum->value));
+    return datum == nullptr ? std::nullopt : std::optional(datum->text.str());
 }
 
 std::optional<double> Description::value(std::string_view path) const {

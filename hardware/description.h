@@ -8,20 +8,23 @@
 //   const Description& gpu = catalogue.at("h100-sxm");
 //   std::optional<Bandwidth> bandwidth = gpu.quantity<Bandwidth>("dram.bandwidth");
 //
-// Limits: a look-up walks a map by path; code that needs a field a million times copies it first.
+// Limits: a look-up compares a path; code that needs a field a million times copies it first.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <variant>
 #include <vector>
 
 #include "hardware/error.h"
 #include "hardware/quantity.h"
 #include "hardware/schema.h"
+#include "hardware/shared_text.h"
 
 namespace ridge::hardware {
 
@@ -42,16 +45,24 @@ struct Dispute {
     std::vector<std::string> sources;
 };
 
+/// The value of a field whose kind is a text: it stands in `Datum::text`.
+struct InWords {
+    friend bool operator==(const InWords&, const InWords&) = default;
+};
+
 /// One field of a description. Quantities are in base units of the schema's dimension.
 struct Datum {
-    std::variant<double, std::int64_t, std::string> value;
-    std::string text;                  ///< as written in the file
+    std::variant<double, std::int64_t, InWords> value;
+    SharedText text;                   ///< of texts and quantities, as written in the file
     std::vector<std::string> sources;  ///< keys of `Description::sources`, at least one
     std::vector<Dispute> disputes;
-    std::string note;
+    SharedText note;
     Location location;
     bool inherited = false;  ///< from the architecture's file, not the device's own
 };
+
+/// The value as a file writes it: "132", "4.8 TB/s".
+[[nodiscard]] std::string written(const Datum& datum);
 
 /// A redundant figure that is known to disagree by more than the usual tolerance, and why.
 struct Tolerance {
@@ -66,6 +77,15 @@ enum class DescriptionKind { gpu, accelerator, architecture, overlay };
 
 [[nodiscard]] std::string_view to_string(DescriptionKind kind);
 
+/// Fields by path, in no order.
+struct PathHash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view path) const {
+        return std::hash<std::string_view>{}(path);
+    }
+};
+using Data = std::unordered_map<std::string, Datum, PathHash, std::equal_to<>>;
+
 class Description {
   public:
     DescriptionKind kind = DescriptionKind::gpu;
@@ -78,7 +98,7 @@ class Description {
     std::string corrections;  ///< name of the device whose corrections it takes, empty when none
     std::string origin;       ///< "built in", or the user's files that made or changed it
     std::map<std::string, Source, std::less<>> sources;
-    std::map<std::string, Datum, std::less<>> data;
+    Data data;
     std::vector<Tolerance> tolerances;
     Location location;  ///< of the name in its file
 

@@ -166,44 +166,69 @@ struct Shortened {
     }
 };
 
-Node convert(const toml::node& source, const std::string& file, const Shortened& shortened) {
-    Node node;
-    node.location = shortened.at(place(file, source.source().begin));
-    if (const auto* table = source.as_table()) {
-        for (const auto& [key, value] : *table) {
-            Node child = convert(value, file, shortened);
-            child.key = std::string(key.str());
-            child.key_location = shortened.at(place(file, key.source().begin));
+Place place_of(const Location& location) {
+    return {static_cast<std::int32_t>(location.line), static_cast<std::int32_t>(location.column)};
+}
+
+/// Makes nodes of the library's; their strings go where the document keeps them.
+class Converter {
+  public:
+    Converter(const Shortened& shortened, Document::Kept& kept)
+        : shortened_(shortened), kept_(kept) {}
+
+    [[nodiscard]] Node convert(const toml::node& source) const {
+        Node node;
+        node.file = &kept_.file;
+        const Location location = shortened_.at(place(kept_.file, source.source().begin));
+        node.place = place_of(location);
+        if (const auto* table = source.as_table()) {
+            convert_children(*table, node);
+        } else if (const auto* array = source.as_array()) {
+            node.kind = NodeKind::array;
+            for (const toml::node& value : *array) node.children.push_back(convert(value));
+        } else if (const auto* text = source.as_string()) {
+            node.kind = NodeKind::text;
+            const LongText* const whole = shortened_.find(location);
+            node.text = whole == nullptr ? keep(text->get()) : keep(std::string(whole->text));
+        } else if (const auto* integer = source.as_integer()) {
+            node.kind = NodeKind::integer;
+            node.integer = integer->get();
+        } else if (const auto* real = source.as_floating_point()) {
+            node.kind = NodeKind::real;
+            node.real = real->get();
+        } else if (const auto* boolean = source.as_boolean()) {
+            node.kind = NodeKind::boolean;
+            node.boolean = boolean->get();
+        } else {
+            node.kind = NodeKind::date;
+        }
+        return node;
+    }
+
+  private:
+    [[nodiscard]] std::string_view keep(std::string text) const {
+        return kept_.strings.emplace_back(std::move(text));
+    }
+
+    /// In the order of the file.
+    void convert_children(const toml::table& table, Node& node) const {
+        for (const auto& [key, value] : table) {
+            Node child = convert(value);
+            child.key = keep(std::string(key.str()));
+            child.key_place = place_of(shortened_.at(place(kept_.file, key.source().begin)));
             node.children.push_back(std::move(child));
         }
         std::stable_sort(node.children.begin(), node.children.end(),
                          [](const Node& a, const Node& b) {
-                             const Location& x = a.key_location;
-                             const Location& y = b.key_location;
+                             const Place& x = a.key_place;
+                             const Place& y = b.key_place;
                              return x.line != y.line ? x.line < y.line : x.column < y.column;
                          });
-    } else if (const auto* array = source.as_array()) {
-        node.kind = NodeKind::array;
-        for (const toml::node& value : *array)
-            node.children.push_back(convert(value, file, shortened));
-    } else if (const auto* text = source.as_string()) {
-        node.kind = NodeKind::text;
-        const LongText* const whole = shortened.find(node.location);
-        node.text = whole == nullptr ? text->get() : std::string(whole->text);
-    } else if (const auto* integer = source.as_integer()) {
-        node.kind = NodeKind::integer;
-        node.integer = integer->get();
-    } else if (const auto* real = source.as_floating_point()) {
-        node.kind = NodeKind::real;
-        node.real = real->get();
-    } else if (const auto* boolean = source.as_boolean()) {
-        node.kind = NodeKind::boolean;
-        node.boolean = boolean->get();
-    } else {
-        node.kind = NodeKind::date;
     }
-    return node;
-}
+
+    const Shortened& shortened_;
+    Document::Kept& kept_;
+};
 
 }  // namespace
 
@@ -238,16 +263,23 @@ const Node* Node::child(std::string_view name) const {
     return found == children.end() ? nullptr : &*found;
 }
 
+Location Node::at(const Place& where) const {
+    return {.file = file == nullptr ? std::string() : *file,
+            .line = where.line,
+            .column = where.column};
+}
+
 Document parse_document(std::string_view text, const std::string& file) {
     if (text.size() <= largest_text) {
-        if (auto root = read_plain_toml(text, file))
-            return {.root = *std::move(root), .problem = {}};
+        if (auto document = read_plain_toml(text, file)) return *std::move(document);
     }
     return parse_by_library(text, file);
 }
 
 Document parse_by_library(std::string_view text, const std::string& file) {
     Document document;
+    document.kept = std::make_unique<Document::Kept>(Document::Kept{.file = file});
+    document.root.file = &document.kept->file;
     if (text.size() > largest_text) {
         document.problem = {{.file = file}, "the file is larger than 1 MiB"};
         return document;
@@ -260,7 +292,7 @@ Document parse_by_library(std::string_view text, const std::string& file) {
     }
     try {
         const toml::table table = toml::parse(shortened.text, file);
-        document.root = convert(table, file, shortened);
+        document.root = Converter(shortened, *document.kept).convert(table);
     } catch (const toml::parse_error& error) {
         document.problem = {shortened.at(place(file, error.source().begin)),
                             std::string(error.description())};

@@ -11,7 +11,7 @@ namespace {
 
 Json json_value(const Datum& datum) {
     if (const auto* count = std::get_if<std::int64_t>(&datum.value)) return *count;
-    if (const auto* text = std::get_if<std::string>(&datum.value)) return *text;
+    if (std::holds_alternative<InWords>(datum.value)) return datum.text.str();
     const double base = std::get<double>(datum.value);
     constexpr double exact = 9007199254740992.0;
     if (base == std::floor(base) && std::fabs(base) <= exact)
@@ -27,13 +27,13 @@ std::vector<ListedField> list_fields(const Description& description, const Schem
         const Datum* datum = description.find(field.path);
         if (datum == nullptr) continue;
         ListedField row{.path = field.path,
-                        .meaning = field.meaning,
-                        .value = datum->text,
+                        .meaning = meaning_of(field),
+                        .value = written(*datum),
                         .provenance = std::string(to_string(description.provenance(field.path))),
                         .source_keys = datum->sources,
                         .source_texts = {},
                         .disputes = datum->disputes,
-                        .note = datum->note,
+                        .note = datum->note.str(),
                         .place = to_string(datum->location)};
         for (const std::string& key : datum->sources) {
             row.source_texts.push_back(description.sources.find(key)->second.text);
@@ -65,13 +65,13 @@ std::string to_json(const Description& description, const Schema& schema) {
         if (!suffix.empty()) key += "_" + std::string(suffix);
         Json entry;
         entry["value"] = json_value(*datum);
-        entry["text"] = datum->text;
+        entry["text"] = written(*datum);
         entry["provenance"] = to_string(description.provenance(field.path));
         entry["sources"] = datum->sources;
         for (const Dispute& dispute : datum->disputes) {
             entry["also"].push_back({{"text", dispute.value}, {"sources", dispute.sources}});
         }
-        if (!datum->note.empty()) entry["note"] = datum->note;
+        if (!datum->note.empty()) entry["note"] = datum->note.str();
         root["fields"][key] = std::move(entry);
     }
     return root.text(2);

@@ -37,6 +37,11 @@ struct Loaded {
 };
 
 /// Reads one file's own content by a schema: nothing inherited, no cross-checks. Any bytes are safe.
+/// The description shares the text.
+[[nodiscard]] Loaded load_text(const SharedText& toml, const std::string& file,
+                               const Schema& schema);
+
+/// The same of a text that need not last.
 [[nodiscard]] Loaded load_text(std::string_view toml, const std::string& file,
                                const Schema& schema);
 

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <charconv>
 #include <cstddef>
+#include <cstdint>
 #include <map>
+#include <memory>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -17,11 +19,12 @@ constexpr std::size_t most_keys = 1000;
 constexpr std::size_t usual_keys = 4;  ///< of a table: value, source, also, note
 
 bool is_plain_text(std::string_view text) {
-    unsigned strange = 0;  // of all bytes at once, which the compiler can do side by side
+    std::uint8_t strange = 0;  // of all bytes at once, which the compiler can do side by side
     for (const char letter : text) {
-        const auto byte = static_cast<unsigned char>(letter);
-        const bool printable = byte >= 0x20U && byte < 0x7fU;
-        strange |= static_cast<unsigned>(!printable && byte != '\n' && byte != '\t');
+        const auto byte = static_cast<std::uint8_t>(letter);
+        const auto blank = static_cast<std::uint8_t>((byte == '\n') | (byte == '\t'));
+        const auto beyond = static_cast<std::uint8_t>((byte < 0x20) | (byte > 0x7e));
+        strange = static_cast<std::uint8_t>(strange | (beyond & ~blank));
     }
     return strange == 0;
 }
@@ -63,11 +66,13 @@ bool is_real(std::string_view text) {
 /// One pass over a text. A function that returns false has met something that is not plain.
 class PlainReader {
   public:
-    PlainReader(std::string_view text, const std::string& file) : text_(text), file_(file) {
-        root_.location = {.file = file, .line = 1, .column = 1};
+    PlainReader(std::string_view text, const std::string& file)
+        : text_(text), kept_(std::make_unique<Document::Kept>(Document::Kept{.file = file})) {
+        root_.place = {1, 1};
+        root_.file = &kept_->file;
     }
 
-    std::optional<Node> read() {
+    std::optional<Document> read() {
         Node* table = &root_;
         while (at_ < text_.size()) {
             skip_blanks();
@@ -79,7 +84,7 @@ class PlainReader {
             }
             if (!end_line()) return std::nullopt;
         }
-        return std::move(root_);
+        return Document{.root = std::move(root_), .problem = {}, .kept = std::move(kept_)};
     }
 
   private:
@@ -87,10 +92,8 @@ class PlainReader {
     enum class Header { implied, table, array };
 
     [[nodiscard]] char next() const { return at_ < text_.size() ? text_[at_] : '\n'; }
-    [[nodiscard]] Location here() const {
-        return {.file = file_,
-                .line = line_,
-                .column = static_cast<std::int64_t>(at_ - line_start_) + 1};
+    [[nodiscard]] Place here() const {
+        return {line_, static_cast<std::int32_t>(at_ - line_start_) + 1};
     }
     bool take(char wanted) {
         if (at_ == text_.size() || text_[at_] != wanted) return false;
@@ -132,26 +135,32 @@ class PlainReader {
         return found == table.children.end() ? nullptr : &*found;
     }
 
+    static Node& add_node(Node& parent) {
+        Node& child = parent.children.emplace_back();
+        child.file = parent.file;
+        return child;
+    }
+
     /// A child of this name; null where the table has it or is full.
-    static Node* add_child(Node& table, std::string_view key, Location place) {
+    static Node* add_child(Node& table, std::string_view key, const Place& place) {
         if (find(table, key) != nullptr || table.children.size() == most_keys) return nullptr;
         if (table.children.empty()) table.children.reserve(usual_keys);
-        Node& child = table.children.emplace_back();
-        child.key.assign(key);
-        child.key_location = std::move(place);
+        Node& child = add_node(table);
+        child.key = key;
+        child.key_place = place;
         return &child;
     }
 
     /// [a.b] or [[a.b]]: the table that the lines below it belong to; null: not plain.
     Node* read_header() {
-        const Location place = here();
+        const Place place = here();
         ++at_;
         const bool array = take('[');
         Node* table = &root_;
         std::string path;
         for (int depth = 0; depth < deepest_nesting; ++depth) {
             skip_blanks();
-            const Location key_place = here();
+            const Place key_place = here();
             const std::string_view key = read_key();
             if (key.empty()) return nullptr;
             path += path.empty() ? "" : ".";
@@ -167,13 +176,13 @@ class PlainReader {
     }
 
     /// The part of a header's path named `key`, which is made where it is new.
-    Node* enter(Node& table, std::string_view key, const std::string& path,
-                const Location& key_place, const Location& place, Header wanted) {
+    Node* enter(Node& table, std::string_view key, const std::string& path, const Place& key_place,
+                const Place& place, Header wanted) {
         const auto [known, fresh] = headers_.emplace(path, wanted);
         if (fresh) {
             Node* const made = add_child(table, key, key_place);
             if (made == nullptr) return nullptr;
-            made->location = place;
+            made->place = place;
             if (wanted != Header::array) return made;
             made->kind = NodeKind::array;
             return add_element(*made, place);
@@ -186,29 +195,29 @@ class PlainReader {
         if (again) return add_element(*found, place);
         if (named) {
             known->second = Header::table;
-            found->location = place;
+            found->place = place;
         }
         return found;
     }
 
-    static Node* add_element(Node& array, const Location& place) {
-        Node& element = array.children.emplace_back();
-        element.location = place;
+    static Node* add_element(Node& array, const Place& place) {
+        Node& element = add_node(array);
+        element.place = place;
         return &element;
     }
 
     bool read_pair(Node& table, int depth) {
-        Location place = here();
+        const Place place = here();
         const std::string_view key = read_key();
         skip_blanks();
         if (!take('=')) return false;
         skip_blanks();
-        Node* const child = add_child(table, key, std::move(place));
+        Node* const child = add_child(table, key, place);
         return child != nullptr && read_value(*child, depth);
     }
 
     bool read_value(Node& node, int depth) {
-        node.location = here();
+        node.place = here();
         switch (next()) {
             case '"':
                 return read_string(node);
@@ -225,20 +234,25 @@ class PlainReader {
         node.kind = NodeKind::text;
         if (text_.substr(at_).starts_with(R"(""")")) return false;
         ++at_;
+        std::string* whole = nullptr;  // where the string has an escape
         while (true) {
             const std::size_t quote = text_.find('"', at_);
             if (quote == std::string_view::npos) return false;
             const std::string_view inside = text_.substr(at_, quote - at_);
             if (inside.find('\n') != std::string_view::npos) return false;
             const std::size_t escape = inside.find('\\');
-            node.text.append(inside.substr(0, escape));
+            if (whole != nullptr) whole->append(inside.substr(0, escape));
             if (escape == std::string_view::npos) {
+                node.text = whole == nullptr ? inside : std::string_view(*whole);
                 at_ = quote + 1;
                 return true;
             }
             at_ += escape + 1;
             if (next() != '"' && next() != '\\') return false;
-            node.text += next();
+            if (whole == nullptr) {
+                whole = &kept_->strings.emplace_back(inside.substr(0, escape));
+            }
+            *whole += next();
             ++at_;
         }
     }
@@ -248,7 +262,7 @@ class PlainReader {
         ++at_;
         if (depth > deepest_nesting || !skip_lines()) return false;
         while (!take(']')) {
-            Node& element = node.children.emplace_back();
+            Node& element = add_node(node);
             if (!read_value(element, depth) || !skip_lines()) return false;
             if (take(',')) {
                 if (!skip_lines()) return false;
@@ -294,17 +308,17 @@ class PlainReader {
     }
 
     std::string_view text_;
-    const std::string& file_;
+    std::unique_ptr<Document::Kept> kept_;
     std::size_t at_ = 0;
     std::size_t line_start_ = 0;
-    std::int64_t line_ = 1;
+    std::int32_t line_ = 1;
     Node root_;
     std::map<std::string, Header> headers_;  ///< by path
 };
 
 }  // namespace
 
-std::optional<Node> read_plain_toml(std::string_view text, const std::string& file) {
+std::optional<Document> read_plain_toml(std::string_view text, const std::string& file) {
     if (!is_plain_text(text)) return std::nullopt;
     return PlainReader(text, file).read();
 }

@@ -1,7 +1,7 @@
 // The plain part of TOML, read fast: what nearly every description, program and configuration is written in.
 //
-//   std::optional<Node> root = read_plain_toml(text, "my-gpu.toml");
-//   if (!root) ...                       // something else, or something wrong: ask the TOML library
+//   std::optional<Document> document = read_plain_toml(text, "my-gpu.toml");
+//   if (!document) ...                   // something else, or something wrong: ask the TOML library
 //
 // Method. One pass over the text with one look at each byte, where the TOML library takes some 100 ns for
 // each. Plain are ASCII text, comments, [tables] and [[arrays of tables]], bare keys, strings in double
@@ -23,6 +23,7 @@ namespace ridge::hardware {
 
 inline constexpr int deepest_nesting = 32;  ///< of tables and arrays in each other
 
-[[nodiscard]] std::optional<Node> read_plain_toml(std::string_view text, const std::string& file);
+[[nodiscard]] std::optional<Document> read_plain_toml(std::string_view text,
+                                                      const std::string& file);
 
 }  // namespace ridge::hardware

@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <array>
-#include <numeric>
+#include <bit>
+#include <functional>
 #include <utility>
 
 #include "hardware/error.h"
@@ -219,7 +220,8 @@ std::vector<Field> device_fields() {
                           .kind = row.kind,
                           .dimension = row.dimension,
                           .presence = row.presence,
-                          .meaning = std::string(row.meaning),
+                          .title = {},
+                          .meaning = row.meaning,
                           .range = plausible(row)});
     }
     return fields;
@@ -227,44 +229,64 @@ std::vector<Field> device_fields() {
 
 }  // namespace
 
-Schema::Schema(std::vector<Field> fields) : fields_(std::move(fields)), by_path_(fields_.size()) {
-    std::iota(by_path_.begin(), by_path_.end(), std::size_t{0});
-    std::sort(by_path_.begin(), by_path_.end(),
-              [this](std::size_t a, std::size_t b) { return fields_[a].path < fields_[b].path; });
-    const auto twice = std::adjacent_find(
-        by_path_.begin(), by_path_.end(),
-        [this](std::size_t a, std::size_t b) { return fields_[a].path == fields_[b].path; });
-    RIDGE_CONTRACT(twice == by_path_.end());
+std::string meaning_of(const Field& field) {
+    std::string text(field.title);
+    if (!text.empty()) text += ": ";
+    return text += field.meaning;
 }
 
-Schema Schema::with(const std::vector<Field>& more) const {
-    std::vector<Field> fields = fields_;
-    fields.insert(fields.end(), more.begin(), more.end());
-    return Schema(std::move(fields));
+Schema::Content::Content(std::vector<Field> all)
+    : fields(std::move(all)), slots(std::bit_ceil(4 * fields.size() + 1)) {
+    std::string_view section;
+    for (const Field& field : fields) {
+        const std::string_view path = field.path;
+        Known& own = enter(path);
+        RIDGE_CONTRACT(own.field == nullptr);
+        own.field = &field;
+        const std::string_view above = path.substr(0, path.rfind('.'));
+        if (above == section) continue;
+        section = above;
+        for (std::size_t dot = path.find('.'); dot != std::string_view::npos;
+             dot = path.find('.', dot + 1)) {
+            enter(path.substr(0, dot)).section = true;
+        }
+    }
 }
 
-const Field* Schema::first_not_before(std::string_view path) const {
-    const auto found = std::lower_bound(
-        by_path_.begin(), by_path_.end(), path,
-        [this](std::size_t at, std::string_view key) { return fields_[at].path < key; });
-    return found == by_path_.end() ? nullptr : &fields_[*found];
+/// Where the path stands, or would.
+std::size_t Schema::Content::slot_of(std::string_view path) const {
+    const std::size_t last = slots.size() - 1;  // of a power of two
+    std::size_t slot = std::hash<std::string_view>{}(path)&last;
+    while (!slots[slot].path.empty() && slots[slot].path != path) slot = (slot + 1) & last;
+    return slot;
+}
+
+Schema::Known& Schema::Content::enter(std::string_view path) {
+    Known& known = slots[slot_of(path)];
+    known.path = path;
+    return known;
+}
+
+Schema::Schema(std::vector<Field> fields)
+    : content_(std::make_shared<const Content>(std::move(fields))) {}
+
+Schema Schema::with(std::vector<Field> more) const {
+    more.insert(more.begin(), fields().begin(), fields().end());
+    return Schema(std::move(more));
 }
 
 const Field* Schema::find(std::string_view path) const {
-    const Field* const found = first_not_before(path);
-    return found != nullptr && found->path == path ? found : nullptr;
+    return content_->slots[content_->slot_of(path)].field;
 }
 
 bool Schema::is_section(std::string_view path) const {
-    const std::string beginning = std::string(path) + '.';
-    const Field* const found = first_not_before(beginning);
-    return found != nullptr && found->path.starts_with(beginning);
+    return content_->slots[content_->slot_of(path)].section;
 }
 
 std::string Schema::nearest(std::string_view path) const {
     std::vector<std::string> paths;
-    paths.reserve(fields_.size());
-    for (const Field& field : fields_) paths.push_back(field.path);
+    paths.reserve(fields().size());
+    for (const Field& field : fields()) paths.push_back(field.path);
     return ridge::nearest(path, paths);
 }
 

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -37,20 +38,26 @@ struct Field {
     ValueKind kind = ValueKind::quantity;
     Dimension dimension{};
     Presence presence = Presence::optional;
-    std::string meaning{};
+    std::string_view
+        title{};  ///< of the part that the meaning is about; literals, as is the meaning
+    std::string_view meaning{};  ///< see also `meaning_of`
     Range range{};
 };
 
+/// With its title: "launches: gap between kernels of a stream".
+[[nodiscard]] std::string meaning_of(const Field& field);
+
+/// Copies share the fields.
 class Schema {
   public:
     /// No path stands twice.
     explicit Schema(std::vector<Field> fields);
 
     /// These fields and `more` behind them.
-    [[nodiscard]] Schema with(const std::vector<Field>& more) const;
+    [[nodiscard]] Schema with(std::vector<Field> more) const;
 
     /// All fields, in the order in which they are shown.
-    [[nodiscard]] std::span<const Field> fields() const { return fields_; }
+    [[nodiscard]] std::span<const Field> fields() const { return content_->fields; }
 
     /// The field of this path, or nullptr.
     [[nodiscard]] const Field* find(std::string_view path) const;
@@ -62,10 +69,23 @@ class Schema {
     [[nodiscard]] std::string nearest(std::string_view path) const;
 
   private:
-    [[nodiscard]] const Field* first_not_before(std::string_view path) const;
+    /// A path that a field or a section has.
+    struct Known {
+        std::string_view path{};
+        const Field* field = nullptr;
+        bool section = false;
+    };
+    /// Fields, and a table of paths by their hash.
+    struct Content {
+        std::vector<Field> fields;
+        std::vector<Known> slots;
 
-    std::vector<Field> fields_;
-    std::vector<std::size_t> by_path_;  ///< positions in `fields_`, sorted by path
+        explicit Content(std::vector<Field> all);
+        [[nodiscard]] std::size_t slot_of(std::string_view path) const;
+        [[nodiscard]] Known& enter(std::string_view path);
+    };
+
+    std::shared_ptr<const Content> content_;
 };
 
 /// The facts about devices.

@@ -1,5 +1,6 @@
 #include "hardware/units.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -118,7 +119,7 @@ std::string nearest_unit(std::string_view text) {
 
 /// A decimal number split so that its exponent can be shifted: sign, digits with point, exponent.
 struct DecimalText {
-    std::string mantissa;
+    std::string_view mantissa;  ///< without a plus
     int exponent = 0;
     std::size_t length = 0;
 };
@@ -140,10 +141,8 @@ std::optional<DecimalText> split_decimal(std::string_view text) {
         if (fraction == 0) return std::nullopt;
     }
     if (whole == 0) return std::nullopt;
-    DecimalText result{.mantissa = (sign == 1 && text[0] == '-' ? "-" : "") +
-                                   std::string(text.substr(sign, at - sign)),
-                       .exponent = 0,
-                       .length = at};
+    const std::size_t first = text[0] == '-' ? 0 : sign;
+    DecimalText result{.mantissa = text.substr(first, at - first), .exponent = 0, .length = at};
     if (at < text.size() && (text[at] == 'e' || text[at] == 'E')) {
         std::size_t digits = at + 1;
         if (digits + 1 < text.size() && text[digits] == '+' && text[digits + 1] != '-') ++digits;
@@ -160,10 +159,14 @@ std::optional<DecimalText> split_decimal(std::string_view text) {
 /// mantissa x 10^(exponent + decimal) x 2^binary; empty when no finite double holds it.
 std::optional<double> convert(const DecimalText& number, int decimal, int binary) {
     if (std::abs(static_cast<double>(number.exponent)) > exponent_limit) return std::nullopt;
-    const std::string text = number.mantissa + "e" + std::to_string(number.exponent + decimal);
+    std::array<char, longest_text + 16> text;  // only what is written is read
+    char* const exponent = std::copy(number.mantissa.begin(), number.mantissa.end(), text.data());
+    *exponent = 'e';
+    const char* const end =
+        std::to_chars(exponent + 1, text.data() + text.size(), number.exponent + decimal).ptr;
     double value = 0.0;
-    const auto parsed = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (parsed.ec != std::errc{} || parsed.ptr != text.data() + text.size()) return std::nullopt;
+    const auto parsed = std::from_chars(text.data(), end, value);
+    if (parsed.ec != std::errc{} || parsed.ptr != end) return std::nullopt;
     value = std::ldexp(value, binary);
     return std::isfinite(value) ? std::optional(value) : std::nullopt;
 }

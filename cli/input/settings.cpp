@@ -24,20 +24,20 @@ std::string configuration_path() {
 }
 
 /// The value of a node that must be text.
-const std::string& text_of(const hardware::Node& node, const std::string& expected) {
+std::string text_of(const hardware::Node& node, const std::string& expected) {
     if (node.kind != hardware::NodeKind::text || node.text.empty()) {
-        throw InputError(node.key + ": must be " + expected, node.location);
+        throw InputError(std::string(node.key) + ": must be " + expected, node.location());
     }
-    return node.text;
+    return std::string(node.text);
 }
 
 std::string format_of(const hardware::Node& node) {
     const std::string expected = R"("table", "json", "csv" or "md")";
-    const std::string& word = text_of(node, expected);
+    const std::string word = text_of(node, expected);
     for (const char* const known : {"table", "json", "csv", "md"}) {
         if (word == known) return word;
     }
-    throw InputError("format: must be " + expected, node.location);
+    throw InputError("format: must be " + expected, node.location());
 }
 
 Settings configuration() {
@@ -57,11 +57,11 @@ Settings settings_of(std::string_view toml, const std::string& file) {
         if (node.key == "gpu") {
             settings.gpu = {.name = text_of(node, "the name of a GPU in quotes"),
                             .origin = file,
-                            .location = node.location};
+                            .location = node.location()};
         } else if (node.key == "format") {
             settings.format = format_of(node);
         } else {
-            throw InputError("unknown key \"" + node.key + "\"", node.key_location,
+            throw InputError("unknown key \"" + std::string(node.key) + "\"", node.key_location(),
                              "the keys are gpu and format, as in gpu = \"h100\"");
         }
     }

@@ -1,5 +1,6 @@
 #include "model/machine/catalogue.h"
 
+#include <utility>
 #include <vector>
 
 #include "model/machine/parameters.h"
@@ -9,11 +10,9 @@ namespace ridge::model {
 namespace {
 
 hardware::Schema whole_schema() {
-    std::vector<hardware::Field> fields;
-    fields.reserve(model_parameters().size());
-    for (const ModelParameter& each : model_parameters()) fields.push_back(each.field);
+    std::vector<hardware::Field> fields = parameter_fields();
     for (hardware::Field& each : residual_schema()) fields.push_back(std::move(each));
-    return hardware::device_schema().with(fields);
+    return hardware::device_schema().with(std::move(fields));
 }
 
 }  // namespace

@@ -94,7 +94,7 @@ std::optional<FlopRate> peak_of(const Description& gpu, const std::string& pipe,
 void require_ranges(const Description& gpu) {
     for (const auto& [path, datum] : gpu.data) {
         // Those of the model are checked where they are read (`section_reader.h`).
-        if (path.starts_with("model.") || std::holds_alternative<std::string>(datum.value))
+        if (path.starts_with("model.") || std::holds_alternative<hardware::InWords>(datum.value))
             continue;
         const hardware::Field* const field = hardware::device_schema().find(path);
         const auto* const count = std::get_if<std::int64_t>(&datum.value);

@@ -9,66 +9,65 @@ namespace ridge::model {
 namespace {
 
 template <class Set>
-void add_section(std::vector<ModelParameter>& all, const Section<Set>& section) {
-    for (const Parameter<Set>& row : section.table) {
-        const Origin origin = row.origins.at(section.column);
-        if (origin == Origin::none) continue;
-        std::string meaning(section.title);
-        meaning += ": ";
-        meaning += row.meaning;
-        all.push_back(
-            {.field = {.path = field_path(section.path, row.name),
-                       .kind = row.kind,
-                       .dimension = row.dimension,
-                       .presence = hardware::Presence::optional,
-                       .meaning = std::move(meaning),
-                       .range = row.range},
-             .section = section.path,
-             .name = row.name,
-             .origin = origin,
-             .read = [find = section.find, &row](const Machine& machine) -> std::optional<double> {
-                 const Set* const set = find(machine);
-                 return set == nullptr ? std::nullopt : std::optional(row.read(*set));
-             },
-             .write =
-                 [edit = section.edit, &row](Machine& machine, double value) {
-                     Set* const set = edit(machine);
-                     if (set != nullptr) row.write(*set, value);
-                     return set != nullptr;
-                 }});
-    }
+hardware::Field field_of(const Section<Set>& section, const Parameter<Set>& row) {
+    return {.path = field_path(section.path, row.name),
+            .kind = row.kind,
+            .dimension = row.dimension,
+            .presence = hardware::Presence::optional,
+            .title = section.title,
+            .meaning = row.meaning,
+            .range = row.range};
 }
 
 template <class Set>
-void add_sections(std::vector<ModelParameter>& all, std::span<const Section<Set>> sections) {
-    for (const Section<Set>& section : sections) add_section(all, section);
+ModelParameter parameter_at(const Section<Set>& section, const Parameter<Set>& row) {
+    return {.field = field_of(section, row),
+            .section = section.path,
+            .name = row.name,
+            .origin = row.origins.at(section.column),
+            .read = [find = section.find, &row](const Machine& machine) -> std::optional<double> {
+                const Set* const set = find(machine);
+                return set == nullptr ? std::nullopt : std::optional(row.read(*set));
+            },
+            .write =
+                [edit = section.edit, &row](Machine& machine, double value) {
+                    Set* const set = edit(machine);
+                    if (set != nullptr) row.write(*set, value);
+                    return set != nullptr;
+                }};
+}
+
+template <class Set, class Visit>
+void visit_sections(std::span<const Section<Set>> sections, const Visit& visit) {
+    for (const Section<Set>& section : sections) {
+        for (const Parameter<Set>& row : section.table) {
+            if (row.origins.at(section.column) != Origin::none) visit(section, row);
+        }
+    }
+}
+
+/// Calls `visit` with every section and row, in the order in which they are shown.
+template <class Visit>
+void visit_all(const Visit& visit) {
+    const auto tables = [&visit](const auto&... each) { (visit_sections(each, visit), ...); };
+    tables(flash_sections(), tiled_attention_sections(), decode_attention_sections(),
+           standard_attention_sections(), residency_sections(), memory_sections().first(2),
+           library_sections(), memory_sections().subspan(2), torch_sections());
+    std::apply(tables, torch_stream_sections());
+    std::apply(tables, torch_attention_sections());
+    std::apply(tables, torch_product_sections());
+    std::apply(tables, bundled_count_sections());
+    tables(fabric_sections(), send_sections());
+    std::apply(tables, copy_sections());
+    tables(matmul_call_sections(), matmul_sections(), bundled_matmul_sections(),
+           mla_decode_sections(), mla_prefill_sections(), moe_sections());
 }
 
 std::vector<ModelParameter> collected() {
     std::vector<ModelParameter> all;
-    add_sections(all, flash_sections());
-    add_sections(all, tiled_attention_sections());
-    add_sections(all, decode_attention_sections());
-    add_sections(all, standard_attention_sections());
-    add_sections(all, residency_sections());
-    add_sections(all, memory_sections().first(2));
-    add_sections(all, library_sections());
-    add_sections(all, memory_sections().subspan(2));
-    add_sections(all, torch_sections());
-    const auto add_tables = [&all](const auto&... tables) { (add_sections(all, tables), ...); };
-    std::apply(add_tables, torch_stream_sections());
-    std::apply(add_tables, torch_attention_sections());
-    std::apply(add_tables, torch_product_sections());
-    std::apply(add_tables, bundled_count_sections());
-    add_sections(all, fabric_sections());
-    add_sections(all, send_sections());
-    std::apply(add_tables, copy_sections());
-    add_sections(all, matmul_call_sections());
-    add_sections(all, matmul_sections());
-    add_sections(all, bundled_matmul_sections());
-    add_sections(all, mla_decode_sections());
-    add_sections(all, mla_prefill_sections());
-    add_sections(all, moe_sections());
+    visit_all([&all](const auto& section, const auto& row) {
+        all.push_back(parameter_at(section, row));
+    });
     return all;
 }
 
@@ -97,6 +96,14 @@ const std::vector<ModelParameter>& model_parameters() {
     return all;
 }
 
+std::vector<hardware::Field> parameter_fields() {
+    std::vector<hardware::Field> fields;
+    visit_all([&fields](const auto& section, const auto& row) {
+        fields.push_back(field_of(section, row));
+    });
+    return fields;
+}
+
 const ModelParameter* find_parameter(std::string_view path) {
     const std::vector<ModelParameter>& all = model_parameters();
     const auto found = std::find_if(all.begin(), all.end(), [path](const ModelParameter& each) {
@@ -106,7 +113,9 @@ const ModelParameter* find_parameter(std::string_view path) {
 }
 
 std::string field_path(std::string_view section, std::string_view name) {
-    std::string path(hardware::model_section);
+    std::string path;
+    path.reserve(hardware::model_section.size() + section.size() + name.size() + 2);
+    path += hardware::model_section;
     path += '.';
     path += section;
     path += '.';

@@ -33,6 +33,9 @@ struct ModelParameter {
 /// All of them, in the order in which they are shown.
 [[nodiscard]] const std::vector<ModelParameter>& model_parameters();
 
+/// The fields alone, which a schema needs: without functions.
+[[nodiscard]] std::vector<hardware::Field> parameter_fields();
+
 /// The parameter of this path, or nullptr.
 [[nodiscard]] const ModelParameter* find_parameter(std::string_view path);
 

@@ -155,17 +155,26 @@ const ClassEntry& entry_of(ResidualClass residual_class) {
 constexpr hardware::Range spread_range{0.1, 2.0};
 
 std::string path_of(ResidualClass residual_class, std::string_view field) {
-    return fmt::format("{}.{}.{}", hardware::correction_section, name_of(residual_class), field);
+    const std::string_view name = name_of(residual_class);
+    std::string path;
+    path.reserve(hardware::correction_section.size() + name.size() + field.size() + 2);
+    path += hardware::correction_section;
+    path += '.';
+    path += name;
+    path += '.';
+    return path += field;
 }
 
 /// A field as its description holds it.
 struct WrittenField {
     std::string path;
-    std::string text;
+    SharedText text;
     Location location;
 
     [[nodiscard]] auto key() const {
-        return std::tie(path, text, location.file, location.line, location.column);
+        return std::tuple<std::string_view, std::string_view, std::string_view, std::int64_t,
+                          std::int64_t>(path, text.view(), location.file, location.line,
+                                        location.column);
     }
     bool operator<(const WrittenField& other) const { return key() < other.key(); }
 };
@@ -189,7 +198,7 @@ struct WrittenClass {
 class Text {
   public:
     explicit Text(const WrittenField& field)
-        : path_(field.path), text_(field.text), location_(field.location) {}
+        : path_(field.path), text_(field.text.view()), location_(field.location) {}
 
     [[noreturn]] void refuse(std::string_view part, const char* why) const {
         throw InputError(fmt::format("{}: '{}' {}", path_, part, why), location_);
@@ -323,7 +332,7 @@ WrittenClass written_class(const hardware::Description& gpu, ResidualClass resid
 }
 
 ResidualFit fit_of(const WrittenClass& written) {
-    ResidualFit fit{.implementation = parse_implementation(written.implementation.text),
+    ResidualFit fit{.implementation = parse_implementation(written.implementation.text.view()),
                     .spread = written.spread,
                     .range = {},
                     .forest = {}};
@@ -338,14 +347,19 @@ ResidualFit fit_of(const WrittenClass& written) {
 /// forgotten when there are many.
 std::shared_ptr<const LazyResidualFit> shared_fit(WrittenClass written) {
     constexpr std::size_t most_kept = 16 * residual_class_count;
+    using Key = std::shared_ptr<const WrittenClass>;
+    struct ByContent {
+        bool operator()(const Key& a, const Key& b) const { return *a < *b; }
+    };
     static std::mutex changing;
-    static std::map<WrittenClass, std::shared_ptr<const LazyResidualFit>> kept;
+    static std::map<Key, std::shared_ptr<const LazyResidualFit>, ByContent> kept;
     const std::lock_guard lock(changing);
-    const auto found = kept.find(written);
+    auto key = std::make_shared<const WrittenClass>(std::move(written));
+    const auto found = kept.find(key);
     if (found != kept.end()) return found->second;
     if (kept.size() == most_kept) kept.clear();
-    auto fit = std::make_shared<LazyResidualFit>([written] { return fit_of(written); });
-    return kept.emplace(std::move(written), std::move(fit)).first->second;
+    auto fit = std::make_shared<LazyResidualFit>([key] { return fit_of(*key); });
+    return kept.emplace(std::move(key), std::move(fit)).first->second;
 }
 
 long in_units(double value) {
@@ -394,26 +408,27 @@ double largest_log_correction(ResidualClass residual_class) {
 
 std::vector<hardware::Field> residual_schema() {
     std::vector<hardware::Field> fields;
+    fields.reserve(5 * residual_class_count);
     for (std::size_t i = 0; i < residual_class_count; ++i) {
         const auto each = static_cast<ResidualClass>(i);
-        const auto add = [&](std::string_view name, std::string meaning) {
+        const auto add = [&](std::string_view name, std::string_view meaning) {
             fields.push_back({.path = path_of(each, name),
                               .kind = hardware::ValueKind::text,
                               .dimension = {},
                               .presence = hardware::Presence::optional,
-                              .meaning = std::move(meaning),
+                              .title = "residual correction",
+                              .meaning = meaning,
                               .range = {}});
         };
-        add("implementation", "residual correction: whose kernels it holds for");
-        add("spread", "residual correction: spread of what it leaves over that of the residuals");
+        add("implementation", "whose kernels it holds for");
+        add("spread", "spread of what it leaves over that of the residuals");
         fields.back().kind = hardware::ValueKind::number;
         fields.back().range = spread_range;
-        add("range", "residual correction: least and largest value of each feature in the data");
+        add("range", "least and largest value of each feature in the data");
         add("splits",
-            "residual correction: thresholds of features, each with the width of its ramp, "
+            "thresholds of features, each with the width of its ramp, "
             "x 10000");
-        add("trees",
-            "residual correction: splits and leaves of trees, in ln(measured / predicted) x 10000");
+        add("trees", "splits and leaves of trees, in ln(measured / predicted) x 10000");
     }
     return fields;
 }

@@ -28,14 +28,14 @@ class Section {
         const Node* node = find(key);
         if (node == nullptr) return otherwise;
         if (node->kind != NodeKind::integer || node->integer < 0 || node->integer > largest_count) {
-            throw InputError(name_ + key + " must be a whole number up to 10^12", node->location);
+            throw InputError(name_ + key + " must be a whole number up to 10^12", node->location());
         }
         return node->integer;
     }
     [[nodiscard]] std::int64_t count(const std::string& key) {
         if (table_ == nullptr || table_->child(key) == nullptr) {
             throw InputError(name_ + key + " is missing",
-                             table_ == nullptr ? Location{} : Location{table_->location.file});
+                             table_ == nullptr ? Location{} : Location{*table_->file});
         }
         return count_or(key, 0);
     }
@@ -43,7 +43,7 @@ class Section {
         const Node* node = find(key);
         if (node == nullptr) return otherwise;
         if (node->kind != NodeKind::boolean) {
-            throw InputError(name_ + key + " must be true or false", node->location);
+            throw InputError(name_ + key + " must be true or false", node->location());
         }
         return node->boolean;
     }
@@ -51,13 +51,13 @@ class Section {
         const Node* node = find(key);
         if (node == nullptr) return otherwise;
         if (node->kind != NodeKind::text) {
-            throw InputError(name_ + key + " must be a string", node->location);
+            throw InputError(name_ + key + " must be a string", node->location());
         }
-        return node->text;
+        return std::string(node->text);
     }
     [[nodiscard]] Location place(const std::string& key) const {
         const Node* node = table_ == nullptr ? nullptr : table_->child(key);
-        return node == nullptr ? Location{} : node->location;
+        return node == nullptr ? Location{} : node->location();
     }
     void reject_others() const {
         if (table_ == nullptr) return;
@@ -66,7 +66,7 @@ class Section {
             for (const std::string& key : known_) known = known || key == child.key;
             if (known) continue;
             const std::string close = nearest(child.key, known_);
-            throw InputError("unknown key " + name_ + child.key, child.key_location,
+            throw InputError("unknown key " + name_ + std::string(child.key), child.key_location(),
                              close.empty() ? close : "did you mean '" + close + "'?");
         }
     }
@@ -80,7 +80,7 @@ class Section {
 Section section_of(Section& root, const std::string& key) {
     const Node* node = root.find(key);
     if (node != nullptr && node->kind != NodeKind::table) {
-        throw InputError(key + " must be a table", node->location);
+        throw InputError(key + " must be a table", node->location());
     }
     return {node, key + "."};
 }

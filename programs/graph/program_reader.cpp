@@ -25,7 +25,7 @@ void check_keys(const Node& table, const std::array<std::string_view, N>& known)
         if (std::find(known.begin(), known.end(), child.key) != known.end()) continue;
         const std::vector<std::string> close =
             near(child.key, std::vector<std::string>(known.begin(), known.end()), 1);
-        throw InputError("unknown key '" + child.key + "'", child.key_location,
+        throw InputError("unknown key '" + std::string(child.key) + "'", child.key_location(),
                          close.empty() ? std::string() : "did you mean '" + close.front() + "'?");
     }
 }
@@ -34,9 +34,9 @@ std::string text_of(const Node& table, std::string_view key, std::string otherwi
     const Node* node = table.child(key);
     if (node == nullptr) return otherwise;
     if (node->kind != NodeKind::text) {
-        throw InputError(std::string(key) + " must be a string", node->location);
+        throw InputError(std::string(key) + " must be a string", node->location());
     }
-    return node->text;
+    return std::string(node->text);
 }
 
 std::int64_t count_of(const Node& table, std::string_view key, std::int64_t least,
@@ -46,7 +46,7 @@ std::int64_t count_of(const Node& table, std::string_view key, std::int64_t leas
     if (node->kind != NodeKind::integer || node->integer < least || node->integer > most_runs) {
         throw InputError(std::string(key) + " must be " + std::to_string(least) + " to " +
                              std::to_string(most_runs),
-                         node->location);
+                         node->location());
     }
     return node->integer;
 }
@@ -61,19 +61,19 @@ Word word_of(const Node& table, std::string_view key, std::size_t count, Word ot
         if (name_of(word) == text) return word;
         all += (all.empty() ? "" : ", ") + std::string(name_of(word));
     }
-    throw InputError(std::string(key) + ": '" + text + "' is not known", table.child(key)->location,
-                     "one of " + all);
+    throw InputError(std::string(key) + ": '" + text + "' is not known",
+                     table.child(key)->location(), "one of " + all);
 }
 
 Entry entry_of(const Node& table) {
     constexpr std::array<std::string_view, 7> keys{"op",     "name", "count", "kernels",
                                                    "module", "pass", "layer"};
     if (table.kind != NodeKind::table) {
-        throw InputError("[[operation]] must be a table", table.location);
+        throw InputError("[[operation]] must be a table", table.location());
     }
     check_keys(table, keys);
     const std::string text = text_of(table, "op", "");
-    if (text.empty()) throw InputError("op is missing", table.location, "op = \"matmul m=...\"");
+    if (text.empty()) throw InputError("op is missing", table.location(), "op = \"matmul m=...\"");
     Entry entry;
     try {
         const model::OperationText parsed = model::parse_operation(text);
@@ -81,7 +81,7 @@ Entry entry_of(const Node& table) {
         entry.execution = model::make_execution(parsed.parameters);
         entry.name = std::string(model::info_of(parsed.kind).name);
     } catch (const InputError& error) {
-        throw InputError(error.message(), table.child("op")->location, error.hint());
+        throw InputError(error.message(), table.child("op")->location(), error.hint());
     }
     entry.name = text_of(table, "name", entry.name);
     entry.count = count_of(table, "count", 1, 1);
@@ -106,7 +106,7 @@ Program read_program(std::string_view text, const std::string& file) {
         throw InputError("no [[operation]]", {.file = file});
     }
     if (list->children.size() > most_operations) {
-        throw InputError("more than 10,000 operations", list->location);
+        throw InputError("more than 10,000 operations", list->location());
     }
     Program program;
     program.name = text_of(document.root, "name", std::filesystem::path(file).stem().string());

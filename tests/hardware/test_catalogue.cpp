@@ -1,5 +1,6 @@
 #include "hardware/catalogue.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -337,4 +338,27 @@ TEST_CASE("checking a file reports everything with its place") {
             check_file(folder.write(name, std::string(file.text)), device_schema());
         for (const Problem& problem : problems) FAIL_CHECK(to_string(problem));
     }
+}
+
+TEST_CASE("texts of the embedded files are shared with descriptions, not copied") {
+    const Description copy = Catalogue::embedded(device_schema()).at("h200-sxm");
+    const std::string_view text = copy.find("dram.bandwidth")->text.view();
+    CHECK(std::any_of(embedded_files().begin(), embedded_files().end(), [&](const auto& file) {
+        return file.text.data() <= text.data() &&
+               text.data() + text.size() <= file.text.data() + file.text.size();
+    }));
+}
+
+TEST_CASE("a description outlives the catalogue and the text that it was read from") {
+    Description kept;
+    {
+        Catalogue catalogue = Catalogue::embedded(device_schema());
+        std::string text = overlay_text;
+        text.replace(text.find("3 TB/s"), 6, "3.0123456789012345 TB/s");
+        CHECK(catalogue.add_text(text, "mine.toml") == "h100-sxm");
+        text.assign(text.size(), 'x');
+        kept = catalogue.at("h100-sxm");
+    }
+    CHECK(kept.find("measured.dram.read")->text == "3.0123456789012345 TB/s");
+    CHECK(written(*kept.find("sm.count")) == "132");
 }

@@ -53,5 +53,7 @@ TEST_CASE("a schema grows by the fields of a model") {
     CHECK(grown.is_section("model"));
     CHECK_FALSE(device_schema().is_section("model"));
     CHECK(grown.nearest("model.stream.start") == "model.streams.start");
+    CHECK(meaning_of(*grown.find("model.streams.start")) == "fixed time");
+    CHECK(meaning_of({.path = "a.b", .title = "launches", .meaning = "gap"}) == "launches: gap");
     CHECK_THROWS_AS(grown.with({{.path = "sm.count", .meaning = "twice"}}), ContractViolation);
 }

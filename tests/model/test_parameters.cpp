@@ -38,7 +38,7 @@ std::string row_text(const hardware::Field& field) {
     if (const ModelParameter* const parameter = find_parameter(field.path)) {
         row += range_text(field) + " | " + std::string(to_string(parameter->origin)) + " | ";
     }
-    row += field.meaning;
+    row += meaning_of(field);
     if (field.presence == hardware::Presence::required_for_gpu) row += " (required for a GPU)";
     return row + " |\n";
 }
