@@ -1,6 +1,7 @@
 #include "plot/export.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cctype>
@@ -23,6 +24,19 @@ namespace {
 
 /// A page of more columns has fewer pixels for each: pictures above 6000 are seldom opened.
 constexpr std::size_t most_wide_columns = 3;
+
+[[noreturn]] void refuse_writing(const std::string& path, std::string_view what,
+                                 const std::string& reason) {
+    throw InputError(fmt::format("cannot write the {}: {}", what, reason), {.file = path});
+}
+
+/// Why no file can be made in a folder, as an error of the system; 0 where one can.
+int folder_error(const fs::path& folder) {
+    std::error_code ignored;
+    const fs::file_status found = fs::status(folder, ignored);
+    if (fs::exists(found) && !fs::is_directory(found)) return ENOTDIR;
+    return access(folder.c_str(), W_OK | X_OK) == 0 ? 0 : errno;
+}
 
 }  // namespace
 
@@ -92,7 +106,7 @@ void write_bytes(const std::string& path, const std::string& bytes, std::string_
     const std::string target = beside ? path + ".part" : path;
     const auto give_up = [&](const std::string& reason) {
         if (beside && fs::is_regular_file(target, ignored)) fs::remove(target, ignored);
-        throw InputError(fmt::format("cannot write the {}: {}", what, reason), {.file = path});
+        refuse_writing(path, what, reason);
     };
     errno = 0;
     std::ofstream file(target, std::ios::binary);
@@ -103,6 +117,27 @@ void write_bytes(const std::string& path, const std::string& bytes, std::string_
     std::error_code error;
     fs::rename(target, path, error);
     if (error) give_up(error.message());
+}
+
+void require_writable(const std::string& path, std::string_view what) {
+    std::error_code ignored;
+    const fs::file_status found = fs::status(path, ignored);
+    int error = 0;
+    if (fs::is_directory(found)) {
+        error = EISDIR;
+    } else if (fs::exists(found) && !fs::is_regular_file(found)) {  // a pipe or a device
+        error = access(path.c_str(), W_OK) == 0 ? 0 : errno;
+    } else {
+        const fs::path parent = fs::path(path).parent_path();
+        error = folder_error(parent.empty() ? "." : parent);
+    }
+    if (error != 0) refuse_writing(path, what, std::generic_category().message(error));
+}
+
+void require_writable_folder(const std::string& folder, std::string_view what) {
+    if (const int error = folder_error(folder); error != 0) {
+        refuse_writing(folder, what, std::generic_category().message(error));
+    }
 }
 
 }  // namespace ridge::plot

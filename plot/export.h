@@ -39,6 +39,11 @@ struct RasterOptions {
 void write_bytes(const std::string& path, const std::string& bytes,
                  std::string_view what = "chart");
 
+/// For commands to ask before they work for minutes: InputError where `write_bytes` to the path, or to
+/// files of the folder, could only fail. Nothing is made.
+void require_writable(const std::string& path, std::string_view what = "chart");
+void require_writable_folder(const std::string& folder, std::string_view what);
+
 /// Writes `render` of the format that the ending names; InputError when the file cannot be written.
 void write_charts(const std::string& path, std::span<const Chart> charts,
                   const RasterOptions& options = {});

@@ -19,6 +19,12 @@ void add_chart_options(CommandLine& line, ChartOutput& output) {
               "draw with ASCII characters only (as without a UTF-8 locale)");
 }
 
+void require_place(const ChartOutput& output) {
+    if (output.file.empty()) return;
+    static_cast<void>(plot::format_of(output.file));
+    plot::require_writable(output.file);
+}
+
 void write_chart_output(const Context& context, const ChartOutput& output,
                         const plot::Chart& chart) {
     write_chart_output(context, output, std::span(&chart, 1));

@@ -20,6 +20,9 @@ struct ChartOutput {
 /// Adds -o, --height and --ascii.
 void add_chart_options(CommandLine& line, ChartOutput& output);
 
+/// InputError where the file has an unknown ending or cannot be written: before long work.
+void require_place(const ChartOutput& output);
+
 /// Writes the file (and says so on `err`), or draws on `out`. InputError when it cannot be written.
 /// Several charts stand one below another, many in columns.
 void write_chart_output(const Context& context, const ChartOutput& output,

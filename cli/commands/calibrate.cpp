@@ -62,6 +62,7 @@ int calibrate_ceilings(const Context& context, const CalibrateArguments& argumen
     const std::unique_ptr<measure::Device> device = arguments.device.open(context);
     const hardware::Catalogue catalogue = arguments.gpu.catalogue(context);
     const hardware::Description& base = base_of(arguments, catalogue, device->info());
+    if (!arguments.output.empty()) plot::require_writable(arguments.output, "overlay");
     const Interruption interruption;
     measure::CalibrateOptions options{.samples = arguments.samples};
     options.hooks.interrupted = [&interruption] { return interruption.requested(); };

@@ -75,7 +75,13 @@ fs::path data_folder() {
 void make_folder(const fs::path& folder) {
     std::error_code error;
     fs::create_directories(folder, error);
-    if (error) throw InputError(folder.string() + ": cannot be made: " + error.message());
+    if (error) throw InputError("cannot be made: " + error.message(), {.file = folder.string()});
+}
+
+/// The overlay's folder, before the minutes of measuring and fitting.
+void make_place_for(const fs::path& overlay) {
+    if (overlay.has_parent_path()) make_folder(overlay.parent_path());
+    plot::require_writable(overlay.string(), "overlay");
 }
 
 /// Whether a phase went through, or what ends the command.
@@ -95,6 +101,7 @@ class FullCalibration {
         places_.folder =
             arguments_.folder.empty() ? data_folder() / base_ : fs::path(arguments_.folder);
         make_folder(places_.folder);
+        make_place_for(places_.overlay);
     }
 
     int run() {
@@ -271,7 +278,6 @@ void conclude(const Context& context, hardware::Catalogue& catalogue, const fs::
               const std::string& gpu, const std::string& overlay) {
     catalogue.add_text(overlay, path.string());
     static_cast<void>(model::make_machine(catalogue.at(gpu)));
-    if (path.has_parent_path()) make_folder(path.parent_path());
     plot::write_bytes(path.string(), overlay, "overlay");
     const bool found = path.parent_path() == fs::path(hardware::user_folder());
     context.err << "wrote " << path.string() << "; "
@@ -334,6 +340,7 @@ int calibrate_from_rows(const Context& context, const CalibrateArguments& argume
     if (!records && arguments.rows.size() > 1) {
         throw InputError("rows: one table, or folders of records");
     }
+    make_place_for(path);
     const measure::FitRequest request{
         .data = records ? std::string() : arguments.rows.front(),
         .gpus = {},

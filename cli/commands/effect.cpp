@@ -163,18 +163,23 @@ void write_studies(const Context& context, const EffectOptions& options,
     }
 }
 
-/// One file for one effect; a folder with one page for all.
-void write_files(const Context& context, const EffectOptions& options,
-                 std::span<const effects::Study> studies, const effects::Subject& subject) {
-    std::string file = options.output.file;
-    if (options.name == "all" && !file.ends_with(".html")) {
-        std::error_code problem;
-        std::filesystem::create_directories(file, problem);
-        if (problem) {
-            throw InputError("output: cannot make the folder " + file + ": " + problem.message());
-        }
-        file = (std::filesystem::path(file) / "index.html").string();
+/// One file for one effect; a folder, which is made, with one page for all. Before anything is measured.
+std::string file_for(const EffectOptions& options) {
+    const std::string& output = options.output.file;
+    if (options.name != "all" || output.ends_with(".html")) {
+        require_place(options.output);
+        return output;
     }
+    std::error_code problem;
+    std::filesystem::create_directories(output, problem);
+    if (problem) {
+        throw InputError("output: cannot make the folder " + output + ": " + problem.message());
+    }
+    return (std::filesystem::path(output) / "index.html").string();
+}
+
+void write_files(const Context& context, const EffectOptions& options, const std::string& file,
+                 std::span<const effects::Study> studies, const effects::Subject& subject) {
     if (file.ends_with(".html")) {
         plot::write_bytes(file, plot::render_sections(effects::page_of(studies, subject)));
         context.err << "wrote " << file << '\n';
@@ -205,6 +210,7 @@ int show_effects(const Context& context, const EffectOptions& options) {
         }
         return success;
     }
+    const std::string file = options.output.file.empty() ? std::string() : file_for(options);
     effects::Measured measured = effects::Measured::of(subject.machine.name);
     if (!options.records.empty()) {
         for (const measure::Record& record :
@@ -223,7 +229,7 @@ int show_effects(const Context& context, const EffectOptions& options) {
     for (const effects::Effect* effect : names) {
         studies.push_back(effects::evaluate(*effect, subject, measured));
     }
-    if (!options.output.file.empty()) write_files(context, options, studies, subject);
+    if (!file.empty()) write_files(context, options, file, studies, subject);
     if (options.output.file.empty() || !options.format.empty()) {
         write_studies(context, options, studies, subject);
     }

@@ -81,6 +81,7 @@ void write_overlays(const Context& context, const FitOptions& options,
 
 int fit_corrections(const Context& context, const FitOptions& options,
                     const measure::FitRequest& request) {
+    if (!options.output.empty()) plot::require_writable_folder(options.output, "overlays");
     const std::vector<measure::ResidualReport> reports = measure::fit_residuals(request);
     if (reports.empty()) throw InputError("no rows of these GPUs to fit a correction to");
     write_overlays(context, options, reports);
@@ -107,12 +108,14 @@ int run_program(const Context& context, const FitOptions& options) {
     if (options.held_out && options.program != bands) {
         throw InputError("held-out: --held-out goes with bands");
     }
+    if (!options.output.empty() && options.program != residual) {
+        throw InputError("output: --output goes with residual");
+    }
     if (options.program == bands) {
         write_bands(context, measure::fit_bands(request), format_of(options));
         return success;
     }
     if (options.program == residual) return fit_corrections(context, options, request);
-    if (!options.output.empty()) throw InputError("output: --output goes with residual");
     if (!options.source.empty()) throw InputError("source: --source goes with residual");
     if (!options.data.empty() && !options.records.empty()) {
         throw InputError("--data and --records are both given", {},

@@ -257,6 +257,7 @@ int profile(const Context& context, const ProfileOptions& options) {
     if (options.interval < 1.0) throw InputError("interval: at least 1 (microseconds)");
     require_no_other_profiler();
     const std::string library = find_library();
+    if (!options.trace.output.empty()) require_report_place(options.trace);
     const std::string prefix = prepare(options.output);
     warn_without_driver(context);
     // Beside the first run, which sets the GPU up anyway.

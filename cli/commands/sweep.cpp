@@ -246,6 +246,7 @@ std::int64_t write_points(const Context& context, const SweepPlan& plan, const G
 int sweep(const Context& context, const SweepOptions& options) {
     const SweepPlan plan = make_sweep_plan(options.operation.kind(), options.operation.texts(),
                                            PlanUse::sweep, options.x, options.order);
+    require_place(options.output);
     Machines machines = options.gpu.machines(context);
     Gpus gpus;
     for (const std::string& name : options.gpu.names()) gpus.push_back(&machines.at(name));

@@ -83,6 +83,11 @@ void write_file(const Context& context, const std::string& file, const programs:
 
 }  // namespace
 
+void require_report_place(const TraceOptions& options) {
+    static_cast<void>(is_page(options.output));
+    plot::require_writable(options.output, "report");
+}
+
 int report_traces(const Context& context, const TraceOptions& options) {
     if (options.files.empty()) {
         throw InputError("FILE is missing", {}, "ridge trace trace.json.gz");
@@ -92,8 +97,7 @@ int report_traces(const Context& context, const TraceOptions& options) {
     if (options.top < 0) throw InputError("top: a number of rows, or 0 for all");
     const Format format = parse_format(options.format);
     if (!options.output.empty()) {
-        static_cast<void>(
-            is_page(options.output));  // a wrong ending is told before a long trace is read
+        require_report_place(options);
         if (runs.size() > 1) throw InputError("output: the report of one trace");
     }
     Machines machines = options.gpu.machines(context);

@@ -26,6 +26,10 @@ struct TraceOptions {
 /// --range, --top, --format.
 void add_trace_options(CommandLine& line, TraceOptions& options);
 
+/// InputError where the report's file has another ending or cannot be written: told before a long trace
+/// is read or a program runs.
+void require_report_place(const TraceOptions& options);
+
 /// Reads the files and writes the report; the exit code.
 int report_traces(const Context& context, const TraceOptions& options);
 

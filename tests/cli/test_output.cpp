@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <regex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cli/console/table.h"
@@ -299,4 +300,29 @@ TEST_CASE("GPUs over the years") {
     const Transcript chart = run_line("gpus timeline");
     CHECK(chart.code == 0);
     CHECK(chart.out.find("every two years") != std::string::npos);
+}
+
+TEST_CASE("where an output cannot be written is told before the work, by name") {
+    const std::string missing = "/nonexistent/folder";
+    // Data that are missing too are not read before.
+    for (const auto& [line, message] : std::vector<std::pair<std::string, std::string>>{
+             {"fit residual --data /nonexistent/data -o " + missing,
+              missing + ": cannot write the overlays: "},
+             {"calibrate --rows /nonexistent.csv --gpu h100-sxm -o /dev/null/x.toml",
+              "/dev/null: cannot be made: "},
+             {"effect fusion --gpu h100-sxm --records /nonexistent -o " + missing + "/x.svg",
+              missing + "/x.svg: cannot write the chart: "},
+             {"sweep matmul --m 64:4096 --n 64 --k 64 --gpu h100-sxm --records /nonexistent -o " +
+                  missing + "/x.svg",
+              missing + "/x.svg: cannot write the chart: "},
+             {"trace /nonexistent.json -o " + missing + "/x.html",
+              missing + "/x.html: cannot write the report: "}}) {
+        const Transcript refused = run_line(line);
+        CAPTURE(line, refused.err);
+        CHECK(refused.code == 2);
+        CHECK(refused.err.starts_with("ridge: " + message));
+    }
+    const Transcript bands = run_line("fit bands --data /nonexistent/data -o " + missing);
+    CHECK(bands.code == 1);
+    CHECK(bands.err == "ridge: output: --output goes with residual\n");
 }

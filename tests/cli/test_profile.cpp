@@ -98,6 +98,11 @@ TEST_CASE("ridge profile names what is missing") {
     const auto folder = run({"profile", "-o", place.file("no/run"), "--", "true"});
     CHECK(folder.code == cli::bad_data);
     CHECK_THAT(folder.err, contains_text("no such folder"));
+    const auto page = run({"profile", "-o", place.file("run"), "--page", place.file("no/x.html"),
+                           "--", "touch", place.file("ran")});
+    CHECK(page.code == cli::bad_data);
+    CHECK_THAT(page.err, contains_text("no/x.html: cannot write the report"));
+    CHECK_FALSE(fs::exists(place.file("ran")));
     const auto idle = run({"profile", "-o", place.file("run"), "--", "true"});
     CHECK(idle.code == cli::device_failure);
     CHECK_THAT(idle.err, contains_text("no process of the program used CUDA or NVTX"));

@@ -201,6 +201,17 @@ TEST_CASE("calibrate --full runs the harness of PyTorch's kernels where there is
     CHECK(holds(none.err, "PyTorch's kernels: skipped: /nonexistent/python"));
 }
 
+TEST_CASE("nothing is measured where the overlay cannot be written") {
+    const Home home;
+    const Transcript t = run_on(h200_plan(), full + "20 -o /dev/null/x.toml");
+    CHECK(t.code == 2);
+    CHECK(holds(t.err, "/dev/null: cannot be made: "));
+    CHECK_FALSE(std::filesystem::exists(home.folder.file("data/ridge/h200-sxm/ceilings.jsonl")));
+    const Transcript ceilings = run_on(h200_plan(), "calibrate -o /nonexistent/folder/x.toml");
+    CHECK(ceilings.code == 2);
+    CHECK(holds(ceilings.err, "/nonexistent/folder/x.toml: cannot write the overlay: "));
+}
+
 TEST_CASE("calibrate --rows fits a table of a GPU that is somewhere else") {
     const Home home;
     FakePlan plan = h200_plan();

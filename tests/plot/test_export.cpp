@@ -68,6 +68,28 @@ TEST_CASE("files are written whole or the error says why", "[export]") {
     CHECK_THROWS_AS(write_chart("/no/such/folder/a.svg", chart), ridge::InputError);
 }
 
+TEST_CASE("where nothing can be written is known before, and asking makes nothing", "[export]") {
+    namespace fs = std::filesystem;
+    const fs::path folder = fs::temp_directory_path() / "ridge_plot_place";
+    fs::remove_all(folder);
+    fs::create_directories(folder);
+    const std::string file = (folder / "a.svg").string();
+    CHECK_NOTHROW(require_writable(file));
+    CHECK_NOTHROW(require_writable("/dev/null"));
+    CHECK_NOTHROW(require_writable_folder(folder.string(), "overlays"));
+    CHECK(fs::is_empty(folder));
+    std::ofstream(file) << "x";
+    CHECK_NOTHROW(require_writable(file));
+    CHECK_THROWS_WITH(require_writable(folder.string()),
+                      folder.string() + ": cannot write the chart: Is a directory");
+    CHECK_THROWS_WITH(
+        require_writable((folder / "no/a.svg").string(), "report"),
+        (folder / "no/a.svg").string() + ": cannot write the report: No such file or directory");
+    CHECK_THROWS_WITH(require_writable_folder(file, "overlays"),
+                      file + ": cannot write the overlays: Not a directory");
+    fs::remove_all(folder);
+}
+
 TEST_CASE("processes get their input and give their output", "[process]") {
     const std::string large(3'000'000, 'x');
     const ProcessResult echoed = run_process({"cat"}, large);
