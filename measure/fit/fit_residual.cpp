@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <filesystem>
 #include <map>
 #include <memory>
 #include <set>
@@ -164,25 +163,17 @@ std::vector<std::string> gpus_of(const Samples& samples) {
     return {names.begin(), names.end()};
 }
 
-/// Tables hold thousands of rows on a grid of few extents; records hold extents between them.
-int times_counted(const Sample& sample) {
-    const bool of_table = std::filesystem::path(sample.row->file).extension() == ".csv";
-    return of_table || model::rests_on_records(sample.features.residual_class) ? 1 : 2;
-}
-
 TreeProblem problem_of(const Samples& samples, const std::vector<std::string>& gpus) {
     TreeProblem problem;
     problem.part_count = gpus.size();
     problem.features.resize(model::residual_features(samples[0].features.residual_class).size());
     for (const Sample& each : samples) {
         const auto gpu = std::lower_bound(gpus.begin(), gpus.end(), each.row->gpu);
-        for (int time = 0; time < times_counted(each); ++time) {
-            for (std::size_t i = 0; i < problem.features.size(); ++i) {
-                problem.features[i].push_back(each.features.values[i]);
-            }
-            problem.values.push_back(each.residual);
-            problem.parts.push_back(static_cast<std::size_t>(gpu - gpus.begin()));
+        for (std::size_t i = 0; i < problem.features.size(); ++i) {
+            problem.features[i].push_back(each.features.values[i]);
         }
+        problem.values.push_back(each.residual);
+        problem.parts.push_back(static_cast<std::size_t>(gpu - gpus.begin()));
     }
     return problem;
 }

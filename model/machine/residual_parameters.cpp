@@ -29,9 +29,6 @@ constexpr std::array<std::string_view, 12> expert_features{
 constexpr std::array<std::string_view, 15> record_product_features{
     "m",       "n",       "k",    "batch",   "tiles",  "wave_square", "wave_narrow", "last",
     "align_n", "align_k", "type", "compute", "memory", "bytes",       "l2"};
-constexpr std::array<std::string_view, 14> bundled_product_features{
-    "kernel",      "m",    "n",       "k",       "batch",   "tiles",  "wave",
-    "wave_square", "last", "align_n", "align_k", "compute", "memory", "l2"};
 constexpr std::array<std::string_view, 15> bundled_attention_features{
     "kernel", "batch", "heads",   "group",  "queries", "tokens", "head_dim", "type",
     "tiles",  "wave",  "compute", "memory", "time",    "align",  "l2"};
@@ -102,7 +99,6 @@ constexpr std::array<ClassEntry, residual_class_count> class_table{{
      wide_correction},
     {ResidualClass::product_wide, "product_wide", record_product_features, Rows::records,
      wide_correction},
-    {ResidualClass::bundled_product, "bundled_product", bundled_product_features, Rows::records},
     {ResidualClass::bundled_attention, "bundled_attention", bundled_attention_features,
      Rows::records, wide_correction},
     {ResidualClass::bundled_rows, "bundled_rows", bundled_row_features, Rows::records},

@@ -61,7 +61,6 @@ enum class ResidualClass : std::uint8_t {
     // of records; the others are of tables of many GPUs
     product_odd,   ///< library products of 16 bits, rows not at multiples of 16 bytes
     product_wide,  ///< of fp32 and tf32
-    bundled_product,
     bundled_attention,
     bundled_rows,             ///< softmax, norms, reductions
     bundled_pointwise,        ///< elementwise
@@ -82,7 +81,7 @@ enum class ResidualClass : std::uint8_t {
     torch_rows,    ///< reductions, softmax, norms, losses, scans
     torch_streams  ///< pointwise, copies, cat, gather, optimizers
 };
-inline constexpr std::size_t residual_class_count = 32;
+inline constexpr std::size_t residual_class_count = 31;
 [[nodiscard]] std::string_view name_of(ResidualClass residual_class);
 
 /// Kernels of PyTorch.

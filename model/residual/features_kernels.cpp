@@ -70,15 +70,9 @@ struct KernelFinder {
     }
 
     Found operator()(const Matmul& op) const {
-        const bool library = prediction.implementation == Implementation::library;
-        if (!library &&
-            !is({Implementation::naive, Implementation::coalesced, Implementation::tiled,
-                 Implementation::register_tiled, Implementation::mma, Implementation::wgmma})) {
-            return std::nullopt;
-        }
+        if (!is({Implementation::library})) return std::nullopt;
         const bool plain = op.a_layout == Layout::row_major && op.b_layout == Layout::row_major;
-        const std::optional<ResidualClass> kind =
-            library ? library_class_of(op) : ResidualClass::bundled_product;
+        const std::optional<ResidualClass> kind = library_class_of(op);
         if (!plain || !kind || !is_wanted(wanted, *kind)) return std::nullopt;
         const double m = real(op.m);
         const double n = real(op.n);
@@ -87,26 +81,17 @@ struct KernelFinder {
         const double rows = batch * parts(m, 128.0);
         const double bytes = real(bits_of(op.type)) / 8.0 * batch * (k * (m + n) + m * n);
         const Waves square = waves_of(rows * parts(n, 128.0), slots);
+        const double narrow = fullness(batch * parts(m, 64.0) * parts(n, 128.0), slots);
         const double last = m / (128.0 * parts(m, 128.0));
-        const double align_n = alignment_of(op.n, op.type);
-        const double align_k = alignment_of(op.k, op.type);
         // Of another rate where no tensor core multiplies: the shares then say as much.
         const double rate = bits_of(op.type) == 32 ? 0.125 : 1.0;
         const Nominal nominal = nominal_of(2.0 * batch * m * n * k / rate, bytes);
-        if (library) {
-            const double narrow = fullness(batch * parts(m, 64.0) * parts(n, 128.0), slots);
-            return ResidualFeatures{*kind,
-                                    {std::log2(m), std::log2(n), std::log2(k), std::log2(batch),
-                                     square.blocks, square.fullness, narrow, last, align_n, align_k,
-                                     is_second_type(op.type) ? 1.0 : 0.0, nominal.compute,
-                                     nominal.memory, std::log2(bytes), l2}};
-        }
-        const double wide = fullness(rows * parts(n, 256.0), slots);
         return ResidualFeatures{
             *kind,
-            {number_of(prediction.implementation), std::log2(m), std::log2(n), std::log2(k),
-             std::log2(batch), square.blocks, wide, square.fullness, last, align_n, align_k,
-             nominal.compute, nominal.memory, l2}};
+            {std::log2(m), std::log2(n), std::log2(k), std::log2(batch), square.blocks,
+             square.fullness, narrow, last, alignment_of(op.n, op.type),
+             alignment_of(op.k, op.type), is_second_type(op.type) ? 1.0 : 0.0, nominal.compute,
+             nominal.memory, std::log2(bytes), l2}};
     }
 
     static std::optional<ResidualClass> library_class_of(const Matmul& op) {
