@@ -8,12 +8,6 @@
 #include "hardware/error.h"
 
 namespace ridge::model {
-namespace {
-
-constexpr unsigned place_bits = 16;  ///< of one of the four places in a number of 64 bits
-
-}  // namespace
-
 double side_of(double value, const ResidualSplit& split) {
     return std::clamp((value - split.threshold) / split.width + 0.5, 0.0, 1.0);
 }
@@ -26,7 +20,7 @@ ResidualForest::ResidualForest(std::vector<ResidualSplit> splits, std::vector<Re
     : splits_(std::move(splits)), trees_(std::move(trees)) {
     RIDGE_CONTRACT(splits_.size() <= most_residual_splits);
     RIDGE_CONTRACT(trees_.size() <= most_residual_trees);
-    std::vector<std::uint64_t> places;
+    std::vector<std::uint16_t> places;
     std::size_t lane = lanes;
     for (std::size_t i = 0; i < splits_.size(); ++i) {
         const ResidualSplit& split = splits_[i];
@@ -39,7 +33,7 @@ ResidualForest::ResidualForest(std::vector<ResidualSplit> splits, std::vector<Re
         }
         groups_.back().thresholds[lane] = static_cast<float>(split.threshold);
         groups_.back().slopes[lane] = static_cast<float>(1.0 / split.width);
-        places.push_back((groups_.size() - 1) * lanes + lane);
+        places.push_back(static_cast<std::uint16_t>((groups_.size() - 1) * lanes + lane));
         ++lane;
     }
     std::partial_sum(first_.begin(), first_.end(), first_.begin());
@@ -49,7 +43,7 @@ ResidualForest::ResidualForest(std::vector<ResidualSplit> splits, std::vector<Re
         Block& block = blocks_[i / lanes];
         for (std::size_t level = 0; level < residual_levels; ++level) {
             RIDGE_CONTRACT(tree.splits[level] < splits_.size());
-            block.sides[level] |= places[tree.splits[level]] << (place_bits * (i % lanes));
+            block.sides[level][i % lanes] = places[tree.splits[level]];
         }
         for (std::size_t leaf = 0; leaf < residual_leaves / 2; ++leaf) {
             const auto low = static_cast<float>(tree.values[leaf]);
@@ -78,11 +72,9 @@ double ResidualForest::at(const FeatureValues& features) const {
     for (const Block& block : blocks_) {
         std::array<Lanes, residual_levels> side;
         for (std::size_t level = 0; level < residual_levels; ++level) {
-            const std::uint64_t places = block.sides[level];
-            constexpr std::uint64_t place = (std::uint64_t{1} << place_bits) - 1;
-            side[level] = Lanes{sides[places & place], sides[(places >> place_bits) & place],
-                                sides[(places >> (2 * place_bits)) & place],
-                                sides[places >> (3 * place_bits)]};
+            const auto& places = block.sides[level];
+            side[level] =
+                Lanes{sides[places[0]], sides[places[1]], sides[places[2]], sides[places[3]]};
         }
         std::array<Lanes, residual_leaves / 2> left;
         for (std::size_t leaf = 0; leaf < 8; ++leaf) {

@@ -77,8 +77,8 @@ class ResidualForest {
     struct Block {
         std::array<Lanes, residual_leaves / 2> low{};  ///< leaves below the first level's threshold
         std::array<Lanes, residual_leaves / 2> rise{};  ///< from those to the leaves above it
-        /// Of each level, where the answers of the trees' splits stand: 16 bits a tree.
-        std::array<std::uint64_t, residual_levels> sides{};
+        /// Of each level, where the answers of the trees' splits stand.
+        std::array<std::array<std::uint16_t, lanes>, residual_levels> sides{};
     };
 
     std::vector<ResidualSplit> splits_;

@@ -190,11 +190,15 @@ void apply_integer(Prediction& p, const MatmulSituation& s) {
     p.executed_tensor = library_executed_flop(s.op, t.tile);
 }
 
+/// Whether the machine has what PyTorch's own products cost.
+bool knows_torch_products(const Machine& machine) {
+    return machine.torch_product && machine.memory && machine.memory->torch;
+}
+
 /// Kernels of a few rows.
 bool apply_few_rows(Prediction& p, const MatmulSituation& s) {
     const FewRows kernel = few_rows_kernel(s.op);
-    const bool known = s.machine.torch_product && s.machine.memory && s.machine.memory->torch;
-    if (kernel == FewRows::tiles || !known) return false;
+    if (kernel == FewRows::tiles || !knows_torch_products(s.machine)) return false;
     const MatmulTime t = few_rows_time(s, kernel);
     apply_time(p, s, t);
     p.tiling = matmul_tiling(s.op, t.tile, s.machine.sm_count, 1, t.split);
@@ -291,6 +295,21 @@ struct AskedKernels {
     const std::optional<BundledKernel>& bundled;
 };
 
+/// Time, traffic and band of kernels whose parameters are known.
+void apply_kernels(Prediction& p, const MatmulSituation& s, const Execution& execution,
+                   const AskedKernels& choice) {
+    if (choice.bundled) {
+        apply_bundled(p, s, choice.asked, *choice.bundled,
+                      *(s.machine.matmul.bundled.*(choice.bundled->parameters)));
+    } else if (choice.asked == Implementation::torch) {
+        p.work.l2 = usual_traffic(s.op, execution);
+        apply_torch(p, s);
+    } else {
+        const MatmulTime time = apply_library(p, s);
+        apply_library_band(p, s, time);
+    }
+}
+
 Outcome predicted(const Matmul& op, const Execution& execution, const Machine& machine,
                   const AskedKernels& choice) {
     const auto& [asked, pipe, bundled] = choice;
@@ -312,28 +331,22 @@ Outcome predicted(const Matmul& op, const Execution& execution, const Machine& m
         keep_roofline(prediction, op, execution, machine);
         return outcome;
     }
-    const bool torch = asked == Implementation::torch;
-    const bool measured = torch && machine.torch_product && machine.memory && machine.memory->torch;
-    const MatmulParameters kernels_of_torch =
-        measured ? parameters_of_torch(op, kernels, *parameters, machine) : MatmulParameters{};
-    const MatmulSituation situation{.op = op,
-                                    .machine = machine,
-                                    .parameters = measured ? kernels_of_torch : *parameters,
-                                    .peak = prediction.peak,
-                                    .pipe = kernels,
-                                    .l2 = execution.l2,
-                                    .launch = execution.launch,
-                                    .caller = caller_of(execution),
-                                    .tile = execution.tile};
-    if (bundled) {
-        apply_bundled(prediction, situation, asked, *bundled,
-                      *(machine.matmul.bundled.*(bundled->parameters)));
-    } else if (torch) {
-        prediction.work.l2 = usual_traffic(op, execution);
-        apply_torch(prediction, situation);
+    const auto apply = [&](const MatmulParameters& of_kernels) {
+        const MatmulSituation situation{.op = op,
+                                        .machine = machine,
+                                        .parameters = of_kernels,
+                                        .peak = prediction.peak,
+                                        .pipe = kernels,
+                                        .l2 = execution.l2,
+                                        .launch = execution.launch,
+                                        .caller = caller_of(execution),
+                                        .tile = execution.tile};
+        apply_kernels(prediction, situation, execution, choice);
+    };
+    if (asked == Implementation::torch && knows_torch_products(machine)) {
+        apply(parameters_of_torch(op, kernels, *parameters, machine));
     } else {
-        const MatmulTime time = apply_library(prediction, situation);
-        apply_library_band(prediction, situation, time);
+        apply(*parameters);
     }
     return outcome;
 }

@@ -1,8 +1,9 @@
 #include "model/residual/features.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
-#include <numeric>
+#include <cstdint>
 
 #include "model/core/real.h"
 #include "model/residual/shares.h"
@@ -13,8 +14,8 @@ namespace {
 
 /// log2 of the largest power of two up to 256 that divides an extent.
 double log_of_grain(std::int64_t extent) {
-    constexpr std::int64_t largest = 256;
-    return log_of(std::gcd(extent, largest));
+    constexpr int largest = 8;
+    return std::min(std::countr_zero(static_cast<std::uint64_t>(extent)), largest);
 }
 
 struct Finder {
