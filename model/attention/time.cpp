@@ -132,7 +132,8 @@ Time tile_of(const Call& call) {
     }
     tile += call.tile_rows / 64.0 * (bulk_rows ? fitted.bulk_rows : fitted.tile_rows);
     if (grid.few_rows) {
-        return tile + fitted.decode_tile + call.head_dim / 64.0 * fitted.decode_columns;
+        const Time fixed = fitted.decode_tile > Time{} ? fitted.decode_tile : fitted.tile;
+        return tile + fixed + call.head_dim / 64.0 * fitted.decode_columns;
     }
     return tile + fitted.tile + call.head_dim / 64.0 * fitted.tile_columns;
 }

@@ -31,7 +31,7 @@ constexpr std::array flash{  //                                                 
     in_clocks<&F::page_block>("page_block", clocks, "address work of a block of keys behind a page table", {none, tables}),
     parameter<&F::lone_block_factor>("lone_block_factor", factor, "time of a block whose thread block has its multiprocessor alone, over the shared time", {none, tables}),
     in_clocks<&F::tile>("tile", clocks, "fixed time of a tile: prologue, pipeline fill, epilogue", {none, tables, tables, tables, tables, tables}),
-    in_clocks<&F::decode_tile>("decode_tile", clocks, "the same of the kernel for few query rows", {none, tables, tables, tables, tables, tables}),
+    in_clocks<&F::decode_tile>("decode_tile", clocks, "the same of the kernel for few query rows", {none, none, tables, tables, tables, tables}),
     in_clocks<&F::tile_rows>("tile_rows", clocks, "time of a tile per 64 query rows: loading or gathering Q, storing O", {none, tables, tables, tables, tables, tables}),
     in_clocks<&F::bulk_rows>("bulk_rows", clocks, "the same where bulk copies move packed rows (4, 8 or 16 query heads per KV head)", {none, none, tables, none, tables}),
     in_clocks<&F::tile_columns>("tile_columns", clocks, "time of a tile per 64 of head_dim: the first K and V", {none, none, tables, tables, tables, tables}),
@@ -189,6 +189,7 @@ std::optional<AttentionParameters> attention_parameters_of(const hardware::Descr
     FlashParameters blank;
     blank.clock = consists.clock;
     parameters.flash2 = read_set(gpu, flash_places[1], blank);
+    if (parameters.flash2) blank.tail = parameters.flash2->tail;
     parameters.flash3 = read_set(gpu, flash_places[2], blank);
     parameters.flashinfer = read_set(gpu, flash_places[3], blank);
     if (parameters.flash3) {

@@ -30,7 +30,7 @@ struct FlashParameters {
     double lone_block_factor =
         1.0;                  ///< time of a block whose thread block has its SM alone, over shared
     Time tile;                ///< prologue, pipeline fill, epilogue of a tile
-    Time decode_tile;         ///< the same, kernel for few rows
+    Time decode_tile;         ///< the same of the kernel for few query rows; zero: as `tile`
     Time tile_rows;           ///< per 64 rows: gather Q, store O
     Time bulk_rows;           ///< the same where packed rows come by bulk copies
     Time tile_columns;        ///< per 64 of head_dim: first K and V

@@ -46,12 +46,12 @@ constexpr std::array library{  //                                               
     parameter<&P::sustained_fraction>("sustained_fraction", share_of_peak, "share of the peak under the power limit, long products", {tables, tables}),
     parameter<&P::droop>("droop", span_of_time, "product at peak rate at which the clock has fallen half way from burst to sustained", {assumed, assumed, assumed}),
     parameter<&P::dram_fraction>("dram_fraction", share, "share of the DRAM bandwidth that a product reaches", {tables, none, assumed, none, none, none, tables}),
-    parameter<&P::l2_per_sm>("l2_bytes_per_clock", rate_per_clock, "L2 read rate of one multiprocessor in a product", {assumed, none, assumed}, required),
+    parameter<&P::l2_per_sm>("l2_bytes_per_clock", rate_per_clock, "L2 read rate of one multiprocessor in a product", {assumed}, required),
     parameter<&P::multicast>("multicast", {1.0, 64.0}, "blocks of a cluster that share one load of an operand", {assumed}),
     parameter<&P::straddle>("straddle", factor, "lines of L2 that a row starting between two lines costs more, per line", {assumed}),
     parameter<&P::store_per_sm>("store_bytes_per_clock", rate_per_clock, "rate at which the epilogue of one multiprocessor stores C", {tables, none, assumed, none, records}),
     parameter<&P::second_kernel>("second_kernel", span_of_time, "the kernel that adds the partial sums of a split k", {tables, tables, records, records, records}),
-    parameter<&P::quantisation>("quantisation", share, "1: blocks come in whole waves; near 0: the library hides the tail", {assumed, assumed, assumed, assumed, assumed, assumed, assumed}),
+    parameter<&P::quantisation>("quantisation", share, "1: blocks come in whole waves; near 0: the library hides the tail", {assumed, assumed, assumed, assumed, assumed, none, assumed}),
     parameter<&P::gemv_per_sm>("gemv_bandwidth", data_rate, "L2 rate of one multiprocessor in a matrix-vector kernel", {tables}),
     parameter_of<P, aligned_8>("aligned_8", share, "share of the issue rate left when rows start at multiples of 8 bytes only", {assumed}),
     parameter_of<P, aligned_4>("aligned_4", share, "share of the issue rate left when rows start at multiples of 4 bytes only", {assumed}),
@@ -179,11 +179,25 @@ std::optional<P> read_tensor(const Description& gpu, const Consists& consists) {
     return p;
 }
 
+/// Shares of the issue rate that are left with rows at 8, 4 and 2 bytes where no file states them: those
+/// of the 16-bit kernels that take such rows.
+void align_by_kernels(const Description& gpu, P& p) {
+    const auto issue = [&](MatmulPipe pipe) {
+        return gpu.number(field_path(places[static_cast<std::size_t>(pipe)], "issue_fraction"));
+    };
+    const auto by_4 = issue(MatmulPipe::align_4);
+    const auto by_2 = issue(MatmulPipe::align_2);
+    const auto whole = issue(MatmulPipe::tensor);
+    if (!by_4 || !by_2 || !whole || has(gpu, places[0], "aligned_2")) return;
+    p.aligned = {1.0, *by_4 / *whole, *by_4 / *whole, *by_2 / *whole};
+}
+
 /// The 16-bit set with what the 8-bit one has for itself, which may be nothing.
 std::optional<P> read_eight_bit(const Description& gpu, const std::optional<P>& tensor) {
     if (!tensor) return std::nullopt;
     const Section<P>& section = places[static_cast<std::size_t>(MatmulPipe::eight_bit)];
     P p = *tensor;
+    align_by_kernels(gpu, p);
     read_section(gpu, section, p);
     p.evidence = evidence_of(gpu, section);
     if (p.evidence != Evidence::own && has(gpu, section, "sustained_fraction")) {
@@ -198,11 +212,13 @@ std::optional<P> read_eight_bit(const Description& gpu, const std::optional<P>& 
     return p;
 }
 
-/// A set that starts from the 16-bit one and has a section of its own; empty without that.
+/// A set that starts from the 16-bit one and has a section of its own; empty without that. Kernels for
+/// rows at 2 bytes come in waves as those outside the tensor cores do.
 std::optional<P> read_derived(const Description& gpu, MatmulPipe pipe,
-                              const std::optional<P>& tensor) {
+                              const std::optional<P>& tensor, const std::optional<P>& vector) {
     if (!tensor) return std::nullopt;
     P p = *tensor;
+    if (pipe == MatmulPipe::align_2 && vector) p.quantisation = vector->quantisation;
     p.aligned = {1.0, 1.0, 1.0, 1.0};
     p.straddle = 0.0;  // kernels of mma.sync, whose copies are of 16 bytes or fewer
     if (pipe != MatmulPipe::tf32) p.multicast = 1.0;
@@ -244,11 +260,15 @@ std::optional<B> read_bundled(const Description& gpu, const Consists& consists,
     return parameters;
 }
 
-/// FMA kernels have the launch of the library, and nothing else of its tensor kernels.
+/// FMA kernels have the launch of the library and, where no file states another, its share of DRAM, and
+/// nothing else of its tensor kernels. They load through the port of their multiprocessor.
 std::optional<P> read_vector(const Description& gpu, const Consists& consists,
                              const std::optional<P>& tensor) {
     const Section<P>& section = places[static_cast<std::size_t>(MatmulPipe::vector)];
-    auto p = read_set(gpu, MatmulPipe::vector, blank(consists));
+    P start = blank(consists);
+    start.l2_per_sm = port_width;
+    if (tensor) start.dram_fraction = tensor->dram_fraction;
+    auto p = read_set(gpu, MatmulPipe::vector, start);
     if (!p) return p;
     if (tensor) p->launch = tensor->launch;
     if (p->evidence == Evidence::own) return p;
@@ -274,12 +294,13 @@ MatmulCalibration read_matmul_calibration(const Description& gpu, const Consists
     MatmulCalibration calibration;
     const auto tensor = read_tensor(gpu, consists);
     const auto eight_bit = read_eight_bit(gpu, tensor);
+    const auto vector = read_vector(gpu, consists, tensor);
     calibration.pipes = {tensor,
                          eight_bit,
-                         read_vector(gpu, consists, tensor),
-                         read_derived(gpu, MatmulPipe::tf32, tensor),
-                         read_derived(gpu, MatmulPipe::align_4, tensor),
-                         read_derived(gpu, MatmulPipe::align_2, tensor),
+                         vector,
+                         read_derived(gpu, MatmulPipe::tf32, tensor, vector),
+                         read_derived(gpu, MatmulPipe::align_4, tensor, vector),
+                         read_derived(gpu, MatmulPipe::align_2, tensor, vector),
                          read_four_bit(gpu, consists, tensor, eight_bit)};
     calibration.bundled = {.naive = read_bundled(gpu, consists, 0),
                            .tiled = read_bundled(gpu, consists, 1),

@@ -13,8 +13,6 @@ namespace {
 
 using hardware::Description;
 
-constexpr BytesPerCycle port_width = 64.0 * units::B / units::cycle;
-
 using ranges::clocks;
 using ranges::data_rate;
 using ranges::exponent_of_norm;

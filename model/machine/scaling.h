@@ -21,6 +21,9 @@
 
 namespace ridge::model {
 
+/// Between the L2 and one multiprocessor.
+inline constexpr BytesPerCycle port_width = 64.0 * units::B / units::cycle;
+
 /// What parameters rest on: another family's GPU (or a guess), one of this family, or this GPU. The
 /// source of a set's main field says it: estimate, derived, measured.
 enum class Evidence : std::uint8_t { foreign, family, own };
