@@ -56,6 +56,7 @@ void visit_all(const Visit& visit) {
     std::apply(tables, torch_stream_sections());
     std::apply(tables, torch_attention_sections());
     std::apply(tables, torch_product_sections());
+    std::apply(tables, torch_choice_sections());
     std::apply(tables, bundled_count_sections());
     tables(fabric_sections(), send_sections());
     std::apply(tables, copy_sections());

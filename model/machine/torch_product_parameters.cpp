@@ -178,6 +178,8 @@ const TorchProductSections& torch_product_sections() {
 
 void resolve_torch_product(const hardware::Description& gpu, Machine& machine) {
     resolve_sections(gpu, torch_product_sections(), machine, &Machine::torch_product);
+    if (!machine.torch_product) return;
+    if (!read_sections(gpu, torch_choice_sections(), machine)) machine.torch_product.reset();
 }
 
 }  // namespace ridge::model

@@ -14,6 +14,7 @@
 
 #include "hardware/description.h"
 #include "model/machine/parameter.h"
+#include "model/machine/torch_choice_parameters.h"
 
 namespace ridge::model {
 
@@ -126,6 +127,7 @@ struct TorchProductCode {
     VectorCode vector_columns, vector_rows, vector_columns_16bit, vector_rows_16bit;
     CrumbsCode crumbs;
     ProductsCode common;
+    TorchChoice choice;
 };
 
 using TorchProductSections =

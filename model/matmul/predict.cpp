@@ -197,8 +197,9 @@ bool knows_torch_products(const Machine& machine) {
 
 /// Kernels of a few rows.
 bool apply_few_rows(Prediction& p, const MatmulSituation& s) {
-    const FewRows kernel = few_rows_kernel(s.op);
-    if (kernel == FewRows::tiles || !knows_torch_products(s.machine)) return false;
+    if (!knows_torch_products(s.machine)) return false;
+    const FewRows kernel = few_rows_kernel(s.op, s.machine.torch_product->choice);
+    if (kernel == FewRows::tiles) return false;
     const MatmulTime t = few_rows_time(s, kernel);
     apply_time(p, s, t);
     p.tiling = matmul_tiling(s.op, t.tile, s.machine.sm_count, 1, t.split);

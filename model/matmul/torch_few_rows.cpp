@@ -52,11 +52,13 @@ Kernel dots_kernel(const Matmul& op, const DotsCode& code) {
 /// B by rows, with 128 threads or 256: up to 8 rows of A in a block, where there are more than 5 in two, from 15
 /// on in four.
 Kernel walk_kernel(const Matmul& op, const TorchProductCode& all) {
-    const bool is_long = op.k > 112 && (op.batch == 1 || op.batch * op.n > 19200);
+    const WalkThreadsChoice& choice = all.choice.walk_threads;
+    const bool is_long =
+        op.k > choice.long_depth && (op.batch == 1 || op.batch * op.n > choice.batch_columns);
     const bool half = bits_of(op.type) == 16;
     const WalkCode& code = is_long ? (half ? all.long_walk_16bit : all.long_walk)
                                    : (half ? all.short_walk_16bit : all.short_walk);
-    const std::int64_t blocks = op.m <= 5 ? 1 : op.m <= 14 ? 2 : 4;
+    const std::int64_t blocks = op.m <= choice.one_block ? 1 : op.m <= choice.two_blocks ? 2 : 4;
     const double rows = real(ceil_divide(op.m, blocks));
     return {64, rows, 16, code.step, is_long ? 4.0 : 5.0, code.result, code.slots, code.unpack};
 }
@@ -144,84 +146,98 @@ bool is_biased(const Matmul& op) {
 }
 
 /// B by columns, 2 to 16 rows of fp32: where cuBLAS takes dot products.
-bool takes_dots(const Matmul& op) {
+bool takes_dots(const Matmul& op, const DotsChoice& c) {
     const std::int64_t results = op.batch * op.m * op.n;
     const std::int64_t weights = op.n * op.k;
-    if (op.batch > 1) return op.k > 204 && results > 1477 && results <= 332'000;
-    if (is_biased(op)) {
-        if (results > 72'700) return op.m <= 6;
-        return op.k <= 1432 || op.m <= 5 || real(op.k) <= 1.85 * real(op.n);
+    if (op.batch > 1) {
+        return op.k > c.batch_depth && results > c.batch_fewest && results <= c.batch_most;
     }
-    if (op.m <= 7) return op.n > 788 ? weights <= 60'000'000 : op.k <= 92;
-    if (op.k <= 82) return weights <= 115'000;
-    return op.m <= 11 && op.k <= op.n && op.n <= 8700 && weights > 202'000;
+    if (is_biased(op)) {
+        if (results > c.bias_results) return op.m <= c.bias_rows;
+        return op.k <= c.bias_depth || op.m <= c.bias_few_rows ||
+               real(op.k) <= c.bias_shape * real(op.n);
+    }
+    if (op.m <= c.few_rows) {
+        return op.n > c.few_columns ? weights <= c.few_weights : op.k <= c.few_depth;
+    }
+    if (op.k <= c.short_depth) return weights <= c.short_weights;
+    return op.m <= c.most_rows && op.k <= op.n && op.n <= c.most_columns &&
+           weights > c.fewest_weights;
 }
 
 /// B by rows: where it takes a walk along k.
-bool takes_walk(const Matmul& op) {
+bool takes_walk(const Matmul& op, const WalkChoice& c) {
     const std::int64_t results = op.batch * op.m * op.n;
     const std::int64_t weights = op.n * op.k;
     const double depth = real(op.k) / real(op.n);
-    if (op.batch > 1) return weights > 50'000 && (op.m <= 14 || results > 705'000);
-    if (is_biased(op)) {
-        if (op.k > 2716) return depth <= 0.75 && results <= 145'000;
-        if (op.m <= 11) return depth <= 1.13 || weights <= 330'000;
-        return results > 19'400 || weights <= 113'000;
+    if (op.batch > 1) {
+        return weights > c.batch_weights && (op.m <= c.batch_rows || results > c.batch_results);
     }
-    if (depth <= 0.26) return results <= 214'000 || op.k <= 980;
-    if (depth <= 0.65) return op.n > 3950 ? results <= 147'000 : weights <= 21'000;
-    return op.k <= 104 || (results > 46'500 && weights <= 70'000'000);
+    if (is_biased(op)) {
+        if (op.k > c.bias_depth) return depth <= c.bias_shape && results <= c.bias_results;
+        if (op.m <= c.bias_rows) return depth <= c.bias_few_shape || weights <= c.bias_few_weights;
+        return results > c.bias_fewest || weights <= c.bias_weights;
+    }
+    if (depth <= c.flat) return results <= c.flat_results || op.k <= c.flat_depth;
+    if (depth <= c.middle) {
+        return op.n > c.middle_columns ? results <= c.middle_results : weights <= c.middle_weights;
+    }
+    return op.k <= c.deep_depth || (results > c.deep_results && weights <= c.deep_weights);
 }
 
 /// 2 to 16 rows of bf16 that are not multiples of 16 bytes, B by columns.
-FewRows by_columns_bf16(const Matmul& op) {
+FewRows by_columns_bf16(const Matmul& op, const ThinColumnsChoice& c) {
     if (op.batch > 1) {
-        if (op.batch * op.n > 45'000) return FewRows::lanes;
-        const bool dots = op.k > 250 && op.batch * op.m * op.n <= 80'000;
+        if (op.batch * op.n > c.batch_columns) return FewRows::lanes;
+        const bool dots = op.k > c.batch_depth && op.batch * op.m * op.n <= c.batch_results;
         return dots ? FewRows::dots : FewRows::whole;
     }
-    if (20 * op.k <= op.n) return FewRows::whole;
-    if (op.k > 3489) return FewRows::parts;
-    const bool few = op.m <= 5;
-    if (op.n <= 64) return few ? FewRows::parts : FewRows::dots;
-    if (few) return op.k <= 158 ? FewRows::whole : FewRows::dots;
-    return op.m > 8 || op.m * op.n <= 5600 ? FewRows::parts : FewRows::dots;
+    if (c.flat * op.k <= op.n) return FewRows::whole;
+    if (op.k > c.deep) return FewRows::parts;
+    const bool few = op.m <= c.few_rows;
+    if (op.n <= c.narrow) return few ? FewRows::parts : FewRows::dots;
+    if (few) return op.k <= c.few_depth ? FewRows::whole : FewRows::dots;
+    return op.m > c.most_rows || op.m * op.n <= c.most_results ? FewRows::parts : FewRows::dots;
 }
 
 /// The same, B by rows. With a bias and not too deep, k is cut into slices that add up one after the other.
-FewRows by_rows_bf16(const Matmul& op) {
+FewRows by_rows_bf16(const Matmul& op, const ThinRowsChoice& c) {
     if (op.batch > 1) return FewRows::walk;
-    if (op.k <= 326) return op.m * op.n <= 236'000 ? FewRows::walk : FewRows::whole;
-    if (op.n > 4741) return op.m <= 14 ? FewRows::walk : FewRows::parts;
-    const bool sliced = is_biased(op) && op.n >= 150 && op.k > 700 && 3 * op.k <= 44 * op.n;
+    if (op.k <= c.short_depth)
+        return op.m * op.n <= c.walk_results ? FewRows::walk : FewRows::whole;
+    if (op.n > c.wide) return op.m <= c.walk_rows ? FewRows::walk : FewRows::parts;
+    const bool sliced = is_biased(op) && op.n >= c.slice_columns && op.k > c.slice_depth &&
+                        real(op.k) <= c.slice_shape * real(op.n);
     return sliced ? FewRows::slices : FewRows::parts;
 }
 
-FewRows few_rows_fp16(const Matmul& op) {
+FewRows few_rows_fp16(const Matmul& op, const HalvesChoice& c) {
     if (op.batch > 1) return FewRows::whole;
     if (op.b_layout == Layout::column_major) {
-        const bool deep = op.k > 1024 && op.n <= 7776 && op.n * op.k > 250'000;
+        const bool deep = op.k > c.deep && op.n <= c.most_columns && op.n * op.k > c.fewest_weights;
         return deep ? FewRows::parts : FewRows::whole;
     }
-    if (op.k > 469 && 3 * op.k > op.n) return FewRows::parts;
-    return op.m <= 9 ? FewRows::walk : FewRows::whole;
+    if (op.k > c.rows_deep && c.rows_flat * op.k > op.n) return FewRows::parts;
+    return op.m <= c.walk_rows ? FewRows::walk : FewRows::whole;
 }
 
-FewRows few_halves(const Matmul& op) {
+FewRows few_halves(const Matmul& op, const TorchChoice& choice) {
     if (op.m > most_few_rows || row_alignment(op) >= 16) return FewRows::tiles;
     if (op.m == 1) return FewRows::vector;
-    if (op.type == DataType::fp16) return few_rows_fp16(op);
-    return op.b_layout == Layout::row_major ? by_rows_bf16(op) : by_columns_bf16(op);
+    if (op.type == DataType::fp16) return few_rows_fp16(op, choice.halves);
+    return op.b_layout == Layout::row_major ? by_rows_bf16(op, choice.thin_rows)
+                                            : by_columns_bf16(op, choice.thin_columns);
 }
 
 /// How many parts the library cuts k into: for three rounds of the GPU, 64 elements or more in each; small B whose
 /// k is no multiple of that, into pieces of a few vectors of 8.
-double parts_of(const Matmul& op, const Kernel& kernel, double sms) {
+double parts_of(const Matmul& op, const Kernel& kernel, const PartsChoice& c, double sms) {
     const bool rows = op.b_layout == Layout::row_major;
     const bool half = op.type == DataType::fp16;
-    const std::int64_t small = rows ? (half ? 131'200 : 265'000) : 200'000;
+    const std::int64_t small = rows ? (half ? c.small_rows_fp16 : c.small_rows) : c.small_columns;
     if (op.k % 64 != 0 && op.n * op.k <= small) {
-        return real(ceil_divide(op.k, 8 * ceil_divide(op.k, rows ? 2150 : 800)));
+        return real(
+            ceil_divide(op.k, 8 * ceil_divide(op.k, rows ? c.rows_depth : c.columns_depth)));
     }
     const double wanted = std::round(3.0 * sms / std::ceil(real(op.n) / kernel.columns));
     return std::max(2.0, std::min(wanted, real(op.k / 64)));
@@ -297,13 +313,16 @@ MatmulTime crumbs_time(const MatmulSituation& s) {
 /// Tiles of 64 columns whose slices of k wait for one another.
 MatmulTime slices_time(const MatmulSituation& s) {
     const ThinTilesCode& code = s.machine.torch_product->thin;
+    const PartsChoice& c = s.machine.torch_product->choice.cuts;
     constexpr std::int64_t width = 64;
     const double waves = 2.0 * s.machine.memory->sm_count;
     const double tiles = real(ceil_divide(s.op.n, width));
     const double thin = real(s.op.k) / 16.0;
-    const double slices = std::ceil(s.op.n <= 5 * width && s.op.k < 1600
-                                        ? thin
-                                        : std::clamp(waves / tiles, 1.0, tiles <= 12 ? 8.0 : 11.0));
+    const double slices = std::ceil(
+        s.op.n <= c.thin_columns && s.op.k < c.thin_depth
+            ? thin
+            : std::clamp(waves / tiles, 1.0,
+                         real(tiles <= real(c.few_tiles) ? c.few_slices : c.most_slices)));
     MatmulTime time = traffic_of(s, moved_of(s), 1.0);
     time.tile = {64, static_cast<std::int32_t>(width), 16};
     time.split = static_cast<std::int32_t>(slices);
@@ -338,7 +357,8 @@ MatmulTime blocks_time(const MatmulSituation& s, FewRows chosen) {
     const TorchCosts& torch = *memory.torch;
     const TorchProductCode& all = *s.machine.torch_product;
     const Kernel kernel = kernel_of(op, all, chosen);
-    const double parts = chosen == FewRows::parts ? parts_of(op, kernel, memory.sm_count) : 1.0;
+    const double parts =
+        chosen == FewRows::parts ? parts_of(op, kernel, all.choice.cuts, memory.sm_count) : 1.0;
     const double batch = real(op.batch);
     const double groups = std::ceil(real(op.m) / kernel.rows);
     const double blocks = batch * std::ceil(real(op.n) / kernel.columns) * groups * parts;
@@ -377,8 +397,8 @@ MatmulTime blocks_time(const MatmulSituation& s, FewRows chosen) {
 
 }  // namespace
 
-FewRows few_rows_kernel(const Matmul& op) {
-    if (bits_of(op.type) == 16) return few_halves(op);
+FewRows few_rows_kernel(const Matmul& op, const TorchChoice& choice) {
+    if (bits_of(op.type) == 16) return few_halves(op, choice);
     const bool single = op.type == DataType::fp32;
     if (!single && op.type != DataType::tf32) return FewRows::tiles;
     if (op.m == 1) return FewRows::vector;
@@ -386,9 +406,9 @@ FewRows few_rows_kernel(const Matmul& op) {
     if (crumbs_of(op) != nullptr) return FewRows::crumbs;
     if (op.m > most_few_rows) return FewRows::tiles;
     if (op.b_layout == Layout::column_major) {
-        return takes_dots(op) ? FewRows::dots : FewRows::tiles;
+        return takes_dots(op, choice.dots) ? FewRows::dots : FewRows::tiles;
     }
-    return takes_walk(op) ? FewRows::walk : FewRows::tiles;
+    return takes_walk(op, choice.walks) ? FewRows::walk : FewRows::tiles;
 }
 
 MatmulTime few_rows_time(const MatmulSituation& s, FewRows kernel) {

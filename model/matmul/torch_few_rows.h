@@ -1,7 +1,7 @@
 // Products of a few rows in fp32, or of misaligned rows in 16 bits, as cuBLAS runs them for PyTorch:
 // special kernels (gemv, gemmSN) that read B once and hold every row of A, instead of tiles.
 //
-//   const FewRows kernel = few_rows_kernel(op);
+//   const FewRows kernel = few_rows_kernel(op, machine.torch_product->choice);
 //   if (kernel != FewRows::tiles) const MatmulTime t = few_rows_time(situation, kernel);
 //
 // Method (equation M26 of docs/model.md). Which kernel runs follows from layout, rows and extents by rules
@@ -31,7 +31,7 @@ enum class FewRows : std::uint8_t {
 };
 
 /// fp32, tf32 of one row, and 16 bits whose rows are not multiples of 16 bytes.
-[[nodiscard]] FewRows few_rows_kernel(const Matmul& op);
+[[nodiscard]] FewRows few_rows_kernel(const Matmul& op, const TorchChoice& choice);
 
 /// The machine has `model.torch` and `torch_product`; the kernel is not `tiles`.
 [[nodiscard]] MatmulTime few_rows_time(const MatmulSituation& situation, FewRows kernel);

@@ -49,11 +49,12 @@ KernelChoice choice_of(const Matmul& op, const TorchProductCode& all, double sms
     if (op.b_layout == Layout::row_major) return {{128, 128, 32}, all.integer_rows};
     const bool k_aligned = op.k % vector == 0;
     const bool n_aligned = op.n % vector == 0;
-    const bool few = tiles_of(op, small) < 1.5 * sms;
+    const bool few = tiles_of(op, small) < all.choice.integer_tiles.few * sms;
     if (k_aligned && n_aligned)
         return few ? KernelChoice{small, all.small_tiles} : KernelChoice{tall, all.tall_tiles};
     if (k_aligned && tiles_of(op, large) <= sms) return {large, all.odd_results};
-    if (n_aligned && tiles_of(op, large) >= 0.6 * sms) return {large, all.large_unaligned};
+    if (n_aligned && tiles_of(op, large) >= all.choice.integer_tiles.large * sms)
+        return {large, all.large_unaligned};
     return few ? KernelChoice{small, all.small_unaligned} : KernelChoice{tall, all.tall_unaligned};
 }
 
