@@ -13,7 +13,7 @@ Shapes of a seed that no fit has seen, cold, warm and dirty L2 ([all classes](ac
 |---|---|---:|---:|---:|---:|
 """
 HEAD = """`scripts/torch-kernels.py` draws shapes log-uniformly, small and odd ones among them, and times the kernels by CUPTI activity with a cold, warm or dirty L2. Fits saw
-`measure/records/h200-sxm-torch` (seeds 21, 23 to 27, 61 to 64, 71 to 74, 81, 82 and 93 to 98, of products 51 to 57, 59, 83, 84 and 86) and `h100-sxm-torch` (31, 34 to 36, 66, 75, 76, 77, 91 and 92, of products 61 to 65, 67, 69 and, in fp32, 68); these tables are seeds 28, 43, 45, 47 and 49 and seeds 42, 44, 46 and 48, each judged first once the constants of its day were fixed.
+`measure/records/h200-sxm-torch` (seeds 21, 23 to 27, 61 to 64, 71 to 74, 81, 82 and 93 to 98, of products 51 to 57, 59, 83, 84 and 86) and `h100-sxm-torch` (31, 34 to 36, 66, 75, 76, 77, 91 and 92, of products 61 to 65, 67, 69 and, in fp32, 68); these tables are seeds 28, 43, 45, 47, 49 and 50 and seeds 42, 44, 46 and 48, each judged first once the constants of its day were fixed.
 
 | GPU | operation | implementation | records | mean % | median % | p90 % | bias % | in band % |
 |---|---|---|---:|---:|---:|---:|---:|---:|
