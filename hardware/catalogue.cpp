@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <set>
 #include <system_error>
+#include <utility>
 
 #include "hardware/consistency.h"
 #include "hardware/embedded.h"
@@ -54,7 +55,7 @@ void append(std::vector<Problem>& to, const std::vector<Problem>& from) {
 
 }  // namespace
 
-Catalogue::Catalogue(const Schema& schema) : schema_(schema) {}
+Catalogue::Catalogue(Schema schema) : schema_(std::move(schema)) {}
 
 Catalogue Catalogue::embedded(const Schema& schema) {
     Catalogue catalogue(schema);
@@ -178,7 +179,8 @@ void Catalogue::take_inheritance(Description& device, std::vector<Problem>& prob
         if (parent == architectures_.end() || depth == most) {
             const std::string reason = depth == most ? "\", which inherits from too many others"
                                                      : "\", which is not a known architecture";
-            problems.push_back({location, "inherits from \"" + wanted + reason});
+            problems.push_back(
+                {location, std::string("inherits from \"").append(wanted).append(reason)});
             return;
         }
         Loaded loaded =

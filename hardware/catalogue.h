@@ -95,7 +95,7 @@ class Catalogue {
                                                                        View view) const;
 
   private:
-    explicit Catalogue(const Schema& schema);
+    explicit Catalogue(Schema schema);
 
     struct Item {
         Description header;

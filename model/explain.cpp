@@ -169,8 +169,8 @@ std::string words(const note::L2Resident& resident) {
 }
 
 std::string words(const note::AlignmentCliff& cliff) {
-    return fmt::format("a leading dimension is a multiple of only {} bytes; fast kernels need 16{}",
-                       cliff.bytes,
+    return fmt::format("a leading dimension is a multiple of only {} {}; fast kernels need 16{}",
+                       cliff.bytes, cliff.bytes == 1 ? "byte" : "bytes",
                        cliff.issue_share > 0.0 && cliff.issue_share < 1.0
                            ? ", others are taken to issue " + percent(cliff.issue_share) +
                                  " of their rate (estimate)"

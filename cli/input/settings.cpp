@@ -33,7 +33,7 @@ std::string text_of(const hardware::Node& node, const std::string& expected) {
 
 std::string format_of(const hardware::Node& node) {
     const std::string expected = R"("table", "json", "csv" or "md")";
-    const std::string word = text_of(node, expected);
+    std::string word = text_of(node, expected);
     for (const char* const known : {"table", "json", "csv", "md"}) {
         if (word == known) return word;
     }

@@ -118,8 +118,9 @@ std::vector<FitReport> fit_code(const FitRequest& request) {
     for (FitProblem& problem : split_rows(rows, request)) {
         const TimedRows all = timed(problem);
         for (auto& [kind, parameters] : kinds_of(problem.machines.begin()->second)) {
+            std::vector<MeasuredRow> moved = rows_moved_by(parameters, all, problem.machines);
             FitProblem part = {
-                .rows = rows_moved_by(parameters, all, problem.machines),
+                .rows = std::move(moved),
                 .machines = problem.machines,
                 .prior = problem.prior,
                 .parameters = std::move(parameters),

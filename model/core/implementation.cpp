@@ -2,6 +2,7 @@
 
 #include <array>
 #include <charconv>
+#include <iterator>
 #include <string>
 #include <utility>
 #include <vector>
@@ -71,6 +72,7 @@ auto parse_word(const Words& words, std::string_view text, std::string_view fiel
         if (same_word(word.text, text)) return word.value;
     }
     std::vector<std::string_view> known;
+    known.reserve(std::size(words));
     for (const auto& word : words) known.push_back(word.text);
     refuse_word(field, text, known);
 }

@@ -72,9 +72,10 @@ double columns_of(const Transpose& op, double bytes) {
 double new_loads(const Transpose& op, double loads, double columns) {
     const double apart = real(op.rows) * real(op.inner) / pointwise_block_threads;
     const auto items = static_cast<std::uint32_t>(items_of(op.type));
+    const auto count = static_cast<std::int64_t>(std::ceil(columns));
     std::uint32_t seen = 0;
-    for (double column = 0.0; column < columns; column += 1.0) {
-        seen |= 1U << (static_cast<std::uint32_t>(column * apart) % items);
+    for (std::int64_t column = 0; column < count; ++column) {
+        seen |= 1U << (static_cast<std::uint32_t>(real(column) * apart) % items);
     }
     return std::max(1.0, loads / std::popcount(seen));
 }

@@ -283,9 +283,9 @@ std::optional<Understood> enlarged(const Subject& subject, bool backward) {
     const auto sizes = subject.call.wholes(1);
     if (x == nullptr || x->dims.size() < 3 || x->elements() < 1 || sizes.empty()) return {};
     const auto element = type_of(*x, subject);
-    double results = static_cast<double>(x->dims[0] * x->dims[1]);
+    auto results = static_cast<double>(x->dims[0] * x->dims[1]);
     for (const std::int64_t size : sizes) results *= static_cast<double>(size);
-    double inputs = static_cast<double>(x->elements());
+    auto inputs = static_cast<double>(x->elements());
     if (backward) {  // x is the gradient of the results
         inputs = 1.0;
         for (const std::int64_t size : subject.call.wholes(2)) inputs *= static_cast<double>(size);
