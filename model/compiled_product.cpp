@@ -18,10 +18,6 @@ constexpr std::int64_t padded_row_bytes = 128;
 constexpr double least_intensity = 100.0;
 constexpr std::int64_t vector_bytes = 16;
 
-bool is_activated(Epilogue epilogue) {
-    return epilogue == Epilogue::bias_relu || epilogue == Epilogue::bias_gelu;
-}
-
 /// Rows of the result with gaps between them, over which addmm does not spread a bias itself.
 bool has_padded_rows(const Matmul& op) {
     return op.m > 1 && op.n > longest_unpadded_row &&

@@ -22,6 +22,16 @@ enum class Layout : std::uint8_t { row_major, column_major };
 enum class Epilogue : std::uint8_t { none, bias, bias_relu, bias_gelu, accumulate };
 enum class Direction : std::uint8_t { forward, backward };
 
+/// Whether an activation follows the bias.
+[[nodiscard]] constexpr bool is_activated(Epilogue epilogue) {
+    return epilogue == Epilogue::bias_relu || epilogue == Epilogue::bias_gelu;
+}
+
+/// Whether a vector of n elements is added to every row.
+[[nodiscard]] constexpr bool has_bias(Epilogue epilogue) {
+    return epilogue == Epilogue::bias || is_activated(epilogue);
+}
+
 /// C[batch,m,n] = A[batch,m,k] B[batch,k,n].
 struct Matmul {
     std::int64_t batch = 1;

@@ -195,8 +195,7 @@ Footprint of_operation(const Matmul& op, Implementation, Pass pass) {
     const double b =
         count(op.batch) * operand_bytes(op.type, count(op.n), count(op.k), Operand::weights);
     const double c = count(op.batch) * count(op.m) * count(op.n) * count(size_of(op.output));
-    const bool has_bias = op.epilogue != Epilogue::none && op.epilogue != Epilogue::accumulate;
-    const double bias = has_bias ? count(op.n) * count(size_of(op.output)) : 0.0;
+    const double bias = has_bias(op.epilogue) ? count(op.n) * count(size_of(op.output)) : 0.0;
     Parts parts;
     parts.add("a", a, Phase::input);
     parts.add("b", b, Phase::input);
@@ -204,9 +203,7 @@ Footprint of_operation(const Matmul& op, Implementation, Pass pass) {
     parts.add("c", c, Phase::output);
     if (pass == Pass::training) {
         // The gradient of an activation needs what was before it.
-        const bool activates =
-            op.epilogue == Epilogue::bias_relu || op.epilogue == Epilogue::bias_gelu;
-        parts.add("before activation", activates ? c : 0.0, Phase::saved);
+        parts.add("before activation", is_activated(op.epilogue) ? c : 0.0, Phase::saved);
         parts.add("d_c", c, Phase::gradient);
         parts.add("d_a", a, Phase::gradient);
         parts.add("d_b", b, Phase::gradient);

@@ -52,8 +52,7 @@ Work matmul_work(const Matmul& op, bool on_tensor_cores) {
     }
     work.compulsory_read = real(op.batch) * one_product_operands(op) * units::B;
     if (op.epilogue == Epilogue::accumulate) work.compulsory_read += result * outputs * units::B;
-    if (op.epilogue == Epilogue::bias || op.epilogue == Epilogue::bias_relu ||
-        op.epilogue == Epilogue::bias_gelu) {
+    if (has_bias(op.epilogue)) {
         work.compulsory_read += result * real(op.n) * units::B;
     }
     work.compulsory_write = result * outputs * units::B;
