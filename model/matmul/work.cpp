@@ -25,10 +25,6 @@ double epilogue_flop(Epilogue epilogue) {
     return 0.0;
 }
 
-std::int64_t leading(std::int64_t rows, std::int64_t cols, Layout layout) {
-    return layout == Layout::row_major ? cols : rows;
-}
-
 /// A and B of one product of the batch, scales included.
 double one_product_operands(const Matmul& op) {
     return operand_bytes(op.type, real(op.m), real(op.k), Operand::activations) +
@@ -94,18 +90,6 @@ Tiling matmul_tiling(const Matmul& op, const Tile& tile, std::int64_t sm_count,
             .waves = waves,
             .tile_efficiency = real(op.m) * real(op.n) / launched,
             .wave_efficiency = real(tiles) * split / (real(waves) * real(slots))};
-}
-
-std::int64_t matmul_alignment(const Matmul& op) {
-    const std::int64_t a = bytes_of(op.type, leading(op.m, op.k, op.a_layout));
-    const std::int64_t b = bytes_of(op.type, leading(op.k, op.n, op.b_layout));
-    const std::int64_t c = op.n * size_of(op.output);
-    const std::int64_t all = a | b | c;  // its lowest bit is that of the least aligned
-    return std::min<std::int64_t>(all & -all, 16);
-}
-
-std::int64_t row_alignment(const Matmul& op) {
-    return op.n == 1 ? 16 : matmul_alignment(op);
 }
 
 }  // namespace ridge::model

@@ -33,8 +33,19 @@ namespace ridge::model {
                                    std::int32_t blocks_per_sm, std::int32_t split = 1);
 
 /// Largest alignment in bytes (1 to 16) that the leading dimensions of A, B and C share (M6).
-[[nodiscard]] std::int64_t matmul_alignment(const Matmul& op);
+[[nodiscard]] constexpr std::int64_t matmul_alignment(const Matmul& op) {
+    constexpr auto leading = [](std::int64_t rows, std::int64_t cols, Layout layout) {
+        return layout == Layout::row_major ? cols : rows;
+    };
+    const std::int64_t a = bytes_of(op.type, leading(op.m, op.k, op.a_layout));
+    const std::int64_t b = bytes_of(op.type, leading(op.k, op.n, op.b_layout));
+    const std::int64_t c = op.n * size_of(op.output);
+    const std::int64_t all = a | b | c | 16;  // its lowest bit is that of the least aligned
+    return all & -all;
+}
 /// The same as the choice of kernels sees it: a single column has no rows, so it counts as 16.
-[[nodiscard]] std::int64_t row_alignment(const Matmul& op);
+[[nodiscard]] constexpr std::int64_t row_alignment(const Matmul& op) {
+    return op.n == 1 ? 16 : matmul_alignment(op);
+}
 
 }  // namespace ridge::model

@@ -1,7 +1,6 @@
 #include "model/residual/features.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstdint>
 
@@ -12,11 +11,7 @@
 namespace ridge::model {
 namespace {
 
-/// log2 of the largest power of two up to 256 that divides an extent.
-double log_of_grain(std::int64_t extent) {
-    constexpr int largest = 8;
-    return std::min(std::countr_zero(static_cast<std::uint64_t>(extent)), largest);
-}
+constexpr int largest_grain = 8;  ///< of an extent: 256 elements
 
 struct Finder {
     const Operation& operation;
@@ -52,17 +47,19 @@ struct Finder {
         const double m = real(op.m);
         const double n = real(op.n);
         const double k = real(op.k);
+        const double log_m = std::log2(m);
+        const double log_n = std::log2(n);
+        const double log_k = std::log2(k);
         const double rows = parts(m, 128.0);
         const double bytes = real(bits_of(op.type)) / 8.0 * k * (m + n);
         const Waves square = waves_of(rows * parts(n, 128.0), slots);
         const Nominal nominal = nominal_of(2.0 * m * n * k, bytes + 2.0 * m * n);
         return ResidualFeatures{
             *kind,
-            {std::log2(m), std::log2(n), std::log2(k), square.blocks,
-             fullness(rows * parts(n, 256.0), slots), square.fullness,
-             fullness(parts(m, 64.0) * parts(n, 128.0), slots), m / (128.0 * rows), nominal.compute,
-             nominal.memory, std::log2(bytes), log_of_grain(op.n), log_of_grain(op.k),
-             std::log2(n / m), std::log2(k / std::sqrt(m * n)),
+            {log_m, log_n, log_k, square.blocks, fullness(rows * parts(n, 256.0), slots),
+             square.fullness, fullness(parts(m, 64.0) * parts(n, 128.0), slots), m / (128.0 * rows),
+             nominal.compute, nominal.memory, std::log2(bytes), grain_of(op.n, largest_grain),
+             grain_of(op.k, largest_grain), log_n - log_m, log_k - 0.5 * (log_m + log_n),
              real(static_cast<std::int64_t>(execution.l2))}};
     }
 

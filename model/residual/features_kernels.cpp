@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <cmath>
 #include <initializer_list>
-#include <numeric>
 
 #include "model/bundled/access.h"
 #include "model/core/product_rows.h"
@@ -14,8 +13,9 @@ namespace {
 
 /// log2 of the largest power of two up to 16 bytes that divides a row.
 double alignment_of(std::int64_t elements, DataType type) {
-    const std::int64_t bits = elements * bits_of(type);
-    return std::log2(real(std::gcd(bits, std::int64_t{128})) / 8.0);
+    constexpr int byte = 3;  // log2 of its bits
+    constexpr int vector = 4;
+    return grain_of(elements * bits_of(type), vector + byte) - byte;
 }
 
 /// Of the two types that a class of library products holds, whether it is the second: their kernels differ.

@@ -8,6 +8,8 @@
 // the features as they are.
 #pragma once
 
+#include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <optional>
@@ -19,6 +21,11 @@ namespace ridge::model {
 
 [[nodiscard]] inline double log_of(std::int64_t value) {
     return std::log2(real(value));
+}
+
+/// log2 of the largest power of two that divides it, at most `most`.
+[[nodiscard]] inline double grain_of(std::int64_t value, int most) {
+    return std::min(std::countr_zero(static_cast<std::uint64_t>(value)), most);
 }
 
 [[nodiscard]] inline double parts(double extent, double tile) {

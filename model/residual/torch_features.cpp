@@ -18,12 +18,7 @@ double width_of(DataType type) {
 
 /// log2 of the largest power of two up to 16 that divides it.
 double alignment_of(std::int64_t count) {
-    double power = 0.0;
-    while (power < 4.0 && count % 2 == 0) {
-        count /= 2;
-        power += 1.0;
-    }
-    return power;
+    return grain_of(count, 4);
 }
 
 /// Kinds of streams by number, in the order in which they resemble each other.
@@ -54,7 +49,7 @@ struct TorchFinder {
         const double n = real(op.n);
         const double k = real(op.k);
         const double batch = real(op.batch);
-        const bool biased = op.epilogue != Epilogue::none && op.epilogue != Epilogue::accumulate;
+        const bool biased = has_bias(op.epilogue);
         const double columns = op.b_layout == Layout::column_major ? 1.0 : 0.0;
         const bool by_tile = op.type == DataType::fp32 || op.type == DataType::tf32 ||
                              kind == ResidualClass::torch_product_odd_thin;
