@@ -141,12 +141,12 @@ std::map<ResidualClass, Samples> samples_of(const std::vector<MeasuredRow>& rows
 
 /// The box of the samples' features.
 void set_range(const Samples& samples, ResidualFit& fit) {
-    for (std::size_t i = 0; i < fit.range.size(); ++i) {
-        fit.range[i] = {samples[0].features.values[i], samples[0].features.values[i]};
+    for (std::size_t i = 0; i < model::most_residual_features; ++i) {
+        fit.range.least[i] = fit.range.most[i] = samples[0].features.values[i];
         for (const Sample& each : samples) {
             const double value = each.features.values[i];
-            fit.range[i].least = std::min(fit.range[i].least, value);
-            fit.range[i].most = std::max(fit.range[i].most, value);
+            fit.range.least[i] = std::min(fit.range.least[i], value);
+            fit.range.most[i] = std::max(fit.range.most[i], value);
         }
     }
 }
@@ -267,9 +267,9 @@ TreeOptions options_of(const Samples& samples, const ResidualFit* start) {
 
 /// The box of both.
 void widen(ResidualFit& fit, const ResidualFit& other) {
-    for (std::size_t i = 0; i < fit.range.size(); ++i) {
-        fit.range[i].least = std::min(fit.range[i].least, other.range[i].least);
-        fit.range[i].most = std::max(fit.range[i].most, other.range[i].most);
+    for (std::size_t i = 0; i < model::most_residual_features; ++i) {
+        fit.range.least[i] = std::min(fit.range.least[i], other.range.least[i]);
+        fit.range.most[i] = std::max(fit.range.most[i], other.range.most[i]);
     }
 }
 

@@ -3,11 +3,96 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <numeric>
 
 #include "hardware/error.h"
 
+#if defined(__x86_64__) && defined(__GNUC__)
+#include <immintrin.h>
+#endif
+
 namespace ridge::model {
+namespace {
+
+using Block = ResidualForest::Block;
+
+/// What the splits of a block's trees say, level by level.
+using Sides = std::array<Block::Each, residual_levels>;
+using SidesOfBlocks = std::array<Sides, most_residual_trees / Block::lanes>;
+using Values = std::array<float, most_residual_features>;
+
+Values singles(const FeatureValues& features) {
+    Values values;
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(features[i]);
+    return values;
+}
+
+/// Adds the trees of a block, lane by lane: a loop that compilers turn into instructions as wide as the
+/// function allows into which this is inlined.
+[[gnu::always_inline]] inline void add_trees(const Block& block, const Sides& side,
+                                             Block::Each& sums) {
+    for (std::size_t lane = 0; lane < Block::lanes; ++lane) {
+        std::array<float, residual_leaves / 2> left;
+        for (std::size_t leaf = 0; leaf < 8; ++leaf) {
+            left[leaf] = block.low[leaf][lane] + side[0][lane] * block.rise[leaf][lane];
+        }
+        for (std::size_t leaf = 0; leaf < 4; ++leaf) {
+            left[leaf] += side[1][lane] * (left[leaf + 4] - left[leaf]);
+        }
+        for (std::size_t leaf = 0; leaf < 2; ++leaf) {
+            left[leaf] += side[2][lane] * (left[leaf + 2] - left[leaf]);
+        }
+        sums[lane] += left[0] + side[3][lane] * (left[1] - left[0]);
+    }
+}
+
+[[gnu::always_inline]] inline double sum_of(const std::vector<Block>& blocks,
+                                            const SidesOfBlocks& sides) {
+    Block::Each sums{};
+    for (std::size_t i = 0; i < blocks.size(); ++i) add_trees(blocks[i], sides[i], sums);
+    for (std::size_t half = Block::lanes / 2; half > 0; half /= 2) {
+        for (std::size_t lane = 0; lane < half; ++lane) sums[lane] += sums[lane + half];
+    }
+    return static_cast<double>(sums[0]);
+}
+
+#if defined(__x86_64__) && defined(__GNUC__)
+#define RIDGE_HAS_AVX2
+/// What `at_anywhere` says, bit by bit.
+[[gnu::target("avx2")]] double sum_with_avx2(const std::vector<Block>& blocks,
+                                             const FeatureValues& features) {
+    static_assert(most_residual_features == 2 * Block::lanes);
+    const Values values = singles(features);
+    const __m256 front = _mm256_loadu_ps(values.data());
+    const __m256 back = _mm256_loadu_ps(values.data() + Block::lanes);
+    const __m256 zero = _mm256_setzero_ps();
+    const __m256 half = _mm256_set1_ps(0.5F);
+    const __m256 one = _mm256_set1_ps(1.0F);
+    const __m256i last_in_front = _mm256_set1_epi32(Block::lanes - 1);
+    alignas(64) SidesOfBlocks sides;  // only those of the blocks are set and read
+    for (std::size_t i = 0; i < blocks.size(); ++i) {
+        for (std::size_t level = 0; level < residual_levels; ++level) {
+            const Block& block = blocks[i];
+            const __m256i feature =
+                _mm256_loadu_si256(reinterpret_cast<const __m256i*>(block.features[level].data()));
+            // A permutation sees the three lowest bits; the fourth says which half of the features.
+            const __m256 is_back = _mm256_castsi256_ps(_mm256_cmpgt_epi32(feature, last_in_front));
+            const __m256 value =
+                _mm256_or_ps(_mm256_andnot_ps(is_back, _mm256_permutevar8x32_ps(front, feature)),
+                             _mm256_and_ps(is_back, _mm256_permutevar8x32_ps(back, feature)));
+            const __m256 threshold = _mm256_loadu_ps(block.thresholds[level].data());
+            const __m256 slope = _mm256_loadu_ps(block.slopes[level].data());
+            const __m256 ramp =
+                _mm256_add_ps(_mm256_mul_ps(_mm256_sub_ps(value, threshold), slope), half);
+            const __m256 side = _mm256_min_ps(_mm256_max_ps(ramp, zero), one);
+            _mm256_storeu_ps(sides[i][level].data(), side);
+        }
+    }
+    return sum_of(blocks, sides);
+}
+#endif
+
+}  // namespace
+
 double side_of(double value, const ResidualSplit& split) {
     return std::clamp((value - split.threshold) / split.width + 0.5, 0.0, 1.0);
 }
@@ -20,77 +105,55 @@ ResidualForest::ResidualForest(std::vector<ResidualSplit> splits, std::vector<Re
     : splits_(std::move(splits)), trees_(std::move(trees)) {
     RIDGE_CONTRACT(splits_.size() <= most_residual_splits);
     RIDGE_CONTRACT(trees_.size() <= most_residual_trees);
-    std::vector<std::uint16_t> places;
-    std::size_t lane = lanes;
     for (std::size_t i = 0; i < splits_.size(); ++i) {
-        const ResidualSplit& split = splits_[i];
-        RIDGE_CONTRACT(split.feature < most_residual_features && split.width > 0.0);
-        RIDGE_CONTRACT(i == 0 || splits_[i - 1].feature <= split.feature);
-        if (lane == lanes || splits_[i - 1].feature != split.feature) {
-            groups_.emplace_back();
-            ++first_[split.feature + 1U];
-            lane = 0;
-        }
-        groups_.back().thresholds[lane] = static_cast<float>(split.threshold);
-        groups_.back().slopes[lane] = static_cast<float>(1.0 / split.width);
-        places.push_back(static_cast<std::uint16_t>((groups_.size() - 1) * lanes + lane));
-        ++lane;
+        RIDGE_CONTRACT(splits_[i].feature < most_residual_features && splits_[i].width > 0.0);
+        RIDGE_CONTRACT(i == 0 || splits_[i - 1].feature <= splits_[i].feature);
     }
-    std::partial_sum(first_.begin(), first_.end(), first_.begin());
-    blocks_.resize((trees_.size() + lanes - 1) / lanes);
+    blocks_.resize((trees_.size() + Block::lanes - 1) / Block::lanes);
     for (std::size_t i = 0; i < trees_.size(); ++i) {
         const ResidualTree& tree = trees_[i];
-        Block& block = blocks_[i / lanes];
+        Block& block = blocks_[i / Block::lanes];
+        const std::size_t lane = i % Block::lanes;
         for (std::size_t level = 0; level < residual_levels; ++level) {
             RIDGE_CONTRACT(tree.splits[level] < splits_.size());
-            block.sides[level][i % lanes] = places[tree.splits[level]];
+            const ResidualSplit& split = splits_[tree.splits[level]];
+            block.features[level][lane] = split.feature;
+            block.thresholds[level][lane] = static_cast<float>(split.threshold);
+            block.slopes[level][lane] = static_cast<float>(1.0 / split.width);
         }
         for (std::size_t leaf = 0; leaf < residual_leaves / 2; ++leaf) {
             const auto low = static_cast<float>(tree.values[leaf]);
             const auto high = static_cast<float>(tree.values[leaf + residual_leaves / 2]);
-            block.low[leaf][i % lanes] = low;
-            block.rise[leaf][i % lanes] = high - low;
+            block.low[leaf][lane] = low;
+            block.rise[leaf][lane] = high - low;
         }
     }
 }
 
 double ResidualForest::at(const FeatureValues& features) const {
-    constexpr Lanes zero{};
-    constexpr Lanes half{0.5F, 0.5F, 0.5F, 0.5F};
-    constexpr Lanes one{1.0F, 1.0F, 1.0F, 1.0F};
-    std::array<float, most_groups * lanes> sides;  // only those of groups are set and read
-    for (std::size_t feature = 0; feature < most_residual_features; ++feature) {
-        const auto value = static_cast<float>(features[feature]);
-        for (std::size_t group = first_[feature]; group < first_[feature + 1]; ++group) {
-            const Lanes ramp = (value - groups_[group].thresholds) * groups_[group].slopes + half;
-            const Lanes above = ramp > zero ? ramp : zero;
-            const Lanes side = above < one ? above : one;
-            std::memcpy(sides.data() + group * lanes, &side, sizeof side);
-        }
-    }
-    Lanes sums{};
-    for (const Block& block : blocks_) {
-        std::array<Lanes, residual_levels> side;
+#ifdef RIDGE_HAS_AVX2
+    static const bool has_avx2 = __builtin_cpu_supports("avx2") != 0;
+    if (has_avx2) return sum_with_avx2(blocks_, features);
+#endif
+    return at_anywhere(features);
+}
+
+double ResidualForest::at_anywhere(const FeatureValues& features) const {
+    const Values values = singles(features);
+    SidesOfBlocks sides;  // only those of the blocks are set and read
+    for (std::size_t i = 0; i < blocks_.size(); ++i) {
+        const Block& block = blocks_[i];
         for (std::size_t level = 0; level < residual_levels; ++level) {
-            const auto& places = block.sides[level];
-            side[level] =
-                Lanes{sides[places[0]], sides[places[1]], sides[places[2]], sides[places[3]]};
+            for (std::size_t lane = 0; lane < Block::lanes; ++lane) {
+                const float value = values[block.features[level][lane]];
+                const float ramp =
+                    (value - block.thresholds[level][lane]) * block.slopes[level][lane] + 0.5F;
+                const float above = ramp > 0.0F ? ramp : 0.0F;
+                sides[i][level][lane] = above < 1.0F ? above : 1.0F;
+            }
         }
-        std::array<Lanes, residual_leaves / 2> left;
-        for (std::size_t leaf = 0; leaf < 8; ++leaf) {
-            left[leaf] = block.low[leaf] + side[0] * block.rise[leaf];
-        }
-        for (std::size_t leaf = 0; leaf < 4; ++leaf) {
-            left[leaf] += side[1] * (left[leaf + 4] - left[leaf]);
-        }
-        for (std::size_t leaf = 0; leaf < 2; ++leaf) {
-            left[leaf] += side[2] * (left[leaf + 2] - left[leaf]);
-        }
-        sums += left[0] + side[3] * (left[1] - left[0]);
     }
-    float sum = 0.0F;
-    for (std::size_t i = 0; i < lanes; ++i) sum += sums[i];
-    return static_cast<double>(sum);
+    return sum_of(blocks_, sides);
 }
 
 }  // namespace ridge::model

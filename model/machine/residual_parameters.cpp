@@ -243,9 +243,12 @@ void read_range(const Text& text, ResidualClass residual_class, ResidualFit& fit
     std::size_t known = 0;
     for (const auto& words : text.parts()) {
         if (words.size() != 3) text.refuse(words[0], "needs a least and a largest value");
-        const ResidualRange range{text.number(words[1]), text.number(words[2])};
-        if (range.most < range.least) text.refuse(words[0], "has a range that falls");
-        fit.range[text.feature(residual_class, words[0])] = range;
+        const double least = text.number(words[1]);
+        const double most = text.number(words[2]);
+        if (most < least) text.refuse(words[0], "has a range that falls");
+        const std::size_t feature = text.feature(residual_class, words[0]);
+        fit.range.least[feature] = least;
+        fit.range.most[feature] = most;
         ++known;
     }
     if (known != residual_features(residual_class).size()) {
@@ -451,8 +454,8 @@ std::string range_text(ResidualClass residual_class, const ResidualFit& fit) {
     std::string text;
     const auto names = residual_features(residual_class);
     for (std::size_t i = 0; i < names.size(); ++i) {
-        text += fmt::format("{}{} {:.4g} {:.4g}", i == 0 ? "" : ", ", names[i], fit.range[i].least,
-                            fit.range[i].most);
+        text += fmt::format("{}{} {:.4g} {:.4g}", i == 0 ? "" : ", ", names[i], fit.range.least[i],
+                            fit.range.most[i]);
     }
     return text;
 }

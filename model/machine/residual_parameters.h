@@ -108,17 +108,17 @@ inline constexpr std::size_t residual_class_count = 31;
 [[nodiscard]] double largest_correction();                                  ///< of any class
 [[nodiscard]] double largest_log_correction(ResidualClass residual_class);  ///< ln of that
 
-/// The box of the data in one feature.
+/// The box of the data.
 struct ResidualRange {
-    double least = 0.0;
-    double most = 0.0;
+    FeatureValues least{};
+    FeatureValues most{};
 };
 
 /// The correction of one class.
 struct ResidualFit {
     Implementation implementation = Implementation::automatic;
     double spread = 1.0;  ///< of what it leaves over the spread of the analytic model's residuals
-    std::array<ResidualRange, most_residual_features> range{};
+    ResidualRange range;
     ResidualForest forest;
 };
 

@@ -10,36 +10,41 @@ namespace {
 /// stays comparable.
 constexpr double least_half_width = 0.25;
 
-/// The middle of the box of the data in a feature, and how far it reaches on either side.
-struct Box {
-    double middle;
-    double half;
-};
+/// std::max by value, which compilers turn into one instruction for several numbers.
+double larger(double one, double other) {
+    return one > other ? one : other;
+}
 
-Box box_of(const ResidualRange& range) {
-    return {.middle = 0.5 * (range.least + range.most),
-            .half = std::max(0.5 * (range.most - range.least), least_half_width)};
+/// Pair by pair, several pairs in one instruction.
+template <std::size_t half = most_residual_features / 2>
+double largest(FeatureValues& values) {
+    for (std::size_t i = 0; i < half; ++i) values[i] = larger(values[i], values[i + half]);
+    if constexpr (half == 1) {
+        return values[0];
+    } else {
+        return largest<half / 2>(values);
+    }
 }
 
 }  // namespace
 
-double scaled(double value, const ResidualRange& range) {
-    const Box box = box_of(range);
-    return (value - box.middle) / box.half;
-}
-
 double fade_of(const ResidualFeatures& features, const ResidualFit& fit) {
+    const auto& [least, most] = fit.range;
+    FeatureValues off;  // the range of the data; not above 0 within
+    for (std::size_t i = 0; i < most_residual_features; ++i) {
+        off[i] = larger(least[i] - features.values[i], features.values[i] - most[i]);
+    }
+    if (largest(off) <= 0.0) return 1.0;
     constexpr double steepness = 2.0;  // nothing is left half a half-width beyond the box
     double beyond = 0.0;
     const std::size_t count = residual_features(features.residual_class).size();
     const bool l2_last = has_l2_feature(features.residual_class);
     for (std::size_t i = 0; i < count; ++i) {
         // Data of one state of the L2 alone say nothing of others.
-        const ResidualRange& range = fit.range[i];
-        if (l2_last && i + 1 == count && range.least == range.most) continue;
-        const Box box = box_of(range);
-        const double off = std::abs(features.values[i] - box.middle);
-        if (off > box.half) beyond += off / box.half - 1.0;
+        if (l2_last && i + 1 == count && least[i] == most[i]) continue;
+        const double half = std::max(0.5 * (most[i] - least[i]), least_half_width);
+        const double from_middle = std::abs(features.values[i] - 0.5 * (least[i] + most[i]));
+        if (from_middle > half) beyond += from_middle / half - 1.0;
     }
     return std::max(0.0, 1.0 - steepness * beyond);
 }

@@ -20,9 +20,6 @@
 
 namespace ridge::model {
 
-/// A feature over its box: -1 to 1 inside.
-[[nodiscard]] double scaled(double value, const ResidualRange& range);
-
 /// How much of the correction is left at these features: 1 inside of the box of the data. (K2)
 [[nodiscard]] double fade_of(const ResidualFeatures& features, const ResidualFit& fit);
 

@@ -118,6 +118,7 @@ TEST_CASE("a forest is the sum of its trees, each a weighted mean of its leaves"
                 }
             }
             CHECK(forest.at(features) == Approx(expected).margin(1e-6));
+            CHECK(forest.at(features) == forest.at_anywhere(features));
         }
     }
 }
@@ -129,9 +130,6 @@ TEST_CASE("a split is a ramp about its threshold", "[residual]") {
     CHECK(side_of(4.875, split) == Approx(0.25));
     CHECK(side_of(5.0, split) == Approx(0.5));
     CHECK(side_of(6.0, split) == 1.0);
-    CHECK(scaled(7.0, {4.0, 8.0}) == Approx(0.5));
-    CHECK(scaled(7.0, {7.0, 7.0}) == 0.0);
-    CHECK(scaled(7.5, {7.0, 7.0}) == Approx(2.0));
 }
 
 TEST_CASE("a correction is a factor over the analytic time, shown beside the terms", "[residual]") {
@@ -189,13 +187,23 @@ TEST_CASE("a correction fades outside of the box of the data", "[residual]") {
     CHECK(correction_of(features, fit).log_factor == 0.0);
 }
 
+TEST_CASE("a feature that the data do not vary has a box of half a unit", "[residual]") {
+    ResidualFit fit;
+    fit.range.least[0] = fit.range.most[0] = 7.0;
+    ResidualFeatures features{ResidualClass::product_16, {}};
+    features.values[0] = 7.25;
+    CHECK(fade_of(features, fit) == 1.0);
+    features.values[0] = 6.6875;  // a quarter of the half-width beyond
+    CHECK(fade_of(features, fit) == Approx(0.5));
+}
+
 TEST_CASE("a state of the L2 that the data do not vary is no distance from them", "[residual]") {
     ResidualFit fit =
         *machine_with(product_range, constant(1000)).residuals->find(ResidualClass::product_16);
     ResidualFeatures features{ResidualClass::product_16,
                               {5, 10, 10, 0, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 20, 4, 4, 0, 0, 1}};
     CHECK(fade_of(features, fit) == 1.0);
-    fit.range[15].most = 0.5;  // half a half-width and more beyond
+    fit.range.most[15] = 0.5;  // half a half-width and more beyond
     CHECK(fade_of(features, fit) == 0.0);
 }
 
@@ -310,7 +318,7 @@ TEST_CASE("PyTorch's kernels have corrections of their own", "[residual]") {
     ResidualFit fit{
         .implementation = Implementation::torch, .spread = 1.0, .range = {}, .forest = {}};
     const auto names = residual_features(ResidualClass::torch_rows);
-    for (std::size_t i = 0; i < names.size(); ++i) fit.range[i] = {0.0, 30.0};
+    for (std::size_t i = 0; i < names.size(); ++i) fit.range.most[i] = 30.0;
     ResidualTree tree;
     for (std::size_t leaf = 0; leaf < residual_leaves; ++leaf) {
         tree.values[leaf] = leaf < residual_leaves / 2 ? 0.03 : 0.9;
