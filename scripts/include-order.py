@@ -5,7 +5,7 @@ A room is a folder. Its headers and sources may include those of its own room an
 ROOMS lists for it; so the arrows between rooms form no circle, and no operation's room includes
 another's. CUDA and CUPTI headers belong to measure/cuda/, and one file each includes the libraries
 that are slow to compile. Files end at 500 lines unless they are
-tables. Usage: include-order.py [ROOT]
+tables; so do tests, scripts and Python. Usage: include-order.py [ROOT]
 """
 import pathlib
 import re
@@ -92,7 +92,14 @@ CUDA_HEADER = re.compile(r"^(cuda|cupti|cublas|nvrtc|nvml|nvperf|mma\.h|cooperat
 HEAVY = {"CLI": "cli/options/command_line.cpp", "nlohmann": "hardware/json.cpp",
          "toml++": "hardware/document.cpp"}
 SOURCES = {".h", ".cpp", ".cu", ".cuh"}
+OTHER_CODE = {".py", ".js", ".css", ".cmake"}  # without rules of inclusion
 LAYERS = ("hardware", "model", "measure", "programs", "plot", "effects", "cli")
+
+
+def too_long(root, path):
+    count = len(path.read_text(encoding="utf-8").splitlines())
+    if count > LONGEST and path.relative_to(root).as_posix() not in TABLES:
+        yield f"{path}: {count} lines; a file ends at {LONGEST}"
 
 
 def problems_of(root, path):
@@ -100,9 +107,8 @@ def problems_of(root, path):
     if room not in ROOMS:
         yield f"{path}: the room {room}/ has no rule; add it to scripts/include-order.py"
         return
+    yield from too_long(root, path)
     lines = path.read_text(encoding="utf-8").splitlines()
-    if len(lines) > LONGEST and path.relative_to(root).as_posix() not in TABLES:
-        yield f"{path}: {len(lines)} lines; a file ends at {LONGEST}"
     for number, line in enumerate(lines, 1):
         match = INCLUDE.match(line)
         if not match:
@@ -139,6 +145,11 @@ def main():
         for path in sorted((root / layer).rglob("*")):
             if path.suffix in SOURCES:
                 found += problems_of(root, path)
+    for folder in LAYERS + ("tests", "bench", "cmake", "python", "scripts"):
+        for path in sorted((root / folder).rglob("*")):
+            script = folder == "scripts" and path.is_file() and path.suffix == ""
+            if script or path.suffix in OTHER_CODE or (folder not in LAYERS and path.suffix in SOURCES):
+                found += too_long(root, path)
     print("\n".join(found) if found else f"includes follow the rules of {len(ROOMS)} rooms")
     return 1 if found else 0
 
