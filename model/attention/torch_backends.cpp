@@ -104,12 +104,11 @@ BackendTime tiled_time(const Attention& op, Implementation backend, const Backen
     if (op.head_dim > 64 && op.head_dim <= 128) pipe *= code.middle;
     const double visit = code.visit + code.visit_pipe * pipe;
     const double per_sm = visits.blocks / real(machine.sm_count);
-    const double uneven = per_sm < 4.0 ? std::ceil(per_sm) / per_sm : 1.0 + code.tail / per_sm;
     const double longest = visits.longest + code.mask * visits.masked;
     const double each =
         (visits.all + code.mask * visits.masked * visits.blocks) / real(machine.sm_count);
-    const double busiest =
-        op.causal ? std::max(longest, each + code.uneven * longest) : uneven * each;
+    const double busiest = op.causal ? std::max(longest, each + code.uneven * longest)
+                                     : std::ceil(per_sm) / per_sm * each;
 
     BackendTime time;
     time.kernels = 1 + further_kernels(op, backend);

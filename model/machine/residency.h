@@ -28,9 +28,10 @@ namespace ridge::model {
 enum class Readers : std::uint8_t { one, all };
 
 struct Residency {
-    Bytes size{};              ///< 0 where there is no L2, or none is known
-    double partitions = 1.0;   ///< that keep copies of each other's lines
-    double steepness = 10.0;   ///< exponent with which data is lost as the capacity is passed
+    Bytes size{};             ///< 0 where there is no L2, or none is known
+    double partitions = 1.0;  ///< that keep copies of each other's lines
+    double steepness =
+        10.0;  ///< exponent with which data is lost as the capacity is passed, of the L1 too
     double absorbed = 0.1145;  ///< share of a clean L2 that takes up writes
     double dirty = 0.3;        ///< share that a flush by writing leaves to be written back
 
@@ -56,9 +57,6 @@ struct Residency {
 
 /// Share of a footprint that a capacity still holds: near 1 well below it, 1/2 at it. (eq. H2)
 [[nodiscard]] double retained(Bytes footprint, Bytes capacity, double steepness);
-
-/// How sharply the L1 loses rows that outgrow it and that its blocks read again. (eq. B27)
-inline constexpr double l1_sharpness = 3.0;
 
 struct Machine;
 

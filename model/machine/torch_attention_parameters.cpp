@@ -37,7 +37,6 @@ constexpr std::array backend_rows{
     parameter<&B::overlap>("overlap", exponent_of_norm, "how far blocks, pipes and DRAM overlap: exponent of their norm", everywhere(records), required),
     count_of_clocks<&B::block>("block", clocks, "clocks: a block occupies the pipes, beside its visits", {records, records, records, none, records}, required),
     count_of_clocks<&B::further>("further", clocks, "clocks: of a further kernel", {none, records, records, records, none}, required),
-    parameter<&B::tail>("tail", factor, "of the last blocks, in blocks", everywhere(records), required),
     count_of_clocks<&B::cold>("cold", clocks, "clocks: more where operands come from DRAM", {records, records, records, none, records}, required),
     parameter<&B::single>("single", factor, "pipes in fp32, over 16 bits", {none, none, none, none, records}, required),
     parameter<&B::wide>("wide", factor, "pipes of head dimensions over 128", {records, records, none, none, records}, required),

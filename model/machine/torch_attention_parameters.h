@@ -26,7 +26,6 @@ struct BackendCode {
     double overlap = 1.0;   ///< how far blocks, pipes and DRAM overlap: exponent of their norm
     double block = 0.0;     ///< clocks: a block occupies the pipes, beside its visits
     double further = 0.0;   ///< clocks: of a further kernel
-    double tail = 0.0;      ///< of the last blocks, in blocks
     double cold = 0.0;      ///< clocks: more where operands come from DRAM
     double single = 1.0;    ///< pipes in fp32, over 16 bits
     double wide = 1.0;      ///< pipes of head dimensions over 128

@@ -67,7 +67,7 @@ SectorBytes row_kernel_sectors(const MemoryParameters& memory, const RowMatrix& 
     const double resident = std::min(std::floor(memory.threads_per_sm / plan.threads),
                                      std::ceil(m.rows / memory.sm_count));
     const double held = resident * real(m.row()) + weights;
-    const double lost = 1.0 - retained(held * units::B, memory.l1_size, l1_sharpness);
+    const double lost = 1.0 - retained(held * units::B, memory.l1_size, memory.l2.steepness);
     const double again = lost * (m.bytes() + weights * m.rows);
     return {.read = (read_by_blocks(m, 1.0) + again + once) * units::B, .write = write};
 }
@@ -157,7 +157,7 @@ SectorBytes bundled_sectors(const MemoryParameters& memory, const Gather& op) {
     const double again = 1.0 - distinct / real(op.rows);
     const double found =
         again * retained(distinct * real(row) * units::B,
-                         memory.l1_size * memory.bundled.sectors.table, l1_sharpness);
+                         memory.l1_size * memory.bundled.sectors.table, memory.l2.steepness);
     const double through_l1 =
         real(row) - grouped * real(bundled::warp_threads * access) + single * beside;
     const double read = real(row) + (grouped + single) * beside - found * through_l1;

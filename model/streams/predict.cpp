@@ -40,10 +40,8 @@ std::string bundled_refusal(const Operation& op, Implementation implementation) 
 /// What the operation asks of each kernel it starts: the same share for all.
 StreamWork share_of(const Work& work, DataType type, double passes,
                     const MemoryParameters& memory) {
-    // Issue slots per element and pass besides the arithmetic (load, store, address), and slots per
-    // FLOP of the compiled sequences, in which an FMA is 2 FLOP (eq. B5).
-    constexpr double slots_per_access = 1.5;
-    constexpr double slots_per_flop = 0.7;
+    // Each access is an instruction, and so are two FLOP, which are an FMA (eq. B5).
+    constexpr double slots_per_flop = 0.5;
     const double kernels = work.kernels;
     const double accesses = work.dram().base() / static_cast<double>(size_of(type)) * passes;
     const double l2_write = work.dram_write.base();
@@ -51,7 +49,7 @@ StreamWork share_of(const Work& work, DataType type, double passes,
             .write = work.dram_write / kernels,
             .l2_read = (work.l2 - Bytes::from_base(l2_write)) / kernels,
             .l2_write = Bytes::from_base(l2_write) / kernels,
-            .slots = (slots_per_access * accesses + slots_per_flop * work.fma.base()) / kernels,
+            .slots = (accesses + slots_per_flop * work.fma.base()) / kernels,
             .special = work.special / kernels,
             .lanes = type == DataType::fp64 && memory.fp64_lanes > 0.0 ? memory.fp64_lanes
                                                                        : memory.fp32_lanes};

@@ -197,7 +197,7 @@ void read_rows_again(const MemoryParameters& memory, const RowWise& op, std::int
     const double rows =
         std::min(blocks * real(rows_of_block), std::ceil(real(op.rows) / memory.sm_count));
     const Bytes held = rows * real(op.cols) * real(size_of(op.type)) * units::B;
-    kernel.l2_read += (1.0 - retained(held, memory.l1_size, l1_sharpness)) * read;
+    kernel.l2_read += (1.0 - retained(held, memory.l1_size, memory.l2.steepness)) * read;
     const double threads = rows_of_block == 1 ? 2.0 * real(loop_threads) : real(loop_threads);
     kernel.dram_read += lost_of_rows(memory, op, threads) * read;
 }

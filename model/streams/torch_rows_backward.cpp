@@ -57,7 +57,7 @@ TorchTime loss_gradient(const MemoryParameters& memory, const RowWise& op, L2Sta
     sum.add(row_losses_time(memory, op, l2, memory.torch->code.gradient.look_up));
     TorchKernel kernel = moving(memory, 2.0 * matrix, matrix, L2State::warm);
     if (l2 != L2State::warm) {
-        kernel.dram_read = matrix + 0.5 * kernel.dram_read;  // the zeros were just written
+        kernel.dram_read = matrix + kernel.dram_read / 2.0;  // the zeros were just written
         kernel.missing = 1.0;
     }
     sum.add(softmax_gradient_time(memory, op, kernel));
