@@ -1,4 +1,4 @@
-// Fits what compiled code costs on every GPU (`model.torch.*.*` and `model.bundled.code`, hardware/kernels/)
+// Fits what compiled code costs on every GPU (`model.torch.*.*` and `model.bundled.*`, hardware/kernels/)
 // to records of PyTorch's kernels (scripts/torch-kernels.py) and of the bundled ones: one report for each
 // kind of kernel ("torch.softmax"), whose rows are those that one of its parameters moves.
 #include <algorithm>
@@ -16,17 +16,17 @@ namespace {
 /// Sections with the code of PyTorch's kernels lie below it; the section itself holds what a GPU
 /// contributes.
 constexpr std::string_view torch_section = "torch.";
-constexpr std::string_view bundled_section = "bundled.code";
+constexpr std::string_view bundled_section = "bundled.";
 
 bool is_code(std::string_view section) {
-    return section.starts_with(torch_section) || section == bundled_section;
+    return section.starts_with(torch_section) || section.starts_with(bundled_section);
 }
 
 /// "torch.softmax" of "torch.softmax.warp"; products, whose kernels have little in common, one level below.
 /// Functions, loops over single elements and movement share a parameter of pointwise kernels: fitted one
 /// after the other they would not settle.
 std::string kind_of(std::string_view section) {
-    if (section == bundled_section) return std::string(section);
+    if (section.starts_with(bundled_section)) return std::string(section);
     for (const std::string_view each : {"torch.function", "torch.loop.", "torch.movement"}) {
         if (section.starts_with(each)) return "torch.pointwise";
     }

@@ -21,6 +21,8 @@ constexpr std::array product_table{
     parameter<&P::pair_stores>("pair_stores", factor, "the same for pieces of 4 bytes (mma)", {measured}),
     parameter<&P::spilled>("spilled", registers, "registers that a thread of register_tiled puts away where two blocks share a multiprocessor", {measured}),
     parameter<&P::in_step>("in_step", share, "operands read again because blocks of mma and wgmma drift apart", {measured}),
+    parameter<&P::load_overlap>("load_overlap", ranges::exponent_of_norm, "how far tags and banks of the L1 overlap in a load of naive: exponent of their norm", {records}),
+    parameter<&P::feed_overlap>("feed_overlap", ranges::exponent_of_norm, "how far the pipe of wgmma overlaps with the copies that feed it: exponent of their norm", {records}),
 };
 
 using A = BundledAttentionCounts;
@@ -35,7 +37,7 @@ constexpr std::array attention_table{
 template <auto member>
 constexpr auto counts = [](auto& machine) { return &(machine.bundled.*member); };
 constexpr std::array product_places{section<P, counts<&BundledCounts::product>>(
-    "bundled.product", "sectors and registers of the bundled products", product_table)};
+    "bundled.product", "sectors, registers and loads of the bundled products", product_table)};
 constexpr std::array attention_places{section<A, counts<&BundledCounts::attention>>(
     "bundled.attention", "sectors and registers of bundled attention", attention_table)};
 

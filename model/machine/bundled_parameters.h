@@ -40,13 +40,15 @@ struct BundledRegisters {
     double gather = 0.0;       ///< of vectors
 };
 
-/// Sectors and registers of the products: `model.bundled.product`.
+/// Sectors, registers and loads of the products: `model.bundled.product`.
 struct BundledProductCounts {
     double single_stores = 1.0;  ///< written for a sector of C stored by elements
     double joined_stores = 1.0;  ///< the same, naive, where rows are whole groups of 8
     double pair_stores = 1.0;    ///< the same for pieces of 4 bytes (mma)
     double spilled = 0.0;        ///< registers that a thread of register_tiled puts away
     double in_step = 0.0;        ///< operands read again because blocks of the tensor kernels drift
+    double load_overlap = 1.0;   ///< of tags and banks in a load of naive: exponent of their norm
+    double feed_overlap = 1.0;   ///< of the pipe and the copies of wgmma, the same
 };
 
 /// The same of attention: `model.bundled.attention`.

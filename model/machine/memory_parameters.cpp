@@ -62,6 +62,7 @@ constexpr std::array code_table{
     parameter<&M::bundled, &B::code, &C::thread_share>("thread_share", factor, "slots of a thread without sums, in those of one with them", {records}),
     parameter<&M::bundled, &B::code, &C::element_tile>("element_tile", factor, "dependent part of a tile moved by elements, in loads from DRAM", {records}),
     parameter<&M::bundled, &B::code, &C::tile_overlap>("tile_overlap", exponent_of_norm, "how far loads, copies and stores of tiles overlap: exponent of their norm", {records}),
+    parameter<&M::bundled, &B::code, &C::rounds_overlap>("rounds_overlap", exponent_of_norm, "how far rounds of blocks overlap with throughput: exponent of their norm", {records}),
     parameter<&M::bundled, &B::code, &C::evicted>("evicted", share, "sectors written for single elements that go to DRAM before they are full and are read again", {measured}),
 };
 

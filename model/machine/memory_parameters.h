@@ -42,7 +42,8 @@ struct BundledCode {
     double thread_share = 1.0;    ///< slots of a thread without sums, in those of one with them
     double element_tile = 0.0;  ///< dependent part of a tile moved by elements, in loads from DRAM
     double tile_overlap = 1.0;  ///< of loads, copies and stores of tiles: exponent of their norm
-    double evicted = 0.0;       ///< sectors of single elements that go to DRAM before they are full
+    double rounds_overlap = 1.0;  ///< of rounds of blocks and throughput: exponent of their norm
+    double evicted = 0.0;  ///< sectors of single elements that go to DRAM before they are full
 };
 
 /// What bundled kernels meet on a GPU (eq. B10, B15 to B25), beside the code that all GPUs share.

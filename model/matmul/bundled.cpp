@@ -15,11 +15,6 @@
 namespace ridge::model {
 namespace {
 
-/// The loop and DRAM traffic hide each other but for the ends; so do tags and banks of L1, and the
-/// pipe and the copies that feed it.
-constexpr Overlap loop_and_dram{4.0};
-constexpr Overlap tags_and_banks{4.0};
-constexpr Overlap pipe_and_feed{4.0};
 /// Columns of C that the `fill` of a wgmma block stands for.
 constexpr double fill_columns = bundled::matmul_wgmma_large.tile.n;
 constexpr std::int64_t warp = bundled::warp_threads;
@@ -30,7 +25,8 @@ Time naive_load(const MatmulSituation& s) {
     constexpr double rows = bundled::matmul_naive.tile.m;
     const double banks = real(warp / std::gcd(s.op.k, warp));
     const Time clock = units::cycle / s.machine.boost_clock;
-    return combined({rows / 2.0 * clock, std::max(1.0, rows / banks) * clock}, tags_and_banks);
+    return combined({rows / 2.0 * clock, std::max(1.0, rows / banks) * clock},
+                    Overlap{s.machine.bundled.product.load_overlap});
 }
 
 /// How register_tiled loads its operands: a matrix whose rows are no whole vectors by elements.
@@ -216,7 +212,7 @@ Loop cluster_loop(const MatmulSituation& s, const BundledMatmul& p, const Bundle
         grid.busiest * grid.steps * pipe_step(s, Implementation::wgmma, grid) / p.issue_fraction;
     loop.l2 = l2 > Bandwidth{} ? cluster_line_bytes(s.op, grid) / l2 : Time{};
     const Time fed = loop.l2 + Bytes::from_base(traffic.read) / dram;
-    loop.steps = combined({loop.pipe, fed}, pipe_and_feed);
+    loop.steps = combined({loop.pipe, fed}, Overlap{s.machine.bundled.product.feed_overlap});
     loop.total = loop.fill + loop.steps;
     return loop;
 }
@@ -262,7 +258,7 @@ MatmulTime bundled_matmul_time(const MatmulSituation& s, Implementation implemen
     t.repeats = Bytes::from_base(traffic.repeats);
     t.dram_read = t.dram_reads / dram;
     t.dram = (t.dram_reads + t.dram_writes) / dram;
-    t.total = t.launch + std::max(combined({loop.total, t.dram}, loop_and_dram), t.power);
+    t.total = t.launch + std::max(combined({loop.total, t.dram}, pipes), t.power);
     return t;
 }
 

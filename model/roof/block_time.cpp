@@ -46,7 +46,8 @@ KernelTime block_time(const MemoryParameters& memory, const BlockKernel& kernel)
     const Time rounds = (kernel.rounds - 1.0) * kernel.life;
     const Time throughput = combined({time.dram, time.l2, time.fma, time.special}, pipes);
     time.latency = kernel.life + rounds;
-    time.total = memory.launch.kernel + kernel.life + combined({throughput, rounds}, block_rounds);
+    time.total = memory.launch.kernel + kernel.life +
+                 combined({throughput, rounds}, Overlap{memory.bundled.code.rounds_overlap});
     return time;
 }
 

@@ -31,9 +31,6 @@ inline constexpr Overlap pipes{5.0};
 /// Fitted to bandwidth ramps; two equal terms cost 37 % more than one.
 inline constexpr Overlap bytes_in_flight{2.2};
 
-/// Pipes of a bundled kernel against its rounds of blocks: two equal ones cost 41 % more than one.
-inline constexpr Overlap block_rounds{2.0};
-
 /// The time of work whose resources take `times`, each at least 0. (eq. B1)
 [[nodiscard]] inline Time combined(std::initializer_list<Time> times, Overlap overlap) {
     const Time largest = std::max(times);
