@@ -248,11 +248,10 @@ constexpr std::array gradient_sections{
 
 using O = OverlapCode;
 constexpr std::array overlap_rows{
-    parameter<&O::in_step>("in_step", exponent_of_norm, "how far rounds overlap with throughput in blocks that hold a row between barriers: exponent of their norm", everywhere(assumed), required),
-    parameter<&O::reducing>("reducing", exponent_of_norm, "the same in blocks that reduce as they read", everywhere(assumed), required),
-    parameter<&O::free_running>("free_running", exponent_of_norm, "the same of independent threads, and of the pipes of one kernel", everywhere(assumed), required),
-    parameter<&O::scan>("scan", exponent_of_norm, "the same in running sums and optimizers", everywhere(assumed), required),
-    parameter<&O::gather>("gather", exponent_of_norm, "how far starting blocks overlap with DRAM and L2 in a gather", everywhere(assumed), required),
+    parameter<&O::in_step>("in_step", exponent_of_norm, "how far rounds overlap with throughput in blocks that hold a row between barriers: exponent of their norm", everywhere(records), required),
+    parameter<&O::reducing>("reducing", exponent_of_norm, "the same in blocks that reduce as they read", everywhere(records), required),
+    parameter<&O::free_running>("free_running", exponent_of_norm, "the same of independent threads, and of the pipes of one kernel", everywhere(records), required),
+    parameter<&O::scan>("scan", exponent_of_norm, "the same in running sums and optimizers", everywhere(records), required),
 };
 constexpr std::array overlap_sections{
     code<&All::overlap, O>("torch.overlap", "kernels of PyTorch", overlap_rows),
@@ -261,10 +260,10 @@ constexpr std::array overlap_sections{
 using X = RegisterCode;
 constexpr hardware::Range registers_of_thread{0.1, 255.0};
 constexpr std::array register_rows{
-    parameter<&X::softmax>("softmax", registers_of_thread, "registers of a thread of a softmax by warps, beside its row", everywhere(assumed), required),
-    parameter<&X::softmax_element>("softmax_element", registers_of_thread, "registers of an element of its row", everywhere(assumed), required),
-    parameter<&X::gradient_element>("gradient_element", registers_of_thread, "the same of its gradient", everywhere(assumed), required),
-    parameter<&X::moments>("moments", registers_of_thread, "registers of a thread of a norm with a mean, fp32", everywhere(assumed), required),
+    parameter<&X::softmax>("softmax", registers_of_thread, "registers of a thread of a softmax by warps, beside its row", everywhere(measured), required),
+    parameter<&X::softmax_element>("softmax_element", registers_of_thread, "registers of an element of its row", everywhere(measured), required),
+    parameter<&X::gradient_element>("gradient_element", registers_of_thread, "the same of its gradient", everywhere(measured), required),
+    parameter<&X::moments>("moments", registers_of_thread, "registers of a thread of a norm with a mean, fp32", everywhere(measured), required),
 };
 constexpr std::array register_sections{
     code<&All::registers_of, X>("torch.registers", "kernels of PyTorch", register_rows),

@@ -179,7 +179,6 @@ struct OverlapCode {
     double reducing = 1.0;      ///< blocks that reduce as they read
     double free_running = 1.0;  ///< independent threads; also pipes of one kernel
     double scan = 1.0;          ///< running sums and optimizers: life of the blocks, slots and DRAM
-    double gather = 1.0;        ///< DRAM, L2 and blocks that are started
 };
 
 /// Registers of a thread, where they limit what is resident.

@@ -242,8 +242,7 @@ TorchTime torch_time(const MemoryParameters& memory, const Gather& op, Implement
     const Time started = clocks_of(memory, blocks * code.block);
     const Time life = first_load_of(memory, kernel.missing) + clocks_of(memory, kernel.chain);
     time.latency = life + started;
-    time.total = memory.launch.kernel + life +
-                 combined({time.dram, time.l2, started}, overlap_of(memory, &OverlapCode::gather));
+    time.total = memory.launch.kernel + life + combined({time.dram, time.l2, started}, pipes);
     sum.add(time);
     return sum;
 }
