@@ -127,6 +127,20 @@ constexpr std::array cuts_rows_of_choice{
 };
 constexpr std::array cuts_choice{choice<&TorchChoice::cuts, PartsChoice>("torch.choice.parts", "into how many parts k is cut in products of few rows of 16 bits", cuts_rows_of_choice)};
 
+constexpr std::array crumbs_rows_of_choice{
+    parameter<&CrumbsChoice::most_work>("most_work", size, "multiply-adds, at most", everywhere(measured), required),
+    parameter<&CrumbsChoice::least_depth>("least_depth", size, "elements of k, at least", everywhere(measured), required),
+    parameter<&CrumbsChoice::least_rows>("least_rows", size, "rows, at least, where more columns than a narrow result has", everywhere(measured), required),
+    parameter<&CrumbsChoice::narrow>("narrow", size, "columns, at most, of a narrow result", everywhere(measured), required),
+    parameter<&CrumbsChoice::narrow_rows>("narrow_rows", size, "B by rows, narrow results: rows, at least", everywhere(measured), required),
+    parameter<&CrumbsChoice::columns_264>("columns_264", size, "columns, at most, of 264 parts", everywhere(measured), required),
+    parameter<&CrumbsChoice::columns_132>("columns_132", size, "B by columns: columns, at most, of 132 parts", everywhere(measured), required),
+    parameter<&CrumbsChoice::columns_66>("columns_66", size, "B by columns: columns, at most, of 66 parts", everywhere(measured), required),
+    parameter<&CrumbsChoice::square_rows>("square_rows", size, "B by columns, square tiles: rows, at most", everywhere(measured), required),
+    parameter<&CrumbsChoice::square_columns>("square_columns", size, "B by columns, square tiles: columns, at most", everywhere(measured), required),
+};
+constexpr std::array crumbs_choice{choice<&TorchChoice::crumbs, CrumbsChoice>("torch.choice.crumbs", "which small products of fp32 are cut into crumbs", crumbs_rows_of_choice)};
+
 constexpr std::array integer_tiles_rows_of_choice{
     parameter<&IntegerChoice::few>("few", ratio, "tiles of 64 x 64 over multiprocessors, below which they stay so small", everywhere(measured), required),
     parameter<&IntegerChoice::large>("large", ratio, "tiles of 256 x 128 over multiprocessors, from which on odd k has them", everywhere(measured), required),
@@ -139,8 +153,8 @@ constexpr std::array integer_tiles_choice{choice<&TorchChoice::integer_tiles, In
 
 const TorchChoiceSections& torch_choice_sections() {
     static const TorchChoiceSections all{
-        dots_choice,      walks_choice,  walk_threads_choice, thin_columns_choice,
-        thin_rows_choice, halves_choice, cuts_choice,         integer_tiles_choice};
+        dots_choice,   walks_choice, walk_threads_choice, thin_columns_choice, thin_rows_choice,
+        halves_choice, cuts_choice,  crumbs_choice,       integer_tiles_choice};
     return all;
 }
 

@@ -120,6 +120,20 @@ struct PartsChoice {
     std::int64_t most_slices = 0;  ///< slices, at most
 };
 
+/// Which small products of fp32 are cut into crumbs: `model.torch.choice.crumbs`.
+struct CrumbsChoice {
+    std::int64_t most_work = 0;    ///< multiply-adds, at most
+    std::int64_t least_depth = 0;  ///< elements of k, at least
+    std::int64_t least_rows = 0;   ///< rows, at least, where more columns than a narrow result has
+    std::int64_t narrow = 0;       ///< columns, at most, of a narrow result
+    std::int64_t narrow_rows = 0;  ///< B by rows, narrow results: rows, at least
+    std::int64_t columns_264 = 0;  ///< columns, at most, of 264 parts
+    std::int64_t columns_132 = 0;  ///< B by columns: columns, at most, of 132 parts
+    std::int64_t columns_66 = 0;   ///< B by columns: columns, at most, of 66 parts
+    std::int64_t square_rows = 0;  ///< B by columns, square tiles: rows, at most
+    std::int64_t square_columns = 0;  ///< B by columns, square tiles: columns, at most
+};
+
 /// Which tiles products of int8 take: `model.torch.choice.integer`.
 struct IntegerChoice {
     double few = 0.0;    ///< tiles of 64 x 64 over multiprocessors, below which they stay so small
@@ -134,6 +148,7 @@ struct TorchChoice {
     ThinRowsChoice thin_rows{};
     HalvesChoice halves{};
     PartsChoice cuts{};
+    CrumbsChoice crumbs{};
     IntegerChoice integer_tiles{};
 };
 
@@ -142,7 +157,8 @@ using TorchChoiceSections =
                std::span<const Section<WalkThreadsChoice>>,
                std::span<const Section<ThinColumnsChoice>>,
                std::span<const Section<ThinRowsChoice>>, std::span<const Section<HalvesChoice>>,
-               std::span<const Section<PartsChoice>>, std::span<const Section<IntegerChoice>>>;
+               std::span<const Section<PartsChoice>>, std::span<const Section<CrumbsChoice>>,
+               std::span<const Section<IntegerChoice>>>;
 
 /// `model.torch.choice`, of machines that have `torch_product`.
 [[nodiscard]] const TorchChoiceSections& torch_choice_sections();

@@ -74,71 +74,46 @@ Kernel thin_kernel(const Matmul& op, const TorchProductCode& all, bool tensor) {
 
 /// Products that are cut along k into more parts than there are steps.
 struct Crumbs {
-    Layout b;
-    std::int64_t least_m, most_m;
-    std::int64_t least_n, most_n;
-    std::int64_t least_k;
-    std::int64_t most_weights;  ///< n k
     Tile tile;
     std::int32_t parts;
     double CrumbsCode::*clocks;
 };
-constexpr std::array<Crumbs, 9> crumbs{{
-    {Layout::column_major,
-     7,
-     8,
-     104,
-     192,
-     96,
-     220'000,
-     {32, 128, 8},
-     264,
-     &CrumbsCode::columns_264},
-    {Layout::column_major,
-     9,
-     16,
-     89,
-     192,
-     96,
-     135'000,
-     {32, 128, 8},
-     264,
-     &CrumbsCode::columns_264},
-    {Layout::column_major,
-     7,
-     8,
-     193,
-     410,
-     96,
-     235'000,
-     {32, 128, 8},
-     132,
-     &CrumbsCode::columns_132},
-    {Layout::column_major,
-     9,
-     16,
-     193,
-     410,
-     96,
-     135'000,
-     {32, 128, 8},
-     132,
-     &CrumbsCode::columns_132},
-    {Layout::column_major, 7, 14, 411, 780, 96, 200'000, {32, 64, 8}, 66, &CrumbsCode::columns_66},
-    {Layout::column_major, 17, 64, 129, 176, 1, 90'000, {64, 64, 8}, 88, &CrumbsCode::columns_88},
-    {Layout::column_major, 65, 128, 129, 176, 1, 90'000, {64, 64, 8}, 44, &CrumbsCode::columns_44},
-    {Layout::row_major, 7, 16, 97, 192, 96, 190'000, {32, 128, 8}, 264, &CrumbsCode::rows_264},
-    {Layout::row_major, 3, 16, 65, 88, 104, 131'000, {32, 32, 8}, 176, &CrumbsCode::rows_176},
-}};
+constexpr Crumbs columns_264{{32, 128, 8}, 264, &CrumbsCode::columns_264};
+constexpr Crumbs columns_132{{32, 128, 8}, 132, &CrumbsCode::columns_132};
+constexpr Crumbs columns_66{{32, 64, 8}, 66, &CrumbsCode::columns_66};
+constexpr Crumbs columns_88{{64, 64, 8}, 88, &CrumbsCode::columns_88};
+constexpr Crumbs columns_44{{64, 64, 8}, 44, &CrumbsCode::columns_44};
+constexpr Crumbs rows_264{{32, 128, 8}, 264, &CrumbsCode::rows_264};
+constexpr Crumbs rows_176{{32, 32, 8}, 176, &CrumbsCode::rows_176};
 
-const Crumbs* crumbs_of(const Matmul& op) {
+/// More than 16 rows: three square tiles of columns, in one or two of rows.
+const Crumbs* square_crumbs(const Matmul& op, const CrumbsChoice& c) {
+    const std::int64_t edge = columns_88.tile.n;
+    const bool three = op.n > 2 * edge && op.n <= c.square_columns;
+    if (op.b_layout == Layout::row_major || !three || op.m > c.square_rows) return nullptr;
+    return op.m <= edge ? &columns_88 : &columns_44;
+}
+
+const Crumbs* narrow_crumbs(const Matmul& op, const CrumbsChoice& c) {
+    const bool three = op.n > 2 * rows_176.tile.n;
+    return op.b_layout == Layout::row_major && three && op.m >= c.narrow_rows ? &rows_176 : nullptr;
+}
+
+const Crumbs* shaped_crumbs(const Matmul& op, const CrumbsChoice& c) {
+    if (op.m > most_few_rows) return square_crumbs(op, c);
+    if (op.k < c.least_depth) return nullptr;
+    if (op.n <= c.narrow) return narrow_crumbs(op, c);
+    if (op.m < c.least_rows) return nullptr;
+    const bool by_rows = op.b_layout == Layout::row_major;
+    if (op.n <= c.columns_264) return by_rows ? &rows_264 : &columns_264;
+    if (by_rows || op.n > c.columns_66) return nullptr;
+    return op.n <= c.columns_132 ? &columns_132 : &columns_66;
+}
+
+const Crumbs* crumbs_of(const Matmul& op, const CrumbsChoice& c) {
     if (op.batch != 1 || op.epilogue != Epilogue::none) return nullptr;
-    const auto* const found = std::find_if(crumbs.begin(), crumbs.end(), [&](const Crumbs& each) {
-        return op.b_layout == each.b && op.m >= each.least_m && op.m <= each.most_m &&
-               op.n >= each.least_n && op.n <= each.most_n && op.k >= each.least_k &&
-               op.n * op.k <= each.most_weights;
-    });
-    return found == crumbs.end() ? nullptr : found;
+    const Crumbs* const crumbs = shaped_crumbs(op, c);
+    return crumbs != nullptr && op.m * op.n * op.k <= c.most_work ? crumbs : nullptr;
 }
 
 bool is_biased(const Matmul& op) {
@@ -300,12 +275,13 @@ MatmulTime vector_time(const MatmulSituation& s) {
 }
 
 MatmulTime crumbs_time(const MatmulSituation& s) {
-    const Crumbs& chosen = *crumbs_of(s.op);
+    const TorchProductCode& all = *s.machine.torch_product;
+    const Crumbs& chosen = *crumbs_of(s.op, all.choice.crumbs);
     MatmulTime time = traffic_of(s, moved_of(s), 1.0);
     time.tile = chosen.tile;
     time.split = chosen.parts;
     time.kernels = 2;
-    time.total = in_torch(s.machine.torch_product->crumbs.*chosen.clocks, s.machine);
+    time.total = in_torch(all.crumbs.*chosen.clocks, s.machine);
     time.latency = time.total - time.launch;
     return time;
 }
@@ -403,7 +379,7 @@ FewRows few_rows_kernel(const Matmul& op, const TorchChoice& choice) {
     if (!single && op.type != DataType::tf32) return FewRows::tiles;
     if (op.m == 1) return FewRows::vector;
     if (!single) return FewRows::tiles;
-    if (crumbs_of(op) != nullptr) return FewRows::crumbs;
+    if (crumbs_of(op, choice.crumbs) != nullptr) return FewRows::crumbs;
     if (op.m > most_few_rows) return FewRows::tiles;
     if (op.b_layout == Layout::column_major) {
         return takes_dots(op, choice.dots) ? FewRows::dots : FewRows::tiles;

@@ -162,6 +162,9 @@ TEST_CASE("small products cut into more parts than k has steps take as long as t
     const Time crumbs = analytic_time("matmul dtype=fp32 b_layout=column m=12 n=128 k=256");
     CHECK(crumbs.in(units::us) == Approx(52.8));
     CHECK(analytic_time("matmul dtype=fp32 b_layout=column m=12 n=128 k=768") == crumbs);
+    CHECK(analytic_time("matmul dtype=fp32 b_layout=column m=12 n=128 k=1365") ==
+          crumbs);  // 2^21 multiply-adds at most
+    CHECK(analytic_time("matmul dtype=fp32 b_layout=column m=12 n=128 k=1366") < 0.5 * crumbs);
     CHECK(analytic_time("matmul dtype=fp32 b_layout=column m=12 n=128 k=2048") < 0.5 * crumbs);
     CHECK(analytic_time("matmul dtype=fp32 b_layout=column m=12 n=64 k=256") < 0.3 * crumbs);
     CHECK(analytic_time("matmul dtype=tf32 b_layout=column m=12 n=128 k=256") < 0.3 * crumbs);
