@@ -91,6 +91,13 @@ constexpr std::array register_table{
     parameter<&M::bundled, &B::registers, &R::gather>("gather", registers, "registers of a thread: gather of vectors", {measured}),
 };
 
+using V = ViewCode;
+constexpr std::array view_table{
+    count_of_clocks<&M::views, &V::chain>("chain", clocks, "clocks of a thread's first element", {measured}),
+    parameter<&M::views, &V::rounds>("rounds", factor, "of it, what each further one takes", {measured}),
+    parameter<&M::views, &V::slots>("slots", slots, "lane slots for the indices of an element's source and its result", {measured}),
+};
+
 using E = EagerCosts;
 constexpr std::array eager_table{
     parameter<&M::eager, &E::launch>("launch", span_of_time, "events around one call, beside the kernel itself; a property of the host", {tables}, required),
@@ -105,6 +112,7 @@ constexpr std::array places{
     section<M, place>("bundled", "bundled streaming and row kernels", bundled_table),
     section<M, place>("eager", "kernels of an eager framework", eager_table),
     section<M, place>("bundled.code", "compiled code of the bundled kernels", code_table),
+    section<M, place>("torch.views", "views that PyTorch joins", view_table),
     section<M, place>("bundled.sectors", "sectors of the bundled streams, rows and accesses",
                       sector_table),
     section<M, place>("bundled.registers", "registers of the bundled streams and rows",

@@ -66,6 +66,13 @@ struct BundledCosts {
     [[nodiscard]] double thread_slots() const { return code.thread_share * reduction_slots; }
 };
 
+/// Of the views that PyTorch joins, the same on every GPU: `model.torch.views`. (eq. B33)
+struct ViewCode {
+    double chain = 0.0;   ///< clocks of a thread's first element
+    double rounds = 0.0;  ///< of it that each further one takes
+    double slots = 0.0;   ///< of a lane for the indices of an element's source and its result
+};
+
 struct MemoryParameters {
     double sm_count = 0.0;
     Frequency clock{};
@@ -92,6 +99,7 @@ struct MemoryParameters {
     EagerCosts eager{};
     BundledCosts bundled{};
     std::optional<TorchCosts> torch{};
+    ViewCode views{};
     Confidence streams = Confidence::family;        ///< what the DRAM efficiencies rest on
     Confidence eager_kernels = Confidence::family;  ///< what the eager costs rest on
 

@@ -91,8 +91,6 @@ constexpr std::array movement_rows{
     count_of_clocks<&M::join_chain>("join_chain", clocks, "clocks of joining pieces of rows", everywhere(records), required),
     parameter<&M::join_slots>("join_slots", lane_slots, "lane slots of an element joined", everywhere(records), required),
     parameter<&M::join_odd>("join_odd", lane_slots, "the same where a piece is not whole vectors", everywhere(records), required),
-    count_of_clocks<&M::view_chain>("view_chain", clocks, "clocks of joining views", everywhere(measured), required),
-    parameter<&M::view_rounds>("view_rounds", factor, "of a thread's first element of a view, what each further one takes", everywhere(measured), required),
 };
 constexpr std::array movement_sections{
     code<&All::movement, M>("torch.movement", "copies of PyTorch", movement_rows),

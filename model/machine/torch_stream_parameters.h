@@ -61,9 +61,7 @@ struct MovementCode {
     double transpose_hit = 0.0;        ///< of a load from L2 that one from the L1 takes
     double join_chain = 0.0;           ///< of pieces of rows
     double join_slots = 0.0;
-    double join_odd = 0.0;     ///< slots where a piece is not whole vectors
-    double view_chain = 0.0;   ///< of views that are joined
-    double view_rounds = 0.0;  ///< of a thread's first element that each further one takes
+    double join_odd = 0.0;  ///< slots where a piece is not whole vectors
 };
 
 /// Look-ups of rows. (eq. B33)

@@ -181,12 +181,15 @@ Prediction framework_stream(const Op& op, const Work& work, Direction direction,
 /// Where PyTorch's kernels have no times of their own, indices are a roof: computed by the lanes of
 /// all multiprocessors at their clock, after the launch. (eq. B33)
 void await_indices(Prediction& prediction, const Cat& op, const Machine& machine) {
-    constexpr double lanes = 128.0;
-    if (machine.sm_count == 0) return;
+    if (!machine.memory) return;
+    const MemoryParameters& memory = *machine.memory;
     const double elements = static_cast<double>(op.inputs) * static_cast<double>(op.rows) *
                             static_cast<double>(op.cols);
-    const double per_clock = lanes * static_cast<double>(machine.sm_count);
-    const Time computing = elements * view_slots / per_clock * units::cycle / machine.boost_clock;
+    // Lanes of the GPU on which the slots were counted. Half of them take integers, and so many have
+    // the GPUs of compute capability 7.0 to 9.0 (CUDA programming guide, throughput of instructions).
+    constexpr double lanes = 128.0;
+    const double per_clock = lanes * memory.sm_count;
+    const Time computing = elements * memory.views.slots / per_clock * units::cycle / memory.clock;
     const Time time = machine.kernel_floor + computing;
     if (time <= prediction.time) return;
     const double factor = time / prediction.time;

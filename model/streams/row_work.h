@@ -23,8 +23,6 @@ namespace ridge::model {
 [[nodiscard]] Work copy_work(const Copy& op, std::int64_t sector_bytes);
 
 [[nodiscard]] Work cat_work(const Cat& op);
-/// Lane slots for the two indices of an element of a view that PyTorch joins. (eq. B33)
-inline constexpr double view_slots = 110.0;
 
 /// Four tensors read and three written; `torch`, which has a kernel for each of its eight
 /// operations, twelve and eight. (eq. B30)

@@ -99,9 +99,9 @@ TorchKernel joining_views(const MemoryParameters& memory, TorchKernel kernel, co
     const double part = real(op.rows) * real(op.cols);
     const double run = std::min(sector, real(op.inner) * bytes_of(op.type));
     kernel.l2_read *= sector / run;
-    kernel.chain = memory.torch->code.movement.view_chain;
-    kernel.slots = real(op.inputs) * part * view_slots;
-    kernel.rounds = memory.torch->code.movement.view_rounds *
+    kernel.chain = memory.views.chain;
+    kernel.slots = real(op.inputs) * part * memory.views.slots;
+    kernel.rounds = memory.views.rounds *
                     (std::ceil(part / (view_threads * view_blocks * memory.sm_count)) - 1.0);
     return kernel;
 }
