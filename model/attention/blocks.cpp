@@ -195,7 +195,7 @@ struct SplitRule {
 };
 
 /// The smallest number of splits, at most 128, whose fill of the last wave is good enough; one
-/// where the tiles fill 0.8 of the slots. No fill is above 1: what is good enough beside that stays so.
+/// where the tiles fill 0.8 of the slots (num_splits_heuristic of flash-attention). No fill is above 1: what is good enough beside that stays so.
 std::int64_t good_splits(std::int64_t tiles, std::int64_t slots, std::int64_t key_blocks,
                          const SplitRule& rule) {
     constexpr std::int64_t limit = 128;
@@ -252,8 +252,8 @@ AttentionGrid flash2_forward_grid(const Attention& attention, const AttentionCon
     return grid;
 }
 
-/// flash3 packs the heads of a group where that fills its rows better, and always in calls of
-/// varying lengths, where a packed tile costs nothing.
+/// flash3 packs the heads of a group where that fills its rows better (by the 0.9 of heuristics.h of
+/// flash-attention), and always in calls of varying lengths, where a packed tile costs nothing.
 bool packs_heads(const Attention& attention, std::int64_t group, std::int64_t rows) {
     const auto fill = [rows](std::int64_t queries) {
         return static_cast<double>(queries) /
@@ -284,7 +284,8 @@ void split_flash3_keys(AttentionGrid& grid, const Attention& attention, std::int
     }
     grid.combines = bound > 1;
     if (!grid.combines) return;
-    const double share = 1.1 * static_cast<double>(tiles * key_blocks);
+    constexpr double margin = 1.1;  // flash_prepare_scheduler.cu of flash-attention
+    const double share = margin * static_cast<double>(tiles * key_blocks);
     const double per_sm = std::ceil(share / static_cast<double>(sm_count));
     const double parts = std::ceil(static_cast<double>(key_blocks) / per_sm);
     grid.splits = std::clamp<std::int64_t>(static_cast<std::int64_t>(parts), 1, bound);

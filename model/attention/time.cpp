@@ -179,12 +179,13 @@ Time dram_floor(const Call& call, Bytes traffic, double miss, Time longest, Time
     return time + miss * (call.fitted.dram_start + tile);
 }
 
-/// Writing new K and V: one thread block per token, so waves of resident threads, and the bytes.
-/// (eq. T7)
+/// Writing new K and V: one thread block per token, of a thread for each element up to 512
+/// (reshape_and_cache_flash of vLLM), so waves of resident threads, and the bytes. (eq. T7)
 Time cache_write_time(const Call& call, double miss) {
+    constexpr double most_threads = 512.0;
     const Attention& op = call.op;
     const auto tokens = static_cast<double>(op.batch * std::min(op.seq_q, op.seq_kv));
-    const double threads = std::min(512.0, static_cast<double>(op.kv_heads) * call.head_dim);
+    const double threads = std::min(most_threads, static_cast<double>(op.kv_heads) * call.head_dim);
     const double resident =
         call.machine.limits ? static_cast<double>(call.machine.limits->threads) : 2048.0;
     Time time = tokens * threads / (resident * call.sms) * call.fitted.cache_write;

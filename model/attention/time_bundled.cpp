@@ -35,7 +35,8 @@ struct Prices {
     Time tile;
 };
 
-/// Of the longest causal tile: on average half of it is left when the others are done.
+/// Of the longest causal tile: on average half of it is left when the others are done, as the ends of tiles
+/// in flight are spread evenly.
 constexpr double half_tile = 0.5;
 
 /// Share of the tensor peak that the matmuls of a block reach alone: that of the bundled product with

@@ -69,12 +69,15 @@ Time time_of(double clocks, const Machine& machine) {
 }
 
 /// Bytes that must come from DRAM, with what fp32 gradients of the queries add.
-Bytes dram_bytes(const Attention& op, const Work& work, const Execution& execution) {
+Bytes dram_bytes(const Attention& op, const Work& work, const Execution& execution,
+                 const Machine& machine) {
     if (op.direction == Direction::forward) {
         const bool cold = execution.l2 != L2State::warm;
-        return (cold ? work.compulsory_read : Bytes{}) + 0.5 * work.compulsory_write;
+        const Bytes written =
+            machine.l2.written_back(work.compulsory_write, work.compulsory(), execution.l2);
+        return (cold ? work.compulsory_read : Bytes{}) + written;
     }
-    constexpr double passes = 3.0;
+    constexpr double passes = 3.0;  // zeroed, added to, read
     const double gradients =
         4.0 * real(op.batch) * real(op.heads) * real(op.seq_q) * real(op.head_dim);
     return work.compulsory() + passes * gradients * units::B;
@@ -114,7 +117,7 @@ BackendTime tiled_time(const Attention& op, Implementation backend, const Backen
     time.kernels = 1 + further_kernels(op, backend);
     time.blocks = time_of(code.prologue + longest * visit, machine);
     time.pipes = time_of(busiest * pipe + std::ceil(per_sm) * code.block, machine);
-    time.dram = dram_bytes(op, work, execution) /
+    time.dram = dram_bytes(op, work, execution, machine) /
                 (machine.dram_bandwidth * machine.torch_attention->backends.dram);
     const bool cold = execution.l2 != L2State::warm;
     time.launch = machine.kernel_floor +

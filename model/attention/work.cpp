@@ -298,8 +298,8 @@ void count_flash(AttentionWork& result, const Attention& attention, Implementati
     } else {
         count_flash_backward(result, attention, implementation, sizes);
     }
-    constexpr double again = 1.1;  // passes from which on reading them again shows
-    result.dram_growth = result.kv_dram_passes > again ? "Theta(N^2 d / (SMs Br))" : "Theta(N d)";
+    const bool repeats_lead = result.kv_dram_passes > 2.0;  // they are more than the first reading
+    result.dram_growth = repeats_lead ? "Theta(N^2 d / (SMs Br))" : "Theta(N d)";
     result.chip_growth = "Theta(N^2 d^2 / M)";
 }
 

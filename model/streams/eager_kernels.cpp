@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "model/streams/torch_rows.h"
+
 namespace ridge::model {
 namespace {
 
@@ -34,7 +36,8 @@ double passes_of(const RowWise& op) {
 
 /// Up to 1024 columns and 4 KiB a warp holds its row in registers.
 RowKernel eager_softmax_by_warps(const RowWise& op, const MemoryParameters& memory) {
-    const double registers = 32.0 + std::ceil(static_cast<double>(op.cols) / warp);
+    // As the kernels of PyTorch 2.11 have them (their records on an H200).
+    const double registers = 16.0 + warp_rows_of(op).elements;
     const double resident = std::min(memory.threads_per_sm / warp,
                                      std::floor(memory.registers_per_sm / (warp * registers)));
     return {.rows_per_sm = resident,
