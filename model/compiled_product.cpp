@@ -5,6 +5,7 @@
 
 #include "hardware/checked.h"
 #include "model/core/real.h"
+#include "model/matmul/predict.h"
 
 namespace ridge::model {
 namespace {
@@ -80,7 +81,8 @@ void add_terms(Prediction& whole, const Prediction& part) {
     }
 }
 
-/// What the product counts stays; bytes, kernels and times are the sum, tiles those of its kernel.
+/// Over the counts of what was asked: bytes, kernels and times are the sum, tiles and notes those of the
+/// product's kernel.
 void set_sum(Prediction& whole, const Workload& kernels, const WorkloadPrediction& sum) {
     Time analytic;
     whole.terms = {};
@@ -92,6 +94,8 @@ void set_sum(Prediction& whole, const Workload& kernels, const WorkloadPredictio
         whole.tiling = part.tiling;
         whole.executed_tensor = part.executed_tensor;
         whole.executed_fma = part.executed_fma;
+        whole.confidence = part.confidence;
+        whole.band_class = part.band_class;
         whole.notes = part.notes;
     }
     whole.work.dram_read = sum.work.dram_read;
@@ -157,18 +161,23 @@ Workload compiled_product(const Matmul& op, const Execution& execution) {
 
 Outcome predict_compiled(const Matmul& op, const Execution& execution, const Machine& machine) {
     const Workload kernels = compiled_product(op, execution);
+    if (kernels.size() == 1) {
+        Outcome outcome = predict(kernels.front().operation, kernels.front().execution, machine);
+        if (auto* const alone = std::get_if<Prediction>(&outcome)) {
+            alone->implementation = Implementation::compiled;
+        }
+        return outcome;
+    }
     const WorkloadPrediction sum = predict(kernels, machine);
     for (const Outcome& part : sum.parts) {
         if (std::holds_alternative<NotModelled>(part)) return part;
     }
-    Outcome outcome =
-        kernels.size() == 1 ? sum.parts.front() : predict(op, eager(execution), machine);
+    Outcome outcome(std::in_place_type<Prediction>);
     auto& whole = std::get<Prediction>(outcome);
     whole.implementation = Implementation::compiled;
-    if (kernels.size() > 1) {
-        set_sum(whole, kernels, sum);
-        note_kernels(whole, kernels, sum);
-    }
+    set_library_counts(whole, op, execution.l2, machine);
+    set_sum(whole, kernels, sum);
+    note_kernels(whole, kernels, sum);
     return outcome;
 }
 

@@ -311,16 +311,22 @@ void apply_kernels(Prediction& p, const MatmulSituation& s, const Execution& exe
     }
 }
 
+/// Counts, roofs and the lower bound, which are the same whatever kernels do the product.
+Roofs set_counts(Prediction& p, const Matmul& op, Pipe pipe, L2State l2, const Machine& machine) {
+    const Work work = matmul_work(op, pipe == Pipe::tensor);
+    const Roofs roofs = matmul_roofs(op, pipe, machine);
+    set_counted(p, work, roofs);
+    p.lower_bound = roofline_bound(work, p.peak, machine, l2);
+    return roofs;
+}
+
 Outcome predicted(const Matmul& op, const Execution& execution, const Machine& machine,
                   const AskedKernels& choice) {
     const auto& [asked, pipe, bundled] = choice;
-    const Work work = matmul_work(op, pipe == Pipe::tensor);
-    const Roofs roofs = matmul_roofs(op, pipe, machine);
     Outcome outcome(std::in_place_type<Prediction>);
     auto& prediction = std::get<Prediction>(outcome);
-    set_counted(prediction, work, roofs);
+    const Roofs roofs = set_counts(prediction, op, pipe, execution.l2, machine);
     prediction.implementation = asked;
-    prediction.lower_bound = roofline_bound(work, prediction.peak, machine, execution.l2);
     if (pipe == Pipe::vector && bits_of(op.type) < 32) prediction.note(note::VectorPipe{});
 
     const MatmulPipe kernels = kernels_of(op, pipe, bundled.has_value(), machine);
@@ -366,6 +372,11 @@ Outcome predict(const Matmul& op, const Execution& execution, const Machine& mac
         return NotModelled{std::move(reason)};
     }
     return predicted(op, execution, machine, {asked, pipe, bundled});
+}
+
+void set_library_counts(Prediction& prediction, const Matmul& op, L2State l2,
+                        const Machine& machine) {
+    set_counts(prediction, op, pipe_of(op, Implementation::library, machine), l2, machine);
 }
 
 }  // namespace ridge::model

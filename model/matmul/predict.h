@@ -9,4 +9,8 @@ namespace ridge::model {
 
 [[nodiscard]] Outcome predict(const Matmul& op, const Execution& execution, const Machine& machine);
 
+/// Work, roofs, footprint and lower bound as `predict` gives them for the library's product.
+void set_library_counts(Prediction& prediction, const Matmul& op, L2State l2,
+                        const Machine& machine);
+
 }  // namespace ridge::model
