@@ -14,7 +14,6 @@ namespace {
 
 constexpr std::int64_t key_block = 64;       ///< keys of a step of decoding
 constexpr std::int64_t prefill_block = 128;  ///< queries and keys of a block of prefill
-constexpr Overlap stream_and_tiles{4.0};
 
 /// Share of the bytes of a call that the L2 has lost since the last one. (N4)
 double missing(const Machine& machine, Bytes working_set, L2State state) {
@@ -99,7 +98,7 @@ MlaTime mla_decode_time(const Mla& op, const MlaDecodeParameters& fitted,
     time.queries = fitted.query_passes * (queries / machine.dram_bandwidth);
     time.dram_bytes += miss * queries;
     time.launch = fitted.start + library_gaps(machine, execution.launch, 2);
-    const Time main = combined({time.tensor + time.tiles, time.dram}, stream_and_tiles);
+    const Time main = combined({time.tensor + time.tiles, time.dram}, pipes);
     time.total = time.launch + time.queries + main;
     if (grid.splits > 1) {
         const Time combine = fitted.combine + real(grid.splits) * fitted.combine_split;
