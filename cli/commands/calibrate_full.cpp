@@ -24,6 +24,7 @@
 #include "cli/options/operation_command.h"
 #include "cli/views/fitted.h"
 #include "hardware/error.h"
+#include "hardware/output_folder.h"
 #include "measure/record/overlay_text.h"
 #include "measure/run/calibration_file.h"
 #include "measure/run/measure.h"
@@ -70,12 +71,6 @@ fs::path data_folder() {
     const char* const home = std::getenv("HOME");  // NOLINT(concurrency-mt-unsafe)
     if (home != nullptr && *home != '\0') return fs::path(home) / ".local/share/ridge";
     throw InputError("records is missing", {}, "there is no home folder; name one with --records");
-}
-
-void make_folder(const fs::path& folder) {
-    std::error_code error;
-    fs::create_directories(folder, error);
-    if (error) throw InputError("cannot be made: " + error.message(), {.file = folder.string()});
 }
 
 /// The overlay's folder, before the minutes of measuring and fitting.

@@ -23,6 +23,7 @@
 #include "effects/study.h"
 #include "hardware/error.h"
 #include "hardware/json.h"
+#include "hardware/output_folder.h"
 #include "measure/run/measure.h"
 #include "plot/export.h"
 
@@ -170,12 +171,10 @@ std::string file_for(const EffectOptions& options) {
         require_place(options.output);
         return output;
     }
-    std::error_code problem;
-    std::filesystem::create_directories(output, problem);
-    if (problem) {
-        throw InputError("output: cannot make the folder " + output + ": " + problem.message());
-    }
-    return (std::filesystem::path(output) / "index.html").string();
+    make_folder(output);
+    std::string page = (std::filesystem::path(output) / "index.html").string();
+    plot::require_writable(page);
+    return page;
 }
 
 void write_files(const Context& context, const EffectOptions& options, const std::string& file,

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "hardware/error.h"
+#include "hardware/output_folder.h"
 
 namespace ridge::measure {
 namespace {
@@ -122,12 +123,6 @@ Existing read_existing(const SuiteOptions& options) {
     }
     existing.damaged = std::move(found.damaged);
     return existing;
-}
-
-void make_folder(const std::string& folder) {
-    std::error_code error;
-    fs::create_directories(folder, error);
-    if (error) throw InputError(folder + ": cannot be made: " + error.message());
 }
 
 /// Half of a case's share of the time goes into sampling; preparing, checking and counting take the

@@ -312,6 +312,8 @@ TEST_CASE("where an output cannot be written is told before the work, by name") 
               "/dev/null: cannot be made: "},
              {"effect fusion --gpu h100-sxm --records /nonexistent -o " + missing + "/x.svg",
               missing + "/x.svg: cannot write the chart: "},
+             {"effect all --gpu h100-sxm --records /nonexistent -o /dev/null/pages",
+              "/dev/null/pages: cannot be made: "},
              {"sweep matmul --m 64:4096 --n 64 --k 64 --gpu h100-sxm --records /nonexistent -o " +
                   missing + "/x.svg",
               missing + "/x.svg: cannot write the chart: "},
