@@ -46,6 +46,12 @@ MeasuredRow read_row(const ShapeColumns& columns, const CsvReader& reader) {
     return row;
 }
 
+/// Several kernels in one time, which determines none of them.
+bool is_compiled_product(const Question& question) {
+    return std::holds_alternative<model::Matmul>(question.operation) &&
+           question.execution.implementation == model::Implementation::compiled;
+}
+
 }  // namespace
 
 std::vector<MeasuredRow> read_rows(const std::string& path, const OtherColumns& keep,
@@ -75,7 +81,7 @@ std::vector<MeasuredRow> read_record_rows(const std::vector<std::string>& paths,
     std::int64_t number = 0;
     for (const Record& record : read_all_records(paths).records) {
         ++number;
-        if (!record.measured()) continue;
+        if (!record.measured() || is_compiled_product(record.question)) continue;
         MeasuredRow row;
         row.gpu = gpu_name(record.device.name);
         row.operation = record.question.operation;
@@ -87,7 +93,7 @@ std::vector<MeasuredRow> read_record_rows(const std::vector<std::string>& paths,
         row.line = number;
         rows.push_back(std::move(row));
     }
-    if (rows.empty()) throw InputError("no measured records", {paths.front(), 0, 0});
+    if (rows.empty()) throw InputError("no measured records to fit to", {paths.front(), 0, 0});
     return rows;
 }
 

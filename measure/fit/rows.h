@@ -38,8 +38,9 @@ struct MeasuredRow {
 /// The catalogue's name of a GPU that a record names as its driver does.
 using GpuNames = std::function<std::string(const std::string& driver_name)>;
 
-/// The measured records in files or folders; the position among the records stands for the line.
-/// InputError when a path cannot be read, or when nothing in it was measured.
+/// The measured records in files or folders but those of compiled products, whose time is that of
+/// several kernels; the position among the records stands for the line. InputError when a path cannot
+/// be read, or when it holds no such record.
 [[nodiscard]] std::vector<MeasuredRow> read_record_rows(const std::vector<std::string>& paths,
                                                         const GpuNames& gpu_name);
 

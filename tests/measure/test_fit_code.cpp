@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "measure/fit/fit.h"
+#include "measure/fit/rows.h"
 #include "measure/record/record.h"
 #include "model/machine/catalogue.h"
 #include "model/predict.h"
@@ -62,6 +63,26 @@ TEST_CASE("records give the costs of the code that made them", "[fit]") {
     CHECK(fitted("model.torch.softmax.loop.chain") == Approx(chain).epsilon(0.05));
     CHECK(fitted("model.torch.softmax.loop.slots") == Approx(slots).epsilon(0.02));
     CHECK(report.fitted.back().errors.mean < 5e-3);
+}
+
+TEST_CASE("compiled products, several kernels in one time, are fitted to nothing", "[fit]") {
+    const FakePlan plan = test::h200_plan();
+    const test::Folder folder;
+    const std::string file = folder.path() + "/rows.jsonl";
+    for (const std::string& text : expand("matmul m={64,4096} n=4096 k=4096 dtype=bf16 "
+                                          "epilogue={none,bias_gelu} impl=compiled")) {
+        append_record(file, record_by(plan, test::question(text)));
+    }
+    const auto name = [](const std::string&) { return std::string("h200-sxm"); };
+    CHECK_THROWS_WITH(read_record_rows({file}, name),
+                      Catch::Matchers::Contains("no measured records to fit to"));
+    append_record(file, record_by(plan, test::question("matmul m=64 n=4096 k=4096 dtype=bf16 "
+                                                       "impl=torch")));
+    append_record(file, record_by(plan, test::question("softmax rows=8 cols=64 impl=compiled")));
+    const std::vector<MeasuredRow> rows = read_record_rows({file}, name);
+    REQUIRE(rows.size() == 2);
+    CHECK(rows[0].execution.implementation == model::Implementation::torch);
+    CHECK(rows[1].kind == model::OperationKind::softmax);
 }
 
 TEST_CASE("what PyTorch's code costs is not fitted without records", "[fit]") {
