@@ -27,6 +27,13 @@ constexpr std::array library_table{
     parameter<&Machine::library_drift>(
         "drift", ranges::share,
         "operands read again because blocks drift apart, also those of register_tiled",
+        {Origin::measured}),
+    parameter<&Machine::library_split>("longest_split", hardware::Range{1.0, 1e6},
+                                       "parts into which a product's k is cut, at most",
+                                       {Origin::measured}),
+    parameter<&Machine::library_cluster_tile>(
+        "cluster_tile", hardware::Range{1.0, 1e6},
+        "elements of a product's tile, at least, whose clusters share loads of operands",
         {Origin::measured})};
 constexpr auto itself = [](auto& machine) { return &machine; };
 constexpr std::array library_places{

@@ -98,6 +98,9 @@ struct Machine {
     LaunchCosts launch;          ///< zero where the description has none of them
     Time library_gap;            ///< between library kernels of a replayed graph, in fitted tables
     double library_drift = 0.0;  ///< operands that blocks read again because they drift apart
+    double library_split = 1.0;  ///< parts of k, at most
+    double library_cluster_tile =
+        0.0;  ///< elements of a tile, at least, with clusters that share loads
     std::optional<Bandwidth> link_per_direction;
     std::int64_t link_gpus = 0;  ///< that the links join; 0: all of a node
     std::optional<Bandwidth> pcie_per_direction;

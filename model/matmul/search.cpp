@@ -16,8 +16,6 @@ double square(double x) {
 
 /// The tile whose issue rate `issue_fraction` states.
 constexpr double reference_feed = 1.0 / 128.0 + 1.0 / 256.0;
-/// Tiles below this many elements are not launched in clusters that share operand loads.
-constexpr double smallest_cluster_tile = 64.0 * 128.0;
 
 /// Position in `MatmulParameters::aligned`: rows at 16, 8, 4, 2 bytes.
 std::size_t alignment_class(const Matmul& op) {
@@ -99,6 +97,7 @@ Context make_context(const MatmulSituation& s) {
     c.b_bytes = c.batch * operand_bytes(s.op.type, c.n, c.k, Operand::weights);
     c.c_bytes = c.batch * c.m * c.n * c.result;
     c.sms = real(s.machine.sm_count);
+    c.cluster_tile = s.machine.library_cluster_tile;
     c.step_elements = 128.0 * 8.0 / real(bits_of(s.op.type));
     c.steps = round_up(c.k / c.step_elements);
     c.quantisation = s.tile ? 1.0 : p.quantisation;
@@ -147,7 +146,7 @@ Cover cover(const MatmulParameters& p, const Context& c, Tile tile) {
     t.area = area;
     t.step_flop = 2.0 * area * c.step_elements;
     t.flop_time = std::max(fed / c.issue_rate, 1.0 / c.peak_rate);
-    const double multicast = area >= smallest_cluster_tile && t.tiles > 1.0 ? p.multicast : 1.0;
+    const double multicast = area >= c.cluster_tile && t.tiles > 1.0 ? p.multicast : 1.0;
     t.l2_bytes = std::max(
         c.a_bytes * c.a_lines + c.b_bytes * c.b_lines,
         t.tiles * (t.rows * c.a_lines + t.columns * c.b_lines) * c.k * c.element / multicast);

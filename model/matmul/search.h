@@ -30,6 +30,7 @@ struct Context {
     double a_lines, b_lines;  ///< what L2 reads of A and B over their bytes, at least 1
     double sms;
     double step_elements, steps;  ///< elements of k in 128 bytes; steps along k
+    double cluster_tile;          ///< elements of a tile, at least, whose clusters share loads
     double issue_rate;            ///< of one multiprocessor, 128 x 256 tile, alignment included
     double peak_rate;             ///< of one multiprocessor
     double power_rate;            ///< of the GPU

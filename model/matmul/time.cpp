@@ -20,7 +20,6 @@ Time seconds(double value) {
     return Time::from_base(value);
 }
 
-constexpr double longest_split = 48.0;
 /// Splits along k are tried that fill one, two and three waves.
 constexpr int split_waves = 3;
 /// Times closer than this count as equal.
@@ -132,7 +131,7 @@ class Search {
     void add_splits(std::size_t tile) {
         const search::Cover cover = search::cover(s_.parameters, c_, library_.tiles[tile]);
         const bool splits = s_.parameters.second_kernel > Time{};
-        const double longest = splits ? std::min(longest_split, c_.steps) : 1.0;
+        const double longest = splits ? std::min(s_.machine.library_split, c_.steps) : 1.0;
         double previous = 0.0;
         for (int waves = split_waves; waves >= 0; --waves) {
             const double filling = round_down(waves * c_.sms / cover.tiles);
