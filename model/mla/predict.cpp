@@ -93,9 +93,7 @@ Outcome predict(const Mla& op, const Execution& execution, const Machine& machin
         return prediction;
     }
     prediction.time += launch_gaps(machine, execution.launch, work.kernels);
-    prediction.low = prediction.lower_bound;
-    prediction.high = 2.0 * prediction.time;
-    prediction.note(note::RooflineOnly{});
+    apply_roofline_band(prediction);
     return prediction;
 }
 

@@ -61,9 +61,7 @@ Outcome predict(const Moe& op, const Execution& execution, const Machine& machin
         }
     }
     prediction.time += launch_gaps(machine, execution.launch, work.kernels);
-    prediction.low = prediction.lower_bound;
-    prediction.high = 2.0 * prediction.time;
-    prediction.note(note::RooflineOnly{});
+    apply_roofline_band(prediction);
     return prediction;
 }
 

@@ -101,6 +101,22 @@ TEST_CASE("an 8-bit cache is decoded by parameters and a pipe of its own", "[mla
     CHECK(time_of(wide, "a100-sxm-80gb").confidence == Confidence::roofline);
 }
 
+TEST_CASE("what has only a roofline has the roofline's band", "[mla][moe]") {
+    const Machine machine = make_machine(catalogue().at("a100-sxm-80gb"));
+    for (const char* const text :
+         {"mla batch=64 heads=16 seq_q=1 seq_kv=16384",
+          "moe tokens=512 hidden=1024 intermediate=512 topk=2 experts=8"}) {
+        const OperationText parsed = parse_operation(text);
+        const auto p = std::get<Prediction>(
+            predict(make_operation(parsed.kind, parsed.parameters), warm, machine));
+        CAPTURE(text);
+        CHECK(p.confidence == Confidence::roofline);
+        CHECK(noted<note::RooflineOnly>(p) != nullptr);
+        CHECK(p.low == p.lower_bound);
+        CHECK(p.high.in(units::us) == Approx(4.0 * p.time.in(units::us) + 12.0));
+    }
+}
+
 TEST_CASE("loads of experts are what draws of their law are on average", "[moe]") {
     const auto load = [](std::string_view text) {
         return moe_load(make<Moe>("moe hidden=4096 intermediate=1024 " + std::string(text)));
