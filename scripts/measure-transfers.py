@@ -23,7 +23,6 @@ import json
 import os
 import pathlib
 import statistics
-import tempfile
 import time
 
 os.environ["NCCL_NVLS_ENABLE"] = "0"
@@ -57,13 +56,7 @@ def record(op, implementation, launch, method, times, device, names=()):
 
 def device_events(profile, wanted):
     """(name, seconds) of the activities whose category or name `wanted` accepts, in order of time."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = os.path.join(folder, "trace.json")
-        profile.export_chrome_trace(path)
-        with open(path, encoding="utf-8") as file:
-            events = json.load(file)["traceEvents"]
-    events = sorted((each for each in events if wanted(each)), key=lambda each: each["ts"])
-    return [(each["name"], each["dur"] * 1e-6) for each in events]
+    return [(each["name"], each["dur"] * 1e-6) for each in KERNELS.events_of(profile, wanted)]
 
 
 def profiled():

@@ -39,6 +39,16 @@ FLUSH_BYTES = 256 << 20
 MARKER = "spin_kernel"
 
 
+def events_of(profile, wanted):
+    """The profiled events that `wanted` accepts, in order of time."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "trace.json")
+        profile.export_chrome_trace(path)
+        with open(path, encoding="utf-8") as file:
+            events = json.load(file)["traceEvents"]
+    return sorted((each for each in events if wanted(each)), key=lambda each: each["ts"])
+
+
 class Watch:
     """Runs batches of cases under the profiler and reads their kernels."""
 
@@ -94,15 +104,9 @@ class Watch:
 
     @staticmethod
     def assign(profile, plan):
-        with tempfile.TemporaryDirectory() as folder:
-            path = os.path.join(folder, "trace.json")
-            profile.export_chrome_trace(path)
-            with open(path, encoding="utf-8") as file:
-                events = json.load(file)["traceEvents"]
         kinds = ("kernel", "gpu_memcpy", "gpu_memset")
-        events = sorted((e for e in events if e.get("cat") in kinds), key=lambda e: e["ts"])
         samples, inside = [], None
-        for event in events:
+        for event in events_of(profile, lambda each: each.get("cat") in kinds):
             if MARKER in event["name"]:
                 if inside is None:
                     inside = []

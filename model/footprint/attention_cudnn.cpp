@@ -74,23 +74,23 @@ CudnnForward plan_cudnn_forward(MemoryPlan& plan, const AttentionCall& call,
 
 void plan_torch_cudnn(MemoryPlan& plan, const AttentionCall& call) {
     const AttentionBytes bytes(call);
-    plan.begin(memory_phase::inference, CacheBefore::emptied);
-    const CudnnForward inference = plan_cudnn_forward(plan, call, bytes, Autograd::off);
-    for (const MemoryPlan::Id id : inference.random) plan.release(id);
-    if (inference.mask) plan.release(*inference.mask);
-    plan.release(inference.out);
-    plan.begin(memory_phase::forward, CacheBefore::emptied);
-    const CudnnForward forward = plan_cudnn_forward(plan, call, bytes, Autograd::on);
-    plan.begin(memory_phase::grad_output);
-    (void)plan.allocate("grad_out", bytes.query * bytes.element);
-    plan.begin(memory_phase::backward, CacheBefore::emptied);
-    (void)plan.allocate("dq", bytes.query * bytes.element);
-    (void)plan.allocate("dk", bytes.key * bytes.element);
-    (void)plan.allocate("dv", bytes.key * bytes.element);
-    plan.touch("workspace", backward_workspace(call, bytes));
-    if (forward.mask) plan.release(*forward.mask);
-    plan.release(*forward.logsumexp);
-    for (const MemoryPlan::Id id : forward.random) plan.release(id);
+    const auto inference = [&] {
+        const CudnnForward made = plan_cudnn_forward(plan, call, bytes, Autograd::off);
+        for (const MemoryPlan::Id id : made.random) plan.release(id);
+        if (made.mask) plan.release(*made.mask);
+        plan.release(made.out);
+    };
+    const auto forward = [&] { return plan_cudnn_forward(plan, call, bytes, Autograd::on); };
+    const auto backward = [&](const CudnnForward& kept) {
+        (void)plan.allocate("dq", bytes.query * bytes.element);
+        (void)plan.allocate("dk", bytes.key * bytes.element);
+        (void)plan.allocate("dv", bytes.key * bytes.element);
+        plan.touch("workspace", backward_workspace(call, bytes));
+        if (kept.mask) plan.release(*kept.mask);
+        plan.release(*kept.logsumexp);
+        for (const MemoryPlan::Id id : kept.random) plan.release(id);
+    };
+    plan_phases(plan, bytes, inference, forward, backward);
 }
 
 }  // namespace ridge::model

@@ -114,16 +114,15 @@ void plan_backward(MemoryPlan& plan, const AttentionCall& call, const AttentionB
 
 void plan_torch_efficient(MemoryPlan& plan, const AttentionCall& call) {
     const AttentionBytes bytes(call);
-    plan.begin(memory_phase::inference, CacheBefore::emptied);
-    const EfficientForward inference = plan_efficient_forward(plan, call, bytes, Autograd::off);
-    if (inference.mask) plan.release(*inference.mask);
-    plan.release(inference.out);
-    plan.begin(memory_phase::forward, CacheBefore::emptied);
-    const EfficientForward forward = plan_efficient_forward(plan, call, bytes, Autograd::on);
-    plan.begin(memory_phase::grad_output);
-    (void)plan.allocate("grad_out", bytes.query * bytes.element);
-    plan.begin(memory_phase::backward, CacheBefore::emptied);
-    plan_backward(plan, call, bytes, forward);
+    const auto inference = [&] {
+        const EfficientForward made = plan_efficient_forward(plan, call, bytes, Autograd::off);
+        if (made.mask) plan.release(*made.mask);
+        plan.release(made.out);
+    };
+    plan_phases(
+        plan, bytes, inference,
+        [&] { return plan_efficient_forward(plan, call, bytes, Autograd::on); },
+        [&](const EfficientForward& kept) { plan_backward(plan, call, bytes, kept); });
 }
 
 }  // namespace ridge::model

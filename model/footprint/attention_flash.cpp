@@ -153,17 +153,15 @@ void plan_backward(MemoryPlan& plan, const AttentionCall& call, const FlashSizes
 void plan_torch_flash(MemoryPlan& plan, const AttentionCall& call) {
     const FlashSizes sizes(call);
     const AttentionBytes bytes(call);
-    plan.begin(memory_phase::inference, CacheBefore::emptied);
-    const FlashForward inference = plan_flash_forward(plan, call, sizes);
-    release_all(plan, inference.saved);
-    release_all(plan, {inference.padded.rbegin(), inference.padded.rend()});
-    plan.release(inference.out);
-    plan.begin(memory_phase::forward, CacheBefore::emptied);
-    const FlashForward forward = plan_flash_forward(plan, call, sizes);
-    plan.begin(memory_phase::grad_output);
-    (void)plan.allocate("grad_out", bytes.element * bytes.query);
-    plan.begin(memory_phase::backward, CacheBefore::emptied);
-    plan_backward(plan, call, sizes, forward, bytes);
+    const auto inference = [&] {
+        const FlashForward made = plan_flash_forward(plan, call, sizes);
+        release_all(plan, made.saved);
+        release_all(plan, {made.padded.rbegin(), made.padded.rend()});
+        plan.release(made.out);
+    };
+    plan_phases(
+        plan, bytes, inference, [&] { return plan_flash_forward(plan, call, sizes); },
+        [&](const FlashForward& kept) { plan_backward(plan, call, sizes, kept, bytes); });
 }
 
 }  // namespace ridge::model

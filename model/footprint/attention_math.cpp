@@ -210,16 +210,14 @@ class MathPlan {
 }  // namespace
 
 void plan_torch_math(MemoryPlan& plan, const AttentionCall& call) {
-    plan.begin(memory_phase::inference, CacheBefore::emptied);
-    MathPlan(plan, call, Autograd::off).inference();
-    plan.begin(memory_phase::forward, CacheBefore::emptied);
-    MathPlan training(plan, call, Autograd::on);
-    training.forward();
-    plan.begin(memory_phase::grad_output);
-    const AttentionBytes bytes(call);
-    (void)plan.allocate("grad_out", bytes.element * bytes.query);
-    plan.begin(memory_phase::backward, CacheBefore::emptied);
-    training.backward();
+    const auto forward = [&] {
+        MathPlan training(plan, call, Autograd::on);
+        training.forward();
+        return training;
+    };
+    plan_phases(
+        plan, AttentionBytes(call), [&] { MathPlan(plan, call, Autograd::off).inference(); },
+        forward, [](MathPlan& training) { training.backward(); });
 }
 
 }  // namespace ridge::model

@@ -1,11 +1,13 @@
 // The plans of each implementation, called by attention_plan(), which has made the phase `inputs`.
 //
-// Each adds the phases inference, forward, grad_out and backward. The implementation accepts the
-// call (attention_refusal.h).
+// Each adds the phases inference, forward, grad_out and backward (`plan_phases`). The implementation
+// accepts the call (attention_refusal.h).
 #pragma once
 
 #include "model/allocator/memory_plan.h"
 #include "model/footprint/attention_call.h"
+#include "model/footprint/attention_memory.h"
+#include "model/footprint/attention_sizes.h"
 
 namespace ridge::model {
 
@@ -14,5 +16,20 @@ void plan_torch_flash(MemoryPlan& plan, const AttentionCall& call);      // eq. 
 void plan_torch_efficient(MemoryPlan& plan, const AttentionCall& call);  // eq. V26, V27
 void plan_torch_cudnn(MemoryPlan& plan, const AttentionCall& call);      // eq. V28, V29
 void plan_torch_math(MemoryPlan& plan, const AttentionCall& call);       // eq. V30 to V32
+
+/// A call without autograd, then one with it and its backward pass: each with the cache emptied before
+/// it, and the gradient of the result made in between. `backward` is given what `forward` returned.
+template <class Inference, class Forward, class Backward>
+void plan_phases(MemoryPlan& plan, const AttentionBytes& bytes, const Inference& inference,
+                 const Forward& forward, const Backward& backward) {
+    plan.begin(memory_phase::inference, CacheBefore::emptied);
+    inference();
+    plan.begin(memory_phase::forward, CacheBefore::emptied);
+    auto kept = forward();
+    plan.begin(memory_phase::grad_output);
+    (void)plan.allocate("grad_out", bytes.query * bytes.element);
+    plan.begin(memory_phase::backward, CacheBefore::emptied);
+    backward(kept);
+}
 
 }  // namespace ridge::model

@@ -131,16 +131,14 @@ class PublishedPlan {
 }  // namespace
 
 void plan_published(MemoryPlan& plan, const AttentionCall& call) {
-    plan.begin(memory_phase::inference, CacheBefore::emptied);
-    PublishedPlan(plan, call).inference();
-    plan.begin(memory_phase::forward, CacheBefore::emptied);
-    PublishedPlan training(plan, call);
-    training.forward();
-    plan.begin(memory_phase::grad_output);
-    const AttentionBytes bytes(call);
-    (void)plan.allocate("grad_out", bytes.query * bytes.element);
-    plan.begin(memory_phase::backward, CacheBefore::emptied);
-    training.backward();
+    const auto forward = [&] {
+        PublishedPlan training(plan, call);
+        training.forward();
+        return training;
+    };
+    plan_phases(
+        plan, AttentionBytes(call), [&] { PublishedPlan(plan, call).inference(); }, forward,
+        [](PublishedPlan& training) { training.backward(); });
 }
 
 }  // namespace ridge::model

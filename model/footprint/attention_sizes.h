@@ -26,8 +26,8 @@ struct AttentionBytes {
     [[nodiscard]] std::int64_t statistics() const { return 4 * rows; }
 };
 
-/// A scalar on the GPU occupies one allocation; PyTorch fills a mask from two of them.
-/// The boolean mask as one of q's type, made where the mask is boolean.
+/// The mask of q's type that PyTorch makes of a boolean one, filled from two scalars on the GPU, which
+/// are an allocation each.
 [[nodiscard]] MemoryPlan::Id convert_mask(MemoryPlan& plan, std::int64_t elements,
                                           std::int64_t element);
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "model/roof/block_time.h"
+
 namespace ridge::model {
 namespace {
 
@@ -11,12 +13,11 @@ constexpr double resident_blocks_of_loops = 16.0;
 }  // namespace
 
 TorchKernel moving(const MemoryParameters& memory, Bytes read, Bytes write, L2State l2) {
-    const Bytes footprint = read + write;
-    const double missing = l2 == L2State::warm ? 1.0 - memory.l2.found(footprint) : 1.0;
-    return {.dram_read = read * missing,
-            .dram_write = memory.l2.written_back(write, footprint, l2),
-            .l2_read = read,
-            .l2_write = write,
+    const BlockTraffic traffic = stream_traffic(memory, read, write, l2);
+    return {.dram_read = traffic.dram_read,
+            .dram_write = traffic.dram_write,
+            .l2_read = traffic.l2_read,
+            .l2_write = traffic.l2_write,
             .missing = l2 == L2State::warm ? 0.0 : 1.0};
 }
 
