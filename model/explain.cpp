@@ -7,6 +7,7 @@
 #include "hardware/error.h"
 #include "hardware/units.h"
 #include "model/attention/predict.h"
+#include "model/roof/band.h"
 
 namespace ridge::model {
 namespace {
@@ -147,8 +148,10 @@ std::string band_sentence(const Prediction& p) {
         case Confidence::roofline:
             break;
     }
-    return "The band is from the roofline's lower bound to twice the estimate; it is not "
-           "validated.";
+    return fmt::format(
+        "The band is from the roofline's lower bound to {} times the estimate and {}; it is not "
+        "validated.",
+        roofline_band_factor, format(roofline_band_call));
 }
 
 std::string words(const note::RooflineOnly& /*unused*/) {

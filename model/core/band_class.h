@@ -74,7 +74,7 @@ enum class BandClass : std::uint8_t {
     product_old,      // tf32, and operands whose rows are not multiples of 16 bytes
     product_bundled,  // bundled products by tiles
     estimate,         // nothing measured
-    roofline          // no time model: from the lower bound to twice the estimate
+    roofline          // no time model: from the lower bound to four times the estimate and a call
 };
 
 /// Classes that have a band: all but `roofline`.

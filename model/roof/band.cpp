@@ -114,10 +114,8 @@ void apply_torch_band(Prediction& prediction, BandClass band_class, bool own, La
 }
 
 void apply_roofline_band(Prediction& prediction) {
-    constexpr double factor = 4.0;
-    constexpr Time call = 12.0 * units::us;
     prediction.low = prediction.lower_bound;
-    prediction.high = factor * prediction.time + call;
+    prediction.high = roofline_band_factor * prediction.time + roofline_band_call;
     prediction.note(note::RooflineOnly{});
 }
 

@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "hardware/quantity.h"
 #include "model/core/band_class.h"
 #include "model/core/prediction.h"
 
@@ -63,7 +64,9 @@ void widen_for_borrowed(Prediction& prediction);
 void apply_torch_band(Prediction& prediction, BandClass band_class, bool own, LaunchMode launch);
 
 /// The band of a time that is the roofline's, because nobody measured such kernels: from the lower
-/// bound to four times the time and the fixed time of a call; noted `roofline_only`. (eq. R5)
+/// bound to four times the time and the fixed time of a call; noted `RooflineOnly`. (eq. R5)
+inline constexpr double roofline_band_factor = 4.0;
+inline constexpr Time roofline_band_call = 12.0 * units::us;
 void apply_roofline_band(Prediction& prediction);
 
 }  // namespace ridge::model

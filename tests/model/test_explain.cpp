@@ -4,6 +4,7 @@
 #include <set>
 #include <string>
 
+#include "model/roof/band.h"
 #include "model/roof/roofline.h"
 #include "tests/catch.h"
 
@@ -61,6 +62,15 @@ TEST_CASE("below the ridge point it says so", "[explain]") {
     const std::string text = all_of(explain(Copy{.elements = 1}, prediction, machine_of()));
     CHECK(mentions(text, "below the ridge point"));
     CHECK(mentions(text, "memory-bound"));
+}
+
+TEST_CASE("a band that nothing supports says how it was made", "[explain]") {
+    const Copy op{.elements = 1};
+    Prediction prediction = prediction_of();
+    apply_roofline_band(prediction);
+    CHECK(mentions(all_of(explain(op, prediction, machine_of())),
+                   "The band is from the roofline's lower bound to 4 times the estimate and 12 us; "
+                   "it is not validated."));
 }
 
 TEST_CASE("tiles and waves are told where there are any", "[explain]") {
