@@ -53,7 +53,6 @@ struct AttentionWork {
 
     [[nodiscard]] Intensity dram_intensity() const { return work.flop() / work.dram(); }
     [[nodiscard]] Intensity l2_intensity() const { return work.flop() / work.l2; }
-    [[nodiscard]] Intensity compulsory_intensity() const { return work.flop() / work.compulsory(); }
     /// Computed over needed scores: 1 where nothing is wasted.
     [[nodiscard]] double executed_ratio() const { return scores.executed / scores.exact; }
 };

@@ -364,14 +364,7 @@ ChainAccesses chain_accesses(const Expression& expression) {
     if (functions < 1 || forks) {
         throw InputError("'" + expression.text() + "' is not a chain of unary functions");
     }
-    const std::int32_t n = functions;
-    return {.functions = n,
-            .forward_reads = 1,
-            .forward_writes = n,
-            .backward_reads = n,
-            .backward_writes = 1,
-            .stored = 2 * n + 2,
-            .recomputed = 5};
+    return {.functions = functions, .stored = 2 * functions + 2, .recomputed = 5};
 }
 
 }  // namespace ridge::model

@@ -196,11 +196,7 @@ enum class Fusion : std::uint8_t { unfused, fused };
 /// Memory accesses (in tensors) of a chain of unary functions over forward and backward. (eq. E4)
 struct ChainAccesses {
     std::int32_t functions = 0;
-    std::int32_t forward_reads = 0;
-    std::int32_t forward_writes = 0;
-    std::int32_t backward_reads = 0;
-    std::int32_t backward_writes = 0;
-    std::int32_t stored = 0;      ///< all four, with every activation stored
+    std::int32_t stored = 0;      ///< with every activation stored
     std::int32_t recomputed = 0;  ///< with activations recomputed in the backward kernel
 };
 /// For n unary functions in a row: 2n + 2 stored and 5 recomputed (8 and 5 for three sigmoids).

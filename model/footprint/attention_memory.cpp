@@ -116,7 +116,6 @@ AttentionMemory attention_memory(const MemoryTimeline& timeline) {
             .reserved_inference = inference.peak.reserved,
             .reserved_forward = forward.peak.reserved,
             .reserved_backward = backward.peak.reserved,
-            .total_inference = inference.start_allocated + inference.peak.allocated,
             .total_training = std::max(forward.start_allocated + forward.peak.allocated,
                                        backward.start_allocated + backward.peak.allocated)};
 }

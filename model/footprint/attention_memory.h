@@ -48,8 +48,7 @@ struct AttentionMemory {
     std::int64_t reserved_inference = 0;  ///< everything reserved, inputs included
     std::int64_t reserved_forward = 0;
     std::int64_t reserved_backward = 0;
-    std::int64_t total_inference = 0;  ///< highest allocated level, inputs included
-    std::int64_t total_training = 0;
+    std::int64_t total_training = 0;  ///< highest allocated level, inputs included
 };
 
 [[nodiscard]] AttentionMemory attention_memory(const MemoryTimeline& timeline);

@@ -87,7 +87,6 @@ enum class MatmulRegime : std::uint8_t {
     power,
     quantise
 };
-inline constexpr std::size_t matmul_regime_count = 8;
 
 /// Fixed costs first, then a split k, then the largest term.
 [[nodiscard]] MatmulRegime regime_of(const MatmulTime& time);

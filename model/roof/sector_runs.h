@@ -18,13 +18,6 @@ inline constexpr std::int64_t sector_size = 32;
     return static_cast<double>(sector_size - (either & -either));  // a sector is a power of two
 }
 
-/// Mean sectors of a run of `bytes` whose starts are multiples of `granularity`.
-[[nodiscard]] constexpr double mean_sectors(std::int64_t bytes, std::int64_t granularity) {
-    const std::int64_t steps = ceil_divide(bytes, granularity) * granularity;
-    return (static_cast<double>(steps) + beside_run(granularity)) /
-           static_cast<double>(sector_size);
-}
-
 /// Bytes of a row in whole sectors, moved in runs of `run` bytes, of which meeting ones cost
 /// `share` of what they touch twice.
 [[nodiscard]] constexpr double bytes_in_runs(std::int64_t row, std::int64_t run,

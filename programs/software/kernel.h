@@ -35,7 +35,6 @@ enum class Math : std::uint8_t {
     tanh,
     sigmoid,
     cosine,
-    sine,
     masked_fill,
     dropout,
     silu_backward,
@@ -44,13 +43,11 @@ enum class Math : std::uint8_t {
     tanh_backward,
     relu_backward,
     sigmoid_backward,
-    addcmul,
-    root,
     silu_multiply,
     gelu_multiply,
     subtract
 };
-inline constexpr std::size_t math_count = 33;
+inline constexpr std::size_t math_count = 30;
 
 /// How an elementwise kernel reads: whole vectors; with an operand that is broadcast or whose rows
 /// lie apart (an index is computed for every element); or with a conversion of types.

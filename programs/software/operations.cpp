@@ -34,7 +34,6 @@ constexpr std::array<std::string_view, math_count> formulas{
     "tanh(x)",                   // tanh
     "sigmoid(x)",                // sigmoid
     "cos(x)",                    // cosine
-    "sin(x)",                    // sine
     "x * c",                     // masked_fill
     "x * y * c",                 // dropout
     "y * sigmoid(x) * (1 + x)",  // silu_backward
@@ -43,8 +42,6 @@ constexpr std::array<std::string_view, math_count> formulas{
     "y * (1 - x^2)",             // tanh_backward
     "y * relu(x)",               // relu_backward
     "y * x * (1 - x)",           // sigmoid_backward
-    "x + y * z",                 // addcmul
-    "sqrt(x)",                   // root
     "silu(x) * y",               // silu_multiply
     "gelu_tanh(x) * y",          // gelu_multiply
     "x - y",                     // subtract

@@ -239,7 +239,6 @@ class Recorder {
 
     /// Launches the gradients of everything on the tape.
     void backward(Buffer loss);
-    void drop_gradients() { gradients_.clear(); }
 
     // Kernels of which only the launch, the bytes and a result matter.
     void launch(StepKernel kernel);

@@ -37,10 +37,10 @@ constexpr Implementation vector_kernels[] = {Implementation::naive, Implementati
 }  // namespace
 
 TEST_CASE("a run touches a sector more as its starts are less aligned") {
-    CHECK(mean_sectors(128, 32) == 4.0);
-    CHECK(mean_sectors(128, 16) == 4.5);   // starts at 0 and 16: 4 and 5 sectors
-    CHECK(mean_sectors(128, 4) == 4.875);  // one start of eight needs 4, the others 5
-    CHECK(mean_sectors(2, 2) == 1.0);
+    CHECK(bytes_in_runs(128, 128) == 128.0);
+    CHECK(128.0 + beside_run(16) == 4.5 * 32.0);   // starts at 0 and 16: 4 and 5 sectors
+    CHECK(128.0 + beside_run(4) == 4.875 * 32.0);  // one start of eight needs 4, the others 5
+    CHECK(2.0 + beside_run(2) == 32.0);
 }
 
 TEST_CASE("the wgmma kernel takes the small tile where the large one leaves SMs idle") {
