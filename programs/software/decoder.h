@@ -113,6 +113,10 @@ class Decoder {
     [[nodiscard]] Buffer gated(Buffer x, const Linear& gate, const Linear& up, const Linear& down,
                                Activation activation);
     [[nodiscard]] Buffer activate(Buffer x, Activation activation);
+    /// The product with a gate's activation, in one kernel.
+    [[nodiscard]] static Math gate_of(Activation activation) {
+        return activation == Activation::silu ? Math::silu_multiply : Math::gelu_multiply;
+    }
     [[nodiscard]] Buffer experts(Buffer x, const Layer& weights, const FeedForwardSpec& spec);
     struct Routed {
         Buffer weights, chosen;

@@ -110,7 +110,7 @@ Buffer Decoder::grouped_experts(const Buffer& x, Routed routed, const Layer& w,
         run_.small("experts: sort", rows * 16);
         Buffer up = run_.grouped(x, w.experts_up, here, (s.gated ? 2 : 1) * inner, hidden, experts,
                                  "experts up");
-        up = run_.fused(Math::silu_multiply, run_.slice(up, here * inner, "gate"), 2,
+        up = run_.fused(gate_of(s.activation), run_.slice(up, here * inner, "gate"), 2,
                         "experts gate");
         Buffer down = run_.grouped(std::move(up), w.experts_down, here, hidden, inner, experts,
                                    "experts down");

@@ -1,11 +1,34 @@
 // The parts of a layer: norms, attention, rotation, mlp.
 #include <array>
+#include <string_view>
 
 #include "programs/software/decoder.h"
 
 namespace ridge::programs {
+namespace {
 
 using model::DataType;
+
+struct ActivationKernel {
+    Math math;
+    std::string_view name;
+};
+
+/// In one kernel; eager code composes two kinds of GELU.
+ActivationKernel kernel_of(Activation activation) {
+    switch (activation) {
+        case Activation::silu:
+            return {.math = Math::silu, .name = "silu"};
+        case Activation::relu:
+            return {.math = Math::relu, .name = "relu"};
+        case Activation::gelu_erf:
+            return {.math = Math::gelu, .name = "gelu"};
+        default:
+            return {.math = Math::gelu_tanh, .name = "gelu"};
+    }
+}
+
+}  // namespace
 
 Buffer Decoder::norm(Buffer x, const Norm& n, std::string_view name) {
     const Module before = run_.module();
@@ -342,25 +365,10 @@ Buffer Decoder::attend(Buffer x, std::size_t layer) {
 }
 
 Buffer Decoder::activate(Buffer x, Activation activation) {
-    if (compiled()) {
-        const bool silu = activation == Activation::silu;
-        return run_.merged(silu ? Math::silu : Math::gelu_tanh, {&x}, Reading::vectors,
-                           silu ? "silu" : "gelu");
-    }
-    switch (activation) {
-        case Activation::silu:
-            return run_.unary(Math::silu, std::move(x), "silu");
-        case Activation::relu:
-            return run_.unary(Math::relu, std::move(x), "relu");
-        case Activation::gelu_erf:
-            return run_.unary(Math::gelu, std::move(x), "gelu");
-        case Activation::gelu_tanh:
-            return run_.unary(Math::gelu_tanh, std::move(x), "gelu");
-        case Activation::gelu_new:
-        case Activation::gelu_fast:
-            break;
-    }
-    if (!eager()) return run_.unary(Math::gelu_tanh, std::move(x), "gelu");
+    const auto [math, name] = kernel_of(activation);
+    if (compiled()) return run_.merged(math, {&x}, Reading::vectors, name);
+    const bool composed = activation == Activation::gelu_new || activation == Activation::gelu_fast;
+    if (!composed || !eager()) return run_.unary(math, std::move(x), name);
     const Buffer half = run_.unary(Math::multiply_scalar, x, "gelu: half");
     Buffer inner;
     if (activation == Activation::gelu_new) {
@@ -389,10 +397,10 @@ Buffer Decoder::gated(Buffer x, const Linear& gate, const Linear& up, const Line
     if (eager()) g = activate(std::move(g), activation);
     Buffer u = apply(std::move(x), up, "up_proj");
     if (compiled()) {
-        g = run_.merged(Math::silu_multiply, {&g, &u}, Reading::vectors, "gate");
+        g = run_.merged(gate_of(activation), {&g, &u}, Reading::vectors, "gate");
     } else {
         g = eager() ? run_.binary(Math::multiply, std::move(g), std::move(u), "gate: product")
-                    : run_.fused(Math::silu_multiply, std::move(g), 2, "gate");
+                    : run_.fused(gate_of(activation), std::move(g), 2, "gate");
     }
     u = Buffer();
     return apply(std::move(g), down, "down_proj");
@@ -417,14 +425,14 @@ Buffer Decoder::feed_forward(Buffer x, std::size_t layer) {
         const std::array<std::int64_t, 2> halves{half, half};
         if (compiled()) {
             const std::vector<Buffer> cut = run_.split(joined, halves, "gate cut");
-            g = run_.merged(Math::silu_multiply, {&cut[0], &cut[1]}, Reading::vectors, "gate");
+            g = run_.merged(gate_of(s.activation), {&cut[0], &cut[1]}, Reading::vectors, "gate");
         } else if (eager()) {
             std::vector<Buffer> cut = run_.split(joined, halves, "gate cut");
             g = activate(std::move(cut[0]), s.activation);
             g = run_.binary(Math::multiply, std::move(cut[1]), std::move(g), "gate: product");
             g = g.together();
         } else {
-            g = run_.fused(Math::silu_multiply, run_.slice(joined, half, "gate"), 2, "gate");
+            g = run_.fused(gate_of(s.activation), run_.slice(joined, half, "gate"), 2, "gate");
         }
         out = apply(std::move(g), w.down, "down_proj");
     } else if (s.gated) {

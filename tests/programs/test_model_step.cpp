@@ -57,6 +57,21 @@ TEST_CASE("what a layer runs is told from what runs behind the last") {
     CHECK(outside == 1);
 }
 
+TEST_CASE("a gate in one kernel has the model's own activation") {
+    const auto gate_of = [](const std::string& name, Software software) {
+        const ModelStep step = make_step(find_model(name), {.software = software, .seq = 64});
+        for (const Entry& entry : step.program.entries) {
+            const auto* const kernel = std::get_if<model::Elementwise>(&entry.operation);
+            if (kernel != nullptr && entry.name == "gate") return kernel->expression.text();
+        }
+        return std::string();
+    };
+    for (const Software software : {Software::compiled, Software::serving}) {
+        CHECK(gate_of("llama-3.2-1b", software) == "silu(x) * y");
+        CHECK(gate_of("gemma-2b", software) == "gelu_tanh(x) * y");
+    }
+}
+
 TEST_CASE("a prefill leaves its cache and the logits") {
     const Architecture a = find_model("llama-3.2-1b");
     const ModelStep step = make_step(a, {.batch = 2, .seq = 1024});
