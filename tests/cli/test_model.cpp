@@ -72,6 +72,34 @@ TEST_CASE("the largest batch fits and the next does not") {
     }
 }
 
+TEST_CASE("what is kept of a step follows its options") {
+    // 1,235,814,400 weights, of which 973,078,528 in products of layers; 16 layers keep 8 heads of 64.
+    const std::string prefill = "model llama-3.2-1b --gpu h200-sxm --seq 512 --batch 4 ";
+    const auto value = [](const std::string& line, const char* name) {
+        return answer_of(line).at(name).get<double>();
+    };
+    constexpr double cache = 2.0 * 16 * 8 * 64 * 4 * 512;
+    CHECK(value(prefill, "weights_bytes") == 2.0 * 1235814400);
+    CHECK(value(prefill + "--quantise int4", "weights_bytes") ==
+          2.0 * (1235814400 - 973078528) + 973078528 / 2.0 + 2.0 * 973078528 / 128);
+    CHECK(value(prefill, "kv_cache_bytes") == 2.0 * cache);
+    CHECK(value(prefill + "--kv-dtype fp8", "kv_cache_bytes") == cache);
+    CHECK(value(prefill, "peak_extra_bytes") - value(prefill + "--no-cache", "peak_extra_bytes") ==
+          2.0 * cache);
+    // Logits of every token, in place of the last of each sequence.
+    CHECK(value(prefill + "--logits all", "peak_extra_bytes") > 2048.0 * 128256 * 2);
+    const std::string train = prefill + "--phase train ";
+    const double weights = 1235814400.0;
+    CHECK(value(train, "resident_bytes") == Approx(6.0 * weights).epsilon(1e-3));
+    CHECK(value(train + "--amp bf16", "resident_bytes") == Approx(12.0 * weights).epsilon(1e-3));
+    CHECK(value(train + "--optimizer none", "resident_bytes") ==
+          Approx(2.0 * weights).epsilon(1e-3));
+    CHECK(value(train + "--checkpoint full", "peak_extra_bytes") <
+          value(train + "--checkpoint selective", "peak_extra_bytes"));
+    CHECK(value(train + "--checkpoint selective", "peak_extra_bytes") <
+          value(train, "peak_extra_bytes"));
+}
+
 TEST_CASE("a step as CSV adds up to its JSON") {
     const std::string line = "model qwen3-0.6b --gpu h200-sxm --phase decode --seq 512";
     const Transcript csv = run_line(line + " --format csv");

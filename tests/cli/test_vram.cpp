@@ -65,6 +65,33 @@ TEST_CASE("vram attention tells inference, forward and backward apart") {
                  "--impl torch-efficient")["causal"] == true);
 }
 
+TEST_CASE("vram attention takes masks, dropout and the allocator's settings") {
+    // q, k and v of 2,048,000 bytes each; masks in blocks of 512 bytes, or their own 2 MiB steps.
+    const std::string line =
+        "vram attention --seq 1000 --heads 8 --batch 2 --head-dim 64 --impl torch-math "
+        "--pass training ";
+    const json plain = answer(line);
+    CHECK(plain["inputs_bytes"] == 6144000);
+    const auto mask_of = [&](const std::string& options) {
+        return answer(line + options)["inputs_bytes"].get<std::int64_t>() - 6144000;
+    };
+    CHECK(mask_of("--mask none") == 0);
+    CHECK(mask_of("--mask boolean") == 1954 * 512);
+    CHECK(mask_of("--mask additive") == 3907 * 512);
+    CHECK(mask_of("--mask boolean --mask-shape batch") == 3907 * 512);
+    CHECK(mask_of("--mask boolean --mask-shape full") == 16777216);
+    CHECK(run_line(line + "--mask grey").code == 1);
+    CHECK(run_line(line + "--mask boolean --mask-shape round").code == 1);
+    const json dropped = answer(line + "--dropout 0.1");
+    CHECK(dropped["inference_peak_bytes"] == plain["inference_peak_bytes"]);
+    CHECK(dropped["forward_saved_bytes"].get<double>() >
+          2.0 * plain["forward_saved_bytes"].get<double>());
+    CHECK(answer(line + "--roundup-power2 4")["inputs_bytes"] == 3 * 2097152);
+    // Nothing is handed out whole: the rest of a segment can always be split off.
+    CHECK(answer(line + "--expandable-segments")["total_bytes"].get<double>() <
+          plain["total_bytes"].get<double>());
+}
+
 TEST_CASE("vram attention gives PyTorch's reason for a refusal") {
     const json grouped = answer(
         "vram attention --seq 64 --heads 8 --kv-heads 2 --head-dim 64 --impl torch-efficient");

@@ -1,4 +1,5 @@
 // Every command that measures or reads records, in-process, on the fake device.
+#include <algorithm>
 #include <csignal>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -54,6 +55,9 @@ TEST_CASE("measure takes the arguments of predict and shows measured, predicted 
     REQUIRE(list.size() == 1);
     CHECK(list[0]["error"].get<double>() == Approx(0.0).margin(0.01));
     CHECK(list[0]["measured_time_us"].get<double>() > 0.0);
+    const Transcript times = run_fake("measure softmax --rows 4096 --cols 4096 --no-counters");
+    CHECK(times.code == 0);
+    CHECK_FALSE(holds(times.out, "counted"));
 }
 
 TEST_CASE("measure explains what is missing") {
@@ -241,4 +245,9 @@ TEST_CASE("effect --measure measures what its points ask, keeps records, and com
     CHECK(drawn.code == 0);
     CHECK(holds(drawn.out, "the same direction"));
     CHECK(run_fake("effect bank-conflicts --measure --device 7").code == 3);
+    // What would be asked, without asking.
+    const Transcript asked = run_fake("effect bank-conflicts --gpu h200-sxm --questions");
+    CHECK(asked.code == 0);
+    CHECK(asked.out.starts_with("access pattern=bank_conflict "));
+    CHECK(std::count(asked.out.begin(), asked.out.end(), '\n') == 6);
 }
