@@ -8,8 +8,9 @@
 // Names are compared whole, never by part, so that "NVIDIA L40S" cannot become an L4: case and
 // punctuation do not count, nor does a leading maker's name. A file with kind = "overlay" adds its
 // fields to the device it names; `corrections = "b200"` in a device's file gives it the residual
-// corrections of that one (View::calibrated), as far as built-in overlays hold them and it has none. A user's file takes the place of the built-in one of its name, and
-// a user's overlay lies over the built-in overlay; `Description::origin` says so.
+// corrections of that device (View::calibrated), as far as built-in overlays hold them and it has none
+// of its own. A user's file takes the place of the built-in one of the same name, and a user's overlay
+// lies over the built-in overlay; `Description::origin` says so.
 //
 // The schema says which fields the files may have; `model/machine/catalogue.h` makes the catalogue
 // that predictions need.

@@ -1,8 +1,9 @@
 // A chart placed on a page: everything in pixels of the view box, before it becomes SVG.
 //
 // The page is 960 x 640; a legend, notes and a key of numbers that need more room make it taller.
-// Where a name finds no free place beside its mark all marks are numbered and the key names them. The result is a plain value, so tests check it directly: that no two
-// label boxes overlap, that every point is there.
+// Where a name finds no free place beside its mark all marks are numbered and the key names them.
+// The result is a plain value, so tests check it directly: that no two label boxes overlap, that
+// every point is there.
 #pragma once
 
 #include <cstddef>

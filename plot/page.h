@@ -1,4 +1,5 @@
-// The style and the scripts of chart pages: the files of plot/page/, embedded when ridge is built. The scripts share one scope and run in the order given here.
+// The style and the scripts of chart pages: the files of plot/page/, embedded when ridge is built.
+// The scripts share one scope and run in the order given here.
 #pragma once
 
 #include <string_view>

@@ -7,8 +7,8 @@
 //   render_report(report);
 //
 // Charts behave as in html.h, tables sort by a click on a heading and become cards where they would
-// be wider than the page; a column of empty cells is left out. A row that names a mark of a chart highlights it. Without scripts, all but
-// sorting and zooming still works.
+// be wider than the page; a column of empty cells is left out. A row that names a mark of a chart
+// highlights it. Without scripts, all but sorting and zooming still works.
 #pragma once
 
 #include <optional>

@@ -16,8 +16,9 @@
 // The slope is in the y axis's unit per unit of x: with TFLOP/s over FLOP/B it is TB/s. Memory
 // roofs are drawn up to the highest compute roof of the same source, compute roofs from the fastest
 // memory roof on. Types that share a compute roof share its line ("bf16, fp16 tensor"). A predicted
-// and a measured point of the same name and level are joined and share a label. With more names than `most_named` points are numbered and explained in a key, sorted by
-// `order`. Limits: both axes are logarithmic.
+// and a measured point of the same name and level are joined and share a label. With more names
+// than `most_named` points are numbered and explained in a key, sorted by `order`. Limits: both
+// axes are logarithmic.
 #pragma once
 
 #include <optional>

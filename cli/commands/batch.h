@@ -46,8 +46,8 @@ struct BatchResult {
     bool decimal_prefix = false;  ///< a count was written with k, M or G
 };
 
-/// Streams the rows to `context.out`, until they end or it takes no more. InputError when the file cannot be read, is empty or its
-/// header is broken (a column twice, no `op`, no GPU anywhere).
+/// Streams the rows to `context.out`, until they end or it takes no more. InputError when the file
+/// cannot be read, is empty or its header is broken (a column twice, no `op`, no GPU anywhere).
 BatchResult predict_batch(const Context& context, Machines& machines, const BatchOptions& options);
 
 }  // namespace ridge::cli

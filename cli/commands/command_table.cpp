@@ -1,3 +1,4 @@
+// The commands with what the help says of each, in its order.
 #include <array>
 
 #include "cli/commands/commands.h"

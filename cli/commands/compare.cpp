@@ -1,3 +1,4 @@
+// `ridge compare`: one operation on several GPUs, by several implementations, in several types or shapes.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// `ridge completions`: what a shell completes, listed from the commands' own options.
 #include <algorithm>
 #include <map>
 #include <memory>

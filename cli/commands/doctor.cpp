@@ -1,3 +1,4 @@
+// `ridge doctor`: what can be measured on this machine, and what is missing for the rest.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// `ridge fit`: parameters, bands and corrections of the model, fitted to tables or records.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 

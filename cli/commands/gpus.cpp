@@ -1,3 +1,4 @@
+// `ridge gpus`: the GPUs that ridge knows, one of them in full, a file checked, peaks over the years.
 #include <fmt/format.h>
 
 #include <memory>

@@ -1,3 +1,4 @@
+// `ridge measure`: times and counters of operations on the GPU at hand, kept as records.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// `ridge plot`: measured records drawn beside the predictions for them.
 #include <algorithm>
 #include <memory>
 #include <set>

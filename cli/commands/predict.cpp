@@ -1,3 +1,4 @@
+// `ridge predict`: one operation, a sequence of them, or a table (batch.h).
 #include <memory>
 #include <optional>
 #include <ostream>

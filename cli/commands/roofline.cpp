@@ -1,3 +1,4 @@
+// `ridge roofline`: operations and measured records on the roofline of a GPU.
 #include <fmt/format.h>
 
 #include <memory>

@@ -1,3 +1,4 @@
+// `ridge sweep`: predictions over ranges of shapes, as a table or a chart.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// `ridge validate`: errors of the predictions for measured records, by operation and implementation.
 #include <fmt/format.h>
 
 #include <cmath>

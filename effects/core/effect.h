@@ -14,8 +14,8 @@
 //
 // Points are operations in the words of `ridge predict --op`, so that predictions come from the model
 // and measurements from records of the same question; where an effect is about memory or occupancy
-// they are values of the model's functions, and a record answers the point's `question`. No formula stands here: equation numbers are those of
-// docs/model.md.
+// they are values of the model's functions, and a record answers the point's `question`. No formula
+// stands here: equation numbers are those of docs/model.md.
 //
 // Places in the text, one sentence a line, paragraphs apart by an empty line:
 //   {id@x}        y of series `id` at x, with its unit; x is a number, a point's name, first or last

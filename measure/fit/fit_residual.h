@@ -8,12 +8,12 @@
 // `boosted_trees.h` fits trees over a class's features; their number is that of the least error over
 // five folds of whole families of shapes (rows of one n and k, of one batch and heads, of one
 // expert). GPUs named together share the trees: each one's values are drawn to those of all together as
-// strongly as held-out families bear out. One GPU alone may start from the trees of a relative. The figures are of a third of the shapes, by a hash of the
-// operation, that neither choice nor values have seen; of classes that rest on records, whose rows are
-// fewer, of five folds of whole families, each corrected by a fit to the other four. What is written is
-// then fitted to all rows.
+// strongly as held-out families bear out. One GPU alone may start from the trees of a relative. The
+// figures are of a third of the shapes, by a hash of the operation, that neither choice nor values have
+// seen; of classes that rest on records, whose rows are fewer, of five folds of whole families, each
+// corrected by a fit to the other four. What is written is then fitted to all rows.
 //
-// Limits: a class with fewer than `fewest_rows` rows of a GPU, or whose error falls by less than 5 %, keeps
+// Limits: a class with fewer than `fewest_residual_rows` rows of a GPU, or whose error falls by less than 5 %, keeps
 // what it had. The data themselves are not kept.
 #pragma once
 

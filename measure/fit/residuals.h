@@ -3,7 +3,7 @@
 //   std::vector<Residual> residuals{{.group = "softmax a100", .error = {.ratio = 1.1}}, ...};
 //   for (const ResidualSummary& s : summarise(residuals)) ...   // s.group, s.errors.mean
 //
-// What the figures are says `error_summary.h`.
+// `error_summary.h` says what the figures are.
 #pragma once
 
 #include <string>

@@ -4,9 +4,9 @@
 //       predict(row.operation, row.execution, machine)   // against row.measured
 //
 // A table has the columns `gpu`, `op` and `measured_us`; columns named like a field of the
-// operation (`fields.h`) set it; others are refused but for remarks and what `keep` names. Message sizes of NCCL tables by
-// aiconfigurator count elements, whatever their heading says (int8 at twice the count takes the time
-// of half), and become bytes here.
+// operation (`fields.h`) set it; others are refused but for remarks and what `keep` names. Message
+// sizes of NCCL tables by aiconfigurator count elements, whatever their heading says (int8 at twice
+// the count takes the time of half), and become bytes here.
 #pragma once
 
 #include <cstdint>

@@ -2,11 +2,11 @@
 //
 //   const Statistics s = summarise({1.0, 1.1, 0.9, 1.05, 0.95});   // s.median == 1.0
 //
-// Method: quantiles as in `quantile.h`. The
-// confidence interval of the median is the narrowest pair of order statistics, symmetric about the
-// middle, that covers the median with at least 95 % under the binomial distribution with p = 1/2,
-// which needs no assumption about the shape of the distribution. Drift compares the medians of the
-// first and the second half of the samples in the order in which they were taken.
+// Method: quantiles as in `quantile.h`. The confidence interval of the median is the narrowest pair of
+// order statistics, symmetric about the middle, that covers the median with at least 95 % under the
+// binomial distribution with p = 1/2, which needs no assumption about the shape of the distribution.
+// Drift compares the medians of the first and the second half of the samples in the order in which
+// they were taken.
 //
 // Limits: below six samples no pair of order statistics covers 95 %; the interval is then the whole
 // range and `confidence` says how little it covers.

@@ -1,8 +1,8 @@
 // Measures the ceilings and latencies of a device and writes them as an overlay description.
 //
 //   const Calibration calibration = calibrate(device, {});
-//   const std::string toml = to_overlay(calibration, "h200-sxm", "NVIDIA H200 SXM 141GB",
-//   "NVIDIA");
+//   const std::string toml =
+//       to_overlay(calibration, "h200-sxm", "NVIDIA H200 SXM 141GB", "NVIDIA");
 //
 // Method: every ceiling is the median of the steady samples of a microbenchmark; rates of tensor
 // cores twice, in short kernels (burst) and held for seconds (sustained, where the power limit

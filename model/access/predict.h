@@ -1,4 +1,5 @@
-// Predictions of access patterns: strided and misaligned reads, divergent branches, bank conflicts; `model/predict.h` is the way in.
+// Predictions of access patterns: strided and misaligned reads, divergent branches, bank conflicts;
+// `model/predict.h` is the way in.
 #pragma once
 
 #include "model/core/operation.h"

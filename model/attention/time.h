@@ -1,6 +1,6 @@
 // The time of an attention call from the work that its kernels really do.
 //
-// A fused kernel cuts queries into tiles and keys into blocks. `attention_work` counts tiles,
+// A fused kernel cuts queries into tiles and keys into blocks. `count_attention` counts tiles,
 // blocks (whole ones, as executed), splits and traffic; this model prices one block and one tile:
 //
 //   block = max(tensor + softmax, load)                                            (eq. T1)

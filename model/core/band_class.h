@@ -43,8 +43,8 @@ enum class BandClass : std::uint8_t {
     torch_fp8,        // of fp8
     torch_int8,       // of int8
     torch_attention,  // backends of scaled_dot_product_attention
-    torch_backward,   // their backward passes, but
-    torch_efficient,  // the efficient backend's
+    torch_backward,   // their backward passes but one:
+    torch_efficient,  // the backward pass of the efficient backend
     ring,             // collectives by rings, in the switch, by full messages between peers
     peer_ll,          // all-to-all and send by the low-latency protocol
     serving_steady,   // FlashAttention-2 in full waves

@@ -113,7 +113,8 @@ struct AttentionParameters {
     StandardParameters standard;
 };
 
-/// flash1, flash2, flash3, flashinfer, flash3_kv8 and flashinfer_kv8; flash1 is flash2 but for what its section holds.
+/// flash1, flash2, flash3, flashinfer, flash3_kv8 and flashinfer_kv8; flash1 is flash2 but for what
+/// its section holds.
 [[nodiscard]] std::span<const Section<FlashParameters>> flash_sections();
 /// mma and wgmma.
 [[nodiscard]] std::span<const Section<TiledAttentionParameters>> tiled_attention_sections();

@@ -21,8 +21,9 @@
 // To add a class: a name in `ResidualClass`, its row (and, for new features, their names) in
 // `class_table` of residual_parameters.cpp, and what the operation's part of model/residual/ says of its
 // shapes (`features.cpp` for operations that libraries run). Fit, overlays, schema, `ridge calibrate --full` and
-// documentation follow from the table. An implementation of any origin may have classes; a correction holds for the one it was fitted
-// to (`implementation`), or for all of a class whose row says that the implementation is a feature.
+// documentation follow from the table. An implementation of any origin may have classes; a
+// correction holds for the one it was fitted to (`implementation`), or for all of a class whose row
+// says that the implementation is a feature.
 //
 // Limits: those of `residual_forest.h`.
 #pragma once

@@ -51,7 +51,8 @@ struct SplitCode {
     double dim = 0.0;      ///< of a visit, what each further 64 of the head's dimension takes
 };
 
-/// The backward kernels of the efficient backend, by the head's dimension: visits of a block come one after the other.
+/// The backward kernels of the efficient backend, by the head's dimension: visits of a block come
+/// one after the other.
 struct SerialCode {
     double prologue = 0.0;  ///< clocks: of a block of keys
     double visit = 0.0;     ///< clocks: of a visit, alone on its multiprocessor

@@ -9,7 +9,8 @@
 // of a multiprocessor is put together from the fill, the k loop (pipe, L2, DRAM reads, latency of
 // its steps), the epilogue's stores and the reduction of a split, bounded by DRAM traffic and by
 // power; the fastest candidate is what a good library would take. What a tile cannot beat, found with
-// products alone, leaves two or three tiles to look at closely; nothing is allocated. Bundled kernels have a model of their own: bundled.h.
+// products alone, leaves two or three tiles to look at closely; nothing is allocated. Bundled
+// kernels have a model of their own: bundled.h.
 //
 // Limits: dense operands. A library's choices that are poor for the shape are not predicted; they
 // are most of the residual.

@@ -8,8 +8,9 @@
 // Method (equation M25 of docs/model.md): factors on the library's parameters, by the kind of kernel
 // that type and alignment ask for. int8 products take tiles of 64 x 64 to 256 x 128, whose steps
 // along k come one after the other, one tile of a multiprocessor at a time; k is not split.
-// The values are `model.torch.product`, from records of an H200 and an H100; other generations follow their clock. cuBLAS's choices for
-// fp32 and batched tf32 follow no rule that the shape reveals; they are most of what error is left.
+// The values are `model.torch.product`, from records of an H200 and an H100; other generations
+// follow their clock. cuBLAS's choices for fp32 and batched tf32 follow no rule that the shape
+// reveals; they are most of what error is left.
 #pragma once
 
 #include "model/matmul/time.h"

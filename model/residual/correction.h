@@ -7,7 +7,8 @@
 // shape, clamped to the class's `largest_correction`, faded to nothing with the distance
 // from the box of the data, the same whatever the launch. Where a class has the state of the L2 as a
 // feature, no time is below that of a warm one. Time and band take the
-// factor, the band narrows to the spread of what is left, the terms keep the analytic model's times; no time falls below the lower bound.
+// factor, the band narrows to the spread of what is left, the terms keep the analytic model's
+// times; no time falls below the lower bound.
 //
 // Limits: nothing happens where the description has no correction, for other implementations than
 // the fitted one, and where the time is a roofline's.

@@ -51,8 +51,8 @@ enum class Validity : std::uint8_t { validated, extrapolated };
     return prediction.low <= measured && measured <= prediction.high;
 }
 
-/// Sets class, band and confidence, and notes `uncalibrated` and `extrapolated`. The lower edge is
-/// never below the roofline's bound.
+/// Sets class, band and confidence, and notes `Uncalibrated` or `Extrapolated` where that holds. The
+/// lower edge is never below the roofline's bound.
 void apply_band(Prediction& prediction, BandClass band_class, Confidence confidence,
                 Validity validity);
 

@@ -5,8 +5,8 @@
 // largest of its pipes, or, where the blocks come in several rounds, by the rounds:
 //   time = empty kernel + life + p-norm(pipes, (rounds - 1) life)
 // The pipes see the imbalance of few blocks: 136 blocks on 132 multiprocessors take twice as long
-// as 132. How much of the traffic reaches DRAM follows from what the L2 still holds of the data
-// that was touched since: `chain_traffic`.
+// as 132. How much of the traffic reaches DRAM follows from what the L2 still holds of the data:
+// `stream_traffic`.
 //
 //   const BlockTraffic moved = stream_traffic(memory, read, write, L2State::warm);
 //   block_time(memory, {.traffic = moved, .blocks = 2048,

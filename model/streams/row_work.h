@@ -11,8 +11,9 @@
 
 namespace ridge::model {
 
-/// softmax, layernorm, rmsnorm, reductions, cross entropy, running sums; forward or backward; `manual` is softmax out of five
-/// kernels (5MN + M reads, 3MN + 2M writes), anything else is one fused kernel.
+/// softmax, layernorm, rmsnorm, reductions, cross entropy, running sums; forward or backward;
+/// `manual` is softmax out of five kernels (5MN + M reads, 3MN + 2M writes), anything else is one
+/// fused kernel.
 [[nodiscard]] Work row_work(const RowWise& op, Implementation implementation);
 
 /// One read and one write of all matrices. The naive kernel writes one sector per element at L2.

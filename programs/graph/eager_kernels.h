@@ -4,9 +4,9 @@
 //   const Entry up = grouped_product(32768, 4096, 2048, 64, DataType::bf16, DataType::bf16);
 //   const std::vector<SmallKernel> sort = sort_kernels(32768);   // 3 and 8 of a radix sort
 //
-// Method: docs/models.md, W1 to W4, and docs/model.md, S7 and S8. A grouped product is a batched one whose matrices have equal
-// rows, times what CUTLASS' grouped kernel takes more; a small kernel moves its bytes, but takes its
-// least time.
+// Method: docs/models.md, W1 to W4, and docs/model.md, S7 and S8. A grouped product is a batched
+// one whose matrices have equal rows, times what CUTLASS' grouped kernel takes more; a small kernel
+// moves its bytes, but takes its least time.
 // Limits: how the rows are spread over groups is not known: evenly. Sorts of one row.
 #pragma once
 

@@ -5,10 +5,10 @@
 //   decoder.recorder().kernels();      // what was launched, equal kernels together
 //   decoder.recorder().memory();       // weights, then the step's allocations
 //
-// Method: the code follows the modelling code of transformers 5.17 line by line (models/*/
-// modeling_*.py); where a software fuses, the fused kernel takes the place of its parts. In
-// inference layers of one kind are alike: the first and the last of each kind are run, the others
-// are counted with the first, and their part of the cache is allocated.
+// Method: the code follows the modelling code of transformers 5.17 line by line
+// (models/NAME/modeling_NAME.py); where a software fuses, the fused kernel takes the place of its
+// parts. In inference, layers of one kind are alike: the first and the last of each kind are run, the
+// others are counted with the first, and their part of the cache is allocated.
 // Limits: no padding mask (all sequences have the same length), no cross attention, no vision part.
 #pragma once
 

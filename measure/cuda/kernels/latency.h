@@ -8,8 +8,8 @@
 // is known exactly. A chase first walks
 // `warm_steps`, untimed, which loads caches (when they cover all slots) and the address translation
 // on the way. A walk is the chase without it: it goes on where the last one stopped, so that walks
-// one after the other see the whole buffer. The empty kernel does nothing: launched back to back or from a graph, its time is the
-// cost of a launch.
+// one after the other see the whole buffer. The empty kernel does nothing: launched back to back or
+// from a graph, its time is the cost of a launch.
 //
 // Example: latency in cycles = (span.last_cycle - span.first_cycle) / steps
 // Units: stride_bytes a multiple of 8, 128 or more for one line per slot. Random-looking where slots
