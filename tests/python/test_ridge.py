@@ -68,6 +68,7 @@ class Predict(unittest.TestCase):
         with self.assertRaises(AttributeError):
             _ = answer.tyme
         self.assertEqual(pickle.loads(pickle.dumps(answer)).to_dict(), answer.to_dict())
+        self.assertEqual(json.loads(answer.to_json(indent=2)), answer.to_dict())
         self.assertIn("matmul", repr(answer))
         self.assertLess(len(repr(answer)), 200)
 
