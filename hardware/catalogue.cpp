@@ -186,10 +186,29 @@ void Catalogue::take_inheritance(Description& device, std::vector<Problem>& prob
         Loaded loaded =
             load_text(parent->second.text, parent->second.header.location.file, schema_);
         append(problems, loaded.problems);
-        wanted = loaded.description.inherits;
+        const std::string architecture = std::exchange(wanted, loaded.description.inherits);
         location = loaded.description.location;
+        const std::vector<CarriedOver> carried = std::move(loaded.description.carried_over);
         device = inherit(std::move(device), std::move(loaded.description));
+        for (const CarriedOver& each : carried) take_carried(device, each, architecture, problems);
     }
+}
+
+/// What was measured on another device or architecture, from its own file.
+void Catalogue::take_carried(Description& device, const CarriedOver& carried,
+                             std::string_view architecture, std::vector<Problem>& problems) const {
+    if (carried.from == device.name) return;
+    const auto relative = devices_.find(carried.from);
+    const auto family = architectures_.find(carried.from);
+    if (relative == devices_.end() && family == architectures_.end()) {
+        problems.push_back({carried.location, "carries parameters over from \"" + carried.from +
+                                                  "\", which is no known device or architecture"});
+        return;
+    }
+    const Item& item = relative != devices_.end() ? relative->second : family->second;
+    Loaded loaded = load_text(item.text, item.header.location.file, schema_);
+    append(problems, loaded.problems);
+    device = carry_over(std::move(device), std::move(loaded.description), carried, architecture);
 }
 
 /// Those of the relative that the device names, as far as it has none of its own. What a user fitted

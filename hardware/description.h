@@ -71,6 +71,14 @@ struct Tolerance {
     std::string reason;
 };
 
+/// Parameters that the GPUs of an architecture take from one GPU, or from another architecture, unless
+/// their own files have them.
+struct CarriedOver {
+    std::string from;                ///< name of that device or architecture
+    std::vector<std::string> paths;  ///< fields, and sections with all that they hold
+    Location location;
+};
+
 /// What is described: a GPU has multiprocessors with limits; another accelerator need not; an
 /// architecture holds what all its GPUs share; an overlay adds fields to one device.
 enum class DescriptionKind { gpu, accelerator, architecture, overlay };
@@ -100,7 +108,8 @@ class Description {
     std::map<std::string, Source, std::less<>> sources;
     Data data;
     std::vector<Tolerance> tolerances;
-    Location location;  ///< of the name in its file
+    std::vector<CarriedOver> carried_over;  ///< of an architecture
+    Location location;                      ///< of the name in its file
 
     [[nodiscard]] const Datum* find(std::string_view path) const;
 

@@ -1,7 +1,9 @@
 // Descriptions put together: what a device takes of its family and of overlays (`loader.h`). Fields and
 // sources are moved, not copied.
+#include <algorithm>
 #include <map>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -41,6 +43,11 @@ void rename_sources(Datum& datum, const std::map<std::string, std::string>& name
     for (Dispute& dispute : datum.disputes) rename(dispute.sources);
 }
 
+/// Whether a field is that of `path`, or of the section `path`.
+bool lies_in(std::string_view field, std::string_view path) {
+    return field.starts_with(path) && (field.size() == path.size() || field[path.size()] == '.');
+}
+
 }  // namespace
 
 Description inherit(Description device, Description parent) {
@@ -53,6 +60,25 @@ Description inherit(Description device, Description parent) {
     device.tolerances.insert(device.tolerances.end(), parent.tolerances.begin(),
                              parent.tolerances.end());
     return device;
+}
+
+Description carry_over(Description device, Description from, const CarriedOver& carried,
+                       std::string_view architecture) {
+    std::erase_if(from.data, [&](const auto& field) {
+        return std::none_of(carried.paths.begin(), carried.paths.end(),
+                            [&](const std::string& path) { return lies_in(field.first, path); });
+    });
+    for (auto& [path, datum] : from.data) {
+        datum.sources.assign(1, from.name);
+        datum.disputes.clear();
+    }
+    const Source source{
+        .key = from.name,
+        .provenance = from.inherits == architecture ? Provenance::derived : Provenance::estimate,
+        .text = "carried over from " + (from.title.empty() ? from.name : from.title)};
+    from.sources = {{from.name, source}};
+    from.tolerances.clear();
+    return inherit(std::move(device), std::move(from));
 }
 
 Description apply_overlay(Description device, Description overlay) {

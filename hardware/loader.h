@@ -51,6 +51,12 @@ struct Loaded {
 /// `device` with the fields of `parent` that it does not have itself.
 [[nodiscard]] Description inherit(Description device, Description parent);
 
+/// `device` with the fields that `carried` names and `from` has, if it has none itself. Their only source
+/// says that they were carried over: derived from a GPU of the `architecture` that carries them over,
+/// estimates if `from` is another architecture or one of its GPUs.
+[[nodiscard]] Description carry_over(Description device, Description from,
+                                     const CarriedOver& carried, std::string_view architecture);
+
 /// `device` with the fields of `overlay` added or replaced.
 [[nodiscard]] Description apply_overlay(Description device, Description overlay);
 

@@ -23,6 +23,7 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 GPUS = ROOT / "hardware" / "gpus"
 ARCHITECTURES = ROOT / "hardware" / "architectures"
+KERNELS = ROOT / "hardware" / "kernels"
 
 #: The GPU that stands in for each, and the programs of `ridge fit` that fit it anew alone.
 DONORS = {
@@ -69,7 +70,7 @@ class Description:
     def __init__(self, path):
         self.head = {}
         self.sections = {}
-        self.tolerances = ""
+        self.tables = ""  # tolerances and what is carried over, as they are written
         section = ""
         for line in path.read_text(encoding="utf-8").splitlines():
             if line.startswith("[["):
@@ -78,7 +79,7 @@ class Description:
             if found:
                 section = found.group(1)
             if section is None:
-                self.tolerances += line + "\n"
+                self.tables += line + "\n"
                 continue
             field = re.match(r'(\w+) = \{ value = ("[^"]*"|[^,}]+?)(,.*)? \}$', line)
             if field and section and section != "sources":
@@ -88,8 +89,31 @@ class Description:
                 self.head[key] = value
 
 
+def description_of(name):
+    """The file of a GPU, of an architecture or of kernels."""
+    return next(Description(folder / f"{name}.toml") for folder in (GPUS, ARCHITECTURES, KERNELS) if (folder / f"{name}.toml").exists())
+
+
+def fill(sections, others, path="model"):
+    """Adds the fields under a path that are not there yet."""
+    for section, fields in others.items():
+        for key, field in fields.items():
+            if f"{section}.{key}.".startswith(f"{path}."):
+                sections.setdefault(section, {}).setdefault(key, field)
+
+
 def architecture_of(gpu):
-    return Description(ARCHITECTURES / (gpu.head["inherits"].strip('"') + ".toml"))
+    """An architecture with what it carries over, and with the parameters of older versions of PyTorch."""
+    description = description_of(gpu.head["inherits"].strip('"'))
+    for source, paths in re.findall(r'from = "(.+?)"\nparameters = \[(.+?)\]', description.tables, re.S):
+        origin = description_of(source).sections
+        if source in NAMES:  # a field of a GPU's own file does not name the GPU
+            origin = {section: {key: (value, NAMES[source]) for key, (value, _) in fields.items()} for section, fields in origin.items()}
+        for path in re.findall(r'"(.+?)"', paths):
+            fill(description.sections, origin, path)
+    inherited = description_of(description.head["inherits"].strip('"')).sections
+    fill(description.sections, {section: fields for section, fields in inherited.items() if not section.startswith("model.torch")})
+    return description
 
 
 def capability_of(gpu):
@@ -190,7 +214,7 @@ def described(ridge, tables, name):
             text += f"[{section}]\n"
             for key, value in fields.items():
                 text += f'{key} = {{ value = {value}, source = "{"POWERED" if key in POWERED else source}" }}\n'
-    return text + gpu.tolerances
+    return text + gpu.tables
 
 
 def class_of(row):

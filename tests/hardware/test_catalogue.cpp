@@ -285,6 +285,58 @@ TEST_CASE("an architecture inherits from another, and a chain that does not end 
     CHECK_THAT(first_problem("new"), contains_text("which inherits from too many others"));
 }
 
+TEST_CASE("an architecture carries parameters over from a GPU or another architecture") {
+    const std::string sources = "[sources]\nRUN = { kind = \"measured\", text = \"a run\" }\n";
+    const auto inspected = [&](const std::string& from, const std::string& own = {}) {
+        Catalogue catalogue = Catalogue::embedded(device_schema());
+        const std::string architecture = "schema = 1\nkind = \"architecture\"\n";
+        catalogue.add_text(architecture + "name = \"far\"\n" + sources +
+                               "[sm]\ncount = { value = 5, source = \"RUN\" }\n",
+                           "far.toml");
+        catalogue.add_text(
+            "schema = 1\nname = \"near\"\ntitle = \"N\"\nvendor = \"A\"\ninherits = "
+            "\"new\"\n" +
+                sources +
+                "[sm]\ncount = { value = 7, source = \"RUN\", note = \"twice\" }\n"
+                "full_die = { value = 9, source = \"RUN\" }\n",
+            "near.toml");
+        catalogue.add_text(architecture + "name = \"new\"\n" + sources +
+                               "[[carried_over]]\nfrom = \"" + from +
+                               "\"\nparameters = [\"sm.count\"]\n" + own,
+                           "new.toml");
+        catalogue.add_text(
+            "schema = 1\nname = \"toy\"\ntitle = \"T\"\nvendor = \"A\"\ninherits = \"new\"\n",
+            "toy.toml");
+        return catalogue.inspect("toy", View::calibrated);
+    };
+    SECTION("derived from a GPU of the architecture, with its note and without its source") {
+        const Description toy = inspected("near").first;
+        CHECK(toy.count("sm.count") == 7);
+        CHECK(toy.provenance("sm.count") == Provenance::derived);
+        CHECK(toy.data.at("sm.count").note.str() == "twice");
+        CHECK(toy.sources.at("near").text == "carried over from N");
+        CHECK_FALSE(toy.has_own("sm.count"));
+        CHECK_FALSE(toy.count("sm.full_die").has_value());
+    }
+    SECTION("an estimate from another architecture") {
+        const Description toy = inspected("far").first;
+        CHECK(toy.count("sm.count") == 5);
+        CHECK(toy.provenance("sm.count") == Provenance::estimate);
+    }
+    SECTION("what the architecture has itself comes first") {
+        const Description toy =
+            inspected("near", "[sm]\ncount = { value = 8, source = \"RUN\" }\n").first;
+        CHECK(toy.count("sm.count") == 8);
+        CHECK(toy.provenance("sm.count") == Provenance::measured);
+    }
+    SECTION("a name that nothing has is refused at its place") {
+        CHECK_THAT(
+            to_string(inspected("nearer").second.at(0)),
+            contains_text("new.toml:7:8: carries parameters over from \"nearer\", which is no "
+                          "known device or architecture"));
+    }
+}
+
 TEST_CASE("line ends of any system are taken") {
     for (const EmbeddedFile& file : embedded_files()) {
         std::string windows;

@@ -133,6 +133,25 @@ TEST_CASE("a tolerance needs a field, a figure and a reason") {
     CHECK(problems_with("[[tolerance]]\ncheck = \"peak.fma.fp32\"\n").size() == 1);
 }
 
+TEST_CASE("what is carried over needs a name and known parameters, in an architecture") {
+    const std::string architecture = "schema = 1\nkind = \"architecture\"\nname = \"sm_toy\"\n";
+    const auto problems = [&](const std::string& lines) {
+        return problems_of(architecture + lines);
+    };
+    CHECK(problems("[[carried_over]]\nfrom = \"b200\"\nparameters = [\"sm\", \"dram.bandwidth\"]\n")
+              .empty());
+    CHECK(problems("[[carried_over]]\nfrom = \"b200\"\nparameters = [\"dram.bandwith\"]\n") ==
+          Texts{"toy.toml:6:1: unknown key \"dram.bandwith\", did you mean \"dram.bandwidth\"?"});
+    CHECK(problems("[[carried_over]]\nfrom = \"b200\"\n") ==
+          Texts{"toy.toml:4:1: carried_over needs from and parameters"});
+    CHECK(problems("[[carried_over]]\nfrom = \"b200\"\nparameters = [\"sm\"]\nto = \"b300\"\n")
+              .size() == 1);
+    CHECK(problems("carried_over = 3\n") ==
+          Texts{"toy.toml:4:16: carried_over must be written [[carried_over]]"});
+    CHECK(problems_with("[[carried_over]]\nfrom = \"b200\"\nparameters = [\"sm\"]\n") ==
+          Texts{"toy.toml:6:1: only an architecture carries parameters over"});
+}
+
 TEST_CASE("syntax errors have a place") {
     const Texts texts = problems_of("schema = 1\nname = \n");
     REQUIRE(texts.size() == 1);
