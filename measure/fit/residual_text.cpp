@@ -1,4 +1,4 @@
-// Corrections as sections of a description, and as an overlay of their own.
+// Writes corrections as sections of a description, and as a separate overlay.
 #include <fmt/format.h>
 
 #include "measure/fit/fit_residual.h"
