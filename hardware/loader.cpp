@@ -28,7 +28,7 @@ std::optional<Value> named_value(const std::array<Value, Count>& values, std::st
     return std::nullopt;
 }
 
-/// A name that can stand on a command line and in a file name.
+/// Whether the name can be used on a command line and as a file name.
 bool is_plain_name(std::string_view name) {
     return !name.empty() && name.size() <= 64 &&
            std::all_of(name.begin(), name.end(), [](char letter) {
@@ -37,7 +37,7 @@ bool is_plain_name(std::string_view name) {
            });
 }
 
-/// Walks a document once and collects what it says and what is wrong with it.
+/// Walks a document once and collects its contents and its problems.
 class DescriptionReader {
   public:
     DescriptionReader(const Node& root, SharedText text, const Schema& schema)
@@ -76,7 +76,7 @@ class DescriptionReader {
         loaded_.problems.push_back({location, message});
     }
 
-    /// The text of a string node; a problem and "" otherwise.
+    /// The text of a string node; otherwise reports a problem and returns "".
     std::string_view string_of(const Node& node, std::string_view what,
                                std::string_view part = {}) {
         const bool is_text = node.kind == NodeKind::text;
@@ -120,7 +120,7 @@ class DescriptionReader {
             report({.file = *root_.file, .line = 1, .column = 1},
                    "\"schema\" is missing: begin the file with schema = 1");
         } else if (schema->kind != NodeKind::integer || schema->integer != 1) {
-            report(schema->location(), "schema must be 1, the only version there is");
+            report(schema->location(), "schema must be 1, the only supported version");
         }
         if (const Node* kind = root_.child("kind")) {
             const std::string_view text = string_of(*kind, "kind");
@@ -150,7 +150,7 @@ class DescriptionReader {
         description.corrections = header_text("corrections", false);
         if (!description.corrections.empty() && !device) {
             report(root_.child("corrections")->key_location(),
-                   "only a device takes the corrections of another");
+                   "only a device can use the corrections of another");
         }
         if (const Node* aliases = root_.child("aliases")) {
             description.aliases = strings_of(*aliases, "aliases");
@@ -240,7 +240,7 @@ class DescriptionReader {
                    (near_key.empty() ? "" : ", did you mean \"" + near_key + "\"?"));
     }
 
-    /// The node at `path_`.
+    /// Reads the node at `path_`.
     void read_section(const Node& node) {
         if (const Field* field = schema_.find(path_)) {
             read_datum(node, *field);
@@ -257,7 +257,7 @@ class DescriptionReader {
         }
     }
 
-    /// `node`: null where there is none.
+    /// Reads the sources of a value; `node` is null if it names none.
     std::vector<std::string> read_source_keys(const Node& table, const Node* node,
                                               const std::string& path) {
         if (node == nullptr) {
@@ -272,7 +272,7 @@ class DescriptionReader {
         return keys;
     }
 
-    /// What a field's table holds.
+    /// The parts of a field's table.
     struct Parts {
         const Node* value = nullptr;
         const Node* source = nullptr;
@@ -345,7 +345,7 @@ class DescriptionReader {
         return disputes;
     }
 
-    /// Puts the value and its text into `datum`; false after reporting a problem.
+    /// Stores the value and its text in `datum`; returns false after reporting a problem.
     bool read_value(const Node& node, const Field& field, Datum& datum) {
         switch (field.kind) {
             case ValueKind::quantity:
@@ -384,10 +384,11 @@ class DescriptionReader {
 
     bool is_sensible(const Node& node, const Field& field, double value) {
         if (value > 0.0 && field.range.contains(value)) return true;
-        report(node.location(),
-               field.path + (value == 0.0  ? " is zero; leave out what a device does not have"
-                             : value < 0.0 ? " is negative"
-                                           : " must lie in the range " + range_text(field)));
+        report(
+            node.location(),
+            field.path + (value == 0.0 ? " is zero; leave out a field that the device does not have"
+                          : value < 0.0 ? " is negative"
+                                        : " must lie in the range " + range_text(field)));
         return false;
     }
 
@@ -421,9 +422,9 @@ class DescriptionReader {
     }
 
     const Node& root_;
-    SharedText text_;  ///< in which the nodes' strings stand
+    SharedText text_;  ///< the text that the nodes' strings point into
     const Schema& schema_;
-    std::string path_;  ///< of the section that is being read
+    std::string path_;  ///< path of the section that is being read
     Loaded loaded_;
 };
 

@@ -74,8 +74,9 @@ TEST_CASE("every mistake is reported at its place") {
           Texts{"toy.toml:7:13: dram.bandwidth must be { value = ..., source = \"...\" }"});
     CHECK(problems_with("[sm]\ncount = { value = -3, source = \"DS\" }\n") ==
           Texts{"toy.toml:7:19: sm.count is negative"});
-    CHECK(problems_with("[sm]\ncount = { value = 0, source = \"DS\" }\n") ==
-          Texts{"toy.toml:7:19: sm.count is zero; leave out what a device does not have"});
+    CHECK(
+        problems_with("[sm]\ncount = { value = 0, source = \"DS\" }\n") ==
+        Texts{"toy.toml:7:19: sm.count is zero; leave out a field that the device does not have"});
     CHECK(problems_with("[sm]\ncount = { value = 9223372036854775807, source = \"DS\" }\n") ==
           Texts{"toy.toml:7:19: sm.count must lie in the range 1 to 65536"});
     CHECK(problems_with("[rate]\nsfu = { value = nan, source = \"DS\" }\n") ==
@@ -104,7 +105,7 @@ TEST_CASE("the header is checked") {
     REQUIRE(texts.size() == 5);
     CHECK(texts[0] == "toy.toml:1:1: \"title\" is missing");
     CHECK(texts[1] == "toy.toml:1:1: \"vendor\" is missing");
-    CHECK(texts[2] == "toy.toml:1:10: schema must be 1, the only version there is");
+    CHECK(texts[2] == "toy.toml:1:10: schema must be 1, the only supported version");
     CHECK(texts[3] == "toy.toml:2:8: name \"To y\" may hold only a-z, 0-9, \"-\", \"_\" and \".\"");
     CHECK(texts[4] == "toy.toml:3:1: unknown key \"titel\", did you mean \"title\"?");
     CHECK(problems_of("") ==
