@@ -6,8 +6,9 @@
 // predicted. A row counts if its GPU has its own parameters, it is inside the validated range, and
 // it is long enough to be distinguished from the launch. It gives one residual to the class of its
 // prediction, before a residual correction narrows the band. A class with fewer than 20 rows keeps
-// its band. Limits: most rows were used in fits, so the quantiles lie further out than 10 and 90 %.
-// If the request says that its rows were held out of the fits, the quantiles are 10 and 90 %.
+// its band.
+// Limits: most rows were used in fits, so the quantiles lie further out than 10 and 90 %. If the
+// request says that its rows were held out of the fits, the quantiles are 10 and 90 %.
 #pragma once
 
 #include <cstdint>

@@ -9,8 +9,8 @@
 // the next call of `next`.
 //
 // A broken row never affects other rows: if a quote is not closed, or is where none may be, the row
-// is its first line only, and reading continues at the next line. Limits: a row of more than 1 MiB
-// is a broken row without cells.
+// is its first line only, and reading continues at the next line.
+// Limits: a row of more than 1 MiB is a broken row without cells.
 #pragma once
 
 #include <cstdint>

@@ -9,8 +9,8 @@
 // one counts).
 //
 // Method: `least_squares` with plain squares of the relative errors, starting from the smallest
-// time, the largest rate and p = 2. Limits: p is kept between 0.5 and 16; the data cannot
-// distinguish values beyond that.
+// time, the largest rate and p = 2.
+// Limits: p is kept between 0.5 and 16; the data cannot distinguish values beyond that.
 #pragma once
 
 #include <span>

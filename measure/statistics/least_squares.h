@@ -12,9 +12,9 @@
 // because a model that chooses among kernels has kinks. A weak pull towards the start keeps
 // parameters that the data do not determine near their starting values. The covariance leaves out
 // the pull: sum(w r^2) / (rows - parameters) x (J^T W J)^-1. Standard errors are of logarithms,
-// that is relative; one above 1 means that the data do not determine the parameter. Limits: the
-// method is local, so the start must be of the right order of magnitude. The covariance assumes
-// independent residuals; errors that neighbouring shapes share make it too small.
+// that is relative; one above 1 means that the data do not determine the parameter.
+// Limits: the method is local, so the start must be of the right order of magnitude. The covariance
+// assumes independent residuals; errors that neighbouring shapes share make it too small.
 #pragma once
 
 #include <cstdint>

@@ -15,9 +15,9 @@
 // Precision: events read about 2.4 us more than the kernels take. The reading for an empty kernel,
 // minus that kernel's own duration, is measured once and subtracted. The remaining resolution of
 // about 0.5 us still makes activity records or graphs the better choice under 20 us. The clock is
-// the mean between the stamps; it is absent under 8 us. Limits: a sample is `throttled` when its
-// clock is under 60 % of the highest clock. Tensor kernels settle between 65 and 80 % from the
-// power limit alone.
+// the mean between the stamps; it is absent under 8 us.
+// Limits: a sample is `throttled` when its clock is under 60 % of the highest clock. Tensor kernels
+// settle between 65 and 80 % from the power limit alone.
 #pragma once
 
 #include <functional>

@@ -4,7 +4,7 @@
 // two. The library below them (libnvperf_host.so, part of CUPTI) accepts groups: the raw counters
 // that each metric depends on are added group by group.
 //
-//   const std::vector<std::uint8_t> image = image_of_groups("GH100", groups);   // empty: impossible
+//   const std::vector<std::uint8_t> image = image_of_groups("GH100", groups);  // empty: impossible
 //
 // Limits: a metric may be in only one group. If a group takes more than one pass, there is no
 // image.
