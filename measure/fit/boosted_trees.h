@@ -58,8 +58,8 @@ struct TreeOptions {
 /// The value of a tree for a row, in the row's part.
 [[nodiscard]] double value_of(const BoostedTree& tree, const TreeProblem& problem, std::size_t row);
 
-/// The trees as they apply to the only part; splits that trees share are stored once. InputError
-/// when a value is not finite.
+/// The trees with the values of one part; splits that trees share are stored once. InputError when
+/// a value is not finite.
 [[nodiscard]] model::ResidualForest forest_of(const std::vector<BoostedTree>& grown,
                                               std::size_t part);
 

@@ -45,8 +45,8 @@ struct Hooks {
 /// records.
 inline constexpr Time shortest_for_events = 20.0 * units::us;
 
-/// Unavailable when the machine lacks what the question needs: without activity records, several
-/// kernels or a short kernel with a cold L2 cannot be timed.
+/// Unavailable for a dirty L2, for a cold L2 in a graph and, without activity records, for several
+/// kernels and for a short kernel with a cold L2.
 [[nodiscard]] Maybe<Method> choose_method(Time estimate, std::int64_t launches,
                                           const Question& question, const DeviceInfo& info);
 
