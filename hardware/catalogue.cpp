@@ -17,8 +17,8 @@
 namespace ridge::hardware {
 namespace {
 
-/// Lower case, each run of other characters than letters and digits as one "-", without vendor
-/// names.
+/// The name in lower case, without vendor names; any run of characters other than letters and
+/// digits becomes one "-".
 std::string folded(std::string_view name) {
     std::string result;
     for (const char letter : name) {

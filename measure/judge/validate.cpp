@@ -15,8 +15,8 @@
 namespace ridge::measure {
 namespace {
 
-/// Smallest traffic per kernel for which DRAM counters are compared: ten times their error floor of
-/// 24 MB, which comes from the write-backs of other data that each kernel's replay causes.
+/// Smallest traffic per kernel for which DRAM counters are compared: ten times the 24 MB of other
+/// data's write-backs that kernel replay added to the counters of older records.
 constexpr Bytes least_counted = 240.0 * units::MB;
 
 std::optional<double> ratio(double predicted, const std::optional<double>& counted) {

@@ -6,11 +6,11 @@
 // The error of a record is predicted over measured time, minus 1. When the record has counters, the
 // error is split into two factors: the work factor (the predicted traffic or work of the limiter
 // over what the hardware counted) and the rate factor (the rest: how well the rate was predicted);
-// (1 + error) = work x rate. Under kernel replay, DRAM counters include up to 24 MB of write-backs
-// of other data, and the L2 is warm; DRAM traffic is therefore compared only for operations that
-// move at least ten times as much. FLOP are compared as executed (whole tiles) and only for matrix
-// products and attention: elsewhere a function in an expression expands into several instructions,
-// and a count of operations does not say how many.
+// (1 + error) = work x rate. DRAM counters of older records, taken under kernel replay, include up
+// to 24 MB of write-backs of other data; DRAM traffic is therefore compared only for operations
+// that move at least ten times as much per kernel. FLOP are compared as executed (whole tiles) and
+// only for matrix products and attention: elsewhere a function in an expression expands into
+// several instructions, and a count of operations does not say how many.
 #pragma once
 
 #include <cstdint>

@@ -75,7 +75,7 @@ std::vector<Step> compute_steps(std::int32_t compute_capability) {
         const char* suffix = regime == Regime::burst ? "burst" : "sustained";
         for (const DataType type : {DataType::bf16, DataType::fp16, DataType::tf32, DataType::fp8,
                                     DataType::int8, DataType::fp64}) {
-            // Before Hopper, mma.sync is the only tensor instruction; on Hopper it is for fp64.
+            // Before Hopper, mma.sync is the only tensor instruction; on Hopper fp64 has no other.
             const bool wgmma = hopper && type != DataType::fp64;
             steps.push_back({.path = fmt::format("measured.tensor.{}.{}", name_of(type), suffix),
                              .yield = Yield::flop_rate,

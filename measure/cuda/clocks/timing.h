@@ -9,8 +9,8 @@
 // the kernels' own durations; flush and stamps run on another stream, whose number excludes them.
 //
 //   Stopwatch watch(132, 1980 * units::MHz);
-//   const std::vector<Sample> samples = watch.sample(launch, {.l2 = L2State::cold, .count = 10},
-//   tracer);
+//   const std::vector<Sample> samples =
+//       watch.sample(launch, {.l2 = L2State::cold, .count = 10}, tracer);
 //
 // Precision: events read about 2.4 us more than the kernels take. The reading for an empty kernel,
 // minus that kernel's own duration, is measured once and subtracted. The remaining resolution of

@@ -40,7 +40,7 @@ struct ProfiledRun {
     /// Runs first in each pass and is not counted; lines that the start of a pass leaves dirty in
     /// the L2 are written to DRAM here.
     std::function<void()> settle{};
-    std::size_t settling_kernels = 0;  ///< most kernels that `settle` launches
+    std::size_t settling_kernels = 0;  ///< largest number of kernels that `settle` launches
 };
 
 class CounterProfiler {

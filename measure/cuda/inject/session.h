@@ -3,9 +3,9 @@
 //
 // Method: the CUDA driver loads this library in cuInit (CUDA_INJECTION64_PATH), and NVTX loads it
 // at the first range (NVTX_INJECTION64_PATH). CUPTI's activity buffers are written as they
-// complete. Our thread requests them every 200 ms; at exit they are flushed by force, and a signal
-// that would end the program first makes the thread do the same. A crash or Ctrl-C therefore loses
-// nothing; SIGKILL loses at most one period.
+// complete. Our thread requests them every 200 ms; at exit all are flushed, complete or not, and a
+// signal that would end the program first makes the thread do the same. A crash or Ctrl-C therefore
+// loses nothing; SIGKILL loses at most one period.
 //
 // The library never throws into the program, never prints and never ends it. Whatever does not work
 // becomes a note in the file. It opens the file only in a process that uses CUDA or NVTX. A forked

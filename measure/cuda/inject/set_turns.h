@@ -20,8 +20,8 @@ namespace ridge::measure::cuda {
 
 class SetTurns {
   public:
-    /// Most launches between two readings. Each launch needs memory for its counters, which takes
-    /// time to allocate and to start with.
+    /// Largest number of launches between two readings. Each launch needs memory for its counters,
+    /// which takes time to allocate and to start with.
     static constexpr std::size_t most_launches = 128;
     /// The same when reading is cheap because the next set is the same one.
     static constexpr std::size_t launches_of_one_set = 64;

@@ -22,7 +22,7 @@ namespace ridge::measure::cuda {
 
 class L2Flush {
   public:
-    static constexpr std::size_t kernels = 2;  ///< most kernels of one flush
+    static constexpr std::size_t kernels = 2;  ///< largest number of kernels in one flush
 
     // Throws std::runtime_error when the device has too little memory for the buffer.
     L2Flush();
