@@ -1,7 +1,7 @@
 // Rows per second of `ridge predict --from`, from CSV text to CSV text; target: over 200000.
 //
-// A million matmuls of different shapes are read from a string stream and written to a stream that
-// drops them, so that the figure is that of parsing, prediction and formatting on one core.
+// Reads a million matmuls of different shapes from a string stream and writes to a stream that
+// drops them, so the figure is that of parsing, prediction and formatting on one core.
 #include <benchmark/benchmark.h>
 
 #include <cstdint>
@@ -19,7 +19,7 @@ using namespace ridge;
 
 constexpr std::int64_t row_count = 1'000'000;
 
-/// Takes everything and keeps nothing.
+/// Accepts everything and keeps nothing.
 class NullBuffer : public std::streambuf {
   protected:
     int overflow(int character) override { return character; }

@@ -1,5 +1,5 @@
-// Time of whole models: a step of one of 80 layers (target: under 1 ms), and the serving front over
-// 64 batches and 4 degrees of tensor parallelism (target: under 50 ms).
+// Time of whole models: a step of a model with 80 layers (target: under 1 ms), and the serving
+// front over 64 batches and 4 degrees of tensor parallelism (target: under 50 ms).
 //
 //   bench_models --benchmark_filter=front
 #include <benchmark/benchmark.h>

@@ -1,6 +1,7 @@
 # Decides whether the CUDA measuring machine is built and sets RIDGE_HAVE_CUDA. Without a toolkit
-# everything else builds; measure/CMakeLists.txt then links the twin that answers "not built with
-# CUDA". CUDA 13.0 is the oldest whose CUPTI has the activity records and the range profiler used.
+# everything else still builds; measure/CMakeLists.txt then links a replacement that reports a build
+# without CUDA. CUDA 13.0 is the oldest version whose CUPTI has the activity records and the range
+# profiler that ridge uses.
 
 set(RIDGE_HAVE_CUDA OFF)
 if(NOT RIDGE_CUDA STREQUAL "OFF")
@@ -9,7 +10,7 @@ if(NOT RIDGE_CUDA STREQUAL "OFF")
   check_language(CUDA)
   if(CMAKE_CUDA_COMPILER)
     enable_language(CUDA)
-    # CMake 3.25 does not know that nvcc has C++20.
+    # CMake 3.25 does not know that nvcc supports C++20.
     if(NOT CMAKE_CUDA20_STANDARD_COMPILE_OPTION)
       set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION "-std=c++20")
       set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION "-std=c++20")

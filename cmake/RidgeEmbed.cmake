@@ -9,9 +9,9 @@ set(body "")
 foreach(path IN LISTS files)
   file(READ "${ROOT}/${path}" text)
   if(text MATCHES "\\)ridge_toml\"")
-    message(FATAL_ERROR "${path} holds the delimiter of the embedded text")
+    message(FATAL_ERROR "${path} contains the delimiter of the embedded text")
   endif()
-  # A literal of type string_view knows its length: counting it takes the compiler a step per byte.
+  # A string_view literal has a known length; counting it would take the compiler one step per byte.
   string(APPEND body "    {\"${path}\", R\"ridge_toml(${text})ridge_toml\"sv},\n")
 endforeach()
 list(LENGTH files count)

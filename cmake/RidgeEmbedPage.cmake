@@ -4,7 +4,7 @@
 function(read name)
   file(READ "${FOLDER}/${name}" text)
   if(text MATCHES "\\)ridge_page\"|</(script|style)")
-    message(FATAL_ERROR "${name} holds the delimiter of the embedded text or the end of its element")
+    message(FATAL_ERROR "${name} contains the delimiter of the embedded text or the closing tag of its element")
   endif()
   set(text "R\"ridge_page(${text})ridge_page\"" PARENT_SCOPE)
 endfunction()

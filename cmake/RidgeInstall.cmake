@@ -1,4 +1,4 @@
-# `cmake --install` puts the program, the libraries with their headers, and the CMake package
+# `cmake --install` installs the program, the libraries with their headers, and the CMake package
 # `ridge`: find_package(ridge) gives ridge::hardware, ridge::model, ridge::measure,
 # ridge::programs, ridge::plot, ridge::effects.
 

@@ -1,7 +1,7 @@
-# Writes one file with the licences of what is compiled into the portable program, from the copyright
+# Writes one file with the licences of everything compiled into the portable program, from the copyright
 # files that Debian and Ubuntu install with each package. Run as a script:
 #   cmake -DOUTPUT=LICENSES -DGCC=12 -DCUDA=OFF -DDOCS=/usr/share/doc -P RidgeLicenses.cmake
-# Elsewhere, where such a file is missing, the licence is named with its address.
+# If such a file is missing, as on other systems, the licence is only named with its address.
 
 function(append_licence title)
   set(text "")

@@ -1,10 +1,10 @@
 # The portable release: one program that needs nothing but libc and libm, its manual page, the shell
-# completions and the licences, as .tar.gz and .deb. `scripts/package` makes them in Release; the test
-# `portable_package` packs the build it runs in.
+# completions and the licences, as .tar.gz and .deb. `scripts/package` builds them in Release; the test
+# `portable_package` packages the build that it runs in.
 #
-# fmt, toml++, libstdc++ and libgcc are compiled or linked in; CUDA's driver, CUPTI and NVML are looked
-# for at run time. The target ridge_portable links the same libraries as ridge, so it costs one link.
-# A sanitizer's run-time library is not portable, so such builds have no package.
+# fmt, toml++, libstdc++ and libgcc are compiled or linked in; CUDA's driver, CUPTI and NVML are
+# searched for at run time. The target ridge_portable links the same libraries as ridge, so it costs
+# only one more link. A sanitizer's run-time library is not portable, so such builds have no package.
 
 if(RIDGE_SANITIZE OR NOT PROJECT_IS_TOP_LEVEL)
   return()
@@ -49,7 +49,7 @@ add_custom_command(
 add_custom_target(ridge_package_files ${portable_all}
   DEPENDS ridge_portable ${portable_folder}/ridge.1 ${portable_folder}/LICENSES)
 
-# A component of its own: `cmake --install` without one installs the ordinary program and libraries.
+# This is a separate component: `cmake --install` without one installs the usual program and libraries.
 set(portable COMPONENT portable EXCLUDE_FROM_ALL)
 install(TARGETS ridge_portable RUNTIME DESTINATION bin ${portable})
 if(TARGET ridge_inject)
@@ -81,7 +81,7 @@ set(CPACK_COMPONENTS_ALL portable)
 set(CPACK_COMPONENTS_GROUPING ALL_COMPONENTS_IN_ONE)
 set(CPACK_ARCHIVE_COMPONENT_INSTALL ON)
 set(CPACK_DEB_COMPONENT_INSTALL ON)
-# Only the archive has a folder at its top; CPack reads this file once for each kind of package.
+# Only the archive has a top-level folder; CPack reads this file once per kind of package.
 set(CPACK_PROJECT_CONFIG_FILE ${portable_folder}/cpack.cmake)
 file(WRITE ${CPACK_PROJECT_CONFIG_FILE} [[
 if(CPACK_GENERATOR STREQUAL "TGZ")

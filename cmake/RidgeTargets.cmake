@@ -1,9 +1,9 @@
 # One static library per layer. `ridge_layer(model DEPENDS hardware LINK Eigen3::Eigen ROOMS core roof)`
-# makes ridge_model, with the alias ridge::model, of the .cpp files in the layer's folder and in the
-# rooms named (and of SOURCES made elsewhere); the include root is the repository root, so a path in
-# an #include names its layer and room. LEAN layers, whose speed nobody notices, are compiled at -O1,
-# which halves their compile time, and under sanitizers at -O0, which halves it again; FAST names their
-# files that deserve better.
+# makes ridge_model, with the alias ridge::model, from the .cpp files in the layer's folder and in the
+# named rooms (and from SOURCES made elsewhere). The include root is the repository root, so a path in
+# an #include names its layer and room. LEAN layers, whose speed does not matter, are compiled at -O1,
+# which halves their compile time, and under sanitizers at -O0, which halves it again. FAST lists those
+# of their files that are still compiled at -O2.
 
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
@@ -14,7 +14,7 @@ if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "Build type" FORCE)
 endif()
 
-# Every compilation goes through ccache where that is installed, unless another launcher is asked for.
+# Every compilation uses ccache if it is installed, unless another launcher is requested.
 option(RIDGE_CCACHE "Compile through ccache when it is installed" ${PROJECT_IS_TOP_LEVEL})
 if(RIDGE_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   find_program(RIDGE_CCACHE_PROGRAM ccache)
@@ -25,8 +25,8 @@ if(RIDGE_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   endif()
 endif()
 
-# Headers of the standard library and fmt are parsed once a layer and not in every file. With ccache
-# the files themselves are kept, and a precompiled header would tie them to one build folder.
+# Headers of the standard library and fmt are parsed once per layer instead of in every file. With
+# ccache the object files are cached instead, and a precompiled header would tie them to one build folder.
 set(ridge_precompile ${PROJECT_IS_TOP_LEVEL})
 if(CMAKE_CXX_COMPILER_LAUNCHER OR CMAKE_CXX_CLANG_TIDY)
   set(ridge_precompile OFF)
@@ -35,21 +35,21 @@ option(RIDGE_PRECOMPILE "Precompile the headers that nearly every file includes"
 set(ridge_common_headers <algorithm> <array> <cmath> <cstdint> <functional> <map> <memory> <optional>
   <ostream> <span> <string> <string_view> <variant> <vector>)
 
-# -Wrestrict and -Wmaybe-uninitialized of GCC 12 and 13 misfire on std::string in optimised builds
-# (GCC bugs 105651 and 105562), so they are off.
+# In GCC 12 and 13, -Wrestrict and -Wmaybe-uninitialized give false warnings for std::string in
+# optimised builds (GCC bugs 105651 and 105562), so they are off.
 add_library(ridge_options INTERFACE)
 target_compile_options(ridge_options INTERFACE
   $<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Wpedantic;-Wshadow;-Wconversion;-Wsign-conversion;-Wnon-virtual-dtor;-Wold-style-cast>
   $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-restrict;-Wno-maybe-uninitialized>
   $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<BOOL:${RIDGE_WARNINGS_AS_ERRORS}>>:-Werror>)
-# A precompiled header makes GCC 12 forget that std::string comes from a system header, so more of the
-# same (GCC bug 105329); builds without one keep these warnings.
+# With a precompiled header GCC 12 forgets that std::string comes from a system header and gives more
+# such warnings (GCC bug 105329); builds without one keep these warnings on.
 if(RIDGE_PRECOMPILE)
   target_compile_options(ridge_options INTERFACE
     $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-array-bounds;-Wno-stringop-overflow;-Wno-stringop-overread>)
 endif()
-# In a unity build a name hides one of another file, which no reader of the file sees; names within a function are still
-# told apart by GCC, and the plain build and `scripts/check alone` keep -Wshadow.
+# In a unity build a name may hide one from another file, which is no mistake in its own file. GCC still checks names
+# within a function, and the plain build and `scripts/check alone` keep -Wshadow.
 if(CMAKE_UNITY_BUILD)
   target_compile_options(ridge_options INTERFACE
     $<$<COMPILE_LANGUAGE:CXX>:-Wno-shadow> $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wshadow=local>)
@@ -58,18 +58,18 @@ if(RIDGE_SANITIZE)
   target_compile_options(ridge_options INTERFACE
     $<$<COMPILE_LANGUAGE:CXX>:-fsanitize=${RIDGE_SANITIZE};-fno-omit-frame-pointer;-fno-sanitize-recover=all>)
   target_link_options(ridge_options INTERFACE -fsanitize=${RIDGE_SANITIZE})
-  # Undefined behaviour is looked for in the project's own code and what it calls of the standard library, not in Eigen's
-  # templates: those alone took 9 s of the sanitized build.
+  # The sanitizer of undefined behaviour checks the project's own code and the parts of the standard library that it
+  # calls, but not Eigen's templates, which alone took 9 s of the sanitized build.
   if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
     target_compile_options(ridge_options INTERFACE
       $<$<COMPILE_LANGUAGE:CXX>:-fsanitize-ignorelist=${PROJECT_SOURCE_DIR}/cmake/sanitize-ignore.txt>)
   endif()
 endif()
 
-# In a unity build (CMAKE_UNITY_BUILD) each room of a layer is compiled as one file, in parts of at most
-# ten: what its files include is parsed and instantiated once. Names are therefore unique in a room, those of
-# anonymous namespaces too (scripts/unique-names.py), but for the tables of parameters, which are
-# written with names of one letter and compiled one by one.
+# In a unity build (CMAKE_UNITY_BUILD) the files of each room of a layer are compiled together, at most ten at
+# a time, so that their headers are parsed and instantiated once. Names, including those in anonymous
+# namespaces, must therefore be unique in a room (scripts/unique-names.py). The tables of parameters use names
+# of one letter and are compiled separately.
 function(ridge_unite_rooms target)
   set(UNITED_FILES 10)
   set(rooms)

@@ -17,7 +17,8 @@
 namespace ridge::hardware {
 namespace {
 
-/// Lower case, runs of anything but letters and digits as one "-", without the maker's name.
+/// The name in lower case, without vendor names; any run of characters other than letters and
+/// digits becomes one "-".
 std::string folded(std::string_view name) {
     std::string result;
     for (const char letter : name) {
@@ -166,10 +167,10 @@ std::string Catalogue::suggestion(std::string_view name) const {
     for (const std::string& each : found) {
         text += (text.empty() ? "did you mean " : ", ") + each;
     }
-    return text.empty() ? "`ridge gpus` lists the known ones" : text + "?";
+    return text.empty() ? "`ridge gpus` lists the known GPUs" : text + "?";
 }
 
-/// What its architecture holds, and what that inherits in turn: the kernels of a framework.
+/// Adds what the architecture holds, and what that inherits in turn: the kernels of a framework.
 void Catalogue::take_inheritance(Description& device, std::vector<Problem>& problems) const {
     constexpr int most = 8;
     std::string wanted = device.inherits;
@@ -194,15 +195,16 @@ void Catalogue::take_inheritance(Description& device, std::vector<Problem>& prob
     }
 }
 
-/// What was measured on another device or architecture, from its own file.
+/// Adds parameters from the file of another device or architecture.
 void Catalogue::take_carried(Description& device, const CarriedOver& carried,
                              std::string_view architecture, std::vector<Problem>& problems) const {
     if (carried.from == device.name) return;
     const auto relative = devices_.find(carried.from);
     const auto family = architectures_.find(carried.from);
     if (relative == devices_.end() && family == architectures_.end()) {
-        problems.push_back({carried.location, "carries parameters over from \"" + carried.from +
-                                                  "\", which is no known device or architecture"});
+        problems.push_back(
+            {carried.location, "carries parameters over from \"" + carried.from +
+                                   "\", which is not a known device or architecture"});
         return;
     }
     const Item& item = relative != devices_.end() ? relative->second : family->second;
@@ -211,13 +213,14 @@ void Catalogue::take_carried(Description& device, const CarriedOver& carried,
     device = carry_over(std::move(device), std::move(loaded.description), carried, architecture);
 }
 
-/// Those of the relative that the device names, as far as it has none of its own. What a user fitted
-/// to the relative rests on parameters that the device does not have.
+/// Adds the corrections of the related device that `device` names, unless it has its own.
+/// Corrections that a user fitted to that device are not taken: they need parameters that `device`
+/// does not have.
 void Catalogue::take_corrections(Description& device, std::vector<Problem>& problems) const {
     if (device.corrections.empty()) return;
     const std::string relative = canonical_name(device.corrections);
     if (relative.empty() || relative == device.name) {
-        problems.push_back({device.location, "takes the corrections of \"" + device.corrections +
+        problems.push_back({device.location, "uses the corrections of \"" + device.corrections +
                                                  "\", which is not another known device"});
         return;
     }

@@ -1,4 +1,4 @@
-// Integer products of shapes that must not overflow silently.
+// Checked integer products of shapes, which must not overflow silently.
 //
 //   const std::int64_t elements = checked_product({{"m", m}, {"n", n}});
 //
@@ -17,11 +17,11 @@ struct NamedCount {
     std::int64_t value;
 };
 
-/// Product of positive counts; InputError names the offending field, or all of them on overflow.
+/// Product of positive counts. InputError names the offending field, or all fields on overflow.
 [[nodiscard]] std::int64_t checked_product(std::initializer_list<NamedCount> factors);
 
-/// Smallest multiple count: ceil(a / b) for a >= 0, b > 0, without overflow. Most b are powers of two, which
-/// spares most calls the division.
+/// The number of multiples of b that cover a, ceil(a / b), for a >= 0 and b > 0, without overflow.
+/// Most b are powers of two, for which no division is needed.
 [[nodiscard]] constexpr std::int64_t ceil_divide(std::int64_t a, std::int64_t b) {
     const std::int64_t below = b - 1;
     if ((b & below) == 0) {

@@ -39,7 +39,7 @@ class Checker {
         return percent;
     }
 
-    /// Compares a stated figure with the one that `formula` gives.
+    /// Compares a stated figure with the value of `formula`.
     void compare(std::string_view path, std::optional<double> derived, const std::string& formula,
                  double usual_percent) {
         const Datum* datum = description_.find(path);

@@ -1,12 +1,13 @@
-// Cross-checks of the redundant figures of a description.
+// Cross-checks between the redundant figures of a description.
 //
-// A quoted peak is multiprocessors x FLOP per cycle x clock (3 %); a DRAM bandwidth is bus width x
-// transfers (1 %); links x bandwidth per link is the bandwidth of all links, and the total is twice
-// that; L2 slices x one slice is the L2; PCIe lanes x lane rate; limits fit into each other. FMA
-// peaks and fp64 tensor peaks are quoted at the boost clock, other tensor peaks at `clock.tensor`
-// where there is one: on H100 no single clock reproduces both.
+// A quoted peak equals multiprocessors x FLOP per cycle x clock (within 3 %). DRAM bandwidth equals
+// bus width x transfer rate (1 %). Links x bandwidth per link equals the bandwidth of all links one
+// way, and the total is twice that. L2 slices x the figure of one slice equals that of the L2. PCIe
+// bandwidth equals lanes x lane rate. Limits fit within each other. FMA peaks and fp64 tensor peaks
+// are quoted at the boost clock, and other tensor peaks at `clock.tensor` if it is given: on H100
+// no single clock reproduces both.
 //
-// Where sources really disagree, the file widens one check and says why:
+// When sources really disagree, the file widens one check and says why:
 //
 //   [[tolerance]]
 //   check = "peak.tensor.int4"
@@ -21,8 +22,8 @@
 
 namespace ridge::hardware {
 
-/// Disagreements between redundant figures, each message with both values and the tolerance. A
-/// check whose inputs are absent is skipped.
+/// Disagreements between redundant figures, each with both values and the tolerance. A check is
+/// skipped if one of its inputs is absent.
 [[nodiscard]] std::vector<Problem> check_consistency(const Description& description);
 
 }  // namespace ridge::hardware

@@ -15,18 +15,18 @@ namespace {
 constexpr std::int64_t largest = std::numeric_limits<std::int64_t>::max();
 constexpr int largest_exponent = 40;
 
-/// What a text says before it is multiplied out: digits x 10^decimal x 2^binary.
+/// The parts of a text before they are multiplied: digits x 10^decimal x 2^binary.
 struct Parts {
     std::int64_t digits = 0;
     int decimal = 0;
     int binary = 0;
-    bool prefixed = false;  ///< by a power of 1000
+    bool prefixed = false;  ///< has a prefix for a power of 1000
     bool bytes = false;
 };
 
 enum class Fault : std::uint8_t { none, malformed, too_large };
 
-/// Reads one part after another from the front of a text.
+/// Reads one part after another from the start of a text.
 class CountReader {
   public:
     explicit CountReader(std::string_view text) : rest_(text) {}
@@ -47,7 +47,7 @@ class CountReader {
     /// Digits with single '_' between them and at most one point.
     bool number(Parts& parts) {
         bool fraction = false;
-        bool digit = false;  // the last letter was one
+        bool digit = false;  // the last character was a digit
         int zeros = 0;       // at the end of the fraction, not yet counted
         for (; !rest_.empty(); rest_.remove_prefix(1)) {
             const char letter = rest_.front();
@@ -123,7 +123,7 @@ Fault multiply(std::int64_t& value, std::int64_t factor) {
     return Fault::none;
 }
 
-/// Multiplies the parts out, exactly.
+/// Multiplies the parts, exactly.
 Fault value_of(const Parts& parts, std::int64_t& value) {
     value = parts.digits;
     if (value == 0) return Fault::none;
@@ -177,7 +177,7 @@ std::int64_t parse_count(std::string_view text, std::string_view field, CountUni
                                                   : "write 4096, 4_096, 4Ki, 16M or 1e5");
     }
     if (bytes && unit != CountUnit::bytes) {
-        throw InputError(where + quoted(text) + " is a number of bytes, where a count is expected");
+        throw InputError(where + quoted(text) + " is a number of bytes, but a count is expected");
     }
     return count.value;
 }

@@ -48,7 +48,7 @@ const Datum* Description::find(std::string_view path) const {
 
 const Datum* Description::find_kind(std::string_view path, ValueKind wanted,
                                     const Dimension& dimension) const {
-    if (!path.starts_with("model.")) {  // whose fields are their owner's
+    if (!path.starts_with("model.")) {  // the owner of these fields checks them
         const Field* const field = device_schema().find(path);
         RIDGE_CONTRACT(field != nullptr);
         RIDGE_CONTRACT(field->kind == wanted && field->dimension == dimension);

@@ -1,14 +1,14 @@
 // The description of one GPU: numbers with units, each with its source.
 //
-// A description is flat: a set of fields named by path ("dram.bandwidth", "rate.tensor.bf16"),
-// whose kinds and dimensions stand in one table (`schema.h`). A field that a device does not have
-// is absent, never zero. Every value carries sources; values that sources dispute are kept beside
-// the chosen one. Descriptions come from TOML (`loader.h`) and are found by name (`catalogue.h`).
+// A description is a flat set of fields named by path ("dram.bandwidth", "rate.tensor.bf16"). One
+// table (`schema.h`) defines their kinds and dimensions. A field that a device does not have is
+// absent, never zero. Every value has sources; values that other sources give are kept beside the
+// chosen one. Descriptions come from TOML (`loader.h`) and are found by name (`catalogue.h`).
 //
 //   const Description& gpu = catalogue.at("h100-sxm");
 //   std::optional<Bandwidth> bandwidth = gpu.quantity<Bandwidth>("dram.bandwidth");
 //
-// Limits: a look-up compares a path; code that needs a field a million times copies it first.
+// Limits: a look-up compares a path; code that needs a field a million times should copy it first.
 #pragma once
 
 #include <cstdint>
@@ -39,13 +39,13 @@ struct Source {
     std::string text;
 };
 
-/// A value that another source prints for the same field.
+/// A value that another source gives for the same field.
 struct Dispute {
     std::string value;
     std::vector<std::string> sources;
 };
 
-/// The value of a field whose kind is a text: it stands in `Datum::text`.
+/// The value of a text field; the text itself is `Datum::text`.
 struct InWords {
     friend bool operator==(const InWords&, const InWords&) = default;
 };
@@ -53,18 +53,18 @@ struct InWords {
 /// One field of a description. Quantities are in base units of the schema's dimension.
 struct Datum {
     std::variant<double, std::int64_t, InWords> value;
-    SharedText text;                   ///< of texts and quantities, as written in the file
+    SharedText text;                   ///< for texts and quantities, as written in the file
     std::vector<std::string> sources;  ///< keys of `Description::sources`, at least one
     std::vector<Dispute> disputes;
     SharedText note;
     Location location;
-    bool inherited = false;  ///< from the architecture's file, not the device's own
+    bool inherited = false;  ///< from the architecture's file, not from the device's
 };
 
 /// The value as a file writes it: "132", "4.8 TB/s".
 [[nodiscard]] std::string written(const Datum& datum);
 
-/// A redundant figure that is known to disagree by more than the usual tolerance, and why.
+/// A redundant figure that is known to differ by more than the usual tolerance, and why.
 struct Tolerance {
     std::string check;  ///< path of the checked field
     double percent = 0.0;
@@ -79,13 +79,13 @@ struct CarriedOver {
     Location location;
 };
 
-/// What is described: a GPU has multiprocessors with limits; another accelerator need not; an
-/// architecture holds what all its GPUs share; an overlay adds fields to one device.
+/// What is described. A GPU has multiprocessors with limits; other accelerators need not. An
+/// architecture holds what all its GPUs share. An overlay adds fields to one device.
 enum class DescriptionKind { gpu, accelerator, architecture, overlay };
 
 [[nodiscard]] std::string_view to_string(DescriptionKind kind);
 
-/// Fields by path, in no order.
+/// Fields by path, unordered.
 struct PathHash {
     using is_transparent = void;
     std::size_t operator()(std::string_view path) const {
@@ -103,18 +103,18 @@ class Description {
     std::vector<std::string> aliases;
     std::string inherits;     ///< name of the architecture file, empty when none
     std::string overlay;      ///< name of the device that an overlay adds to
-    std::string corrections;  ///< name of the device whose corrections it takes, empty when none
-    std::string origin;       ///< "built in", or the user's files that made or changed it
+    std::string corrections;  ///< name of the device whose corrections it uses, empty when none
+    std::string origin;       ///< "built in", or the user's files that define or change it
     std::map<std::string, Source, std::less<>> sources;
     Data data;
     std::vector<Tolerance> tolerances;
-    std::vector<CarriedOver> carried_over;  ///< of an architecture
-    Location location;                      ///< of the name in its file
+    std::vector<CarriedOver> carried_over;  ///< by an architecture
+    Location location;                      ///< where its file gives the name
 
     [[nodiscard]] const Datum* find(std::string_view path) const;
 
-    /// The field as a quantity; empty when the description does not have it. Asking for a path
-    /// with another dimension than the schema's breaks the contract.
+    /// The field as a quantity; empty if the description does not have it. Asking for a path with
+    /// a dimension other than the schema's breaks the contract.
     template <class Q>
     [[nodiscard]] std::optional<Q> quantity(std::string_view path) const {
         const std::optional<double> base = base_value(path, Q::dimension);
@@ -122,7 +122,7 @@ class Description {
         return Q::from_base(*base);
     }
 
-    /// The same, where the caller cannot go on without: InputError names device and field.
+    /// The same, for callers that cannot continue without it: InputError names device and field.
     template <class Q>
     [[nodiscard]] Q require(std::string_view path) const {
         const std::optional<Q> found = quantity<Q>(path);
@@ -130,14 +130,14 @@ class Description {
         return *found;
     }
 
-    /// A count, a pure number, a text. Asking for a field of another kind breaks the contract.
+    /// A count, a number or a text. Asking for a field of another kind breaks the contract.
     [[nodiscard]] std::optional<std::int64_t> count(std::string_view path) const;
     [[nodiscard]] std::optional<double> number(std::string_view path) const;
     [[nodiscard]] std::optional<std::string> text(std::string_view path) const;
-    /// A quantity in base units, a count or a number, whichever the field is.
+    /// The field in base units, whether it is a quantity, a count or a number.
     [[nodiscard]] std::optional<double> value(std::string_view path) const;
 
-    /// Whether the device's own files give the field (false: absent, or its family's value).
+    /// Whether the device's own files give the field (false: absent, or inherited).
     [[nodiscard]] bool has_own(std::string_view path) const;
 
     /// The strongest provenance among the sources of a field; the field must be there.

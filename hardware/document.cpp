@@ -18,8 +18,9 @@ Location place(const std::string& file, const toml::source_position& position) {
     return {.file = file, .line = position.line, .column = position.column};
 }
 
-/// Where brackets or dotted keys nest deeper than any description does; the TOML library recurses
-/// over them. Quotes are not followed, so a string with 32 brackets in a row is refused too.
+/// The place where brackets or dotted keys nest more than 32 levels deep, since the TOML library
+/// recurses over them. Quotes are ignored, so a string with 32 opening brackets in a row is refused
+/// too.
 std::optional<Location> too_deep(std::string_view text, const std::string& file) {
     int open = 0;
     int dots = 0;
@@ -46,8 +47,8 @@ std::optional<Location> too_deep(std::string_view text, const std::string& file)
     return std::nullopt;
 }
 
-/// Without the CR of each CRLF, which the TOML library does not take everywhere, nor one at the end,
-/// where a header was cut before its LF.
+/// The text without the CR of each CRLF, which the TOML library does not accept everywhere, and
+/// without a CR at the end, where a header may have been cut before its LF.
 std::string with_plain_line_ends(std::string_view text) {
     std::string plain;
     if (text.find('\r') == std::string_view::npos) return plain.assign(text);
@@ -69,15 +70,16 @@ bool is_ascii(std::string_view text) {
                        [](char letter) { return static_cast<unsigned char>(letter) < 128; });
 }
 
-/// A long string that the TOML library did not see, and where.
+/// A long string that was kept from the TOML library, and its place.
 struct LongText {
-    std::int64_t line = 0;    ///< of its opening quote
-    std::int64_t column = 0;  ///< of the same
+    std::int64_t line = 0;    ///< line of its opening quote
+    std::int64_t column = 0;  ///< column of its opening quote
     std::string_view text;
 };
 
-/// Where a value begins that is a string of plain letters, long enough to be put aside; npos: nowhere
-/// in the line. Only where nothing before it can be anything but keys and basic strings without escapes.
+/// Where a string value of plain letters begins that is long enough to be put aside; npos if the
+/// line has none. Only when everything before it can only be keys and basic strings without
+/// escapes.
 std::size_t long_string_at(std::string_view line, std::size_t from) {
     constexpr std::size_t long_enough = 64;
     while (true) {
@@ -93,8 +95,8 @@ std::size_t long_string_at(std::string_view line, std::size_t from) {
     }
 }
 
-/// A text whose long strings are left empty, and those strings in order: the TOML library takes some
-/// 100 ns for each letter of a string.
+/// A text with its long strings emptied, and those strings in order. The TOML library takes about
+/// 100 ns per character of a string.
 struct Shortened {
     std::string text;
     std::vector<LongText> cut;
@@ -112,7 +114,7 @@ struct Shortened {
         }
     }
 
-    /// A place in the shortened text as one in the whole.
+    /// Converts a place in the shortened text to the place in the whole text.
     [[nodiscard]] Location at(Location place) const {
         const std::int64_t column = place.column;
         for (const LongText* each = of_line(place.line); each != cut.data() + cut.size(); ++each) {
@@ -124,7 +126,7 @@ struct Shortened {
         return place;
     }
 
-    /// The string that stood where `place` of the whole text is; null: none was cut there.
+    /// The string that was cut at `place` of the whole text; null if none was.
     [[nodiscard]] const LongText* find(const Location& place) const {
         const LongText* const from = of_line(place.line);
         const LongText* const end = cut.data() + cut.size();
@@ -141,7 +143,7 @@ struct Shortened {
             [](const LongText& each, std::int64_t wanted) { return each.line < wanted; });
     }
 
-    /// What lines lost before a cut.
+    /// Number of characters cut from the line before this string.
     [[nodiscard]] std::int64_t removed_before(const LongText& one) const {
         std::int64_t removed = 0;
         for (const LongText* each = of_line(one.line); each != &one; ++each) {
@@ -150,10 +152,10 @@ struct Shortened {
         return removed;
     }
 
-    /// Line 0: nothing is cut.
+    /// Adds a line; with number 0 nothing is cut.
     void add_line(std::string_view line, std::int64_t number) {
         std::size_t from = 0;
-        while (number > 0 && is_ascii(line)) {  // columns count letters, not bytes
+        while (number > 0 && is_ascii(line)) {  // columns count characters, not bytes
             const std::size_t open = long_string_at(line, from);
             if (open == std::string_view::npos) break;
             const std::size_t end = line.find('"', open + 1);
@@ -170,7 +172,7 @@ Place place_of(const Location& location) {
     return {static_cast<std::int32_t>(location.line), static_cast<std::int32_t>(location.column)};
 }
 
-/// Makes nodes of the library's; their strings go where the document keeps them.
+/// Converts the library's nodes to nodes; the document keeps their strings.
 class Converter {
   public:
     Converter(const Shortened& shortened, Document::Kept& kept)
@@ -210,7 +212,7 @@ class Converter {
         return kept_.strings.emplace_back(std::move(text));
     }
 
-    /// In the order of the file.
+    /// Converts the children in the order of the file.
     void convert_children(const toml::table& table, Node& node) const {
         for (const auto& [key, value] : table) {
             Node child = convert(value);

@@ -1,15 +1,16 @@
-// A TOML document as a plain tree of values with places, safe to build from any bytes.
+// A TOML document as a plain tree of values with their places, safe to build from any bytes.
 //
 //   const Document document = parse_document(text, "my-gpu.toml");
 //   if (document.problem) ...                       // syntax error, with line and column
 //   const Node* name = document.root.child("name");
 //
-// Method: `plain_toml.h` reads what nearly every file is written in; the TOML library reads the rest, and says
-// what is wrong with it. Nodes point into the text, which must outlive the document, and into what the
-// document keeps: nothing is copied, as a prediction reads thousands of values before it begins.
+// Method: `plain_toml.h` reads the plain TOML in which nearly every file is written. The TOML
+// library reads the rest and reports what is wrong with it. Nodes point into the text, which must
+// outlive the document, or into strings that the document keeps. Nothing else is copied, because a
+// prediction reads thousands of values before it starts.
 //
-// Limits: at most 1 MiB of text and 32 levels; dates are kept as a kind without a value. The first
-// syntax error ends the reading, as TOML has no way to go on behind one.
+// Limits: at most 1 MiB of text and 32 levels. Dates are kept as a kind without a value. Reading
+// ends at the first syntax error, because TOML has no way to resume after one.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +25,7 @@
 
 namespace ridge::hardware {
 
-/// Something wrong in a file, at a place.
+/// A problem in a file, and where it is.
 struct Problem {
     Location location;
     std::string message;
@@ -46,12 +47,12 @@ struct Place {
 struct Node {
     NodeKind kind = NodeKind::table;
     bool boolean = false;
-    Place place{};                      ///< of the value
-    Place key_place{};                  ///< of the key, for a child of a table
-    const std::string* file = nullptr;  ///< its name, which the document keeps
-    std::string_view key{};             ///< of a child of a table
+    Place place{};                      ///< where the value is
+    Place key_place{};                  ///< where the key is, for a child of a table
+    const std::string* file = nullptr;  ///< name of the file, which the document keeps
+    std::string_view key{};             ///< key, for a child of a table
     std::string_view text{};
-    std::vector<Node> children{};  ///< of tables and arrays
+    std::vector<Node> children{};  ///< for tables and arrays
     std::int64_t integer = 0;
     double real = 0.0;
 
@@ -63,12 +64,12 @@ struct Node {
     [[nodiscard]] Location at(const Place& where) const;
 };
 
-/// Its nodes are valid as long as it and the text are.
+/// A document. Its nodes are valid as long as it and the text are.
 struct Document {
-    /// What nodes point to beside the text.
+    /// What nodes point to besides the text.
     struct Kept {
         std::string file;
-        std::deque<std::string> strings{};  ///< with escapes, or read by the TOML library
+        std::deque<std::string> strings{};  ///< strings with escapes, or read by the TOML library
     };
 
     Node root{};
@@ -77,12 +78,13 @@ struct Document {
 };
 
 [[nodiscard]] Document parse_document(std::string_view text, const std::string& file);
-Document parse_document(std::string&& text, const std::string& file) = delete;  // gone at once
+Document parse_document(std::string&& text,
+                        const std::string& file) = delete;  // the text would not outlive the call
 
-/// The same by the TOML library alone, to compare with.
+/// The same by the TOML library only, for comparison.
 [[nodiscard]] Document parse_by_library(std::string_view text, const std::string& file);
 
-/// The whole file. InputError when it cannot be read or is larger than a description can be.
+/// The whole file. InputError when it cannot be read or is larger than a description may be.
 [[nodiscard]] std::string read_text_file(const std::string& path);
 
 }  // namespace ridge::hardware

@@ -1,4 +1,4 @@
-// The description files that are compiled into the binary; the build writes the definition.
+// The description files that are compiled into the binary. The build generates the definition.
 #pragma once
 
 #include <span>
@@ -11,7 +11,7 @@ struct EmbeddedFile {
     std::string_view text;
 };
 
-/// All of them, sorted by path.
+/// All embedded files, sorted by path.
 [[nodiscard]] std::span<const EmbeddedFile> embedded_files();
 
 }  // namespace ridge::hardware

@@ -1,9 +1,10 @@
 // The two exceptions and the contract check of ridge.
 //
-// Broken input throws `InputError`, which says where (file:line:column when it came from a file),
-// names the field and may carry a hint; a failing device throws `DeviceError`. A fair question
-// without an answer is not an error but a value (`model::NotModelled`, `measure::Unavailable`).
-// A bug trips `RIDGE_CONTRACT`, which is always on. `main` catches once and maps to exit codes.
+// Broken input throws `InputError`. It says where (file:line:column if it came from a file), names
+// the field and may carry a hint. A failing device throws `DeviceError`. A reasonable question
+// without an answer is not an error but a value (`model::NotModelled`, `measure::Unavailable`). A
+// bug trips `RIDGE_CONTRACT`, which is always on. `main` catches these once and maps them to exit
+// codes.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +21,7 @@ struct Location {
     std::int64_t column = 0;
 };
 
-/// "file:line:column", leaving out what is unknown.
+/// "file:line:column", without unknown parts.
 [[nodiscard]] std::string to_string(const Location& location);
 
 /// Broken input data. `what()` is the complete message: location, text and hint.
@@ -45,7 +46,7 @@ class DeviceError : public std::runtime_error {
     explicit DeviceError(const std::string& text) : std::runtime_error(text) {}
 };
 
-/// A contract that the program itself broke.
+/// A contract that the program itself broke: a bug.
 class ContractViolation : public std::logic_error {
   public:
     using std::logic_error::logic_error;

@@ -21,7 +21,7 @@ class FieldReader {
     }
 
   private:
-    /// The node at `path_`.
+    /// Reads the node at `path_`.
     void read_section(const Node& node) {
         if (const Field* field = context_.schema.find(path_)) {
             read_datum(node, *field);
@@ -38,7 +38,7 @@ class FieldReader {
         }
     }
 
-    /// `node`: null where there is none.
+    /// Reads the sources of a value; `node` is null if it names none.
     std::vector<std::string> read_source_keys(const Node& table, const Node* node,
                                               const std::string& path) {
         if (node == nullptr) {
@@ -54,7 +54,7 @@ class FieldReader {
         return keys;
     }
 
-    /// What a field's table holds.
+    /// The parts of a field's table.
     struct Parts {
         const Node* value = nullptr;
         const Node* source = nullptr;
@@ -131,7 +131,7 @@ class FieldReader {
         return disputes;
     }
 
-    /// Puts the value and its text into `datum`; false after reporting a problem.
+    /// Stores the value and its text in `datum`; returns false after reporting a problem.
     bool read_value(const Node& node, const Field& field, Datum& datum) {
         switch (field.kind) {
             case ValueKind::quantity:
@@ -174,7 +174,7 @@ class FieldReader {
         if (value > 0.0 && field.range.contains(value)) return true;
         context_.nodes.report(
             node.location(),
-            field.path + (value == 0.0  ? " is zero; leave out what a device does not have"
+            field.path + (value == 0.0 ? " is zero; leave out a field that the device does not have"
                           : value < 0.0 ? " is negative"
                                         : " must lie in the range " + range_text(field)));
         return false;
@@ -212,7 +212,7 @@ class FieldReader {
     const FieldContext& context_;
     const SharedText& text_;
     Description& into_;
-    std::string path_;  ///< of the node that is being read
+    std::string path_;  ///< path of the node that is being read
 };
 
 }  // namespace

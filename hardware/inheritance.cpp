@@ -1,5 +1,5 @@
-// Descriptions put together: what a device takes of its family and of overlays (`loader.h`). Fields and
-// sources are moved, not copied.
+// Combines descriptions: what a device inherits from its family and from overlays (`loader.h`).
+// Fields and sources are moved, not copied.
 #include <algorithm>
 #include <map>
 #include <string>
@@ -12,8 +12,8 @@
 namespace ridge::hardware {
 namespace {
 
-/// Moves the sources of `from` to `to`; a key that means something else there gets the owner's name
-/// behind it. Returns the new name of each such key.
+/// Moves the sources of `from` to `to`. A key that already means something else there gets the
+/// owner's name appended. Returns the new name of each such key.
 std::map<std::string, std::string> merge_sources(Description& to, Description& from) {
     std::map<std::string, std::string> names;
     for (const auto& [key, source] : from.sources) {

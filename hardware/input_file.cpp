@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// What the system says about the last failure, when it says something.
+/// The system's description of the last failure, if it has one.
 std::string reason(int code) {
     return code == 0 ? std::string() : ": " + std::generic_category().message(code);
 }

@@ -52,7 +52,7 @@ void break_line(std::string& out, int indent, int depth) {
 /// Builds a value from the events of nlohmann's parser.
 class Builder {
   public:
-    // The parser calls these names.
+    // The parser calls these functions by name.
     bool null() { return add(Json()); }
     bool boolean(bool value) { return add(Json(value)); }
     bool number_integer(std::int64_t value) { return add(Json(value)); }
@@ -78,7 +78,7 @@ class Builder {
   private:
     static constexpr std::size_t deepest = 200;
 
-    /// A container whose end has not come, and the name of the member that comes next.
+    /// A container that is still open, and the name of its next member.
     struct Open {
         Json value;
         std::string name;

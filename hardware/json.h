@@ -1,4 +1,4 @@
-// A JSON value: built, read and written as text.
+// A JSON value that can be built, read and written as text.
 //
 //   Json json{{"op", "matmul"}, {"time_us", 12.5}};
 //   json["terms"] = Json::array({1, 2});
@@ -6,11 +6,13 @@
 //   const std::optional<Json> read = Json::parse(line);
 //
 // Members keep the order in which they were added, so a document reads as it was written. Numbers
-// are written in the fewest digits that read back exactly; what is not finite becomes null, and
-// bytes that are not UTF-8 become U+FFFD. The grammar and the digits are those of nlohmann-json,
-// which only json.cpp includes: its templates take seconds to compile in every file that uses them.
+// are written with the fewest digits that read back exactly. A number that is not finite becomes
+// null, and bytes that are not UTF-8 become U+FFFD. Grammar and digits are those of nlohmann-json.
+// Only json.cpp includes it, because its templates take seconds to compile in every file that uses
+// them.
 //
-// Limits: a look-up walks the members (they are few); values nest at most 200 deep when read.
+// Limits: a look-up walks all members (they are few). Values nest at most 200 levels deep when
+// read.
 #pragma once
 
 #include <concepts>
@@ -51,35 +53,35 @@ class Json {
     [[nodiscard]] static Json array(std::initializer_list<Json> items = {});
     [[nodiscard]] static Json object();
 
-    /// The member of this name, added when it is not there; null becomes an object first.
+    /// The member of this name, added if it is missing; null becomes an object first.
     Json& operator[](std::string_view name);
     /// Adds to an array; null becomes an array first.
     void push_back(Json item);
 
-    /// On one line when `indent` is negative.
+    /// The value as text, on one line if `indent` is negative.
     [[nodiscard]] std::string text(int indent = -1) const;
     void append_to(std::string& out, int indent = -1, int depth = 0) const;
 
-    /// Empty when the text is not one JSON value.
+    /// Empty if the text is not one JSON value.
     [[nodiscard]] static std::optional<Json> parse(std::string_view text);
 
     [[nodiscard]] bool is_null() const;
     [[nodiscard]] bool is_object() const;
     [[nodiscard]] bool is_array() const;
 
-    /// What the value is, or nullptr when it is something else.
+    /// The value if it has this type, otherwise nullptr.
     [[nodiscard]] const std::string* if_text() const;
     [[nodiscard]] const bool* if_flag() const;
     /// Any number.
     [[nodiscard]] std::optional<double> if_number() const;
     /// A whole number that is written as one.
     [[nodiscard]] std::optional<std::int64_t> if_whole() const;
-    /// The member of this name of an object.
+    /// The member of this name if the value is an object that has one, otherwise nullptr.
     [[nodiscard]] const Json* find(std::string_view name) const;
 
-    /// Of an array; none otherwise.
+    /// The items of an array; none for other values.
     [[nodiscard]] const std::vector<Json>& items() const;
-    /// Of an object; none otherwise.
+    /// The members of an object; none for other values.
     [[nodiscard]] const std::vector<JsonMember>& members() const;
 
   private:

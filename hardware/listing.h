@@ -1,9 +1,9 @@
-// A description as rows and as JSON: every number with its unit, source and disputes.
+// A description as rows and as JSON: every number with its unit, source and disputed values.
 //
-//   for (const ListedField& field : list_fields(gpu, schema)) ...   // "dram.bandwidth", "4.8 TB/s", ...
-//   const std::string json = to_json(gpu, schema);               // keys "dram.bandwidth_bytes_per_s"
+//   for (const ListedField& field : list_fields(gpu, schema)) ...   // "dram.bandwidth", "4.8 TB/s"
+//   const std::string json = to_json(gpu, schema);             // keys "dram.bandwidth_bytes_per_s"
 //
-// Rendering is the caller's; nothing here prints.
+// Nothing here prints; the caller renders the rows.
 #pragma once
 
 #include <string>

@@ -26,7 +26,7 @@ std::optional<Value> named_value(const std::array<Value, Count>& values, std::st
     return std::nullopt;
 }
 
-/// A name that can stand on a command line and in a file name.
+/// Whether the name can be used on a command line and as a file name.
 bool is_plain_name(std::string_view name) {
     return !name.empty() && name.size() <= 64 &&
            std::all_of(name.begin(), name.end(), [](char letter) {
@@ -35,7 +35,7 @@ bool is_plain_name(std::string_view name) {
            });
 }
 
-/// Walks a document once and collects what it says and what is wrong with it.
+/// Walks a document once and collects its contents and its problems.
 class DescriptionReader {
   public:
     DescriptionReader(const Node& root, SharedText text, const Schema& schema)
@@ -91,7 +91,7 @@ class DescriptionReader {
             nodes_.report({.file = *root_.file, .line = 1, .column = 1},
                           "\"schema\" is missing: begin the file with schema = 1");
         } else if (schema->kind != NodeKind::integer || schema->integer != 1) {
-            nodes_.report(schema->location(), "schema must be 1, the only version there is");
+            nodes_.report(schema->location(), "schema must be 1, the only supported version");
         }
         if (const Node* kind = root_.child("kind")) {
             const std::string_view text = nodes_.string_of(*kind, "kind");
@@ -123,7 +123,7 @@ class DescriptionReader {
         description.corrections = header_text("corrections", false);
         if (!description.corrections.empty() && !device) {
             nodes_.report(root_.child("corrections")->key_location(),
-                          "only a device takes the corrections of another");
+                          "only a device can use the corrections of another");
         }
         if (const Node* aliases = root_.child("aliases")) {
             description.aliases = nodes_.strings_of(*aliases, "aliases");
@@ -197,7 +197,7 @@ class DescriptionReader {
             return;
         }
         if (loaded_.description.kind != DescriptionKind::architecture) {
-            nodes_.report(list.location(), "only an architecture carries parameters over");
+            nodes_.report(list.location(), "only an architecture can carry parameters over");
             return;
         }
         for (const Node& entry : list.children) {
@@ -218,7 +218,7 @@ class DescriptionReader {
         }
     }
 
-    /// The model's parameters, for a schema of the hardware alone.
+    /// Whether the section holds the model's parameters and the schema describes the hardware only.
     [[nodiscard]] bool is_unread(std::string_view section) const {
         return section == model_section && !schema_.is_section(model_section);
     }
@@ -229,7 +229,7 @@ class DescriptionReader {
     }
 
     const Node& root_;
-    SharedText text_;  ///< in which the nodes' strings stand
+    SharedText text_;  ///< the text that the nodes' strings point into
     const Schema& schema_;
     NodeReader nodes_;
     FieldContext context_{nodes_, schema_, header_keys};

@@ -1,4 +1,4 @@
-// Reads descriptions from TOML, strictly, and puts inherited and overlaid ones together.
+// Reads descriptions from TOML, strictly, and combines them with inherited and overlaid ones.
 //
 //   schema = 1
 //   name = "h200-sxm"
@@ -14,9 +14,10 @@
 //   bandwidth = { value = "4.8 TB/s", source = "H200DS",
 //                 also = [{ value = "4.811 TB/s", source = "RUN" }] }
 //
-// Every number names its source; unknown keys, missing or undeclared sources, units of the wrong
-// kind, wrong types, negative and zero values and those outside a field's range are problems, and all
-// are reported at once with file, line and column. `docs/gpu-files.md` describes the format.
+// Every number names its source. Unknown keys, missing or undeclared sources, units of the wrong
+// kind, wrong types, negative and zero values, and values outside a field's range are problems. All
+// problems are reported at once with file, line and column. `docs/gpu-files.md` describes the
+// format.
 #pragma once
 
 #include <string>
@@ -29,26 +30,26 @@
 
 namespace ridge::hardware {
 
-/// What a file holds, and everything that is wrong with it. With problems the description holds
-/// what could be read.
+/// The contents of a file and everything that is wrong with it. If there are problems, the
+/// description holds what could be read.
 struct Loaded {
     Description description;
     std::vector<Problem> problems;
 };
 
-/// Reads one file's own content by a schema: nothing inherited, no cross-checks. Any bytes are safe.
-/// The description shares the text.
+/// Reads only the file's own content by a schema, without inheritance and cross-checks. Any bytes
+/// are safe. The description shares the text.
 [[nodiscard]] Loaded load_text(const SharedText& toml, const std::string& file,
                                const Schema& schema);
 
-/// The same of a text that need not last.
+/// The same for a text that need not outlive the call.
 [[nodiscard]] Loaded load_text(std::string_view toml, const std::string& file,
                                const Schema& schema);
 
-/// Name, title, vendor and aliases only, from the lines before the first section.
+/// Reads only name, title, vendor and aliases, from the lines before the first section.
 [[nodiscard]] Loaded load_header(std::string_view toml, const std::string& file);
 
-/// `device` with the fields of `parent` that it does not have itself.
+/// `device` plus the fields of `parent` that it does not have itself.
 [[nodiscard]] Description inherit(Description device, Description parent);
 
 /// `device` with the fields that `carried` names and `from` has, if it has none itself. Their only source
@@ -60,10 +61,10 @@ struct Loaded {
 /// `device` with the fields of `overlay` added or replaced.
 [[nodiscard]] Description apply_overlay(Description device, Description overlay);
 
-/// Fields that this kind of description must have and does not.
+/// Fields that this kind of description must have but lacks.
 [[nodiscard]] std::vector<Problem> missing_fields(const Description& description);
 
-/// Throws InputError listing all problems; nothing when there are none.
+/// Throws InputError listing all problems; does nothing if there are none.
 void throw_problems(const std::vector<Problem>& problems);
 
 }  // namespace ridge::hardware

@@ -22,7 +22,8 @@ std::string_view without_dashes(std::string_view word) {
     return word;
 }
 
-/// Whether the letters stand in `name` in their order, the first of both the same: "regs" in "registers".
+/// Whether the letters occur in `name` in this order, from its first letter on: "regs" in
+/// "registers".
 bool abbreviates(std::string_view letters, std::string_view name) {
     if (letters.size() < 4 || name.empty() || letters.front() != name.front()) return false;
     for (const char letter : name) {
@@ -31,8 +32,8 @@ bool abbreviates(std::string_view letters, std::string_view name) {
     return letters.empty();
 }
 
-/// In half letters, by the letters that only one of them has; far where neither holds the other: "num-heads" ends
-/// with the word "heads", "nvfp4" holds "fp4".
+/// Distance in half letters, by the difference in length; far if neither word is a part of the
+/// other: "num-heads" ends with the word "heads", "nvfp4" contains "fp4".
 std::size_t distance_by_parts(std::string_view wanted, std::string_view name) {
     wanted = without_dashes(wanted);
     name = without_dashes(name);
@@ -103,7 +104,7 @@ bool same_word(std::string_view a, std::string_view b) {
 
 std::string nearest(std::string_view word, std::span<const std::string> candidates) {
     if (word.empty() || word.size() > longest_word) return {};
-    constexpr std::size_t begins = 3;  // in half letters, as all distances here
+    constexpr std::size_t begins = 3;  // in half letters, like all distances here
     const std::string wanted = lower_case(word);
     const std::string* best = nullptr;
     std::size_t smallest = 2 * std::max<std::size_t>(1, word.size() / 2) + 1;

@@ -9,7 +9,7 @@ namespace ridge {
 void make_folder(const std::filesystem::path& folder) {
     std::error_code error;
     std::filesystem::create_directories(folder, error);
-    if (error) throw InputError("cannot be made: " + error.message(), {.file = folder.string()});
+    if (error) throw InputError("cannot be created: " + error.message(), {.file = folder.string()});
 }
 
 }  // namespace ridge

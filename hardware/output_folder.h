@@ -1,4 +1,4 @@
-// The folder that files are to be written into, made before the work whose results they hold.
+// Creates an output folder before the work whose results it will hold.
 //
 //   make_folder(records);   // before minutes of measuring
 #pragma once
@@ -7,7 +7,7 @@
 
 namespace ridge {
 
-/// Makes the folder and those above it, where they lack. InputError with the system's reason.
+/// Creates the folder and its missing parents. InputError with the system's reason.
 void make_folder(const std::filesystem::path& folder);
 
 }  // namespace ridge

@@ -16,10 +16,10 @@ namespace ridge::hardware {
 namespace {
 
 constexpr std::size_t most_keys = 1000;
-constexpr std::size_t usual_keys = 4;  ///< of a table: value, source, also, note
+constexpr std::size_t usual_keys = 4;  ///< keys of a typical table: value, source, also, note
 
 bool is_plain_text(std::string_view text) {
-    std::uint8_t strange = 0;  // of all bytes at once, which the compiler can do side by side
+    std::uint8_t strange = 0;  // combined over all bytes, so that the compiler can vectorise
     for (const char letter : text) {
         const auto byte = static_cast<std::uint8_t>(letter);
         const auto blank = static_cast<std::uint8_t>((byte == '\n') | (byte == '\t'));
@@ -34,7 +34,7 @@ bool is_key_letter(char letter) {
            (letter >= '0' && letter <= '9') || letter == '_' || letter == '-';
 }
 
-/// "[+-]?(0|[1-9][0-9]*)" at the front of `text`, without the plus; 0: nothing of the kind.
+/// Length of "[+-]?(0|[1-9][0-9]*)" at the start of `text`, without the plus; 0 if there is none.
 std::size_t integer_length(std::string_view text) {
     const std::size_t sign = text.starts_with('-') ? 1 : 0;
     const std::size_t end = std::min(text.find_first_not_of("0123456789", sign), text.size());
@@ -63,7 +63,7 @@ bool is_real(std::string_view text) {
     return at == text.size();
 }
 
-/// One pass over a text. A function that returns false has met something that is not plain.
+/// One pass over a text. A function returns false when it meets something that is not plain.
 class PlainReader {
   public:
     PlainReader(std::string_view text, const std::string& file)
@@ -103,7 +103,7 @@ class PlainReader {
     void skip_blanks() {
         while (next() == ' ' || next() == '\t') ++at_;
     }
-    /// Blanks and a comment up to the end of the line, and that.
+    /// Skips blanks, a comment and the end of the line.
     bool end_line() {
         skip_blanks();
         if (next() == '#') at_ = std::min(text_.find('\n', at_), text_.size());
@@ -113,7 +113,7 @@ class PlainReader {
         line_start_ = at_;
         return true;
     }
-    /// Blanks, comments and ends of lines between the values of an array.
+    /// Skips blanks, comments and ends of lines between the values of an array.
     bool skip_lines() {
         skip_blanks();
         while (at_ < text_.size() && (next() == '#' || next() == '\n')) {
@@ -141,7 +141,7 @@ class PlainReader {
         return child;
     }
 
-    /// A child of this name; null where the table has it or is full.
+    /// Adds a child with this name; null if the table already has it or is full.
     static Node* add_child(Node& table, std::string_view key, const Place& place) {
         if (find(table, key) != nullptr || table.children.size() == most_keys) return nullptr;
         if (table.children.empty()) table.children.reserve(usual_keys);
@@ -151,7 +151,7 @@ class PlainReader {
         return &child;
     }
 
-    /// [a.b] or [[a.b]]: the table that the lines below it belong to; null: not plain.
+    /// [a.b] or [[a.b]]: returns the table that the lines below belong to; null if it is not plain.
     Node* read_header() {
         const Place place = here();
         ++at_;
@@ -175,7 +175,7 @@ class PlainReader {
         return nullptr;
     }
 
-    /// The part of a header's path named `key`, which is made where it is new.
+    /// Enters the part of a header's path named `key`, which is created if new.
     Node* enter(Node& table, std::string_view key, const std::string& path, const Place& key_place,
                 const Place& place, Header wanted) {
         const auto [known, fresh] = headers_.emplace(path, wanted);
@@ -234,7 +234,7 @@ class PlainReader {
         node.kind = NodeKind::text;
         if (text_.substr(at_).starts_with(R"(""")")) return false;
         ++at_;
-        std::string* whole = nullptr;  // where the string has an escape
+        std::string* whole = nullptr;  // used if the string has an escape
         while (true) {
             const std::size_t quote = text_.find('"', at_);
             if (quote == std::string_view::npos) return false;
@@ -287,7 +287,7 @@ class PlainReader {
         }
     }
 
-    /// A number, true or false.
+    /// Reads a number, true or false.
     bool read_word(Node& node) {
         const std::size_t end = std::min(text_.find_first_of(" \t\n,]}#", at_), text_.size());
         const std::string_view word = text_.substr(at_, end - at_);

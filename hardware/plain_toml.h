@@ -1,16 +1,18 @@
-// The plain part of TOML, read fast: what nearly every description, program and configuration is written in.
+// A fast reader for plain TOML, in which nearly every description, program and configuration is
+// written.
 //
 //   std::optional<Document> document = read_plain_toml(text, "my-gpu.toml");
-//   if (!document) ...                   // something else, or something wrong: ask the TOML library
+//   if (!document) ...                   // not plain, or wrong: use the TOML library
 //
-// Method. One pass over the text with one look at each byte, where the TOML library takes some 100 ns for
-// each. Plain are ASCII text, comments, [tables] and [[arrays of tables]], bare keys, strings in double
-// quotes on one line, decimal numbers, true and false, arrays and inline tables. Whatever is not plain, or
-// breaks a rule of TOML, has no answer here, so that rules and messages about broken text stand once, in
-// the library; `document.h` asks one after the other. The tests and the fuzzer compare the two.
+// Method. One pass reads each byte once; the TOML library takes about 100 ns per byte. Plain TOML
+// is ASCII text, comments, [tables] and [[arrays of tables]], bare keys, strings in double quotes
+// on one line, decimal numbers, true and false, arrays and inline tables. The reader gives no
+// answer for anything else, or for text that breaks a rule of TOML, so that only the library has
+// rules and messages for broken text; `document.h` tries one after the other. The tests and the
+// fuzzer compare the two.
 //
-// Limits: a table of more than 1000 keys is not plain, as its keys are compared with each other, nor is
-// what nests more than 32 levels deep.
+// Limits: a table with more than 1000 keys is not plain, because its keys are compared with each
+// other. Nesting of more than 32 levels is not plain either.
 #pragma once
 
 #include <optional>
@@ -21,7 +23,7 @@
 
 namespace ridge::hardware {
 
-inline constexpr int deepest_nesting = 32;  ///< of tables and arrays in each other
+inline constexpr int deepest_nesting = 32;  ///< levels of nested tables and arrays
 
 [[nodiscard]] std::optional<Document> read_plain_toml(std::string_view text,
                                                       const std::string& file);

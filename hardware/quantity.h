@@ -1,23 +1,23 @@
 // Quantities that carry their unit in the type.
 //
-// A `Quantity<Dimension>` is a double in base units (byte, FLOP, cycle, second, joule) whose
-// dimension is part of its type, so that `bytes / bandwidth` *is* a time and adding FLOP to bytes
-// does not compile. Quantities are built by multiplying a unit and read by `.in(unit)`:
+// A `Quantity<Dimension>` is a double in base units (byte, FLOP, cycle, second, joule) with its
+// dimension as part of the type, so that `bytes / bandwidth` *is* a time, and adding FLOP to bytes
+// does not compile. Quantities are built by multiplying by a unit and read with `.in(unit)`:
 //
 //   constexpr Bandwidth bandwidth = 4.8 * units::TB / units::s;
 //   constexpr Time time = (2.0 * units::GiB) / bandwidth;
 //   double microseconds = time.in(units::us);
 //
-// Limits: values are doubles, exact for counts up to 2^53; counts of elements and loop bounds stay
-// `std::int64_t` and are multiplied through `checked.h`.
+// Limits: values are doubles, exact for counts up to 2^53. Counts of elements and loop bounds stay
+// `std::int64_t` and are multiplied with `checked.h`.
 #pragma once
 
 #include <compare>
 
 namespace ridge {
 
-/// Exponents of the base units. One operation counts as one FLOP whatever its type (integer
-/// tensor operations too); one fused multiply-add is 2 FLOP.
+/// Exponents of the base units. One operation counts as one FLOP whatever its type (including
+/// integer tensor operations); one fused multiply-add is 2 FLOP.
 struct Dimension {
     int byte = 0;
     int flop = 0;
@@ -57,10 +57,10 @@ class Quantity {
     /// The value in base units.
     [[nodiscard]] constexpr double base() const { return value_; }
 
-    /// The value counted in `unit`.
+    /// The value in multiples of `unit`.
     [[nodiscard]] constexpr double in(Quantity unit) const { return value_ / unit.value_; }
 
-    /// A pure number reads as a double.
+    /// A pure number converts to a double.
     constexpr operator double() const  // NOLINT(google-explicit-constructor)
         requires(D == dimensionless) {
         return value_;
@@ -126,7 +126,7 @@ using Intensity = Quantity<Dimension{.byte = -1, .flop = 1}>;
 
 namespace units {
 
-// Units keep the case in which the world writes them.
+// Unit names keep their usual case.
 // NOLINTBEGIN(readability-identifier-naming)
 inline constexpr Bytes B = Bytes::from_base(1.0);
 inline constexpr Bytes kB = 1e3 * B;

@@ -2,12 +2,12 @@
 //
 //   const Field* field = device_schema().find("dram.bandwidth");  // quantity, byte/second
 //   device_schema().nearest("dram.bandwith")                      // "dram.bandwidth"
-//   const Schema all = device_schema().with(more);                // and what a model adds
+//   const Schema all = device_schema().with(more);                // plus the fields of a model
 //
-// A schema is a value; loader, catalogue, listing, JSON and documentation follow from it. The facts
-// about devices stand here, one row each. The section `model` belongs to whoever predicts: its
-// fields are added by `with` (`model/machine/catalogue.h`), and a schema without them leaves the
-// section unread.
+// A schema is a value that loader, catalogue, listing, JSON and documentation all use. The facts
+// about devices are defined in schema.cpp, one row each. The section `model` belongs to the code
+// that predicts: `with` adds its fields (`model/machine/catalogue.h`). A schema without them
+// ignores the section.
 #pragma once
 
 #include <cstddef>
@@ -25,7 +25,7 @@ enum class ValueKind { quantity, count, number, text };
 
 enum class Presence { optional, required_for_gpu };
 
-/// Values that a number may have, both ends included, in base units.
+/// Values that a number may have, in base units, including both ends.
 struct Range {
     double least = 0.0;
     double most = 1e24;
@@ -38,25 +38,24 @@ struct Field {
     ValueKind kind = ValueKind::quantity;
     Dimension dimension{};
     Presence presence = Presence::optional;
-    std::string_view
-        title{};  ///< of the part that the meaning is about; literals, as is the meaning
+    std::string_view title{};    ///< what the meaning is about; a literal, like the meaning
     std::string_view meaning{};  ///< see also `meaning_of`
     Range range{};
 };
 
-/// With its title: "launches: gap between kernels of a stream".
+/// The meaning after its title: "launches: gap between kernels of a stream".
 [[nodiscard]] std::string meaning_of(const Field& field);
 
-/// Copies share the fields.
+/// The set of fields. Copies share it.
 class Schema {
   public:
-    /// No path stands twice.
+    /// No path may appear twice.
     explicit Schema(std::vector<Field> fields);
 
-    /// These fields and `more` behind them.
+    /// These fields followed by `more`.
     [[nodiscard]] Schema with(std::vector<Field> more) const;
 
-    /// All fields, in the order in which they are shown.
+    /// All fields, in display order.
     [[nodiscard]] std::span<const Field> fields() const { return content_->fields; }
 
     /// The field of this path, or nullptr.
@@ -65,17 +64,17 @@ class Schema {
     /// Whether `path` is a section: "dram" and "rate.fma" are, "dram.bandwidth" is not.
     [[nodiscard]] bool is_section(std::string_view path) const;
 
-    /// The known field whose path is nearest, or "".
+    /// The known field with the nearest path, or "".
     [[nodiscard]] std::string nearest(std::string_view path) const;
 
   private:
-    /// A path that a field or a section has.
+    /// The path of a field or a section.
     struct Known {
         std::string_view path{};
         const Field* field = nullptr;
         bool section = false;
     };
-    /// Fields, and a table of paths by their hash.
+    /// The fields, and a hash table of the paths.
     struct Content {
         std::vector<Field> fields;
         std::vector<Known> slots;
@@ -91,13 +90,13 @@ class Schema {
 /// The facts about devices.
 [[nodiscard]] const Schema& device_schema();
 
-/// The section that a schema may lack and then leaves unread.
+/// The section that a schema may lack and then ignores.
 inline constexpr std::string_view model_section = "model";
 
-/// Of that section, what corrects predictions by the residuals of measured shapes.
+/// The part of that section that corrects predictions by the residuals of measured shapes.
 inline constexpr std::string_view correction_section = "model.residual";
 
-/// The base unit of a field as it is written behind names in JSON: "bytes_per_s", "" for counts.
+/// Suffix for the base unit of a field in JSON names: "bytes_per_s"; "" for counts.
 [[nodiscard]] std::string_view unit_suffix(const Field& field);
 
 /// "1 ps to 1 s".

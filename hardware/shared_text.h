@@ -1,10 +1,11 @@
-// A text that is never changed and that copies share, or that stands in the program.
+// An immutable text that copies share, or that is part of the program.
 //
 //   const SharedText file = SharedText::copy_of(read_text_file(path));
 //   const SharedText word = file.part(file.view().substr(7, 3));   // keeps the file
 //   const SharedText name = SharedText::in_program("h100-sxm");    // a literal or an embedded file
 //
-// A description takes thousands of texts out of a few files; sharing them spares a copy of each.
+// A description takes thousands of texts from a few files; sharing the files avoids copying each
+// text.
 #pragma once
 
 #include <functional>
@@ -18,7 +19,7 @@ class SharedText {
   public:
     SharedText() = default;
 
-    /// Of a text that lasts as long as the program.
+    /// For a text that lasts as long as the program.
     [[nodiscard]] static SharedText in_program(std::string_view text) { return {text, nullptr}; }
 
     [[nodiscard]] static SharedText copy_of(std::string_view text) {
@@ -31,7 +32,7 @@ class SharedText {
     [[nodiscard]] bool empty() const { return view_.empty(); }
     [[nodiscard]] std::string str() const { return std::string(view_); }
 
-    /// A part of this text, or a copy of what lies elsewhere.
+    /// A part of this text; a copy if `text` lies elsewhere.
     [[nodiscard]] SharedText part(std::string_view text) const {
         const std::less_equal<> not_behind;
         const bool inside = not_behind(view_.data(), text.data()) &&

@@ -1,8 +1,9 @@
-// Prefixes of the International System as plain factors, for axes and columns that count in them.
+// SI prefixes as plain factors, for axes and columns with scaled values.
 //
 //   rate.base() / si::tera                 // FLOP/s -> TFLOP/s
 //
-// Limits: numbers without a unit; a value inside the program is a quantity (hardware/quantity.h).
+// Limits: these are numbers without a unit; inside the program a value is a quantity
+// (hardware/quantity.h).
 #pragma once
 
 namespace ridge::si {

@@ -1,8 +1,8 @@
-// Small steps that the readers of texts share.
+// Small functions that the readers of texts share.
 //
 //   trimmed("  12 GB\t") == "12 GB"      quoted("x\ny") == "\"x?y\""
 //
-// Limits: ASCII; letters beyond it are left as they are.
+// Limits: ASCII; other characters are left unchanged.
 #pragma once
 
 #include <string>
@@ -18,14 +18,14 @@ namespace ridge {
     return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter;
 }
 
-/// Without spaces and tabs at both ends.
+/// The text without spaces and tabs at both ends.
 [[nodiscard]] constexpr std::string_view trimmed(std::string_view text) {
     const std::size_t first = text.find_first_not_of(" \t");
     if (first == std::string_view::npos) return {};
     return text.substr(first, text.find_last_not_of(" \t") - first + 1);
 }
 
-/// For a message: in quotes, at most 60 characters, control characters as '?'.
+/// The text for a message: in quotes, at most 60 characters, control characters as '?'.
 [[nodiscard]] inline std::string quoted(std::string_view text) {
     constexpr std::size_t most = 60;
     std::string shown = "\"";

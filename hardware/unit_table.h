@@ -11,8 +11,8 @@ namespace ridge::detail {
 struct Atom {
     std::string_view symbol;
     Dimension dimension;
-    std::string_view prefixes;  ///< decimal prefixes it takes
-    bool bare;                  ///< stands without a prefix too
+    std::string_view prefixes;  ///< decimal prefixes that it takes
+    bool bare;                  ///< can also be written without a prefix
     bool binary;                ///< takes Ki, Mi ...
 };
 

@@ -40,7 +40,7 @@ constexpr std::array<QuantityKind, 13> kinds{{
     {Intensity::dimension, "arithmetic intensity", "FLOP/B", "153 FLOP/B"},
 }};
 
-/// A unit: its dimension and the powers of ten and two that lead to base units.
+/// A unit: its dimension and the powers of ten and two that convert to base units.
 struct Unit {
     Dimension dimension;
     int decimal = 0;
@@ -86,7 +86,7 @@ std::optional<Unit> parse_unit(std::string_view text) {
                 .binary = numerator->binary - denominator->binary};
 }
 
-/// Every spelling of the units that have this dimension.
+/// All spellings of the units that have this dimension.
 std::vector<std::string> spellings(const Atom& atom) {
     std::vector<std::string> result;
     if (atom.bare) result.emplace_back(atom.symbol);
@@ -117,7 +117,8 @@ std::string nearest_unit(std::string_view text) {
     return nearest(compact, all);
 }
 
-/// A decimal number split so that its exponent can be shifted: sign, digits with point, exponent.
+/// A decimal number split so that its exponent can be shifted: mantissa (sign, digits, point),
+/// exponent.
 struct DecimalText {
     std::string_view mantissa;  ///< without a plus
     int exponent = 0;
@@ -149,7 +150,7 @@ std::optional<DecimalText> split_decimal(std::string_view text) {
         const char* const begin = text.data() + digits;
         const char* const end = text.data() + text.size();
         const auto parsed = std::from_chars(begin, end, result.exponent);
-        if (parsed.ptr == begin) return result;  // an "e" that belongs to the unit
+        if (parsed.ptr == begin) return result;  // the "e" belongs to the unit
         if (parsed.ec != std::errc{}) return std::nullopt;
         result.length = static_cast<std::size_t>(parsed.ptr - text.data());
     }
@@ -159,7 +160,7 @@ std::optional<DecimalText> split_decimal(std::string_view text) {
 /// mantissa x 10^(exponent + decimal) x 2^binary; empty when no finite double holds it.
 std::optional<double> convert(const DecimalText& number, int decimal, int binary) {
     if (std::abs(static_cast<double>(number.exponent)) > exponent_limit) return std::nullopt;
-    std::array<char, longest_text + 16> text;  // only what is written is read
+    std::array<char, longest_text + 16> text;  // not initialised: only written characters are read
     char* const exponent = std::copy(number.mantissa.begin(), number.mantissa.end(), text.data());
     *exponent = 'e';
     const char* const end =
@@ -188,7 +189,7 @@ std::string expectation(const Dimension& dimension) {
 
 [[noreturn]] void reject_kind(std::string_view text, const Dimension& found,
                               const Dimension& dimension) {
-    std::string what = "has another unit";
+    std::string what = "has a different unit";
     if (found == dimensionless) what = "has no unit";
     for (const QuantityKind& kind : kinds) {
         if (kind.dimension == found && found != dimensionless) {

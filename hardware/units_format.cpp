@@ -19,7 +19,7 @@ using detail::prefix_exponent;
 
 struct Digits {
     bool negative = false;
-    std::string digits;  ///< without a point: d.ddd x 10^exponent
+    std::string digits;  ///< without the point: d.ddd x 10^exponent
     int exponent = 0;
 };
 
@@ -39,7 +39,7 @@ Digits shortest_digits(double value) {
     return result;
 }
 
-/// Digits as a plain decimal when that is readable, else with an exponent.
+/// The digits as a plain decimal if that is readable, otherwise with an exponent.
 std::string plain(const Digits& number, int exponent) {
     const std::string sign = number.negative ? "-" : "";
     const int count = static_cast<int>(number.digits.size());
@@ -66,7 +66,7 @@ const Atom& leading_atom(std::string_view unit) {
     contract_violated("a unit's leading symbol is an atom", __FILE__, __LINE__);
 }
 
-/// The prefix of `allowed` that leaves one to three digits before the point; 0 when none does.
+/// The prefix in `allowed` that leaves one to three digits before the point; 0 if none does.
 std::optional<char> fitting_prefix(std::string_view allowed, int exponent) {
     for (const char letter : allowed) {
         const int step = prefix_exponent(letter);
@@ -103,7 +103,7 @@ struct Scale {
     std::string_view unit;
 };
 
-/// The value in the largest unit that leaves at least 1, with a rounding carry counted.
+/// The value in the largest unit that gives at least 1, taking rounding into account.
 template <std::size_t Count>
 std::string scaled(double value, const std::array<Scale, Count>& scales, double step, int digits) {
     std::size_t chosen = 0;

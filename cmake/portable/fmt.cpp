@@ -1,5 +1,6 @@
-// fmt compiled into the program, where the distribution has it only as a shared library. The same as
-// fmt's own src/format.cc: its functions, and the templates that its headers leave to the library.
+// Compiles fmt into the program, because the distribution may have it only as a shared library.
+// This is what fmt's own src/format.cc holds: its functions, and the templates that its headers
+// leave to the library.
 #include <fmt/format-inl.h>
 
 FMT_BEGIN_NAMESPACE

@@ -1,4 +1,4 @@
-// toml++ compiled into the program: its headers hold the library's own source as well.
+// Compiles toml++ into the program; its headers also contain the library's source.
 #define TOML_IMPLEMENTATION
 #define TOML_HEADER_ONLY 0
 #include <toml++/toml.h>

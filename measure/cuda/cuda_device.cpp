@@ -1,13 +1,14 @@
-// The CUDA device behind measure/run/device.h: opening it, preparing cases, running microbenchmarks.
+// The CUDA device behind measure/run/device.h: opening it, preparing cases, running
+// microbenchmarks.
 //
 // Method: `open_device` makes the device current, subscribes to CUPTI before the context exists,
-// opens NVML, and asks each library once, so that `features` says what will work. A case is a plan
+// opens NVML, and tries each library once, so that `features` says what works. A case is a plan
 // (plan.h) with the device's stopwatch, tracer and profiler.
 //
 //   auto opened = open_device(0);
 //
-// Errors: what plans refuse becomes Unavailable; a failing CUDA call becomes DeviceError, after
-// which `usable` asks the context whether it survived.
+// Errors: what a plan refuses becomes Unavailable. A failing CUDA call becomes DeviceError, after
+// which `usable` checks whether the context survived.
 #include <cuda_runtime.h>
 
 #include <memory>
@@ -38,7 +39,7 @@ struct Services {
     std::unique_ptr<Stopwatch> watch;
 };
 
-/// Runs `ask`; turns refusals into values and failing CUDA calls into DeviceError.
+/// Runs `ask`. Turns refusals into values and failing CUDA calls into DeviceError.
 template <class Value, class Ask>
 Maybe<Value> refusable(Ask ask) {
     try {
@@ -58,7 +59,7 @@ Maybe<Value> refusable(Ask ask) {
     }
 }
 
-/// The same for what may only fail.
+/// The same for calls that can fail but return nothing to refuse.
 template <class Ask>
 auto failing(Ask ask) {
     try {
@@ -105,7 +106,8 @@ class CudaCase final : public Case {
         return failing([&] {
             const auto launches = static_cast<std::size_t>(geometry().launches());
             const cudaStream_t stream = services_.watch->stream().handle();
-            // A run is counted from what the run before it leaves, as timed runs start, or from a flushed L2.
+            // Before a counted run, the L2 holds what the previous run left, as in timed runs, or
+            // it is flushed.
             const auto settle = [this, l2, stream] {
                 services_.watch->flush();
                 if (l2 != model::L2State::cold) plan_.launch(stream);
@@ -175,7 +177,7 @@ class CudaDevice final : public Device {
             const Stream& stream = services_.watch->stream();
             const Context context(stream.handle(), limits_, pattern);
             Plan plan = std::visit(Planner{execution, context}, operation);
-            plan.launch(stream.handle());  // loads the kernels, which a capture may not do
+            plan.launch(stream.handle());  // loads the kernels, which must not happen in a capture
             stream.synchronize();
             return std::make_unique<CudaCase>(std::move(plan), services_);
         });
@@ -240,7 +242,7 @@ DeviceInfo describe(int ordinal) {
     return info;
 }
 
-/// The text behind a found library, or why it is missing, as a feature.
+/// A feature from the description of a library, or from the reason why it is missing.
 Feature feature_of(std::string name, const Maybe<std::string>& found) {
     if (const auto* missing = std::get_if<Unavailable>(&found)) {
         return {.name = std::move(name), .missing = *missing};
@@ -258,7 +260,7 @@ Feature take(std::string name, Maybe<std::unique_ptr<Service>> opened,
     return {.name = std::move(name), .detail = std::move(detail)};
 }
 
-/// A library that loads and then fails to start is missing too, with its own words.
+/// A library that loads but fails to start counts as missing, with the reason that it gives.
 template <class Service, class Open>
 Maybe<std::unique_ptr<Service>> opened_or_reason(Open open) {
     try {
@@ -282,7 +284,7 @@ void open_services(int ordinal, DeviceInfo& info, Services& services) {
         info.cupti = table->version_text();
         cupti_detail = table->version_text() + ", " + table->path;
     }
-    // CUPTI wants its subscriber before the context.
+    // CUPTI requires its subscriber before the context exists.
     auto tracer = opened_or_reason<ActivityTracer>([] { return ActivityTracer::open(); });
     static_cast<void>(current_context());
     auto management = opened_or_reason<Management>([&] { return Management::open(info.pci_bus); });
@@ -304,7 +306,7 @@ void open_services(int ordinal, DeviceInfo& info, Services& services) {
         std::make_unique<Stopwatch>(static_cast<int>(info.sm_count), info.max_sm_clock);
 }
 
-/// Why there is no device of this number, if so.
+/// Why there is no device of this number; empty if there is one.
 std::optional<Unavailable> missing_device(std::int32_t ordinal) {
     int count = 0;
     const cudaError_t status = cudaGetDeviceCount(&count);

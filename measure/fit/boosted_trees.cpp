@@ -17,7 +17,7 @@ using model::residual_levels;
 using model::ResidualSplit;
 using Leaves = std::array<double, residual_leaves>;
 
-/// How much of a row is in each leaf.
+/// The share of a row that falls in each leaf.
 Leaves weights_of(const BoostedTree& tree, const TreeProblem& problem, std::size_t row) {
     Leaves weights{1.0};
     std::size_t nodes = 1;
@@ -33,13 +33,13 @@ Leaves weights_of(const BoostedTree& tree, const TreeProblem& problem, std::size
     return weights;
 }
 
-/// Sums of a node's rows, in one part.
+/// Sums over the rows of a node, in one part.
 struct Sums {
     double residual = 0.0;
     double rows = 0.0;
 };
 
-/// The features cut into bins.
+/// The features, divided into bins.
 class Binned {
   public:
     Binned(const TreeProblem& problem, const TreeOptions& options) {
@@ -115,7 +115,7 @@ class Booster {
         return tree;
     }
 
-    /// A relative's tree, its values moved towards what the rows leave beside them.
+    /// A related GPU's tree, with its values moved towards the residuals of the rows.
     BoostedTree redrawn(const BoostedTree& start) {
         const std::vector<double> before = left_;
         take_off(start);
@@ -132,7 +132,7 @@ class Booster {
         return tree;
     }
 
-    /// No feature has two values.
+    /// Whether no feature has two different values.
     [[nodiscard]] bool is_constant() const { return binned_.most_bins() == 1; }
 
   private:
@@ -162,7 +162,7 @@ class Booster {
         return sums_[((part * nodes) + node) * binned_.most_bins() + bin];
     }
 
-    /// Sums of the rows of each part and node up to each bin.
+    /// Sums the rows of each part and node up to each bin.
     void accumulate(std::size_t feature, std::size_t nodes) {
         sums_.assign(problem_.part_count * nodes * binned_.most_bins(), Sums{});
         const std::vector<std::uint8_t>& bins = binned_.of(feature);
@@ -183,7 +183,7 @@ class Booster {
         }
     }
 
-    /// By how much a split behind `bin` of all nodes lowers the penalised squares.
+    /// How much a split behind `bin` of all nodes reduces the penalised sum of squares.
     double gain(std::size_t nodes, std::size_t bin, std::size_t last) {
         double whole = 0.0;
         std::vector<Sums>& of_parts = of_parts_;
@@ -211,7 +211,7 @@ class Booster {
         return all.residual / (all.rows + options_.pull);
     }
 
-    /// One part alone has the shared value.
+    /// The value of a part; if there is only one part, it is the shared value.
     [[nodiscard]] double value_of_part(const Sums& part, double shared) const {
         if (problem_.part_count == 1) return shared;
         return (part.residual + options_.share * shared) / (part.rows + options_.share);
@@ -239,7 +239,7 @@ class Booster {
         for (std::size_t i = 0; i < left_.size(); ++i) left_[i] -= value_of(tree, problem_, i);
     }
 
-    /// What is left in each leaf, by part.
+    /// The residuals in each leaf, by part.
     [[nodiscard]] std::vector<std::vector<Sums>> sums_of_leaves(const BoostedTree& tree) const {
         std::vector<std::vector<Sums>> leaves(residual_leaves,
                                               std::vector<Sums>(problem_.part_count));
@@ -269,8 +269,8 @@ class Booster {
     const TreeProblem& problem_;
     const TreeOptions& options_;
     Binned binned_;
-    std::vector<double> left_;  ///< what the trees so far leave
-    std::vector<double> held_;  ///< the same, held to `outlier`
+    std::vector<double> left_;  ///< residuals of the trees so far
+    std::vector<double> held_;  ///< the same, clamped to `outlier`
     std::vector<std::size_t> leaf_;
     std::vector<Sums> sums_;
     std::vector<Sums> of_parts_;

@@ -1,22 +1,24 @@
-// Gradient boosting with small oblivious trees, for several parts of the data (GPUs) that share the
-// trees and differ in their values.
+// Gradient boosting with small oblivious trees, for data in several parts (GPUs). The parts share
+// the splits of the trees and differ in the values of the leaves.
 //
 //   const TreeProblem problem{.features = columns, .values = y, .parts = gpus, .part_count = 2};
 //   const std::vector<BoostedTree> trees = boosted_trees(problem, {.trees = 64});
-//   value_of(trees[0], problem, row)   // what the first tree says of a row
+//   value_of(trees[0], problem, row)   // the first tree's value for a row
 //
-// Method: Friedman 2001. Each tree is fitted to what those before it leave, held to `outlier`
-// (Huber's loss), and `rate` of it is added. A tree is grown level by level; all nodes of a level take the
-// split (feature and threshold, out of `bins` quantiles) that lowers the squares most. A leaf's value is
-// the mean of its rows drawn towards 0 by `pull` rows, and that of a part is drawn towards it by
-// `share` rows. The split's ramp (model/machine/residual_forest.h) is `ramp` of the feature's range wide,
-// but no wider than twice the distance to the next quantile. Nothing is random.
+// Method: Friedman 2001. Each tree is fitted to the residuals of the trees before it, clamped to
+// `outlier` (Huber's loss), and `rate` times the tree is added. A tree grows level by level; all
+// nodes of a level use the split (feature and threshold, out of `bins` quantiles) that reduces the
+// sum of squares most. The value of a leaf is the mean of its rows, shrunk towards 0 as if by
+// `pull` rows; the value of a part is shrunk towards the leaf's value as if by `share` rows. The
+// ramp of a split (model/machine/residual_forest.h) is as wide as `ramp` times the feature's range,
+// but at most twice the distance to the next quantile. Nothing is random.
 //
-// Trees of a relative (`start`) come first: they keep their splits, and each leaf's value moves by `rate` of what
-// its rows still leave, drawn to the relative's value by `share` rows. What they leave is boosted as above.
+// Trees of a related GPU (`start`) come first: they keep their splits, and each leaf's value moves
+// by `rate` times the residual of its rows, shrunk towards the related GPU's value as if by `share`
+// rows. The remaining residuals are boosted as above.
 //
-// Limits: splits are chosen as if they had no ramps; a threshold lies midway between two values. Only
-// a problem of one part starts from a relative.
+// Limits: splits are chosen as if they had no ramps. A threshold lies midway between two values.
+// Only a problem with one part can start from the trees of a related GPU.
 #pragma once
 
 #include <array>
@@ -30,13 +32,13 @@ namespace ridge::measure {
 struct TreeProblem {
     std::vector<std::vector<double>> features;  ///< columns, each as long as `values`
     std::vector<double> values;
-    std::vector<std::size_t> parts;  ///< of each row, below `part_count`
+    std::vector<std::size_t> parts;  ///< part of each row, below `part_count`
     std::size_t part_count = 1;
 };
 
 struct BoostedTree {
     std::array<model::ResidualSplit, model::residual_levels> splits{};
-    std::vector<std::array<double, model::residual_leaves>> values;  ///< of each part
+    std::vector<std::array<double, model::residual_leaves>> values;  ///< values of each part
 };
 
 struct TreeOptions {
@@ -47,20 +49,21 @@ struct TreeOptions {
     double outlier = 0.1;
     double ramp = 0.02;
     std::size_t bins = 32;
-    std::vector<BoostedTree> start{};  ///< a relative's, of one part
+    std::vector<BoostedTree> start{};  ///< trees of a related GPU, with one part
 };
 
 [[nodiscard]] std::vector<BoostedTree> boosted_trees(const TreeProblem& problem,
                                                      const TreeOptions& options);
 
-/// What a tree says of a row, for the row's part.
+/// The value of a tree for a row, in the row's part.
 [[nodiscard]] double value_of(const BoostedTree& tree, const TreeProblem& problem, std::size_t row);
 
-/// The trees as one part has them; splits that trees share stand once. InputError where a value is no number.
+/// The trees with the values of one part; splits that trees share are stored once. InputError when
+/// a value is not finite.
 [[nodiscard]] model::ResidualForest forest_of(const std::vector<BoostedTree>& grown,
                                               std::size_t part);
 
-/// The trees of a finished correction, of one part.
+/// The trees of a finished correction, with one part.
 [[nodiscard]] std::vector<BoostedTree> trees_of(const model::ResidualForest& forest);
 
 }  // namespace ridge::measure

@@ -10,7 +10,7 @@ namespace {
 
 using Three = std::tuple<std::int64_t, std::int64_t, std::int64_t>;
 
-/// An expert's shape on one GPU, under which tuned tiles are kept.
+/// An expert's shape on one GPU; tuned tiles are saved under it.
 Three tuned_shape(const model::Moe& op) {
     return {op.hidden, op.intermediate / op.tp, op.experts / op.ep};
 }

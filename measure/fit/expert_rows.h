@@ -1,16 +1,17 @@
-// Which rows of blocks of experts were measured with tiles tuned for another model.
+// Separates measured expert blocks whose tiles may have been tuned for another model.
 //
 //   const ExpertRows rows = split_experts(read_folder(folder, {"moe_"}));
-//   rows.own      // expert shapes that one model alone has: fits rest on these
-//   rows.shared   // shapes of two models, of which either may have run tiles of the other
+//   rows.own      // shapes of experts that only one model has: fits use these
+//   rows.shared   // shapes of two models; either may have run tiles tuned for the other
 //
-// Why: a serving engine times its tiles once for each shape of an expert on one GPU (hidden, intermediate
-// / tp, experts / ep) and keeps the result under that name. The collectors of the public tables did so for
-// all models together: of two models with one shape but another top-k or number of experts, the second
-// finds no tile of its own and runs an untuned one, two to six times slower. Which of the two was second
-// differs between GPUs, types and distributions and stands nowhere in a row (docs/model.md X7).
+// Why: a serving engine tunes its tiles once for each shape of an expert on one GPU (hidden,
+// intermediate / tp, experts / ep) and saves the result under that shape. The collectors of the
+// public tables did so for all models together. When two models share a shape but differ in top-k
+// or number of experts, the second finds no tiles of its own and runs untuned ones, two to six
+// times slower. Which model was second differs between GPUs, types and distributions and is not
+// recorded in a row (docs/model.md X7).
 //
-// Limit: a model that shares shapes with none of the rows given is not recognised.
+// Limit: a shared shape is not recognised if the rows of the other model are not among those given.
 #pragma once
 
 #include <vector>
@@ -20,8 +21,8 @@
 namespace ridge::measure {
 
 struct ExpertRows {
-    std::vector<MeasuredRow> own;     ///< and rows of other operations
-    std::vector<MeasuredRow> shared;  ///< in the order of the rows, as `own`
+    std::vector<MeasuredRow> own;     ///< also holds rows of other operations
+    std::vector<MeasuredRow> shared;  ///< in the order of the rows, like `own`
 };
 [[nodiscard]] ExpertRows split_experts(std::vector<MeasuredRow> rows);
 

@@ -21,9 +21,9 @@ namespace {
 using Machines = std::map<std::string, model::Machine>;
 
 constexpr unsigned seed = 1;
-constexpr double displacement = 0.3;  ///< largest |ln| by which a fold's start is moved
+constexpr double displacement = 0.3;  ///< largest |ln| by which the start of a fold is displaced
 
-/// One number of the fit: a parameter of all GPUs (empty name) or of one.
+/// One number of the fit: a parameter that all GPUs share (empty name) or that one GPU has.
 struct Slot {
     const FreeParameter* parameter;
     std::string gpu;
@@ -79,7 +79,8 @@ model::Prediction predicted(const MeasuredRow& row, const Machines& machines) {
     return std::get<model::Prediction>(outcome);
 }
 
-/// How strongly a parameter is drawn to its start: residuals of 0.06 over the spread of a family, 0.3.
+/// How strongly parameters are pulled to their start: residuals of 0.06 over a family's spread of
+/// 0.3.
 constexpr double family_pull = 0.2;
 
 LeastSquaresSummary fitted(const FitProblem& problem, const std::vector<Slot>& slots,
@@ -164,7 +165,7 @@ HeldParameter held(const Slot& slot, double value, std::string reason) {
             .reason = std::move(reason)};
 }
 
-/// Takes the parameters that start at zero out of `slots`.
+/// Removes the parameters that start at zero from `slots`.
 std::vector<HeldParameter> without_zeros(const FitProblem& problem, std::vector<Slot>& slots) {
     std::vector<HeldParameter> zeros;
     const std::vector<double> start = start_of(problem, slots);
@@ -190,7 +191,7 @@ std::string correlation_text(const std::vector<Slot>& slots, const Correlation& 
            field_of(slots[strongest.with]).path;
 }
 
-/// Fits `slots`, takes out the one that the rows determine least, and again, until all are
+/// Fits `slots`, removes the one that the rows determine least, and repeats until all are
 /// determined.
 LeastSquaresSummary fitted_determined(const FitProblem& problem, std::vector<Slot>& slots,
                                       const std::vector<const MeasuredRow*>& rows,
@@ -325,7 +326,7 @@ std::vector<FitProblem> split_rows(const std::vector<MeasuredRow>& rows,
         for (const std::string& gpu : group) {
             problem.described.emplace(gpu, request.machine(gpu));
         }
-        // Parameters are the analytic model's; a correction is fitted to what they leave.
+        // Parameters belong to the analytic model; a correction is fitted to its residuals.
         problem.machines = problem.described;
         for (auto& [gpu, machine] : problem.machines) machine.residuals = nullptr;
         for (const MeasuredRow& row : rows) {

@@ -16,7 +16,7 @@ namespace {
 using model::Machine;
 using model::ResidualClass;
 
-/// Why the values of a fit are not to be taken; empty where they are.
+/// Why the values of a fit are not accepted; empty when they are.
 std::string reason_to_keep(const FitReport& report, const ErrorSummary& before,
                            const ErrorSummary& after) {
     if (!report.usable()) return "the fit is " + std::string(name_of(report.status));
@@ -31,7 +31,7 @@ std::string reason_to_keep(const FitReport& report, const ErrorSummary& before,
             return each.field + " is not determined";
         }
     }
-    if (!(after.mean < before.mean)) return "rows held out are predicted no better";
+    if (!(after.mean < before.mean)) return "held-out rows are not predicted better";
     return {};
 }
 
@@ -52,7 +52,7 @@ void write_parameters(const FitReport& report, Machine& machine) {
     }
 }
 
-/// Rows of one GPU with its machine, which changes as fits are taken.
+/// Rows of one GPU and its machine, which changes as fits are accepted.
 class Calibrated {
   public:
     Calibrated(const FitRequest& request, const std::string& gpu) : request_(request) {
@@ -125,7 +125,7 @@ class Calibrated {
                 fits_.steps.push_back(std::move(step));
             }
         } catch (const InputError& error) {
-            // The rows were read and predicted before: it is the fit that has nothing to start from.
+            // The rows were read and predicted before, so the fit lacks values to start from.
             FitStep& step = fits_.steps.emplace_back();
             step.program = program.name;
             step.report.name = fits_.gpu;
@@ -133,7 +133,7 @@ class Calibrated {
         }
     }
 
-    /// Mean error of the rows of a class; empty where there are too few to judge by.
+    /// Mean error of the rows of a class; empty when there are too few rows to judge by.
     [[nodiscard]] std::optional<double> error_of(ResidualClass residual_class,
                                                  const Machine& machine) const {
         double sum = 0.0;
@@ -151,7 +151,7 @@ class Calibrated {
         return sum / static_cast<double>(count);
     }
 
-    /// Takes out the corrections of which `goes` is true, and notes them.
+    /// Removes the corrections for which `goes` is true and notes them.
     template <class Goes>
     void drop_where(Goes&& goes) {
         if (fits_.machine.residuals == nullptr) return;
@@ -165,8 +165,9 @@ class Calibrated {
         fits_.machine.residuals = std::move(rest);
     }
 
-    /// Those that the records of one GPU determine hold for its parameters before these fits alone; of
-    /// kernels that the rows do not show, they are all there is.
+    /// Drops corrections fitted to records of one GPU: they are valid only with the parameters
+    /// before these fits. For kernels that are not among the rows they are kept, as there is
+    /// nothing better.
     void drop_corrections_of_records() {
         const std::set<ResidualClass> met = classes_met();
         drop_where([&](ResidualClass each) {
@@ -186,7 +187,7 @@ class Calibrated {
         return met;
     }
 
-    /// Where no parameter was taken, nothing has changed beneath the corrections.
+    /// Restores the corrections when no parameter was accepted: their basis has not changed.
     void keep_what_still_holds() {
         const bool taken = std::any_of(fits_.steps.begin(), fits_.steps.end(),
                                        [](const FitStep& s) { return s.kept_because.empty(); });
@@ -195,7 +196,7 @@ class Calibrated {
         fits_.dropped.clear();
     }
 
-    /// Those that no longer help.
+    /// Drops the corrections that no longer help.
     void drop_corrections() {
         Machine analytic = fits_.machine;
         analytic.residuals = nullptr;
@@ -206,7 +207,7 @@ class Calibrated {
         });
     }
 
-    /// What corrections may build on: those that the GPU had, else those of its relatives.
+    /// Corrections to build on: those that the GPU had, otherwise those of related GPUs.
     [[nodiscard]] model::Residuals starts() const {
         model::Residuals all;
         const auto add = [&all](const model::Residuals* some) {
@@ -259,7 +260,7 @@ std::string step_text(const FitStep& step) {
     return text + '\n';
 }
 
-/// Nothing: in place of a correction that lies below.
+/// An empty correction, which replaces one of the description below.
 ResidualReport without_effect(const std::string& gpu, ResidualClass residual_class) {
     ResidualReport report;
     report.gpu = gpu;

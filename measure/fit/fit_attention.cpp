@@ -1,9 +1,10 @@
 // Fits the attention time model to prefill and decode times of a serving engine.
 //
-// Free are the fields of `model.attention.flash2`, `.flash3` or `.flashinfer`, and of `.flash3_kv8`
-// or `.flashinfer_kv8` for rows over an 8-bit cache, that the rows determine; those that they cannot (which no row exercises, or which always act together with another) keep their
-// described values. Rows of one batch and number of heads are held out together; classes are the
-// regimes of the band table. With several GPUs all parameters are shared: the family's values.
+// The free fields are those of `model.attention.flash2`, `.flash3` or `.flashinfer`, and of
+// `.flash3_kv8` or `.flashinfer_kv8` for rows over an 8-bit cache. Fields that the rows cannot
+// determine (no row uses them, or they always act together with another) keep their described
+// values. Rows with the same batch and number of heads are held out together; classes are the
+// regimes of the band table. Several GPUs share all parameters: these are the values of the family.
 #include <algorithm>
 #include <map>
 
@@ -19,7 +20,7 @@ using model::FlashParameters;
 using model::Implementation;
 using model::Machine;
 
-/// A row that leaves the implementation open is of the one that the model takes.
+/// Gives a row without an implementation the one that the model chooses.
 void name_implementation(MeasuredRow& row, const FitRequest& request) {
     if (row.execution.implementation != Implementation::automatic) return;
     const model::Outcome outcome =
@@ -44,7 +45,7 @@ const FlashParameters& flash_of(const Machine& machine, const MeasuredRow& row) 
                      " has no parameters to fit");
 }
 
-/// The regime of a row, as the described parameters see it.
+/// The regime of a row according to the described parameters.
 std::string regime_of(const MeasuredRow& row, const Machine& machine) {
     const auto& op = std::get<model::Attention>(row.operation);
     const Implementation implementation = row.execution.implementation;
@@ -59,7 +60,7 @@ std::string attention_heads(const MeasuredRow& row) {
     return std::to_string(op.batch) + "/" + std::to_string(op.heads);
 }
 
-/// Whether all of the GPUs asked for have rows; true where none is named.
+/// Whether all requested GPUs have rows; true when none is named.
 bool has_rows(const std::vector<MeasuredRow>& rows, const std::vector<std::string>& gpus) {
     return std::all_of(gpus.begin(), gpus.end(), [&rows](const std::string& gpu) {
         return std::any_of(rows.begin(), rows.end(),

@@ -1,7 +1,7 @@
 // Fits the bundled attention kernels to records of one GPU.
 //
-// Each kernel (mma, wgmma, decode) and the softmax of the unfused implementation is fitted by
-// itself: they share no parameter. Rows of one operation are held out together.
+// Each kernel (mma, wgmma, decode) and the softmax of the unfused implementation is fitted
+// separately: they share no parameter. Rows of one operation are held out together.
 #include "measure/fit/fit.h"
 #include "model/attention/bundled.h"
 
@@ -10,7 +10,7 @@ namespace {
 
 using model::Implementation;
 
-/// The kernel that a row ran; empty where it is not one of these.
+/// The kernel that a row ran; empty if it is not one of these.
 std::string kernel_of(const MeasuredRow& row) {
     if (row.kind != model::OperationKind::attention) return {};
     const Implementation implementation = row.execution.implementation;

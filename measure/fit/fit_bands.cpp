@@ -15,14 +15,14 @@
 namespace ridge::measure {
 namespace {
 
-/// Shares of residuals below the band, and above it: new shapes scatter more than fitted ones.
+/// Share of residuals below the band, and above it: new shapes scatter more than fitted ones.
 constexpr double outside = 0.08;
 constexpr double outside_held_out = 0.10;
 constexpr std::size_t fewest = 20;
 
 using ClassResiduals = std::array<std::vector<double>, model::band_class_count>;
 
-/// Tables of elementwise kernels and of causal attention hold calls that are mostly launch.
+/// Tables of elementwise kernels and of causal attention contain calls that are mostly launch.
 bool too_short(const MeasuredRow& row) {
     if (row.measured > 20.0 * units::us) return false;
     const auto* const attention = std::get_if<model::Attention>(&row.operation);
@@ -34,8 +34,8 @@ bool extrapolated(const model::Prediction& prediction) {
     return model::noted<model::note::Extrapolated>(prediction) != nullptr;
 }
 
-/// A correction narrows the band of its class by what it leaves of the spread of residuals; the table
-/// holds the band before that.
+/// Undoes what a correction does to the band of its class: the table holds the band before a
+/// correction narrows it to the remaining spread of residuals.
 double before_correction(const model::Prediction& prediction, double residual) {
     const model::BandRow& row = model::band_row(prediction.band_class);
     const double narrowed = (prediction.high / prediction.time - 1.0) / std::expm1(row.high);

@@ -1,14 +1,14 @@
-// The 80 % bands of predictions from residuals of measured rows: the table of `model/roof/band.h`.
+// Computes the 80 % bands of predictions from residuals of measured rows (`model/roof/band.h`).
 //
 //   for (const FittedBand& band : fit_bands(request)) std::cout << table_line(band) << '\n';
 //
 // Method: every row of the tables (`request.data`) and of the records (`request.records`) is
-// predicted; those of GPUs with parameters of their own, inside the validated range, and not too
-// short to be told apart from the launch give one residual each to the class of their prediction,
-// before what a residual correction narrows of the band.
-// A class of fewer than 20 rows keeps its band.
-// Limits: most rows were fitted, so the quantiles lie further out than 10 and 90 %, which they are
-// where the request says that its rows were held out of the fits.
+// predicted. A row counts if its GPU has its own parameters, it is inside the validated range, and
+// it is long enough to be distinguished from the launch. It gives one residual to the class of its
+// prediction, before a residual correction narrows the band. A class with fewer than 20 rows keeps
+// its band.
+// Limits: most rows were used in fits, so the quantiles lie further out than 10 and 90 %. If the
+// request says that its rows were held out of the fits, the quantiles are 10 and 90 %.
 #pragma once
 
 #include <cstdint>
@@ -22,12 +22,13 @@ namespace ridge::measure {
 
 struct FittedBand {
     model::BandClass band_class = model::BandClass::roofline;
-    double low = 0.0;  ///< 8 % quantile of ln(measured / predicted)
+    double low = 0.0;  ///< low quantile of ln(measured / predicted)
     double high = 0.0;
     std::int64_t rows = 0;
 };
 
-/// One per class that has a band, in their order. InputError when nothing can be read.
+/// One band per class that has one, in the order of the classes. InputError when nothing can be
+/// read.
 [[nodiscard]] std::vector<FittedBand> fit_bands(const FitRequest& request);
 
 /// The band as a line of `model/roof/band_table.inc`.

@@ -1,6 +1,7 @@
-// Fits what compiled code costs on every GPU (`model.torch.*.*` and `model.bundled.*`, hardware/kernels/)
-// to records of PyTorch's kernels (scripts/torch-kernels.py) and of the bundled ones: one report for each
-// kind of kernel ("torch.softmax"), whose rows are those that one of its parameters moves.
+// Fits the cost of compiled code on every GPU (`model.torch.*.*` and `model.bundled.*`,
+// hardware/kernels/) to records of PyTorch's kernels (scripts/torch-kernels.py) and of the bundled
+// ones. There is one report per kind of kernel ("torch.softmax"), over the rows that its parameters
+// affect.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -13,7 +14,7 @@
 namespace ridge::measure {
 namespace {
 
-/// Sections with the code of PyTorch's kernels lie below it; the section itself holds what a GPU
+/// Prefix of the sections with the code of PyTorch's kernels; the section itself holds what a GPU
 /// contributes.
 constexpr std::string_view torch_section = "torch.";
 constexpr std::string_view bundled_section = "bundled.";
@@ -22,9 +23,9 @@ bool is_code(std::string_view section) {
     return section.starts_with(torch_section) || section.starts_with(bundled_section);
 }
 
-/// "torch.softmax" of "torch.softmax.warp"; products, whose kernels have little in common, one level below.
-/// Functions, loops over single elements and movement share a parameter of pointwise kernels: fitted one
-/// after the other they would not settle.
+/// "torch.softmax" for "torch.softmax.warp". Products have little in common, so theirs are one
+/// level deeper. Functions, loops over single elements and movement share a parameter with
+/// pointwise kernels; they form one kind, because fits of one after the other would not settle.
 std::string kind_of(std::string_view section) {
     if (section.starts_with(bundled_section)) return std::string(section);
     for (const std::string_view each : {"torch.function", "torch.loop.", "torch.movement"}) {
@@ -50,7 +51,7 @@ std::map<std::string, std::vector<FreeParameter>> kinds_of(const model::Machine&
     return kinds;
 }
 
-/// The time by the analytic model; empty where it has none.
+/// The time according to the analytic model; empty if it has none.
 std::optional<double> time_of(const MeasuredRow& row, const model::Machine& machine) {
     const model::Outcome outcome = model::predict(row.operation, row.execution, machine);
     const auto* const prediction = std::get_if<model::Prediction>(&outcome);
@@ -60,7 +61,7 @@ std::optional<double> time_of(const MeasuredRow& row, const model::Machine& mach
     return prediction->time.base();
 }
 
-/// Rows of a problem with their times, so that each is predicted once for all kinds.
+/// Rows of a problem with their times, so that each is predicted only once for all kinds.
 struct TimedRows {
     std::vector<const MeasuredRow*> rows;
     std::vector<double> times;
@@ -77,7 +78,7 @@ TimedRows timed(const FitProblem& problem) {
     return all;
 }
 
-/// The rows whose time any of the parameters changes.
+/// The rows whose time changes with any of the parameters.
 std::vector<MeasuredRow> rows_moved_by(const std::vector<FreeParameter>& parameters,
                                        const TimedRows& all,
                                        const std::map<std::string, model::Machine>& machines) {

@@ -1,13 +1,13 @@
 // Fits the time model of collectives to NCCL times of one or more GPUs on the same kind of fabric.
 //
-// Free is every field of model.collective but the GPUs from which on the switch adds. What the
-// library's tuner believes is not fitted: it decides the protocol, not the time.
+// Every field of model.collective is free, except the number of GPUs from which the switch adds.
+// The estimates of the library's tuner are not fitted: they decide the protocol, not the time.
 #include "measure/fit/fit.h"
 
 namespace ridge::measure {
 namespace {
 
-/// The links, and the switch where it adds.
+/// The parameters of the links, and of the switch if it does the additions.
 std::vector<FreeParameter> collective_parameters(const model::Machine& machine) {
     auto parameters = free_parameters("collective", model::Origin::tables, machine);
     if (machine.fabric->nvls_gpus > 0) {
@@ -21,7 +21,7 @@ std::string collective_group(const MeasuredRow& row, const model::Prediction&) {
     return row.gpu + " " + std::string(model::name_of(row.operation));
 }
 
-/// Rows of one operation, number of GPUs and size are held out together.
+/// Rows with the same operation, number of GPUs and size are held out together.
 std::string collective_shape(const MeasuredRow& row) {
     const auto& op = std::get<model::Collective>(row.operation);
     return std::string(model::name_of(row.operation)) + std::to_string(op.gpus) + "/" +

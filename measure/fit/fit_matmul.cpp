@@ -1,9 +1,9 @@
 // Fits the matrix-product model to times of library products.
 //
-// Each GPU and each kernel set (16-bit, 8-bit, fp32) is one fit: the 8-bit kernels share launch,
-// DRAM and fill with the 16-bit ones and have their own rates and quantising kernels; fp32 calls in
+// Each kernel set (16-bit, 8-bit, fp32) of each GPU is one fit. The 8-bit kernels share launch,
+// DRAM and fill with the 16-bit ones and have their own rates and quantising kernels. fp32 calls in
 // a stream determine the host's part, the issue rate and the operand feed. Values that the rows
-// hardly determine (L2 rate and residency, droop, cluster) stay as the description has them.
+// hardly determine (L2 rate and residency, droop, cluster) keep their described values.
 
 #include <algorithm>
 #include <map>
@@ -26,7 +26,8 @@ MatmulPipe pipe_of(const MeasuredRow& row) {
     return model::bits_of(op.type) == 8 ? MatmulPipe::eight_bit : MatmulPipe::tensor;
 }
 
-/// Each GPU's own; the host's part of a call, which fp32 calls in a stream determine, is shared.
+/// Each GPU's parameters; the host's part of a call, which fp32 calls in a stream determine, is
+/// shared.
 std::vector<FreeParameter> parameters_of(const Machine& machine, MatmulPipe pipe) {
     const auto& section = model::matmul_sections()[static_cast<std::size_t>(pipe)];
     auto all = free_parameters(section.path, model::Origin::tables, machine, Sharing::per_gpu);
@@ -44,7 +45,7 @@ std::string matmul_group(const MeasuredRow& row, const model::Prediction& predic
     return start + std::string(name_of(prediction.limiter));
 }
 
-/// Products with one pair of weights' extents are held out together.
+/// Products with the same n and k are held out together.
 std::string matmul_shape(const MeasuredRow& row) {
     const auto& op = std::get<model::Matmul>(row.operation);
     return std::to_string(op.n) + "x" + std::to_string(op.k);

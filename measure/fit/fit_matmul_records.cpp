@@ -1,8 +1,8 @@
-// Fits matrix products to records of one GPU: each bundled kernel by itself, and the library's
+// Fits matrix products to records of one GPU: each bundled kernel separately, and the library's
 // kernel sets that public tables do not determine (tf32, fp32, and 16-bit operands whose rows are
 // not multiples of 16 bytes). Launch, DRAM rate, L2 residency and power come from the set of
-// aligned 16-bit products, which the tables determine. A GPU without tables has its family's: there
-// (`Prior::family`) that set and the 8-bit one are fitted as well.
+// aligned 16-bit products, which the tables determine. A GPU without tables starts from its
+// family's values (`Prior::family`); for it, that set and the 8-bit set are fitted as well.
 #include "measure/fit/fit.h"
 #include "model/matmul/tiles.h"
 #include "model/matmul/work.h"
@@ -12,7 +12,7 @@ namespace {
 
 using model::Implementation;
 
-/// The library's kernel set of a row; empty where there is none.
+/// The library's kernel set that a row ran; empty if there is none.
 std::string library_set(const model::Matmul& op) {
     if (op.type == model::DataType::tf32) return "tf32";
     if (op.type == model::DataType::fp32) return "fma";
@@ -27,7 +27,7 @@ bool tables_determine(std::string_view section) {
     return section == "tensor" || section == "fp8";
 }
 
-/// The section whose parameters a row helps to fit; empty for none.
+/// The section whose parameters a row helps to fit; empty if there is none.
 std::string matmul_section(const MeasuredRow& row) {
     if (row.kind != model::OperationKind::matmul) return {};
     const Implementation implementation = row.execution.implementation;

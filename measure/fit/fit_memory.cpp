@@ -1,10 +1,10 @@
-// Fits the time model of memory-bound kernels: to eager elementwise, softmax and layer-norm times
-// of tables, or to records of the bundled kernels.
+// Fits the time model of memory-bound kernels to table times of eager elementwise, softmax and
+// layer-norm kernels, or to records of the bundled kernels.
 //
-// Tables: free are the DRAM efficiencies that such rows determine (pure reads, the mix; pure writes
-// do not occur in them) and the costs of eager kernels. With several GPUs the efficiencies are each
-// GPU's own and the costs are shared, as is how sharply the L2 loses data. Records: the DRAM
-// efficiencies, the L2's write rate, `model.l2` and `model.bundled` of one GPU.
+// For tables, the DRAM efficiencies that such rows determine (pure reads and the mix; pure writes
+// do not occur) and the costs of eager kernels are free. With several GPUs, each has its own
+// efficiencies; they share the costs and how sharply the L2 loses data. For records, the DRAM
+// efficiencies, the L2's write rate, `model.l2` and `model.bundled` of one GPU are free.
 
 #include <algorithm>
 #include <array>
@@ -20,7 +20,7 @@ void append(std::vector<FreeParameter>& to, const std::vector<FreeParameter>& fr
     to.insert(to.end(), from.begin(), from.end());
 }
 
-/// The DRAM efficiencies are each GPU's own, the rest is shared.
+/// Each GPU has its own DRAM efficiencies; the rest is shared.
 std::vector<FreeParameter> table_parameters(const model::Machine& machine) {
     auto all = free_parameters("memory", model::Origin::tables, machine, Sharing::per_gpu);
     append(all, free_parameters("l2", model::Origin::tables, machine));
@@ -45,7 +45,7 @@ std::string memory_group(const MeasuredRow& row, const model::Prediction& predic
     return known && rows->cols < short_rows ? group + " short rows" : group + " long rows";
 }
 
-/// Rows of one number of elements or columns are held out together.
+/// Rows with the same number of elements or columns are held out together.
 std::string memory_shape(const MeasuredRow& row) {
     const std::string name(model::name_of(row.operation));
     if (const auto* rows = std::get_if<model::RowWise>(&row.operation)) {
@@ -63,7 +63,7 @@ bool streams(const MeasuredRow& row) {
            row.execution.implementation != model::Implementation::compiled;
 }
 
-/// Bundled kernels by operation and implementation; rows of one shape are held out together.
+/// Fits bundled kernels by operation and implementation; rows of one shape are held out together.
 std::vector<FitReport> fit_bundled(const FitRequest& request) {
     std::vector<MeasuredRow> rows = record_rows(request);
     std::erase_if(rows, [](const MeasuredRow& row) { return !streams(row); });

@@ -1,7 +1,7 @@
 // Fits the time model of latent attention to times of a serving engine.
 //
-// Each GPU, phase and type of the cache is one fit: they run kernels of their own. Rows of one batch
-// and number of heads are held out together.
+// Each GPU, phase and cache type is a separate fit, because each runs its own kernels. Rows with
+// the same batch and number of heads are held out together.
 #include <map>
 
 #include "measure/fit/fit.h"

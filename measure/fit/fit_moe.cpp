@@ -1,8 +1,8 @@
-// Fits the time model of blocks of experts to times of a serving engine.
+// Fits the time model of expert blocks (MoE) to times of a serving engine.
 //
-// Each GPU is one fit, or those named together. The products keep the parameters of `model.matmul`.
-// Rows of one expert's shape and split are held out together; rows whose tiles may have been tuned for
-// another model are left out.
+// Each GPU is one fit, or all GPUs that are named together. The products keep the parameters of
+// `model.matmul`. Rows with the same expert shape and split are held out together. Rows whose tiles
+// may have been tuned for another model are left out.
 #include "measure/fit/expert_rows.h"
 #include "measure/fit/fit.h"
 

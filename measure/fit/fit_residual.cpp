@@ -25,21 +25,21 @@ using model::ResidualClass;
 using model::ResidualFeatures;
 using model::ResidualFit;
 
-/// Residuals count up to this multiple of the ln of the largest factor: 0.25 where that is 1.2.
+/// Residuals are clamped to this multiple of the ln of the largest factor: 0.25 if that is 1.2.
 const double residual_reach = 0.25 / std::log(1.2);
 constexpr std::uint64_t held_out_of = 3;
-constexpr double least_gain = 0.05;  ///< of the error, or a correction is not worth its terms
-constexpr std::array<double, 3> shares{8.0, 32.0,
-                                       256.0};  ///< rows that draw towards all GPUs' values
+constexpr double least_gain = 0.05;  ///< fraction of the error that a correction must remove
+constexpr std::array<double, 3> shares{
+    8.0, 32.0, 256.0};  ///< strengths, in rows, of the pull to the values of all GPUs
 
-/// FNV-1a: the same number on every machine.
+/// FNV-1a hash, the same on every machine.
 std::uint64_t hash_of(std::string_view text) {
     std::uint64_t hash = 14695981039346656037ULL;
     for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211ULL;
     return hash ^ (hash >> 29U);
 }
 
-/// A row with what the regression sees of it.
+/// A row and the inputs of its regression.
 struct Sample {
     const MeasuredRow* row;
     model::Implementation implementation;
@@ -51,7 +51,7 @@ struct Sample {
 
 using Samples = std::vector<Sample>;
 
-/// Shapes that a library treats alike: they are held out together.
+/// Family of shapes that a library treats alike; such shapes are held out together.
 std::string family_of(const model::Operation& operation) {
     if (const auto* op = std::get_if<model::Matmul>(&operation)) {
         return fmt::format("{} {}", op->n, op->k);
@@ -116,7 +116,7 @@ std::map<ResidualClass, Samples> samples_of(const std::vector<MeasuredRow>& rows
         const auto features =
             model::residual_features_of(row.operation, row.execution, *prediction, machine);
         if (!features) continue;
-        // How many milliseconds a host takes to launch is no property of the kernel.
+        // How long a host takes to launch is not a property of the kernel.
         if (model::has_kernel_feature(features->residual_class) &&
             row.execution.launch == model::LaunchMode::stream) {
             continue;
@@ -139,7 +139,7 @@ std::map<ResidualClass, Samples> samples_of(const std::vector<MeasuredRow>& rows
     return classes;
 }
 
-/// The box of the samples' features.
+/// The bounding box of the samples' features.
 void set_range(const Samples& samples, ResidualFit& fit) {
     for (std::size_t i = 0; i < model::most_residual_features; ++i) {
         fit.range.least[i] = fit.range.most[i] = samples[0].features.values[i];
@@ -178,7 +178,7 @@ TreeProblem problem_of(const Samples& samples, const std::vector<std::string>& g
     return problem;
 }
 
-/// Errors of families that the trees did not see, by the number of trees.
+/// Errors of families that the trees did not use, by the number of trees.
 using ErrorsByCount = std::array<double, model::most_residual_trees + 1>;
 
 void add_errors(const TreeProblem& out, const std::vector<BoostedTree>& trees, double largest,
@@ -207,7 +207,7 @@ ErrorsByCount held_out_errors(const Samples& samples, const std::vector<std::str
     return errors;
 }
 
-/// A relative's trees as they are, and moved a little, more and far.
+/// A related GPU's trees, unchanged and with values moved a little, more and far.
 void add_starts(const ResidualFit& start, std::vector<TreeOptions>& all) {
     constexpr double as_it_is = std::numeric_limits<double>::infinity();
     struct Move {
@@ -223,7 +223,8 @@ void add_starts(const ResidualFit& start, std::vector<TreeOptions>& all) {
     }
 }
 
-/// What is tried: how much GPUs share, where there are several, and slower steps where rows are few.
+/// The options to try: how much GPUs share, if there are several, and smaller steps if rows are
+/// few.
 std::vector<TreeOptions> candidates_of(const Samples& samples, std::size_t gpus,
                                        const ResidualFit* start) {
     const bool few = model::rests_on_records(samples[0].features.residual_class);
@@ -235,7 +236,7 @@ std::vector<TreeOptions> candidates_of(const Samples& samples, std::size_t gpus,
             if (!few) break;
             options.rate = rate;
         }
-        if (gpus == 1) break;  // nothing to draw towards
+        if (gpus == 1) break;  // nothing to pull towards
     }
     if (start != nullptr) add_starts(*start, all);
     const double largest = model::largest_correction(samples[0].features.residual_class);
@@ -243,8 +244,8 @@ std::vector<TreeOptions> candidates_of(const Samples& samples, std::size_t gpus,
     return all;
 }
 
-/// The candidate and the number of trees with the least error of held-out families; fewer trees where they
-/// cost less than half a hundredth.
+/// The candidate and the number of trees with the least error on held-out families; fewer trees if
+/// they cost less than half a hundredth.
 TreeOptions options_of(const Samples& samples, const ResidualFit* start) {
     constexpr double worth = 0.005;
     const std::vector<std::string> gpus = gpus_of(samples);
@@ -265,7 +266,7 @@ TreeOptions options_of(const Samples& samples, const ResidualFit* start) {
     return best;
 }
 
-/// The box of both.
+/// Widens the bounding box to cover both.
 void widen(ResidualFit& fit, const ResidualFit& other) {
     for (std::size_t i = 0; i < model::most_residual_features; ++i) {
         fit.range.least[i] = std::min(fit.range.least[i], other.range.least[i]);
@@ -298,15 +299,16 @@ using Fits = std::map<std::string, ResidualFit>;
 using ErrorsByGpu = std::map<std::string, std::vector<TimeError>>;
 using WidthsByGpu = std::map<std::string, std::vector<double>>;
 
-/// How many times as wide as its class's band one must be that holds the time. Margins of GPUs that were not
-/// measured do not count: a GPU with a correction was.
+/// By what factor the band of the class must be widened to contain the measured time. Margins for
+/// GPUs that were not measured do not count: a GPU with a correction was measured.
 double width_needed(const model::Prediction& p, Time measured) {
     const model::BandRow& row = model::band_row(p.band_class);
     const double off = measured / p.time - 1.0;
     return off / std::expm1(off > 0.0 ? row.high : row.low);
 }
 
-/// Adds the errors of these samples, each with the correction of its GPU; null: with none.
+/// Adds the errors of these samples, each with the correction of its GPU; null: without
+/// corrections.
 void add_time_errors(const Samples& samples, AnalyticMachines& machines, const Fits* fits,
                      ErrorsByGpu& errors, WidthsByGpu* widths = nullptr) {
     for (const std::string& gpu : gpus_of(samples)) {
@@ -323,24 +325,24 @@ void add_time_errors(const Samples& samples, AnalyticMachines& machines, const F
             const auto& p = std::get<model::Prediction>(outcome);
             errors[gpu].push_back({.ratio = p.time / each.row->measured,
                                    .inside = model::in_band(p, each.row->measured)});
-            // Bands of shapes that were not measured are wider by themselves.
+            // Bands of shapes outside the measured range are wider already.
             const bool usual = model::noted<model::note::Extrapolated>(p) == nullptr;
             if (widths && usual) (*widths)[gpu].push_back(width_needed(p, each.row->measured));
         }
     }
 }
 
-/// What a correction is judged by: errors without it, of rows that it did not see, and of the same rows
-/// taking part.
+/// What a correction is judged by: errors without it, errors with it on rows that it did not use,
+/// and on the same rows when it did use them.
 struct Judgement {
     ErrorsByGpu before;
     ErrorsByGpu after;
     ErrorsByGpu inside;
-    WidthsByGpu widths;  ///< that rows which it did not see need
+    WidthsByGpu widths;  ///< widths needed by rows that it did not use
 };
 
-/// By a third of the shapes; where rows are as few as records are, by five folds of whole families, each
-/// corrected by a choice and a fit of the other four.
+/// Judges by a third of the shapes. If rows are as few as records are, judges by five folds of
+/// whole families, each corrected by options and a fit that come from the other four.
 Judgement judged(const Samples& samples, const Samples& seen, const Fits& whole,
                  const TreeOptions& options, const ResidualFit* start, AnalyticMachines& machines) {
     Judgement errors;
@@ -369,7 +371,7 @@ ErrorSummary summary_of(const ErrorsByGpu& errors, const std::string& gpu) {
     return found == errors.end() ? ErrorSummary{} : summarise_errors(found->second);
 }
 
-/// Samples of the GPU's most usual implementation: a correction holds for one.
+/// Samples of the GPU's most frequent implementation; a correction applies to only one.
 Samples of_one_implementation(const Samples& samples) {
     if (model::has_kernel_feature(samples[0].features.residual_class)) return samples;
     std::map<model::Implementation, std::size_t> counts;
@@ -382,14 +384,15 @@ Samples of_one_implementation(const Samples& samples) {
 
 constexpr double least_spread = 0.2;
 
-/// As descriptions write it.
+/// The spread rounded as descriptions write it.
 double rounded_spread(double spread, double most) {
     constexpr double digits = 1e2;
     return std::clamp(std::floor(spread * digits) / digits, least_spread, most);
 }
 
-/// What a correction leaves of the spread of residuals: between that of rows which a fit to the
-/// others leaves and that of the same rows when they take part, as new rows lie close to known ones.
+/// The share of the residuals' spread that remains with a correction. It lies between the spread of
+/// rows that the fit did not use and that of the same rows when it did, as new rows lie close to
+/// known ones.
 double spread_of_tables(const ErrorSummary& before, const ErrorSummary& after,
                         const ErrorSummary& inside) {
     const double whole = before.log_high - before.log_low;
@@ -399,7 +402,7 @@ double spread_of_tables(const ErrorSummary& before, const ErrorSummary& after,
     return rounded_spread(widths / whole, 1.0);
 }
 
-/// The width with which the bands of a class hold what they should of the rows held out.
+/// The width at which the bands of a class contain the intended share of the held-out rows.
 double spread_of_records(std::vector<double> widths) {
     if (widths.empty()) return 1.0;
     constexpr double share = 0.82;
@@ -408,7 +411,7 @@ double spread_of_records(std::vector<double> widths) {
     return rounded_spread(quantile(widths, share), most);
 }
 
-/// A correction on whose trees that of these samples may build; null where there is none.
+/// The correction whose trees a fit of these samples may build on; null if there is none.
 const ResidualFit* start_of(const Samples& samples, const model::Residuals& start) {
     const ResidualClass residual_class = samples[0].features.residual_class;
     const ResidualFit* const fit = start.find(residual_class);
@@ -457,7 +460,7 @@ std::vector<ResidualReport> fit_class(ResidualClass residual_class, const Sample
             if (report.fit.forest.empty() ||
                 report.after.mean > (1.0 - least_gain) * report.before.mean) {
                 report.fit.forest = {};
-                report.kept_because = "the error of rows held out falls by less than 5 %";
+                report.kept_because = "the error of held-out rows falls by less than 5 %";
             }
         }
         reports.push_back(std::move(report));

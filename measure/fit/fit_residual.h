@@ -1,20 +1,21 @@
-// Fits the residual correction (docs/model.md K1 to K4) to measured rows and says what it is worth.
+// Fits the residual correction (docs/model.md K1 to K4) to measured rows and reports its benefit.
 //
 //   for (const ResidualReport& r : fit_residuals(request))
-//       r.gpu, r.before.mean, r.after.mean   // of a third of the shapes that the fit did not see
-//   residual_overlay(reports, "h100-sxm", source)   // a description that lies over the GPU's
+//       r.gpu, r.before.mean, r.after.mean   // of a third of the shapes, which the fit did not use
+//   residual_overlay(reports, "h100-sxm", source)   // an overlay for the GPU's description
 //
-// Method. Rows are predicted by the analytic model; y = ln(measured / predicted), held to 0.25.
-// `boosted_trees.h` fits trees over a class's features; their number is that of the least error over
-// five folds of whole families of shapes (rows of one n and k, of one batch and heads, of one
-// expert). GPUs named together share the trees: each one's values are drawn to those of all together as
-// strongly as held-out families bear out. One GPU alone may start from the trees of a relative. The
-// figures are of a third of the shapes, by a hash of the operation, that neither choice nor values have
-// seen; of classes that rest on records, whose rows are fewer, of five folds of whole families, each
-// corrected by a fit to the other four. What is written is then fitted to all rows.
+// Method. The analytic model predicts the rows; y = ln(measured / predicted), clamped to 0.25.
+// `boosted_trees.h` fits trees over the features of a class. The number of trees is the one with
+// the least error over five folds of whole families of shapes (rows with the same n and k, the same
+// batch and heads, or the same expert). GPUs named together share the trees; the values of each are
+// pulled towards those of all GPUs as strongly as held-out families justify. A single GPU may start
+// from the trees of a related one. The reported errors are those of a third of the shapes, chosen
+// by a hash of the operation, that neither the choice of options nor the values used. For classes
+// that rest on records, which have fewer rows, they are those of five folds of whole families, each
+// corrected by a fit to the other four. The final correction is then fitted to all rows.
 //
-// Limits: a class with fewer than `fewest_residual_rows` rows of a GPU, or whose error falls by less than 5 %, keeps
-// what it had. The data themselves are not kept.
+// Limits: a class keeps what it had if it has fewer than `fewest_residual_rows` rows of a GPU or if
+// its error falls by less than 5 %. The data themselves are not kept.
 #pragma once
 
 #include <string>
@@ -32,16 +33,16 @@ struct ResidualReport {
     std::string gpu;
     model::ResidualClass residual_class = model::ResidualClass::product_16;
     std::size_t rows = 0;
-    std::size_t held_out = 0;  ///< of them, for the figures; all in five folds
-    ErrorSummary before;       ///< of the held-out rows, by the analytic model
+    std::size_t held_out = 0;  ///< rows that the errors rest on; all of them with five folds
+    ErrorSummary before;       ///< errors of the analytic model on the held-out rows
     ErrorSummary after;
-    double share = 0.0;        ///< rows that draw its values to those of all GPUs
-    model::ResidualFit fit;    ///< to all rows; without trees where it keeps what it had
-    std::string kept_because;  ///< why; empty where there is a correction
+    double share = 0.0;        ///< strength, in rows, of the pull to the values of all GPUs
+    model::ResidualFit fit;    ///< fitted to all rows; has no trees if the GPU keeps what it had
+    std::string kept_because;  ///< why no correction was made; empty if there is one
 };
 
-/// One report for each class and GPU, classes first; none where there are no rows of a class.
-/// `start`: corrections on whose trees those of a GPU fitted alone may build, where its rows bear that out.
+/// One report for each class and GPU, ordered by class; none for a class without rows. `start`
+/// holds corrections whose trees a GPU that is fitted alone may build on, if its rows justify it.
 [[nodiscard]] std::vector<ResidualReport> fit_residuals(const FitRequest& request,
                                                         const model::Residuals& start = {});
 
@@ -49,7 +50,7 @@ struct ResidualReport {
 [[nodiscard]] std::string residual_sections(const std::vector<ResidualReport>& reports,
                                             const std::string& gpu);
 
-/// The same as an overlay description; `source` says what they rest on.
+/// The same as an overlay description; `source` says what the corrections rest on.
 [[nodiscard]] std::string residual_overlay(const std::vector<ResidualReport>& reports,
                                            const std::string& gpu, const std::string& source);
 

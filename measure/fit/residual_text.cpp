@@ -1,4 +1,4 @@
-// Corrections as sections of a description, and as an overlay of their own.
+// Writes corrections as sections of a description, and as a separate overlay.
 #include <fmt/format.h>
 
 #include "measure/fit/fit_residual.h"
@@ -25,14 +25,14 @@ std::string residual_sections(const std::vector<ResidualReport>& reports, const 
         const model::ResidualClass each = report.residual_class;
         text += fmt::format(
             "\n[model.residual.{}]\n"
-            "implementation = {{ value = \"{}\", source = \"FIT\", note = \"{} rows; {} "
-            "held out, mean error {:.1f} % without and {:.1f} % with it\" }}\n"
+            "implementation = {{ value = \"{}\", source = \"FIT\", note = \"{} rows; "
+            "mean error {} {:.1f} % without and {:.1f} % with it\" }}\n"
             "spread = {{ value = {}, source = \"FIT\" }}\n"
             "range = {{ value = \"{}\", source = \"FIT\" }}\n"
             "splits = {{ value = \"{}\", source = \"FIT\" }}\n"
             "trees = {{ value = \"{}\", source = \"FIT\" }}\n",
             name_of(each), name_of(report.fit.implementation), report.rows,
-            model::rests_on_records(each) ? "in five folds," : "of a third",
+            model::rests_on_records(each) ? "in five held-out folds" : "on a held-out third",
             100.0 * report.before.mean, 100.0 * report.after.mean, report.fit.spread,
             range_text(each, report.fit), splits_text(each, report.fit.forest),
             trees_text(report.fit.forest));

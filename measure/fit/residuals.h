@@ -3,7 +3,7 @@
 //   std::vector<Residual> residuals{{.group = "softmax a100", .error = {.ratio = 1.1}}, ...};
 //   for (const ResidualSummary& s : summarise(residuals)) ...   // s.group, s.errors.mean
 //
-// `error_summary.h` says what the figures are.
+// The figures are described in `error_summary.h`.
 #pragma once
 
 #include <string>

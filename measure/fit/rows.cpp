@@ -21,7 +21,7 @@ Time parse_time(std::string_view text, Time unit) {
     return value * unit;
 }
 
-/// The message size of a table that counts elements, in bytes.
+/// Converts the message size of a table that counts elements to bytes.
 void count_bytes(model::Operation& operation, std::string_view source) {
     auto* const collective = std::get_if<model::Collective>(&operation);
     if (collective == nullptr || !source.starts_with("aiconfigurator")) return;
@@ -46,7 +46,7 @@ MeasuredRow read_row(const ShapeColumns& columns, const CsvReader& reader) {
     return row;
 }
 
-/// Several kernels in one time, which determines none of them.
+/// Whether the time covers several kernels, so that it determines none of them.
 bool is_compiled_product(const Question& question) {
     return std::holds_alternative<model::Matmul>(question.operation) &&
            question.execution.implementation == model::Implementation::compiled;

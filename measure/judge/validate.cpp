@@ -15,8 +15,8 @@
 namespace ridge::measure {
 namespace {
 
-/// Smallest traffic per kernel that DRAM counters are compared for: ten times their error floor of
-/// 24 MB, the foreign write-backs that each kernel's replay carries.
+/// Smallest traffic per kernel for which DRAM counters are compared: ten times the 24 MB of other
+/// data's write-backs that kernel replay added to the counters of older records.
 constexpr Bytes least_counted = 240.0 * units::MB;
 
 std::optional<double> ratio(double predicted, const std::optional<double>& counted) {
@@ -24,8 +24,9 @@ std::optional<double> ratio(double predicted, const std::optional<double>& count
     return predicted / *counted;
 }
 
-/// Operations whose executed FLOP are defined: a product's multiply-adds. What a compiler makes of
-/// an exponential or a reduction is not a count that a prediction could meet.
+/// Operations whose executed FLOP are defined: the multiply-adds of a product. The instructions
+/// that a compiler makes of an exponential or a reduction are not a count that a prediction could
+/// match.
 bool flop_defined(const model::Operation& operation) {
     return std::holds_alternative<model::Matmul>(operation) ||
            std::holds_alternative<model::Attention>(operation);
@@ -53,7 +54,7 @@ void compare_counters(const Counters& counters, const model::Operation& operatio
     if (comparison.work) comparison.rate = (1.0 + comparison.error) / *comparison.work;
 }
 
-/// Machines by the driver's name of the device; an empty one where the catalogue has none.
+/// Machines by the driver's name of the device; empty when the catalogue does not have the device.
 class MachinesByDriverName {
   public:
     MachinesByDriverName(const hardware::Catalogue& catalogue, hardware::View view)
@@ -75,7 +76,7 @@ class MachinesByDriverName {
     std::map<std::string, std::optional<model::Machine>> machines_;
 };
 
-/// The ratios of the members that have one.
+/// The ratios of those comparisons that have one.
 std::vector<double> ratios_of(const std::vector<Comparison>& comparisons,
                               const std::vector<std::size_t>& members,
                               std::optional<double> Comparison::*ratio) {
@@ -152,7 +153,7 @@ void summarise_groups(std::span<const Record> records, Validation& validation) {
     if (!all.empty()) validation.overall = summarise_group(validation.comparisons, std::move(all));
 }
 
-/// Keys that have a time: a failure that was measured later does not count as unused.
+/// Keys that have a time: for these, a failure that was measured later does not count as unused.
 std::set<std::string> measured_keys(std::span<const Record> records) {
     std::set<std::string> keys;
     for (const Record& record : records) {
@@ -180,8 +181,8 @@ Validation validate(std::span<const Record> records, const hardware::Catalogue& 
             continue;
         }
         if (record.row && !record.row->unknown_implementation.empty()) {
-            leave_out(i, "impl " + record.row->unknown_implementation +
-                             " is not one of the model's: no prediction");
+            leave_out(i,
+                      "impl " + record.row->unknown_implementation + " is not known to the model");
             continue;
         }
         const model::Machine* machine = machines.find(record.device.name);

@@ -14,7 +14,7 @@ constexpr std::size_t longest_row = std::size_t{1} << 20;
 constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
 constexpr std::string_view too_long = "the row is longer than 1 MiB";
 
-/// What the system says about the last failure, when it says something.
+/// The system's description of the last failure, if it has one.
 std::string reason(int code) {
     return code == 0 ? std::string() : ": " + std::generic_category().message(code);
 }
@@ -39,14 +39,14 @@ bool CsvReader::fill() {
     buffer_.resize(kept + chunk);
     errno = 0;
     stream_.read(buffer_.data() + kept, static_cast<std::streamsize>(chunk));
-    if (stream_.bad()) throw InputError("cannot read on" + reason(errno), {file_, line_, 0});
+    if (stream_.bad()) throw InputError("cannot read further" + reason(errno), {file_, line_, 0});
     const auto count = static_cast<std::size_t>(stream_.gcount());
     buffer_.resize(kept + count);
     at_end_ = count < chunk;
     return count > 0;
 }
 
-/// The byte at an offset from the start of the row, read when it is not there yet.
+/// The byte at an offset from the start of the row; reads on if it is not in the buffer yet.
 int CsvReader::at(std::size_t offset) {
     while (position_ + offset >= buffer_.size()) {
         if (!fill()) return end_of_input;
@@ -54,8 +54,8 @@ int CsvReader::at(std::size_t offset) {
     return static_cast<unsigned char>(buffer_[position_ + offset]);
 }
 
-/// Bytes before the next line break or the end of the input; more than `longest_row` where neither
-/// is near.
+/// Bytes before the next line break or the end of the input; more than `longest_row` if neither is
+/// within that distance.
 std::size_t CsvReader::find_line_end() {
     std::size_t scanned = 0;
     while (true) {
@@ -66,7 +66,7 @@ std::size_t CsvReader::find_line_end() {
     }
 }
 
-/// Drops what is left of a line that is too long to be a row.
+/// Drops the rest of a line that is too long to be a row.
 void CsvReader::skip_long_line() {
     while (true) {
         const std::size_t end = buffer_.find('\n', position_);
@@ -105,7 +105,8 @@ bool CsvReader::next() {
     }
 }
 
-/// Makes the next bytes the row, without the CR of a CRLF, and moves behind their line break.
+/// Makes the next `length` bytes the row, without the CR of a CRLF, and moves past their line
+/// break.
 void CsvReader::take(std::size_t length) {
     raw_ = std::string_view(buffer_).substr(position_, length);
     line_ += 1 + std::count(raw_.begin(), raw_.end(), '\n');
@@ -134,7 +135,7 @@ void CsvReader::read_quoted(std::size_t line_length) {
     for (std::size_t i = 0; i < unescaped_count_; ++i) cells_.emplace_back(unescaped_[i]);
 }
 
-/// Reads cells up to the end of the row, which `offset` becomes; says what is wrong.
+/// Reads cells up to the end of the row and sets `offset` to it. Returns what is wrong, or "".
 std::string CsvReader::read_cells(std::size_t& offset) {
     while (true) {
         std::string& cell = new_cell();
@@ -175,7 +176,7 @@ std::string CsvReader::read_plain_cell(std::size_t& offset, std::string& cell) {
         cell.append(begin, end);
         offset += static_cast<std::size_t>(end - begin);
         if (end == buffer_.end()) continue;
-        if (*end == '"') return "a quote stands inside a cell that does not begin with one";
+        if (*end == '"') return "a quote is inside a cell that does not begin with one";
         if (*end == ',') return {};
         break;
     }

@@ -4,13 +4,13 @@
 //   CsvReader reader(*stream, "shapes.csv");
 //   while (reader.next()) for (std::string_view cell : reader.cells()) ...
 //
-// Cells may be quoted, quotes inside are doubled, quoted cells may hold line breaks; LF and CRLF
-// end rows; a UTF-8 byte-order mark is skipped; empty lines are skipped. Cells stay valid until the
-// next call of `next`.
+// Cells may be quoted; a quoted cell may hold line breaks, and quotes inside it are doubled. Rows
+// end with LF or CRLF. A UTF-8 byte-order mark and empty lines are skipped. Cells stay valid until
+// the next call of `next`.
 //
-// A broken row never takes others with it: where a quote is not closed, or stands where none may,
-// the row is its first line alone, and reading goes on at the next line. Limits: a row of more than
-// 1 MiB is a broken row without cells.
+// A broken row never affects other rows: if a quote is not closed, or is where none may be, the row
+// is its first line only, and reading continues at the next line.
+// Limits: a row of more than 1 MiB is a broken row without cells.
 #pragma once
 
 #include <cstdint>
@@ -24,24 +24,24 @@ namespace ridge::measure {
 
 class CsvReader {
   public:
-    /// InputError when the stream fails, or begins like UTF-16.
+    /// InputError when the stream fails or the input looks like UTF-16.
     CsvReader(std::istream& stream, std::string file);
 
-    /// Reads the next row; false at the end. Where `problem` is not empty the row is broken: its
-    /// cells are those of its first line, split at every comma. InputError when reading fails: what
-    /// was read in part is not taken for a row.
+    /// Reads the next row; returns false at the end. If `problem` is not empty, the row is broken
+    /// and its cells are those of its first line, split at every comma. InputError when reading
+    /// fails; a partly read row is never returned.
     [[nodiscard]] bool next();
 
-    /// Whether the stream must be read for the next row, which may block on a pipe.
+    /// Whether the next row needs a read from the stream, which may block on a pipe.
     [[nodiscard]] bool must_wait() const {
         return !at_end_ && buffer_.find('\n', position_) == std::string::npos;
     }
 
     [[nodiscard]] const std::vector<std::string_view>& cells() const { return cells_; }
-    /// The row as it stands in the input, without its line break.
+    /// The row as it is in the input, without its line break.
     [[nodiscard]] std::string_view raw() const { return raw_; }
     [[nodiscard]] const std::string& problem() const { return problem_; }
-    /// Line at which the row begins, from 1.
+    /// Line where the row begins, from 1.
     [[nodiscard]] std::int64_t line() const { return row_line_; }
     [[nodiscard]] const std::string& file() const { return file_; }
 
@@ -69,7 +69,7 @@ class CsvReader {
     std::int64_t row_line_ = 0;
     std::string_view raw_;
     std::vector<std::string_view> cells_;
-    std::vector<std::string> unescaped_;  ///< kept between rows for its memory
+    std::vector<std::string> unescaped_;  ///< kept between rows to reuse its memory
     std::size_t unescaped_count_ = 0;
     std::string problem_;
 };

@@ -1,4 +1,4 @@
-// What a measuring machine says of itself: what it is, and what works on it.
+// What a measuring machine reports about itself: what it is, and which features work.
 //
 //   const Feature* counters = device.info().feature("counters");
 //   if (counters != nullptr && !counters->works()) ... counters->missing->remedy ...
@@ -15,18 +15,18 @@
 
 namespace ridge::measure {
 
-/// One ability of the machine: there, or why not.
+/// One feature of the machine: it works, or the reason why not.
 struct Feature {
     std::string name;  ///< "counters", "activity", "nvml", "cublaslt", "nvrtc", "graph"
-    std::optional<Unavailable> missing{};  ///< empty: it works
-    std::string detail{};                  ///< version or path of what was found
+    std::optional<Unavailable> missing{};  ///< empty if it works
+    std::string detail{};                  ///< version or path of the library found
 
     [[nodiscard]] bool works() const { return !missing.has_value(); }
 };
 
-/// What the device is, as its driver reports it.
+/// What the device is, according to its driver.
 struct DeviceInfo {
-    std::string name;  ///< "NVIDIA H200": the catalogue knows it as an alias
+    std::string name;  ///< "NVIDIA H200", an alias in the catalogue
     std::int32_t ordinal = 0;
     std::int32_t compute_capability = 0;  ///< 90 for 9.0
     std::int64_t sm_count = 0;
@@ -39,7 +39,7 @@ struct DeviceInfo {
     bool ecc = false;
     std::string pci_bus{};
     std::string driver{};       ///< "580.159"
-    std::string cuda_driver{};  ///< newest CUDA that the driver supports, "13.0"
+    std::string cuda_driver{};  ///< newest CUDA version that the driver supports, "13.0"
     std::string cuda_runtime{};
     std::string cupti{};  ///< "" when not found
     std::string nvml{};

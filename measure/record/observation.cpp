@@ -23,7 +23,7 @@ Enum parse_word(const std::array<std::string_view, size>& words, std::string_vie
     model::refuse_word(field, text, words);
 }
 
-/// Bits of nvmlClocksEventReasons in nvml.h.
+/// Bits of nvmlClocksEventReasons, from nvml.h.
 constexpr std::array<std::pair<std::uint64_t, std::string_view>, 9> clock_reason_bits{{
     {0x1, "idle"},
     {0x2, "application_clocks"},

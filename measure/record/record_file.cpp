@@ -47,7 +47,7 @@ std::int64_t size_of_file(int descriptor, const std::string& path) {
     return status.st_size;
 }
 
-/// What stands behind the last newline: the trace of an interrupted write, usually nothing.
+/// The text after the last newline: the remains of an interrupted write, usually empty.
 std::string unfinished_tail(int descriptor, std::int64_t size, const std::string& path) {
     std::string tail;
     std::string block;
@@ -67,14 +67,14 @@ std::string unfinished_tail(int descriptor, std::int64_t size, const std::string
 /// How every line begins that `to_json_line` writes.
 constexpr std::string_view beginning = "{\"schema\":";
 
-/// Whether the text can be a record, whole or cut short.
+/// Whether the text can be a record, complete or cut short.
 bool begins_like_record(std::string_view text) {
     const std::size_t length = std::min(text.size(), beginning.size());
     return text.substr(0, length) == beginning.substr(0, length);
 }
 
-/// A file of somebody else is left as it is: one without a record near its beginning, or whose last
-/// line, which would be cut, is none. Damaged lines beside records are no reason to stop.
+/// Refuses a file that is not ridge's: it has no record near its beginning, or its last line, which
+/// would be cut off, is not the start of a record. Damaged lines among records are accepted.
 void require_records(int descriptor, std::string_view tail, const std::string& path) {
     std::string head(std::size_t{1} << 16, '\0');
     const ssize_t got = ::pread(descriptor, head.data(), head.size(), 0);
@@ -83,7 +83,7 @@ void require_records(int descriptor, std::string_view tail, const std::string& p
     const bool ours =
         begins_like_record(head) || head.find("\n" + std::string(beginning)) != std::string::npos;
     if (ours && begins_like_record(tail)) return;
-    throw InputError("is not a file of records; it is left as it is", {.file = path});
+    throw InputError("is not a file of records and was not changed", {.file = path});
 }
 
 bool is_record(const std::string& line) {
@@ -95,7 +95,7 @@ bool is_record(const std::string& line) {
     }
 }
 
-/// Waits for other writers, also through a Ctrl-C: the record that was taken is written first.
+/// Waits for other writers, even after Ctrl-C, so that the finished record is written first.
 void lock(int descriptor, const std::string& path) {
     while (::flock(descriptor, LOCK_EX) != 0) {
         if (errno != EINTR) throw_system(path, "cannot be locked", errno);
@@ -150,9 +150,9 @@ void append_record(const std::string& path, const Record& record) {
     int error = write_all(file.number(), line);
     if (error == 0 && ::fsync(file.number()) != 0) error = errno;
     if (error != 0) {
-        // Best effort: a reader copes with the incomplete line too.
+        // Best effort: a reader can also handle the incomplete line.
         static_cast<void>(::ftruncate(file.number(), size) == 0);
-        throw_system(path, "cannot be written; the records before are kept", error);
+        throw_system(path, "cannot be written; earlier records are kept", error);
     }
     if (created) sync_folder(path);
 }

@@ -10,7 +10,7 @@
 namespace ridge::measure {
 namespace {
 
-// JSON has no infinities; a wrong result may well have an infinite error.
+// JSON has no infinities, but a wrong result may have an infinite error.
 Json number(double value) {
     if (std::isfinite(value)) return value;
     if (std::isnan(value)) return "nan";
@@ -166,7 +166,7 @@ Json to_json(const Record& record) {
 
 // --- reading ---------------------------------------------------------------------------------
 
-/// An object of a record; every complaint names the path of the member.
+/// An object of a record. Every error message names the path of the member.
 class Reader {
   public:
     Reader(const Json& json, std::string path) : json_(json), path_(std::move(path)) {
@@ -261,8 +261,8 @@ std::optional<std::uint64_t> seed_if(const Reader& reader) {
     return static_cast<std::uint64_t>(seed);
 }
 
-/// The usual implementation is first in the operation's list. In early records `library` stood for
-/// it also where no vendor's library is meant.
+/// The usual implementation is first in the operation's list. Early records also use `library` for
+/// it when no vendor's library is meant.
 model::Implementation read_implementation(const Reader& reader, model::OperationKind kind) {
     const auto named = model::parse_implementation(reader.text("implementation"));
     const bool earlier = named == model::Implementation::library && !model::has(kind, named);
@@ -361,7 +361,7 @@ std::vector<Sample> read_samples(const Reader& reader) {
     return samples;
 }
 
-/// The statistics must follow from the samples, so that a damaged digit is noticed.
+/// The statistics must follow from the samples, so that a corrupted digit is noticed.
 void check_statistics(const Reader& reader, const Timing& timing) {
     const std::vector<double> steady = steady_times(timing.samples);
     if (steady.empty() != !timing.statistics.has_value()) {
@@ -460,12 +460,12 @@ Record read_record(const Reader& reader) {
     if (record.measured() == record.failure.has_value()) {
         reader.fail("failure", "must be there exactly when there is no time");
     }
-    // A framework's results are not compared with a reference; its times alone are wanted.
+    // Results of a framework are not compared with a reference; only its times are needed.
     const bool framework = model::is_framework(record.question.execution.implementation) ||
                            model::needs_framework(record.question.operation);
     const bool checked = record.verification ? record.verification->ok : framework;
     if (record.measured() && !checked) {
-        reader.fail("verification", "must be ok where there is a time");
+        reader.fail("verification", "must be ok when there is a time");
     }
     return record;
 }

@@ -1,13 +1,14 @@
-// The columns of a CSV table of shapes, and what a row says: `predict --from`, measured tables and
-// tables that `fit` reads.
+// The columns of a CSV table of shapes, and the values of its rows. `predict --from`, `validate`
+// with measured tables, and `fit` read such tables.
 //
 //   CsvReader reader(stream, "shapes.csv");
 //   const ShapeColumns columns(reader, {.names = {"comment"}});
 //   while (reader.next()) columns.parameters(kind, reader.cells(), {})
 //
-// Columns are the field names of the model plus `op` (or `operation`), `gpu`, one of `measured_us`, `measured_ms`,
-// `measured_s` and `measured_ns`, and `count` and `name` of an operation in a sequence. A column of another
-// name is refused, since it may be a misspelt field, unless the caller lets it pass.
+// Columns are the field names of the model plus `op` (or `operation`), `gpu`, one of `measured_us`,
+// `measured_ms`, `measured_s` and `measured_ns`, and `count` and `name` of an operation in a
+// sequence. Any other column is refused, because it may be a misspelt field, unless the caller
+// allows it.
 #pragma once
 
 #include <span>
@@ -23,58 +24,59 @@ namespace ridge::measure {
 
 enum class ColumnRole { operation, gpu, field, measured, count, name, other };
 
-/// Columns that may stand in a table beside those that are understood. `name`, `source`, `kernel`, `note`
-/// and `comment` always may.
+/// Columns that may be in a table without being understood. `name`, `source`, `kernel`, `note` and
+/// `comment` are always allowed.
 struct OtherColumns {
     std::vector<std::string> names;
     bool all = false;
 };
 
-/// "a,b", or "all" for any column.
+/// Parses "a,b", or "all" for any column.
 [[nodiscard]] OtherColumns parse_kept_columns(std::string_view text);
 
 class ShapeColumns {
   public:
     /// Reads the first row. InputError when the table is empty, its header is broken, a column
-    /// stands twice, or one is neither known nor among `others`; names the nearest.
+    /// appears twice, or one is neither known nor in `others`; the message names the nearest
+    /// column.
     explicit ShapeColumns(CsvReader& reader, const OtherColumns& others = {});
 
     /// InputError when the table lacks a column of this role.
     void require(ColumnRole role, std::string_view name, std::string hint) const;
 
-    /// InputError when a column that is to be kept does not stand in the table.
+    /// InputError when a column that is to be kept is not in the table.
     void require_kept(const OtherColumns& keep) const;
 
     [[nodiscard]] const std::vector<std::string>& names() const { return names_; }
     [[nodiscard]] bool has(ColumnRole role) const;
 
-    /// The unit of the measured times; zero when there are none.
+    /// The unit of the measured times; zero if the table has none.
     [[nodiscard]] Time measured_unit() const;
 
-    /// The row's cell of this role (not `field`); empty when there is no such column.
+    /// The row's cell with this role (not `field`); empty if there is no such column.
     [[nodiscard]] std::string_view cell(const std::vector<std::string_view>& cells,
                                         ColumnRole role) const;
-    /// The row's cell in the column of this name; empty when there is none.
+    /// The row's cell in the column of this name; empty if there is no such column.
     [[nodiscard]] std::string_view cell(const std::vector<std::string_view>& cells,
                                         std::string_view name) const;
 
-    /// Fields of the row over `defaults`; cells that are empty or not of the operation are left
-    /// out. InputError when the row has another number of cells than the header.
+    /// Fields of the row over `defaults`. Empty cells and cells of other operations are left out.
+    /// InputError when the row does not have as many cells as the header.
     [[nodiscard]] model::Parameters parameters(model::OperationKind kind,
                                                const std::vector<std::string_view>& cells,
                                                const model::Parameters& defaults) const;
 
-    /// InputError when the row has another number of cells than the header.
+    /// InputError when the row does not have as many cells as the header.
     void require_whole(const std::vector<std::string_view>& cells) const;
 
   private:
     struct Column {
         ColumnRole role = ColumnRole::other;
         model::Field field = model::Field::dtype;
-        Time unit{};  ///< of measured times
+        Time unit{};  ///< unit of a measured time
     };
 
-    /// InputError when two columns hold a measured time, or name the operation.
+    /// InputError when two columns hold a measured time or name the operation.
     void require_once(ColumnRole role) const;
     [[nodiscard]] Column column_of(std::string_view name, const OtherColumns& others) const;
 

@@ -8,7 +8,7 @@
 namespace ridge::measure {
 namespace {
 
-/// P(X <= k) for X binomial(n, 1/2), summed in logarithms so that n may be large.
+/// P(X <= k) for X binomial(n, 1/2), summed with logarithms so that n may be large.
 double binomial_half_cdf(std::int64_t n, std::int64_t k) {
     const double log_half_n = static_cast<double>(n) * std::log(0.5);
     double sum = 0.0;
@@ -38,14 +38,14 @@ double Statistics::relative_half_width() const {
 
 OrderInterval median_interval(std::int64_t count, double confidence) {
     RIDGE_CONTRACT(count >= 1);
-    // [x_(k+1), x_(n-k)] covers the median with 1 - 2 P(X <= k), X ~ binomial(n, 1/2); k runs up
-    // from 0, so the last k that still covers enough gives the narrowest interval.
+    // [x_(k+1), x_(n-k)] covers the median with probability 1 - 2 P(X <= k), X ~ binomial(n, 1/2).
+    // k starts from 0, so the last k that still covers enough gives the narrowest interval.
     const auto coverage = [count](std::int64_t k) {
         return 1.0 - 2.0 * binomial_half_cdf(count, k);
     };
     OrderInterval interval{.low = 0, .high = count - 1, .confidence = coverage(0)};
     if (count == 1) return {.low = 0, .high = 0, .confidence = 0.0};
-    // The coverage falls with k; bisection keeps thousands of samples cheap.
+    // The coverage falls with k; bisection keeps this cheap for thousands of samples.
     std::int64_t enough = 0;
     std::int64_t too_narrow = (count + 1) / 2;
     while (too_narrow - enough > 1) {

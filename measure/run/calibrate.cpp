@@ -18,7 +18,7 @@ namespace {
 
 using model::DataType;
 
-/// What a microbenchmark gives as fields.
+/// What a microbenchmark yields as fields.
 enum class Yield {
     bandwidth,  ///< amount / time in bytes per second
     flop_rate,
@@ -31,9 +31,9 @@ struct Step {
     std::string path;
     Yield yield = Yield::bandwidth;
     MicrobenchmarkRequest request;
-    std::string clock_path{};      ///< where the clock seen goes, may be empty
-    std::string per_clock_path{};  ///< where bytes per clock go, may be empty
-    bool per_sm = false;           ///< bytes per clock are of one multiprocessor
+    std::string clock_path{};      ///< path for the observed clock; may be empty
+    std::string per_clock_path{};  ///< path for bytes per clock; may be empty
+    bool per_sm = false;           ///< bytes per clock are for one multiprocessor
 };
 
 constexpr Bytes large_array = 1.0 * units::GiB;
@@ -69,13 +69,13 @@ std::vector<Step> compute_steps(std::int32_t compute_capability) {
     steps.push_back({.path = "measured.sfu",
                      .yield = Yield::special_rate,
                      .request = {.benchmark = Microbenchmark::exp2}});
-    // Bursts of all types come first, while the device is cool.
+    // Bursts of all types come first, while the device is still cool.
     const bool hopper = model::features_of(compute_capability).wgmma;
     for (const Regime regime : {Regime::burst, Regime::sustained}) {
         const char* suffix = regime == Regime::burst ? "burst" : "sustained";
         for (const DataType type : {DataType::bf16, DataType::fp16, DataType::tf32, DataType::fp8,
                                     DataType::int8, DataType::fp64}) {
-            // Before Hopper mma.sync is the one tensor instruction; on Hopper fp64 has no other.
+            // Before Hopper, mma.sync is the only tensor instruction; on Hopper fp64 has no other.
             const bool wgmma = hopper && type != DataType::fp64;
             steps.push_back({.path = fmt::format("measured.tensor.{}.{}", name_of(type), suffix),
                              .yield = Yield::flop_rate,
@@ -171,7 +171,7 @@ class Bench {
                                            DataType::fp8};
     static constexpr std::int64_t gemm_count = gemm_types.size();
 
-    /// Takes over what an earlier run found; false where it did not come to this step.
+    /// Takes over the results of a step from an earlier run; false if that run did not reach it.
     bool add_known(const std::string& name) {
         const auto known =
             std::find_if(options_.known.begin(), options_.known.end(),
@@ -182,7 +182,7 @@ class Bench {
         return true;
     }
 
-    /// Does the work of a step and hands over what it found, unless `work` was cut short.
+    /// Does the work of a step and passes on its results, unless `work` was cut short.
     template <class Work>
     void finish(const std::string& name, const Work& work) {
         const auto fields = static_cast<std::ptrdiff_t>(result_.fields.size());
@@ -207,7 +207,7 @@ class Bench {
             {.path = path, .value = number_text(value), .quoted = false, .note = std::move(note)});
     }
 
-    /// Steady samples of a benchmark as a timing; empty and listed when there are none.
+    /// Steady samples of a benchmark as a timing. Empty, with the path listed as skipped, if none.
     std::optional<Timing> samples_of(const std::string& path, const MicrobenchmarkRequest& request,
                                      double& amount) {
         try {
@@ -274,7 +274,7 @@ class Bench {
             note_of(timing));
     }
 
-    /// DRAM reads from 256 KiB to 1 GiB, doubling; false when cut short.
+    /// Measures DRAM reads from 256 KiB to 1 GiB, doubling, and fits them; false when cut short.
     bool fit() {
         const std::string path = "measured.dram.latency";
         std::vector<RampPoint> points;
@@ -292,7 +292,7 @@ class Bench {
         const RampFit ramp = fit_ramp(points);
         if (!ramp.determined()) {
             result_.skipped.push_back(
-                {.path = path, .reason = "the size ramp of reads does not determine it"});
+                {.path = path, .reason = "the measured read sizes do not determine it"});
             return true;
         }
         const std::string note = fmt::format(
@@ -306,7 +306,7 @@ class Bench {
         return true;
     }
 
-    /// The library's matrix product at a size that fills any GPU.
+    /// The vendor library's matrix product, at a size that fills any GPU.
     void measure_gemm(const std::string& path, DataType type) {
         constexpr std::int64_t edge = 8192;
         model::Matmul op{.m = edge,

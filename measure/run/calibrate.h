@@ -4,12 +4,12 @@
 //   const std::string toml =
 //       to_overlay(calibration, "h200-sxm", "NVIDIA H200 SXM 141GB", "NVIDIA");
 //
-// Method: every ceiling is the median of the steady samples of a microbenchmark; rates of tensor
-// cores twice, in short kernels (burst) and held for seconds (sustained, where the power limit
-// acts). The size ramp of DRAM reads is fitted (`calibration_fit.h`). A ceiling that the device
-// cannot show is left out and listed with the reason: absent, never zero.
+// Method: each ceiling is the median of the steady samples of a microbenchmark. Tensor-core rates
+// are measured twice: in short kernels (burst), and held for seconds (sustained), when the power
+// limit acts. The size ramp of DRAM reads is fitted (`calibration_fit.h`). A ceiling that the
+// device cannot show is left out and listed with the reason: it is absent, never zero.
 //
-// Limits: clocks are those the driver chose; the notes of the fields name them.
+// Limits: the driver chooses the clocks; the notes of the fields state them.
 #pragma once
 
 #include <functional>
@@ -26,9 +26,9 @@ namespace ridge::measure {
 
 /// One field of the overlay.
 struct CalibratedField {
-    std::string path;    ///< of the schema: "measured.dram.copy"
+    std::string path;    ///< path in the schema: "measured.dram.copy"
     std::string value;   ///< with its unit; a number for pure numbers
-    bool quoted = true;  ///< texts with a unit are, numbers are not
+    bool quoted = true;  ///< true for texts with a unit, false for pure numbers
     std::string note{};
 };
 
@@ -48,7 +48,7 @@ struct Calibration {
     bool interrupted = false;
 };
 
-/// What one step found: kept, it need not be measured again.
+/// The results of one step. A step that is kept need not be measured again.
 struct CalibrationStep {
     std::string name;
     std::vector<CalibratedField> fields{};
@@ -60,7 +60,7 @@ struct CalibrateOptions {
     std::string tool = "ridge";
     Hooks hooks = real_hooks();
     std::vector<CalibrationStep> known{};  ///< steps that an earlier run finished
-    /// Called after each step that was measured.
+    /// Called after each step that is measured.
     std::function<void(const CalibrationStep&)> finished{};
     /// Called before each step with its name, its number from 0 and the number of steps.
     std::function<void(std::string_view, std::int64_t, std::int64_t)> progress{};
@@ -68,12 +68,12 @@ struct CalibrateOptions {
 
 [[nodiscard]] Calibration calibrate(Device& device, const CalibrateOptions& options);
 
-/// The sections of the overlay, fields with source = "RUN", and what that source is.
+/// The sections of the overlay, whose fields have source = "RUN", and the text of that source.
 [[nodiscard]] std::string measured_sections(const Calibration& calibration);
 [[nodiscard]] std::string source_of(const Calibration& calibration);
 
-/// The overlay as TOML: `ridge gpus check` finds no problem in it. `name` is the catalogue's name
-/// of the device that it adds to.
+/// The overlay as TOML; `ridge gpus check` accepts it. `name` is the catalogue's name of the device
+/// that the overlay adds to.
 [[nodiscard]] std::string to_overlay(const Calibration& calibration, const std::string& name,
                                      const std::string& title, const std::string& vendor);
 

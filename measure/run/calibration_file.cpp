@@ -69,7 +69,7 @@ void append_calibration(const std::string& path, const std::string& device,
                     {"step", step.name},
                     {"fields", std::move(fields)},
                     {"skipped", std::move(skipped)}};
-    // A line of its own after one that was cut short.
+    // Starts a new line if the last one was cut short.
     std::string text = line.text() + "\n";
     if (std::filesystem::exists(path)) {
         const std::string before = read_input(path);

@@ -1,9 +1,9 @@
-// The finished steps of a calibration, one line of JSON each, so that an interrupted one goes on.
+// Keeps the finished steps of a calibration, one line of JSON each, so that it can be resumed.
 //
 //   options.known = read_calibration("ceilings.jsonl", device.info().name);
 //   options.finished = [&](const CalibrationStep& step) { append_calibration(path, name, step); };
 //
-// Limits: lines of another device and a last line cut short by a kill do not count.
+// Limits: lines of another device are ignored, and so is a last line that a kill cut short.
 #pragma once
 
 #include <string>
@@ -13,11 +13,11 @@
 
 namespace ridge::measure {
 
-/// None where there is no such file. InputError when it cannot be read.
+/// Empty when the file does not exist. InputError when it cannot be read.
 [[nodiscard]] std::vector<CalibrationStep> read_calibration(const std::string& path,
                                                             const std::string& device);
 
-/// InputError when it cannot be written.
+/// Appends one step. InputError when the file cannot be written.
 void append_calibration(const std::string& path, const std::string& device,
                         const CalibrationStep& step);
 

@@ -15,7 +15,7 @@ double log_time(double latency, double bandwidth, double exponent, double bytes)
     return (std::max(a, b) + std::log1p(std::exp(-std::abs(a - b)))) / exponent;
 }
 
-/// The smallest time, the largest rate and p = 2.
+/// Start of the fit: the smallest time, the largest rate and p = 2.
 std::vector<double> start_of(std::span<const RampPoint> points) {
     double shortest = points.front().time.base();
     double fastest = 0.0;

@@ -57,7 +57,7 @@ void resolve(Question& question, const Device& device) {
         choose(question.operation, device.info().compute_capability);
 }
 
-/// Times a verified case; a reason instead where no time can be taken.
+/// Times a verified case, or records the reason why no time can be taken.
 void take_timing(Device& device, Case& unit, const MeasureOptions& options, Record& record) {
     const std::int64_t launches = record.geometry->launches();
     const Maybe<Method> method =
@@ -70,7 +70,7 @@ void take_timing(Device& device, Case& unit, const MeasureOptions& options, Reco
     record.timing = take_samples(unit, std::get<Method>(method), record.question, options.sampling,
                                  options.hooks);
     record.after = device.environment();
-    // The energy counter advances in steps of some 20 ms, so short windows say nothing.
+    // The energy counter advances about every 20 ms, so short windows say nothing.
     constexpr double shortest_window = 0.1;
     if (record.before.energy && record.after.energy && record.timing->seconds > shortest_window) {
         record.mean_power = (*record.after.energy - *record.before.energy) /
@@ -125,8 +125,8 @@ Existing read_existing(const SuiteOptions& options) {
     return existing;
 }
 
-/// Half of a case's share of the time goes into sampling; preparing, checking and counting take the
-/// rest.
+/// Half of a case's share of the time is for sampling; the rest is for preparing, checking and
+/// counting.
 SamplingOptions within_budget(SamplingOptions sampling, double left, std::int64_t cases) {
     constexpr double share = 0.5;
     constexpr double least = 0.02;
@@ -175,7 +175,7 @@ class Run {
         return open;
     }
 
-    /// False when the run ends here.
+    /// Returns false when the run must end.
     bool measure_next(Question question, std::int64_t cases_left) {
         MeasureOptions measuring = options_.measuring;
         if (options_.seconds > 0.0) {
@@ -188,7 +188,7 @@ class Run {
             result_.interrupted = true;
             return false;
         }
-        // After a fatal error the case that met it is recorded, so that a resumed run passes it.
+        // After a fatal error the failing case is recorded too, so that a resumed run skips it.
         if (!options_.folder.empty()) append_record(path, *record);
         result_.records.push_back(std::move(*record));
         if (device_.usable()) return true;
@@ -231,10 +231,10 @@ std::optional<Record> measure_one(Device& device, Question question,
         record.failure = error.what();
         record.timing.reset();
     } catch (const std::bad_alloc&) {
-        record.failure = "the host has too little memory for this case";
+        record.failure = "the host does not have enough memory for this case";
         record.timing.reset();
     }
-    // A case cut short has too few samples to be believed; it is measured again next time.
+    // A case that was cut short has too few samples; it is measured again next time.
     const bool cut_short =
         options.hooks.interrupted() && record.timing && !record.timing->converged;
     if (cut_short) return std::nullopt;

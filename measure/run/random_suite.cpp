@@ -1,7 +1,7 @@
-// Shapes drawn at random over every bundled kernel; see suite.h.
+// Random shapes for every bundled kernel; see suite.h.
 //
-// Method: a kind of kernel is drawn by its weight, then a question of that kind in words. Sizes are
-// log-uniform; what would take longer than some 50 ms or more than 16 GB is drawn again.
+// Method: draws a kind of kernel by its weight, then a question of that kind in words. Sizes are
+// log-uniform. A question that would take more than about 50 ms or 16 GB is drawn again.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,7 +18,7 @@
 namespace ridge::measure {
 namespace {
 
-constexpr std::string_view tiled_attention = "mma";  ///< any GPU; also decoding
+constexpr std::string_view tiled_attention = "mma";  ///< runs on any GPU; also decodes
 constexpr std::string_view hopper_attention = "wgmma";
 
 constexpr Bytes most_memory = 16.0 * units::GB;
@@ -59,9 +59,10 @@ class Random {
         return std::int64_t{1} << below(exponents);
     }
 
-    /// A cold L2 for a third of the questions.
+    /// A cold L2 for one question in three.
     std::string_view l2() { return one_in(3) ? " l2=cold" : ""; }
-    /// A graph or a stream for a quarter, a cold L2 for another: a replayed graph finds it warm.
+    /// A graph or a stream for a quarter of the questions, a cold L2 for another quarter: a
+    /// replayed graph always finds the L2 warm.
     std::string_view circumstances() {
         constexpr std::array<std::string_view, 4> words{" launch=graph", " launch=stream",
                                                         " l2=cold", " l2=cold"};
@@ -72,7 +73,7 @@ class Random {
     std::uint64_t state_;
 };
 
-/// "op field=value ...". The fields are drawn in the order of the calls, on every compiler.
+/// "op field=value ...". Fields are drawn in the order of the calls, whatever the compiler.
 class Words {
   public:
     explicit Words(std::string_view op) : text_(op) {}
@@ -92,7 +93,7 @@ class Words {
     std::string text_;
 };
 
-/// A question in words, or nothing when the draw is too large.
+/// A question in words; empty when the draw is too large.
 using Text = std::optional<std::string>;
 
 struct Edges {
@@ -103,7 +104,7 @@ struct Edges {
 
 /// How the matrix products of one kernel are drawn.
 struct Products {
-    std::string_view words;  ///< dtype, impl and what else is fixed
+    std::string_view words;  ///< dtype, impl and any other fixed fields
     Edges low{64, 64, 64};
     Edges high{8192, 16384, 16384};
     double most_flop = 4e12;
@@ -328,7 +329,7 @@ Text access(Random& random, std::int32_t) {
 }
 
 struct Kind {
-    std::int64_t weight;  ///< roughly the implementations that it holds, and how much they vary
+    std::int64_t weight;  ///< roughly the number of its implementations, and how much they vary
     Text (*draw)(Random&, std::int32_t compute_capability);
 };
 constexpr std::array kinds{Kind{20, library_product},

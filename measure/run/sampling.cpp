@@ -7,8 +7,8 @@
 namespace ridge::measure {
 namespace {
 
-/// Times are kept to a tenth of a nanosecond, far below any clock's resolution, so that records
-/// stay short.
+/// Times are rounded to a tenth of a nanosecond, far below the resolution of any clock, to keep
+/// records short.
 Time rounded(Time time) {
     constexpr double per_second = 1e10;
     return Time::from_base(std::max(1.0, std::round(time.base() * per_second)) / per_second);
@@ -21,7 +21,7 @@ bool works(const DeviceInfo& info, std::string_view name) {
 
 std::string why_not(const DeviceInfo& info, std::string_view name) {
     const Feature* feature = info.feature(name);
-    return feature != nullptr && feature->missing ? feature->missing->reason : "not offered";
+    return feature != nullptr && feature->missing ? feature->missing->reason : "not available";
 }
 
 }  // namespace
@@ -49,13 +49,13 @@ Maybe<Method> choose_method(Time estimate, std::int64_t launches, const Question
     const model::Execution& execution = question.execution;
     const bool cold = execution.l2 == model::L2State::cold;
     if (execution.l2 == model::L2State::dirty) {
-        return Unavailable{.reason = "a dirty L2 cannot be made here: the flush ends with reads",
-                           .remedy = "ask for l2=cold"};
+        return Unavailable{.reason = "a dirty L2 cannot be measured: the L2 flush ends with reads",
+                           .remedy = "use l2=cold"};
     }
     if (execution.launch == model::LaunchMode::graph) {
         if (!cold) return Method::graph;
-        return Unavailable{.reason = "a replayed graph finds the L2 warm",
-                           .remedy = "ask for l2=warm, or launch=kernel"};
+        return Unavailable{.reason = "a replayed graph always runs with a warm L2",
+                           .remedy = "use l2=warm or launch=kernel"};
     }
     if (execution.launch == model::LaunchMode::stream) return Method::events;
     const bool one_long_kernel = launches <= 1 && estimate >= shortest_for_events;
@@ -66,7 +66,7 @@ Maybe<Method> choose_method(Time estimate, std::int64_t launches, const Question
         .reason = (launches > 1 ? "several kernels" : "a short kernel with a cold L2") +
                   std::string(" can only be timed by activity records: ") +
                   why_not(info, "activity"),
-        .remedy = "install CUPTI (part of the CUDA Toolkit), or ask for launch=graph l2=warm"};
+        .remedy = "install CUPTI (part of the CUDA Toolkit), or use launch=graph l2=warm"};
 }
 
 void settle(Timing& timing, const SamplingOptions& options) {

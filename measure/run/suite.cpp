@@ -14,8 +14,8 @@ namespace {
 
 struct Row {
     std::string_view text;
-    std::int32_t compute_capability = 80;  ///< oldest that runs it
-    std::int32_t newest = 999;             ///< newest that runs it (wgmma is Hopper's alone)
+    std::int32_t compute_capability = 80;  ///< oldest GPU that runs it
+    std::int32_t newest = 999;             ///< newest GPU that runs it (only Hopper has wgmma)
 };
 
 constexpr std::array quick_rows{
@@ -51,7 +51,7 @@ constexpr std::array quick_rows{
 };
 
 constexpr std::array full_rows{
-    // Squares over two orders of magnitude, and their neighbours off the tile.
+    // Squares over two orders of magnitude, and nearby sizes that do not fill whole tiles.
     Row{"matmul dtype=bf16 m={128,256,384,640,768,1536,3072,6144,12288,16384} n=@m k=@m "
         "impl=library"},
     Row{"matmul dtype=bf16 m={1000,2047,2050,4104,5000} n=@m k=@m impl=library"},
@@ -140,15 +140,15 @@ void add_rows(const std::array<Row, size>& rows, std::int32_t compute_capability
     }
 }
 
-/// Takes one question of each operation in turn, so that a power-hungry kind does not run for
-/// minutes on end.
+/// Takes one question of each operation in turn, so that no power-hungry operation runs for minutes
+/// without a pause.
 std::vector<Question> alternate(std::vector<Question> questions) {
     std::map<std::string_view, std::vector<Question>> by_operation;
     const std::size_t total = questions.size();
     for (Question& question : questions) {
         by_operation[name_of(question.operation)].push_back(std::move(question));
     }
-    // Each operation is spread evenly over the whole: its i-th of n stands at (i + 1/2) / n.
+    // Each operation is spread evenly over the whole: its i-th of n questions is at (i + 1/2) / n.
     std::vector<std::pair<double, Question>> placed;
     placed.reserve(total);
     for (auto& [name, list] : by_operation) {
@@ -166,14 +166,14 @@ std::vector<Question> alternate(std::vector<Question> questions) {
     return order;
 }
 
-/// Replaces "@field" by that field's value in the same text.
+/// Replaces "@field" by the value of that field in the same text.
 std::string resolve_references(std::string text) {
     for (std::size_t at = text.find("=@"); at != std::string::npos; at = text.find("=@")) {
         const std::size_t end = std::min(text.find(' ', at), text.size());
         const std::string name = text.substr(at + 2, end - at - 2);
         const std::size_t source = text.find(" " + name + "=");
         if (source == std::string::npos || source + 1 + name.size() == at) {
-            throw InputError(fmt::format("suite: '@{}' names no other field of '{}'", name, text));
+            throw InputError(fmt::format("suite: '@{}' is not another field of '{}'", name, text));
         }
         const std::size_t begin = source + name.size() + 2;
         const std::string value = text.substr(begin, text.find(' ', begin) - begin);

@@ -1,10 +1,10 @@
-// Stands in for measure/cuda/ in a build without CUDA.
+// Replaces measure/cuda/ in a build without CUDA.
 #include "measure/run/device.h"
 
 namespace ridge::measure {
 
 Maybe<std::unique_ptr<Device>> open_device(std::int32_t) {
-    return Unavailable{.reason = "this ridge was built without CUDA",
+    return Unavailable{.reason = "this build of ridge has no CUDA support",
                        .remedy =
                            "install the CUDA Toolkit (13.0 or newer) and build with "
                            "-DRIDGE_CUDA=ON; predictions need no GPU"};

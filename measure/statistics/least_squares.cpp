@@ -37,13 +37,13 @@ class Problem {
     }
 
     [[nodiscard]] double cost(const VectorXd& r, const VectorXd& x) const {
-        // 2 s^2 (root - 1) = 2 r^2 / (root + 1), which keeps its digits where r is small.
+        // 2 s^2 (root - 1) = 2 r^2 / (root + 1), which keeps its digits when r is small.
         const auto square = r.array().square();
         const double soft = (2.0 * square / (1.0 + root(r).array())).sum();
         return soft + (options_.pull * (x - start_)).squaredNorm();
     }
 
-    /// Weighted normal equations of the data alone.
+    /// Weighted normal equations of the data only, without the pull.
     [[nodiscard]] MatrixXd normal(const MatrixXd& slopes, const VectorXd& r) const {
         return slopes.transpose() * root(r).cwiseInverse().asDiagonal() * slopes;
     }
@@ -58,13 +58,14 @@ class Problem {
         return slopes;
     }
 
-    /// One step from `x` that lowers the cost, if there is one, by differences over `h`.
+    /// Takes one step from `x` that lowers the cost, if there is one; differences use the width
+    /// `h`.
     Step step(VectorXd& x, VectorXd& r, double& damping, double h) const {
         const MatrixXd slopes = jacobian(x, r, h);
         const double pull = options_.pull * options_.pull;
         const VectorXd weighted = r.cwiseQuotient(root(r));
         MatrixXd system = normal(slopes, r);
-        // A parameter that no row depends on keeps the system regular and itself in place.
+        // Keeps the system regular, and a parameter that no row depends on in place.
         constexpr double least = 1e-12;
         system.diagonal().array() += pull + least;
         const VectorXd gradient = slopes.transpose() * weighted + pull * (x - start_);
@@ -95,7 +96,7 @@ class Problem {
     }
 
   private:
-    /// Whether a full step, cut at the limits, would gain less than the rounding of the cost.
+    /// Whether a full step, cut at the limits, would gain less than the rounding error of the cost.
     [[nodiscard]] bool flat(const VectorXd& x, const MatrixXd& system, const VectorXd& gradient,
                             double before) const {
         const VectorXd step =
@@ -123,8 +124,9 @@ void add_covariance(const MatrixXd& n, double variance, LeastSquaresSummary& sum
                                    std::numeric_limits<double>::infinity());
     summary.correlations.assign(static_cast<std::size_t>(count),
                                 std::vector<double>(static_cast<std::size_t>(count), 0.0));
-    // Columns of unit length; one that no row depends on stays out. Eigenvalues below the rounding
-    // of the differences count as that rounding: the parameters along them come out undetermined.
+    // Columns are scaled to unit length; one that no row depends on is left out. Eigenvalues below
+    // the rounding of the differences count as that rounding, so parameters along them are
+    // undetermined.
     constexpr double rounding = 1e-12;
     const VectorXd length = n.diagonal().cwiseSqrt();
     const VectorXd scale =
@@ -155,11 +157,11 @@ std::string_view name_of(FitStatus status) {
         case FitStatus::converged:
             return "converged";
         case FitStatus::stalled:
-            return "stalled at a kink of the model";
+            return "stalled where the model is not smooth";
         case FitStatus::step_limit:
-            return "not converged within the steps allowed";
+            return "not converged within the allowed steps";
         case FitStatus::not_finite:
-            return "not finite at the start";
+            return "not finite at the starting values";
     }
     return {};
 }
@@ -186,7 +188,7 @@ LeastSquaresSummary least_squares(const Residuals& residuals, std::span<const do
         return summary;
     }
     constexpr double fine = 1e-4;
-    constexpr double coarse = 0.05;  // looks past a kink, such as another choice of tile
+    constexpr double coarse = 0.05;  // looks past a kink, for example a different choice of tile
     double damping = 1e-2;
     summary.status = FitStatus::step_limit;
     while (summary.iterations < options.steps && summary.status == FitStatus::step_limit) {

@@ -7,14 +7,14 @@
 //
 // Method: Levenberg-Marquardt (Levenberg 1944, Marquardt 1963) on the logarithms of the parameters
 // with forward differences. The cost of a residual r is the soft L1 norm 2 s^2 (sqrt(1 + (r/s)^2) -
-// 1), so that outliers of a measurement pull little; each step solves the problem reweighted by
-// w = 1 / sqrt(1 + (r/s)^2). Where no step lowers the cost, one by differences over 5 % is tried:
-// a model that chooses among kernels has kinks. A weak pull towards the start keeps parameters that the data do not
-// determine where they were.
-// Covariance, without the pull: sum(w r^2) / (rows - parameters) x (J^T W J)^-1. Standard errors are
-// of logarithms, that is relative; one above 1 says that the data do not determine the parameter.
-// Limits: a local method, so the start must be of the right order. The covariance takes residuals
-// as independent; errors that neighbouring shapes share make it too small.
+// 1), which limits the influence of outliers; each step solves the problem reweighted by
+// w = 1 / sqrt(1 + (r/s)^2). If no step lowers the cost, one with differences over 5 % is tried,
+// because a model that chooses among kernels has kinks. A weak pull towards the start keeps
+// parameters that the data do not determine near their starting values. The covariance leaves out
+// the pull: sum(w r^2) / (rows - parameters) x (J^T W J)^-1. Standard errors are of logarithms,
+// that is relative; one above 1 means that the data do not determine the parameter.
+// Limits: the method is local, so the start must be of the right order of magnitude. The covariance
+// assumes independent residuals; errors that neighbouring shapes share make it too small.
 #pragma once
 
 #include <cstdint>
@@ -32,18 +32,18 @@ struct LeastSquaresOptions {
     double pull = 0.02;     ///< weight of ln(parameter / start)
     double furthest = 1.6;  ///< largest |ln(parameter / start)|
     int steps = 60;
-    /// Least and largest value of each parameter in place of `furthest`; empty: none are given.
+    /// Smallest and largest value of each parameter, used instead of `furthest`; empty: none given.
     std::vector<std::pair<double, double>> limits{};
 };
 
-/// Residuals (log ratios) at given parameters; always the same number of them.
+/// Residuals (log ratios) at given parameters; the number of residuals is always the same.
 using Residuals = std::function<std::vector<double>(std::span<const double> parameters)>;
 
 enum class FitStatus : std::uint8_t {
-    converged,   ///< the last step changed the cost by less than a part in 10^9
-    stalled,     ///< no step lowers the cost although its slope is not zero: a kink of the model
-    step_limit,  ///< still falling after the last step allowed
-    not_finite   ///< the start has a residual that is no number; the values are the start
+    converged,   ///< the last step changed the cost by less than one part in 10^9
+    stalled,     ///< no step lowers the cost although its slope is not zero: a kink in the model
+    step_limit,  ///< the cost was still falling at the last allowed step
+    not_finite   ///< a residual at the start is not finite; the values are those of the start
 };
 [[nodiscard]] std::string_view name_of(FitStatus status);
 
@@ -53,18 +53,18 @@ struct LeastSquaresSummary {
     double cost = 0.0;
     int iterations = 0;  ///< accepted steps
     std::vector<double> values;
-    std::vector<double> standard_errors;            ///< relative; infinite: no row depends on it
+    std::vector<double> standard_errors;            ///< relative; infinite if no row depends on it
     std::vector<std::vector<double>> correlations;  ///< 1 on the diagonal
 };
 
-/// Parameters at which the cost is least, starting from positive `start`; without any it is the
-/// cost of the residuals.
+/// Parameters that minimise the cost, starting from positive `start`. With an empty `start` the
+/// summary only holds the cost of the residuals.
 [[nodiscard]] LeastSquaresSummary least_squares(const Residuals& residuals,
                                                 std::span<const double> start,
                                                 const LeastSquaresOptions& options);
 
-/// The parameter that correlates most with parameter `of`, and how; `of` itself with 0 where it is
-/// the only one.
+/// The parameter that correlates most with parameter `of`, and its correlation; `of` itself with 0
+/// if it is the only parameter.
 struct Correlation {
     std::size_t with = 0;
     double value = 0.0;

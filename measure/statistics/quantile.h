@@ -1,7 +1,7 @@
-// Quantiles of samples, the one definition that statistics, errors, fits and charts use.
+// Quantiles of samples: the one definition that statistics, errors, fits and charts share.
 //
-//   quantile(sorted, 0.9)          // of values in rising order
-//   median_of({3.0, 1.0, 2.0})     // 2.0: of values in any order
+//   quantile(sorted, 0.9)          // values in ascending order
+//   median_of({3.0, 1.0, 2.0})     // 2.0: values in any order
 //
 // Method: linear interpolation between order statistics at position q (n - 1) (Hyndman and Fan,
 // "Sample Quantiles in Statistical Packages", 1996, type 7; `statistics.quantiles` of Python with
@@ -13,10 +13,10 @@
 
 namespace ridge::measure {
 
-/// Quantile `q` in [0, 1] of sorted values, not empty.
+/// Quantile `q` in [0, 1] of sorted values; there must be at least one.
 [[nodiscard]] double quantile(std::span<const double> sorted, double q);
 
-/// Median of values in any order, not empty.
+/// Median of values in any order; there must be at least one.
 [[nodiscard]] double median_of(std::vector<double> values);
 
 }  // namespace ridge::measure

@@ -237,7 +237,7 @@ TEST_CASE("rows before a read error are written, and what was cut is not a row")
     const ridge::cli::Context context{.in = in, .out = out, .err = err};
     const std::vector<std::string> arguments{"predict", "copy", "--from", "-", "--gpu", "h100-sxm"};
     CHECK(ridge::cli::run(arguments, context) == 2);
-    CHECK_THAT(err.str(), contains_text("cannot read on"));
+    CHECK_THAT(err.str(), contains_text("cannot read further"));
     const auto lines = lines_of(out.str());
     REQUIRE(lines.size() > 1000);
     for (std::size_t i = 1; i < lines.size(); ++i) REQUIRE(lines[i].rfind("1000,", 0) == 0);

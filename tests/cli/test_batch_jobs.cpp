@@ -164,7 +164,7 @@ TEST_CASE("jobs before a read error write what one job writes") {
         std::ostringstream out;
         std::string err;
         CHECK(run_streams(with_jobs("predict --from - --gpu h200-sxm", jobs), in, out, err) == 2);
-        CHECK_THAT(err, contains_text("cannot read on"));
+        CHECK_THAT(err, contains_text("cannot read further"));
         if (jobs == 1) written = out.str();
         CHECK((out.str() == written));
     }

@@ -217,7 +217,8 @@ TEST_CASE("occupancy: blocks, what limits them and what one step less gives") {
 
     const json odd = json_of("occupancy --threads 200 --registers 72 --gpu h100-sxm");
     CHECK(odd.at("limiter") == "registers");
-    // 7 warps of 2304 registers: 7 a partition, 28 an SM. Five blocks need 9 a partition, 1792 a warp.
+    // 7 warps of 2304 registers: 7 a partition, 28 an SM. Five blocks need 9 a partition, 1792 a
+    // warp.
     CHECK(odd.at("blocks_per_sm") == 4);
     CHECK(odd.at("registers_for_more_blocks") == 56);
     CHECK(odd.at("block_sizes").size() == 13);
@@ -309,11 +310,11 @@ TEST_CASE("where an output cannot be written is told before the work, by name") 
              {"fit residual --data /nonexistent/data -o " + missing,
               missing + ": cannot write the overlays: "},
              {"calibrate --rows /nonexistent.csv --gpu h100-sxm -o /dev/null/x.toml",
-              "/dev/null: cannot be made: "},
+              "/dev/null: cannot be created: "},
              {"effect fusion --gpu h100-sxm --records /nonexistent -o " + missing + "/x.svg",
               missing + "/x.svg: cannot write the chart: "},
              {"effect all --gpu h100-sxm --records /nonexistent -o /dev/null/pages",
-              "/dev/null/pages: cannot be made: "},
+              "/dev/null/pages: cannot be created: "},
              {"sweep matmul --m 64:4096 --n 64 --k 64 --gpu h100-sxm --records /nonexistent -o " +
                   missing + "/x.svg",
               missing + "/x.svg: cannot write the chart: "},

@@ -243,7 +243,7 @@ TEST_CASE("a device takes the corrections of the relative that it names") {
     const auto unknown = contains_text("which is not another known device");
     CHECK_THAT(problems_of("corrections = \"b200\"\n"), !unknown);
     CHECK_THAT(problems_of("corrections = \"b201\"\n"),
-               contains_text("takes the corrections of \"b201\"") && unknown);
+               contains_text("uses the corrections of \"b201\"") && unknown);
     CHECK_THAT(problems_of("corrections = \"toy\"\n"), unknown);
 
     std::string overlay = overlay_text;
@@ -251,7 +251,7 @@ TEST_CASE("a device takes the corrections of the relative that it names") {
     const Loaded loaded = load_text(overlay, "over.toml", device_schema());
     REQUIRE(loaded.problems.size() == 1);
     CHECK_THAT(to_string(loaded.problems[0]),
-               contains_text("only a device takes the corrections of another"));
+               contains_text("only a device can use the corrections of another"));
 }
 
 TEST_CASE("an architecture inherits from another, and a chain that does not end is refused") {
@@ -332,8 +332,8 @@ TEST_CASE("an architecture carries parameters over from a GPU or another archite
     SECTION("a name that nothing has is refused at its place") {
         CHECK_THAT(
             to_string(inspected("nearer").second.at(0)),
-            contains_text("new.toml:7:8: carries parameters over from \"nearer\", which is no "
-                          "known device or architecture"));
+            contains_text("new.toml:7:8: carries parameters over from \"nearer\", which is not "
+                          "a known device or architecture"));
     }
 }
 

@@ -48,7 +48,7 @@ TEST_CASE("sizes may name bytes, counts may not") {
     CHECK(parse_count("80gb", "bytes", CountUnit::bytes) == 80'000'000'000);
     CHECK(parse_count("512B", "bytes", CountUnit::bytes) == 512);
     CHECK_THROWS_WITH(parse_count("8MB", "m"),
-                      "m: \"8MB\" is a number of bytes, where a count is expected");
+                      "m: \"8MB\" is a number of bytes, but a count is expected");
     CHECK_FALSE(read_count("8MB"));
 }
 

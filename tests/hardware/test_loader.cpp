@@ -74,8 +74,9 @@ TEST_CASE("every mistake is reported at its place") {
           Texts{"toy.toml:7:13: dram.bandwidth must be { value = ..., source = \"...\" }"});
     CHECK(problems_with("[sm]\ncount = { value = -3, source = \"DS\" }\n") ==
           Texts{"toy.toml:7:19: sm.count is negative"});
-    CHECK(problems_with("[sm]\ncount = { value = 0, source = \"DS\" }\n") ==
-          Texts{"toy.toml:7:19: sm.count is zero; leave out what a device does not have"});
+    CHECK(
+        problems_with("[sm]\ncount = { value = 0, source = \"DS\" }\n") ==
+        Texts{"toy.toml:7:19: sm.count is zero; leave out a field that the device does not have"});
     CHECK(problems_with("[sm]\ncount = { value = 9223372036854775807, source = \"DS\" }\n") ==
           Texts{"toy.toml:7:19: sm.count must lie in the range 1 to 65536"});
     CHECK(problems_with("[rate]\nsfu = { value = nan, source = \"DS\" }\n") ==
@@ -104,7 +105,7 @@ TEST_CASE("the header is checked") {
     REQUIRE(texts.size() == 5);
     CHECK(texts[0] == "toy.toml:1:1: \"title\" is missing");
     CHECK(texts[1] == "toy.toml:1:1: \"vendor\" is missing");
-    CHECK(texts[2] == "toy.toml:1:10: schema must be 1, the only version there is");
+    CHECK(texts[2] == "toy.toml:1:10: schema must be 1, the only supported version");
     CHECK(texts[3] == "toy.toml:2:8: name \"To y\" may hold only a-z, 0-9, \"-\", \"_\" and \".\"");
     CHECK(texts[4] == "toy.toml:3:1: unknown key \"titel\", did you mean \"title\"?");
     CHECK(problems_of("") ==
@@ -133,7 +134,7 @@ TEST_CASE("a tolerance needs a field, a figure and a reason") {
     CHECK(problems_with("[[tolerance]]\ncheck = \"peak.fma.fp32\"\n").size() == 1);
 }
 
-TEST_CASE("what is carried over needs a name and known parameters, in an architecture") {
+TEST_CASE("carried_over needs a source and known parameters, and stands in an architecture") {
     const std::string architecture = "schema = 1\nkind = \"architecture\"\nname = \"sm_toy\"\n";
     const auto problems = [&](const std::string& lines) {
         return problems_of(architecture + lines);
@@ -149,7 +150,7 @@ TEST_CASE("what is carried over needs a name and known parameters, in an archite
     CHECK(problems("carried_over = 3\n") ==
           Texts{"toy.toml:4:16: carried_over must be written [[carried_over]]"});
     CHECK(problems_with("[[carried_over]]\nfrom = \"b200\"\nparameters = [\"sm\"]\n") ==
-          Texts{"toy.toml:6:1: only an architecture carries parameters over"});
+          Texts{"toy.toml:6:1: only an architecture can carry parameters over"});
 }
 
 TEST_CASE("syntax errors have a place") {

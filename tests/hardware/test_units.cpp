@@ -40,7 +40,7 @@ TEST_CASE("another kind of quantity is refused by name") {
                       "\"80 GB/s\" is a bandwidth, expected a capacity such as \"80 GiB\"");
     CHECK_THROWS_WITH(parse_quantity<Bandwidth>("2039"),
                       contains_text("has no unit") && contains_text("\"2039 GB/s\""));
-    CHECK_THROWS_WITH(parse_quantity<Time>("5 B/Hz"), contains_text("has another unit"));
+    CHECK_THROWS_WITH(parse_quantity<Time>("5 B/Hz"), contains_text("has a different unit"));
 }
 
 TEST_CASE("an unknown unit is answered with the nearest") {

@@ -1,5 +1,5 @@
-// `ridge calibrate --full` and `--rows` on the fake device: everything measured, interrupted, gone on
-// with, fitted, and found by --gpu.
+// `ridge calibrate --full` and `--rows` on the fake device: everything measured, interrupted, gone
+// on with, fitted, and found by --gpu.
 #include <fmt/format.h>
 
 #include <csignal>
@@ -205,7 +205,7 @@ TEST_CASE("nothing is measured where the overlay cannot be written") {
     const Home home;
     const Transcript t = run_on(h200_plan(), full + "20 -o /dev/null/x.toml");
     CHECK(t.code == 2);
-    CHECK(holds(t.err, "/dev/null: cannot be made: "));
+    CHECK(holds(t.err, "/dev/null: cannot be created: "));
     CHECK_FALSE(std::filesystem::exists(home.folder.file("data/ridge/h200-sxm/ceilings.jsonl")));
     const Transcript ceilings = run_on(h200_plan(), "calibrate -o /nonexistent/folder/x.toml");
     CHECK(ceilings.code == 2);

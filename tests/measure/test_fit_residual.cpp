@@ -37,7 +37,8 @@ model::Machine analytic(const std::string& gpu) {
     return model::make_machine(model::catalogue().at(gpu, hardware::View::analytic));
 }
 
-/// Products of `columns` widths, 7 of m and 4 of k, slower than predicted by exp(share x (log2 m - 6)).
+/// Products of `columns` widths, 7 of m and 4 of k, slower than predicted by exp(share x (log2 m -
+/// 6)).
 std::string products(const std::string& gpu, int columns, double share) {
     const model::Machine machine = analytic(gpu);
     std::string text = "gpu,op,dtype,m,n,k,l2,launch,measured_us\n";
@@ -102,7 +103,7 @@ TEST_CASE("a correction that the rows do not bear out is not written", "[fit][re
     folder.write("matmul_h100-sxm.csv", products("h100-sxm", 8, 0.0));
     reports = fit_residuals(request_of(folder, {}));
     REQUIRE(reports.size() == 1);
-    CHECK(reports[0].kept_because == "the error of rows held out falls by less than 5 %");
+    CHECK(reports[0].kept_because == "the error of held-out rows falls by less than 5 %");
     CHECK(fit_residuals(request_of(folder, {"b200"})).empty());
 }
 

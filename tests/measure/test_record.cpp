@@ -150,7 +150,7 @@ TEST_CASE("what is wrong with a record is named") {
     CHECK(complaint_of(replaced(line, "\"median_s\":", "\"median_s\":1")).find("do not follow") !=
           std::string::npos);
     CHECK(complaint_of(replaced(line, "\"ok\":true", "\"ok\":false")) ==
-          "verification must be ok where there is a time");
+          "verification must be ok when there is a time");
 }
 
 TEST_CASE("damaged and cut lines are reported with file and line, the rest is read") {

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t buffer_bytes = std::size_t{8} << 20;
 
-// CUPTI's buffer callbacks carry no user data, so what they collect lives here.
+// CUPTI's buffer callbacks carry no user data, so what they collect is stored here.
 struct Collected {
     std::mutex mutex;
     std::vector<KernelRecord> records;

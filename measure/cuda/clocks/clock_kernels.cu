@@ -8,7 +8,7 @@ namespace ridge::measure::cuda {
 namespace {
 
 constexpr std::int64_t gate_limit_ns = 2'000'000'000;
-constexpr int blocks_per_multiprocessor = 2;  // so that every multiprocessor gets one
+constexpr int blocks_per_multiprocessor = 2;  // so that every multiprocessor gets a block
 constexpr std::int64_t shortest_span_ns = 8'000;
 
 struct Stamp {

@@ -44,7 +44,7 @@ Sample Stopwatch::finished(double seconds, std::optional<Frequency> clock) const
     return {.time = Time::from_base(seconds), .clock = clock, .throttled = throttled};
 }
 
-// Also loads every kernel's code, which must not happen behind a gate.
+// This also loads every kernel's code, which must not happen behind a gate.
 void Stopwatch::warm_up(const Launch& launch) {
     stamps_.first(stream_);
     launch(stream_.handle());

@@ -1,4 +1,4 @@
-// From the values of metrics to counters; see counters.h.
+// Computes counters from the values of metrics; see counters.h.
 #include <algorithm>
 #include <optional>
 

@@ -1,19 +1,19 @@
 // Hardware counters of one run of an operation, through CUPTI's range profiler.
 //
-// Method: automatic ranges (one per kernel) with user replay: the operation is run once per pass (4
-// for all default groups on GH100). Each pass begins with `settle`, whose ranges are dropped: it brings
-// the L2 into the state of the question, and the 6 to 7 MB of dirty lines that the start of a pass leaves
-// are written back in it. Kernel replay would save and restore what a kernel writes, and leave up to 24 MB
-// of dirty lines that are written back inside the range. Sums are added over kernels, shares and clocks
-// weighted by duration. Tensor work by type takes 6 more passes and is collected only when the
-// default counters show mma.sync at work.
+// Method: automatic ranges (one per kernel) with user replay: the operation runs once per pass (4
+// for all default groups on GH100). Each pass begins with `settle`, whose ranges are dropped. It
+// brings the L2 into the state that the question asks for, and it writes back the 6 to 7 MB of
+// dirty lines that the start of a pass leaves. Kernel replay would instead save and restore what a
+// kernel writes, and leave up to 24 MB of dirty lines that are written back inside the range. Sums
+// are added over kernels; shares and clocks are weighted by duration. Tensor work by type takes 6
+// more passes and is collected only when the default counters show mma.sync at work.
 //
 //   Maybe<std::unique_ptr<CounterProfiler>> opened = CounterProfiler::open(0);
 //   Maybe<Counters> counted = profiler.collect({.launch = run, .stream = s, .kernels = 1,
 //                                               .settle = flush, .settling_kernels = 1}, groups);
 //
-// Limits: the operation must do the same on every run. Durations are only used as weights. Without
-// permission: Unavailable with how to get it.
+// Limits: the operation must do the same work on every run. Durations are only used as weights.
+// Without permission the result is an Unavailable that says how to get it.
 #pragma once
 
 #include <cuda.h>
@@ -36,11 +36,11 @@ namespace ridge::measure::cuda {
 struct ProfiledRun {
     Launch launch;
     cudaStream_t stream = nullptr;
-    std::size_t kernels = 1;  ///< in one run
-    /// Runs first in each pass and is not counted: what the start of a pass leaves to write back in
-    /// the L2 goes to DRAM here.
+    std::size_t kernels = 1;  ///< kernels in one run
+    /// Runs first in each pass and is not counted; lines that the start of a pass leaves dirty in
+    /// the L2 are written to DRAM here.
     std::function<void()> settle{};
-    std::size_t settling_kernels = 0;  ///< at most, of `settle`
+    std::size_t settling_kernels = 0;  ///< largest number of kernels that `settle` launches
 };
 
 class CounterProfiler {
@@ -73,10 +73,10 @@ struct KernelValues {
     std::vector<double> values;
 };
 
-/// The counters of an operation from those of its kernels.
+/// Combines the counters of an operation's kernels.
 [[nodiscard]] Counters combine(std::span<const KernelValues> kernels);
 
-/// mma.sync instructions ran that the default metrics do not count as FLOP.
+/// Whether mma.sync instructions ran that the default metrics do not count as FLOP.
 [[nodiscard]] bool needs_tensor_types(std::span<const KernelValues> kernels);
 
 }  // namespace ridge::measure::cuda

@@ -22,8 +22,9 @@ constexpr std::array table{
     Metric{"dram__cycles_elapsed.avg.per_second", traffic, Meaning::dram_clock},
     Metric{"dram__bytes_read.sum", traffic, Meaning::dram_read},
     Metric{"dram__bytes_write.sum", traffic, Meaning::dram_write},
-    Metric{"dram__bytes_op_read.sum", traffic, Meaning::dram_read},    // GB202 and its kin only
-    Metric{"dram__bytes_op_write.sum", traffic, Meaning::dram_write},  // likewise
+    Metric{"dram__bytes_op_read.sum", traffic,
+           Meaning::dram_read},  // only on GB202 and its relatives
+    Metric{"dram__bytes_op_write.sum", traffic, Meaning::dram_write},  // as above
     Metric{"l1tex__m_xbar2l1tex_read_bytes.sum", traffic, Meaning::sm_l2},
     Metric{"l1tex__m_l1tex2xbar_write_bytes.sum", traffic, Meaning::sm_l2},
     Metric{"lts__t_sectors_srcunit_tex.sum", traffic, Meaning::l2, sector},
@@ -73,8 +74,8 @@ constexpr std::array by_type{
 
 constexpr auto by_type_ = Meaning::tensor_by_type;
 
-// One pass each on GH100, where all types of mma.sync together take four. The first leaves room for
-// wgmma of tf32, the last for what is rare.
+// Each takes one pass on GH100; all types of mma.sync together take four. The first also holds
+// wgmma of tf32, the last also rare types.
 constexpr std::array of_one_pass{
     Metric{"sm__ops_path_tensor_op_hmma_src_bf16_dst_fp32.sum", tensor, by_type_},
     Metric{"sm__ops_path_tensor_op_hmma_src_fp16_dst_fp32.sum", tensor, by_type_},
@@ -207,8 +208,8 @@ std::vector<double> HostProfiler::evaluate(std::span<const Metric> metrics,
     return values;
 }
 
-// A list with one unknown name is refused as a whole and spoils the object, so each metric is tried
-// on an object of its own.
+// A list with one unknown name is refused as a whole and makes the object unusable, so each metric
+// is tried on a new object.
 std::vector<Metric> accepted_metrics(const Cupti& cupti, const std::string& chip,
                                      std::span<const Metric> metrics,
                                      std::span<const std::uint8_t> availability) {

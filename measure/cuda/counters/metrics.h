@@ -1,17 +1,16 @@
-// Which hardware metrics ridge reads, what each means and how it becomes a counter: data.
+// The hardware metrics that ridge reads, what each means and how it becomes a counter, as data.
 //
-// Method: one table. A metric has the profiler's name, the quantity it contributes to, and the
-// factor that turns it into the quantity's unit (32 bytes per sector, 2 FLOP per FMA, 4 per packed
-// HFMA2). Names differ between chips, so a set is always filtered by what the profiler accepts for
-// a chip; that needs no GPU.
+// Method: one table. A metric has the profiler's name, the quantity that it contributes to, and the
+// factor that converts it to that quantity's unit (32 bytes per sector, 2 FLOP per FMA, 4 per
+// packed HFMA2). Names differ between chips, so a set is always filtered by what the profiler
+// accepts for a chip; that needs no GPU.
 //
 //   metrics_of(groups)                      // the default set: 4 passes on GH100 for all groups
 //   plan_profile(cupti, "GH100", metrics).passes
 //
-// What is deliberately not used: `lts__t_bytes` counts the fabric between the two halves of L2 once
-// more, and `peak_sustained` of the tensor counters is the sparse rate. The compiler builds
-// constants with packed FP16 instructions, which are taken off the count of FLOP
-// (counter_values.cpp).
+// Deliberately unused: `lts__t_bytes` counts traffic between the two halves of L2 a second time,
+// and `peak_sustained` of the tensor counters is the sparse rate. The compiler builds constants
+// with packed FP16 instructions, which are subtracted from the FLOP count (counter_values.cpp).
 #pragma once
 
 #include <cstdint>
@@ -25,32 +24,32 @@
 
 namespace ridge::measure::cuda {
 
-/// What a metric contributes to. Sums add up over the kernels of an operation, shares and clocks
-/// are averaged by the kernels' durations.
+/// What a metric contributes to. Sums are added over the kernels of an operation; shares and clocks
+/// are averaged, weighted by the kernels' durations.
 enum class Meaning : std::uint8_t {
-    duration,             ///< ns, only for weighting
+    duration,             ///< ns, used only as a weight
     dram_read,            ///< byte
     dram_write,           ///< byte
-    sm_l2,                ///< byte over the crossbar between SMs and L2
-    l2,                   ///< byte looked up in L2 for SMs, equal requests in step merged
+    sm_l2,                ///< bytes over the crossbar between SMs and L2
+    l2,                   ///< bytes looked up in L2 for SMs; identical requests are merged
     shared,               ///< byte
     fma,                  ///< FLOP on the vector pipes, fp64 and fp32
-    packed_fma,           ///< FLOP of two-wide fp16 FMA, constants included
+    packed_fma,           ///< FLOP of two-wide fp16 FMA, including constants
     packed_other,         ///< FLOP of other two-wide fp16 instructions
     special,              ///< results
     tensor,               ///< FLOP of wgmma, fp8 and fp64
     tensor_by_type,       ///< FLOP of all tensor instructions of one type
     hmma_instructions,    ///< warp instructions on the half-precision tensor pipe
-    hfma_on_tensor_pipe,  ///< of these, vector ones
+    hfma_on_tensor_pipe,  ///< vector instructions among these
     gmma_instructions,    ///< wgmma of all types
     occupancy,            ///< percent
     tensor_active,        ///< percent
     sm_clock,             ///< Hz
     dram_clock,           ///< Hz
-    informative           ///< kept as a raw value only
+    informative           ///< kept only as a raw value
 };
 
-/// Sums are added, the others averaged.
+/// True if values are added, false if they are averaged.
 [[nodiscard]] bool is_sum(Meaning meaning);
 
 struct Metric {
@@ -60,31 +59,32 @@ struct Metric {
     double factor = 1.0;
 };
 
-/// The default metrics of these groups, in the table's order. Where chips name the same counter
-/// differently both names are in it; no chip knows both.
+/// The default metrics of these groups, in the table's order. If chips use different names for the
+/// same counter, the table has both names; no chip knows both.
 [[nodiscard]] std::vector<Metric> metrics_of(std::span<const CounterGroup> groups);
 
-/// Tensor operations of every type whatever the instruction (mma.sync, wgmma): 7 passes on GH100,
-/// so they are read only for kernels whose default metrics show mma.sync at work.
+/// Tensor operations of every type for any instruction (mma.sync, wgmma). They take 7 passes on
+/// GH100, so they are read only for kernels whose default metrics show mma.sync at work.
 [[nodiscard]] std::span<const Metric> tensor_types();
 
-/// The same by instruction and type in sets of a single pass on GH100, a type of mma.sync in front of each;
-/// wgmma of 8 and 16 bits is left out, since the default metrics have it.
+/// The same by instruction and type, in sets that each take a single pass on GH100 and begin with
+/// one type of mma.sync. wgmma of 8 and 16 bits is left out, because the default metrics include
+/// it.
 [[nodiscard]] std::vector<std::vector<Metric>> single_tensor_types();
 
 [[nodiscard]] std::vector<const char*> names_of(std::span<const Metric> metrics);
 
-/// Chips that this CUPTI knows: "GH100", "GA100", ... No GPU needed. Throws DeviceError, for
-/// example when libnvperf_host.so is missing.
+/// Chips that this CUPTI knows: "GH100", "GA100", ... Needs no GPU. Throws DeviceError, for example
+/// when libnvperf_host.so is missing.
 [[nodiscard]] std::vector<std::string> supported_chips(const Cupti& cupti);
 
-/// The metrics that the profiler takes on `chip`. `availability` is the device's counter image, or
-/// empty for what the chip can do in principle.
+/// The metrics that the profiler accepts on `chip`. `availability` is the device's counter image;
+/// empty means everything that the chip can do in principle.
 [[nodiscard]] std::vector<Metric> accepted_metrics(const Cupti& cupti, const std::string& chip,
                                                    std::span<const Metric> metrics,
                                                    std::span<const std::uint8_t> availability = {});
 
-/// A profiler configuration for one chip: the image and the passes a kernel is replayed.
+/// A profiler configuration for one chip: the image and the number of passes.
 struct ProfilePlan {
     std::vector<Metric> metrics;
     std::vector<std::uint8_t> image;
@@ -94,7 +94,7 @@ struct ProfilePlan {
                                        std::vector<Metric> accepted,
                                        std::span<const std::uint8_t> availability = {});
 
-/// Owns a host profiler object of one chip.
+/// Owns the host profiler object of one chip.
 class HostProfiler {
   public:
     HostProfiler(const Cupti& cupti, const std::string& chip,

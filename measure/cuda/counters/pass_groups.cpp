@@ -56,7 +56,7 @@ bool is_done(NVPA_Status status) {
     return status == NVPA_STATUS_SUCCESS;
 }
 
-/// Knows what raw counters a metric needs.
+/// Finds the raw counters that a metric needs.
 class Evaluator {
   public:
     Evaluator(const Functions& call, const std::string& chip) : call_(&call) {
@@ -81,7 +81,7 @@ class Evaluator {
     Evaluator(const Evaluator&) = delete;
     Evaluator& operator=(const Evaluator&) = delete;
 
-    /// Adds the raw counters of `metric`; false where it is not known.
+    /// Adds the raw counters of `metric`; returns false if the metric is unknown.
     [[nodiscard]] bool add_counters(const Metric& metric, std::set<std::string>& counters) const {
         if (object_ == nullptr) return false;
         NVPW_MetricEvalRequest request{};
@@ -156,7 +156,7 @@ class RawConfig {
                is_done(call_->end(&end));
     }
 
-    /// Empty unless it takes so many passes.
+    /// The image; empty unless it takes exactly this many passes.
     [[nodiscard]] std::vector<std::uint8_t> image(std::size_t passes) const {
         auto generate = sized<NVPW_RawMetricsConfig_GenerateConfigImage_Params>(
             NVPW_RawMetricsConfig_GenerateConfigImage_Params_STRUCT_SIZE);

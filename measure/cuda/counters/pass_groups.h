@@ -1,12 +1,13 @@
-// A configuration of the profiler whose passes are what the caller says: each group of metrics is one pass.
+// A profiler configuration whose passes the caller chooses: each group of metrics is one pass.
 //
-// Method: the profiler's host functions spread metrics over passes as they like, and a ratio even over
-// two. The library below them (libnvperf_host.so, part of CUPTI) takes groups: the raw counters that
-// each metric depends on are added group by group.
+// Method: the profiler's host functions distribute metrics over passes freely, even one ratio over
+// two. The library below them (libnvperf_host.so, part of CUPTI) accepts groups: the raw counters
+// that each metric depends on are added group by group.
 //
-//   const std::vector<std::uint8_t> image = image_of_groups("GH100", groups);   // empty: not to be had
+//   const std::vector<std::uint8_t> image = image_of_groups("GH100", groups);  // empty: impossible
 //
-// Limits: a metric may stand in one group only. A group that takes more than one pass gives no image.
+// Limits: a metric may be in only one group. If a group takes more than one pass, there is no
+// image.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// CUPTI's range profiler in one context: what it can count, and counting one range a kernel.
+// CUPTI's range profiler in one context: what it can count, and counting one range per kernel.
 //
 //   const Maybe<ProfiledChip> chip = ProfiledChip::of(cupti, 0, context);
 //   const ProfilePlan plan = plan_profile(cupti, chip.name, metrics, chip.availability);
@@ -7,7 +7,7 @@
 //   profiler.configure(plan, data, 1, CUPTI_KernelReplay);
 //   profiler.start();  launch();  profiler.stop();  profiler.decode();
 //
-// `Busy` is thrown where somebody else holds the counters or the driver keeps them from this user.
+// `Busy` is thrown when another program holds the counters or the driver denies them to this user.
 #pragma once
 
 #include <cuda.h>
@@ -24,15 +24,16 @@
 
 namespace ridge::measure::cuda {
 
-/// The fair refusals among the results of the profiler: no permission, or another one at work.
+/// The reasons why the profiler refuses that are not failures: no permission, or another profiler.
 [[nodiscard]] std::optional<Unavailable> refusal_of(CUptiResult result);
 
-/// What the profiler calls a device's chip: "GH100". It takes no context, so not the permission either.
+/// The profiler's name of a device's chip: "GH100". Needs no context, so it does not check
+/// permission.
 [[nodiscard]] Maybe<std::string> chip_of(const Cupti& cupti, int ordinal);
 
 /// A device whose counters can be read.
 struct ProfiledChip {
-    std::string name;                        ///< as the profiler calls it: "GH100"
+    std::string name;                        ///< the profiler's name: "GH100"
     std::vector<std::uint8_t> availability;  ///< the image of its counters
 
     [[nodiscard]] static Maybe<ProfiledChip> of(const Cupti& cupti, int ordinal, CUcontext context);
@@ -42,7 +43,7 @@ struct Busy {
     Unavailable reason;
 };
 
-/// A range profiler of one context, switched on for its lifetime.
+/// A range profiler of one context, active for its lifetime.
 class RangeProfiler {
   public:
     RangeProfiler(const Cupti& cupti, CUcontext context);
@@ -50,22 +51,22 @@ class RangeProfiler {
     RangeProfiler(const RangeProfiler&) = delete;
     RangeProfiler& operator=(const RangeProfiler&) = delete;
 
-    /// An image that takes the counters of `ranges` kernels.
+    /// An empty image with room for the counters of `ranges` kernels.
     [[nodiscard]] std::vector<std::uint8_t> empty_data(std::span<const Metric> metrics,
                                                        std::size_t ranges) const;
-    /// Makes an image of `empty_data` empty again.
+    /// Empties an image from `empty_data` again.
     void clear(std::vector<std::uint8_t>& data) const;
-    /// `pass` counts where nothing was started yet; after that each stop goes on to the next one, and
-    /// from the last to the first.
+    /// Sets the configuration. `pass` counts only if nothing has been started yet; after that, each
+    /// stop advances to the next pass, and from the last to the first.
     void configure(const ProfilePlan& plan, std::vector<std::uint8_t>& data, std::size_t ranges,
                    CUpti_ProfilerReplayMode replay, std::size_t pass = 0) const;
     void start() const;
     struct Stopped {
         bool all = false;           ///< every pass has run
-        std::size_t next_pass = 0;  ///< of the next start
+        std::size_t next_pass = 0;  ///< pass of the next start
     };
     Stopped stop() const;
-    /// DeviceError where kernels were dropped.
+    /// Decodes the counters. DeviceError when kernels were dropped.
     void decode() const;
 
   private:
@@ -75,7 +76,7 @@ class RangeProfiler {
     CUpti_RangeProfiler_Object* object_ = nullptr;
 };
 
-/// Kernels in a decoded image.
+/// Number of kernels in a decoded image.
 [[nodiscard]] std::size_t ranges_in(const Cupti& cupti, const std::vector<std::uint8_t>& data);
 
 }  // namespace ridge::measure::cuda

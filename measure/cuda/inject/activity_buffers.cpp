@@ -14,8 +14,8 @@ namespace {
 
 using programs::ActivityWriter;
 
-// Small buffers: one is handed over only when all its records are complete, so what a buffer holds is
-// what SIGKILL may cost.
+// Buffers are small: CUPTI returns one only when all its records are complete, so SIGKILL may lose
+// the contents of a buffer.
 constexpr std::size_t buffer_bytes = std::size_t{512} << 10U;
 
 std::uint32_t whole(std::int32_t value) {
@@ -87,7 +87,7 @@ const char* direction_of(std::uint8_t kind) {
     }
 }
 
-/// The name that the PyTorch profiler gives the same copy: "Memcpy DtoH (Device -> Pinned)".
+/// The name that the PyTorch profiler gives to such a copy: "Memcpy DtoH (Device -> Pinned)".
 template <class Copy>
 programs::TransferActivity copy_of(ActivityWriter& writer, const Copy& copy) {
     const std::string name = std::string("Memcpy ") + direction_of(copy.copyKind) + " (" +
@@ -114,8 +114,8 @@ programs::TransferActivity fill_of(ActivityWriter& writer, const CUpti_ActivityM
             .graph_node = fill.graphNodeId};
 }
 
-/// Calls are recorded all the time, since CUPTI does not take them up again: those between the windows
-/// in which the program is recorded are left out here.
+/// Calls are recorded all the time, because CUPTI does not resume recording them. Calls outside the
+/// windows in which the program is recorded are dropped here.
 void keep_call(Session& session, const CUpti_ActivityAPI& call) {
     if (!session.in_window(call.start)) return;
     ActivityWriter& writer = session.writer();
@@ -143,13 +143,13 @@ void keep_device(ActivityWriter& writer, const CUpti_ActivityDevice5& device) {
     writer.write(value);
 }
 
-/// Work whose end the GPU has not told yet carries no times.
+/// Whether the work has times; it has none if the GPU has not reported its end yet.
 template <class Work>
 bool has_times(const Work& work) {
     return work.start != 0 && work.end >= work.start;
 }
 
-/// Writes a record; the number of records lost, 0 or 1.
+/// Writes a record; returns the number of records lost, 0 or 1.
 std::uint64_t keep(Session& session, const CUpti_Activity& record) {
     ActivityWriter& writer = session.writer();
     const auto timed = [](const auto& work, const auto& write) -> std::uint64_t {
@@ -228,7 +228,7 @@ void CUPTIAPI take_activity_buffer(CUcontext context, std::uint32_t stream, std:
         if (lost > 0) session.writer().write(programs::LostActivity{.records = lost});
         session.writer().flush();
     } catch (...) {
-        // Out of memory: the buffer's remaining records are lost, the program goes on.
+        // Out of memory: the remaining records of the buffer are lost; the program continues.
     }
     std::free(buffer);
 }

@@ -12,7 +12,8 @@
 namespace ridge::measure::cuda {
 namespace {
 
-/// What a report does not show is left out, and what tells tensor work by type is counted later.
+/// The set of a metric. Empty for metrics that reports do not show, or that count tensor work by
+/// type.
 std::optional<std::size_t> part_of(const Metric& metric) {
     if (metric.name.starts_with("smsp__sass_")) return 1;
     switch (metric.meaning) {
@@ -25,7 +26,7 @@ std::optional<std::size_t> part_of(const Metric& metric) {
         case Meaning::gmma_instructions:
             return 2;
         case Meaning::tensor:
-            // The types that fit beside everything else.
+            // The types that fit in beside everything else.
             return metric.name.ends_with("tensor_src_fp8.sum") ||
                            metric.name.ends_with("hgmma_src_bf16_dst_fp32.sum") ||
                            metric.name.ends_with("hgmma_src_fp16.sum")
@@ -41,7 +42,7 @@ bool holds(std::span<const Metric> metrics, Meaning meaning) {
                        [meaning](const Metric& metric) { return metric.meaning == meaning; });
 }
 
-/// The sum of what contributes to `meaning`, over names that hold `part`.
+/// The sum of the metrics that contribute to `meaning` and whose names contain `part`.
 double sum_of(std::span<const KernelValues> seen, Meaning meaning, std::string_view part = {}) {
     double sum = 0.0;
     for (const KernelValues& kernel : seen) {
@@ -73,7 +74,7 @@ CounterSets::CounterSets(const Cupti& cupti, std::string chip)
     }
     std::vector<Metric> of_all = known_metrics(parts[0]);
     if (!holds(of_all, Meaning::tensor_active)) {
-        // Instructions then say whether there is tensor work.
+        // In that case instructions show whether there is tensor work.
         const std::vector<Metric> instructions = known_metrics(parts[2]);
         of_all.insert(of_all.end(), instructions.begin(), instructions.end());
     }
@@ -116,14 +117,14 @@ std::size_t CounterSets::pass_of(unsigned set) const {
 }
 
 std::vector<Metric> CounterSets::known_metrics(const std::vector<Metric>& metrics) const {
-    // Mostly all are known, and one question is quicker than one each.
+    // Nearly all metrics are known, and one query is faster than one per metric.
     const HostProfiler host(*cupti_, chip_, {});
     if (host.add(metrics) == CUPTI_SUCCESS) return metrics;
     return accepted_metrics(*cupti_, chip_, metrics);
 }
 
 void CounterSets::add(const std::vector<Metric>& metrics) {
-    constexpr std::size_t most_sets = 24;  // they are bits of a number
+    constexpr std::size_t most_sets = 24;  // sets are bits of an integer
     if (metrics.empty() || sets_.size() >= most_sets) return;
     ProfilePlan plan = plan_profile(*cupti_, chip_, metrics, {});
     if (plan.passes <= 1) {
@@ -148,7 +149,7 @@ std::uint32_t CounterSets::types_of(std::span<const KernelValues> seen) const {
     };
     if (active && sum_of(seen, Meaning::tensor) == 0.0) return by_type();
     if (has(Meaning::hmma_instructions) && needs_tensor_types(seen)) return by_type();
-    // The pipe of fp64 products is another one, and theirs is scaled by vector instructions.
+    // fp64 products use another pipe, and vector instructions scale them.
     if (sum_of(seen, Meaning::fma, "_op_d") == 0.0) return 0;
     std::uint32_t types = 0;
     for (std::size_t set = common_; set < sets_.size(); ++set) {
@@ -162,9 +163,9 @@ std::uint32_t CounterSets::types_of(std::span<const KernelValues> seen) const {
 }
 
 std::uint32_t CounterSets::likeliest_type(std::string_view kernel, std::uint32_t among) const {
-    // In the words of kernels' names, and of the counters that belong to them.
+    // Words in kernel names, and the counters that they suggest.
     constexpr std::array<std::pair<std::string_view, std::string_view>, 11> words{
-        {{"nvjet", "bf16"},  // wgmma of any type, which stands there
+        {{"nvjet", "bf16"},  // wgmma of any type is counted there
          {"gmma", "bf16"},
          {"sm90", "bf16"},
          {"bf16", "bf16"},
@@ -191,8 +192,8 @@ const ProfilePlan& ContextCounter::plan_of(unsigned set) const {
 }
 
 void ContextCounter::open(unsigned set) {
-    // An object keeps the configuration that it was started with first, and knows only images that
-    // it has made itself.
+    // An object keeps the first configuration that it was started with, and accepts only images
+    // that it made itself.
     profiler_.reset();
     profiler_ = std::make_unique<RangeProfiler>(*cupti_, context_);
     data_ = profiler_->empty_data(plan_of(set).metrics, ranges_);
@@ -258,7 +259,7 @@ std::vector<std::vector<double>> ContextCounter::stop() {
         rows.push_back(sets_->host().evaluate((*sets_)[running_].metrics, data_, i));
     }
     if (together_ && !rows.empty() && std::all_of(rows.begin(), rows.end(), holds_no_number)) {
-        apart();  // the passes stand in another order here
+        apart();  // the passes have another order here
         rows.clear();
     }
     return rows;

@@ -1,20 +1,22 @@
-// The counters of `ridge profile --counters` in sets that one pass takes, and a context that counts
-// launch after launch with one of them.
+// The counters of `ridge profile --counters`, divided into sets that each take one pass, and a
+// context that counts launch after launch with one of the sets.
 //
-// Method: each set is a configuration of its own with a single pass, so nothing is replayed, saved or
-// restored: a launch is counted where it stands, with what its predecessors left in the L2. Every
-// launch while a set runs becomes one range, in their order. On GH100 two sets serve all kernels
-// (DRAM, L2, occupancy, the tensor pipe and wgmma of 8 and 16 bits | work of the SMs' lanes and shared
-// memory); kernels with other work on the tensor pipe, or with fp64, need one of the sets by type as well.
+// Method: each set is a separate configuration with a single pass, so nothing is replayed, saved or
+// restored. A launch is counted in place, with the L2 as earlier launches left it. Every launch
+// while a set runs becomes one range, in order. On GH100 two sets are enough for most kernels
+// (DRAM, L2, occupancy, the tensor pipe and wgmma of 8 and 16 bits | work of the SMs' lanes and
+// shared memory). Kernels with other work on the tensor pipe, or with fp64, also need one of the
+// sets by type.
 //
-// Making a profiler takes a quarter of a second, going on to its next pass 2 to 40 ms. So where the chip takes
-// all sets as passes of one configuration (pass_groups.h), a context keeps one profiler and goes round
-// its passes; passes that nobody needs are started and stopped. Elsewhere each set has a profiler.
+// Creating a profiler takes a quarter of a second; advancing to its next pass takes 2 to 40 ms. If
+// the chip accepts all sets as passes of one configuration (pass_groups.h), a context therefore
+// keeps one profiler and cycles through its passes; unneeded passes are started and stopped.
+// Otherwise each set has a profiler.
 //
 //   ContextCounter counter(cupti, context, std::make_shared<CounterSets>(cupti, "GH100"));
 //   counter.start(0);
 //   launch(); launch();
-//   const std::vector<std::vector<double>> values = counter.stop();   // of set 0, a row a launch
+//   const std::vector<std::vector<double>> values = counter.stop();   // set 0, a row per launch
 #pragma once
 
 #include <cuda.h>
@@ -32,7 +34,7 @@
 
 namespace ridge::measure::cuda {
 
-/// What is counted on a chip; made without a context.
+/// What is counted on a chip; can be made without a context.
 class CounterSets {
   public:
     CounterSets(const Cupti& cupti, std::string chip);
@@ -41,28 +43,28 @@ class CounterSets {
     [[nodiscard]] const ProfilePlan& operator[](unsigned set) const { return sets_[set]; }
     [[nodiscard]] std::size_t size() const { return sets_.size(); }
     [[nodiscard]] const HostProfiler& host() const { return *host_; }
-    /// All sets as passes of one configuration; no passes where that is not to be had.
+    /// All sets as passes of one configuration; has no passes if that is not possible.
     [[nodiscard]] const ProfilePlan& together() const { return together_; }
-    /// The pass of a set there: the counters of software come last.
+    /// The pass of a set in that configuration; counters provided by software come last.
     [[nodiscard]] std::size_t pass_of(unsigned set) const;
 
-    /// The sets that every kernel needs, a bit each.
+    /// The sets that every kernel needs, one bit each.
     [[nodiscard]] std::uint32_t common() const { return (1U << common_) - 1; }
-    /// Those that count tensor work by type, a bit each.
+    /// The sets that count tensor work by type, one bit each.
     [[nodiscard]] std::uint32_t by_type() const;
-    /// Of these, what a kernel of which this was seen needs.
+    /// The sets by type that a kernel needs, given the counters seen so far.
     [[nodiscard]] std::uint32_t types_of(std::span<const KernelValues> seen) const;
-    /// The set of the type that a kernel's name speaks of, or the first.
+    /// The set of the type that a kernel's name suggests, otherwise the first.
     [[nodiscard]] std::uint32_t likeliest_type(std::string_view kernel, std::uint32_t among) const;
 
   private:
     [[nodiscard]] std::vector<Metric> known_metrics(const std::vector<Metric>& metrics) const;
-    /// Adds the metrics as one set, or as several where one pass does not take them.
+    /// Adds the metrics as one set, or as several if one pass does not hold them.
     void add(const std::vector<Metric>& metrics);
 
     const Cupti* cupti_;
     std::string chip_;
-    /// Makes `together_` of the sets.
+    /// Makes `together_` from the sets.
     void gather();
 
     std::vector<ProfilePlan> sets_;
@@ -71,7 +73,7 @@ class CounterSets {
     std::unique_ptr<HostProfiler> host_;
 };
 
-/// One profiler that goes round its passes, or one for each set where that is not to be had.
+/// One profiler that cycles through its passes (if possible), or one for each set.
 enum class Profilers : std::uint8_t { one, one_a_set };
 
 class ContextCounter {
@@ -86,13 +88,13 @@ class ContextCounter {
                                               : SetTurns::launches_of_one_set) {}
 
     [[nodiscard]] const CounterSets& sets() const { return *sets_; }
-    /// Launches that it counts between a start and a stop.
+    /// Largest number of launches counted between a start and a stop.
     [[nodiscard]] std::size_t most_launches() const { return ranges_; }
-    /// Of these sets (a bit each) the one that is started soonest.
+    /// The one of these sets (one bit each) that can start soonest.
     [[nodiscard]] unsigned nearest(std::uint32_t among) const;
-    /// Busy where the counters cannot be had.
+    /// Starts counting with a set. Throws Busy when the counters are not available.
     void start(unsigned set);
-    /// Values of the set's metrics, a row a launch since `start`.
+    /// Stops and returns the values of the set's metrics, one row per launch since `start`.
     [[nodiscard]] std::vector<std::vector<double>> stop();
 
   private:
@@ -102,15 +104,15 @@ class ContextCounter {
     /// The configuration in which a set is counted.
     [[nodiscard]] const ProfilePlan& plan_of(unsigned set) const;
     void begin(unsigned set);
-    /// Makes a profiler for `set`.
+    /// Creates a profiler for `set`.
     void open(unsigned set);
-    /// From now on each set has a profiler.
+    /// Switches to one profiler per set.
     void apart();
-    /// Goes on to the pass of `set`, from a stop.
+    /// Advances to the pass of `set`; nothing may be running.
     void go_to(std::size_t pass);
 
     std::unique_ptr<RangeProfiler> profiler_;
-    std::vector<std::uint8_t> data_;  ///< knows only the profiler that made it
+    std::vector<std::uint8_t> data_;  ///< valid only for the profiler that made it
     bool together_;
     std::size_t ranges_;
     std::size_t next_pass_ = 0;

@@ -1,5 +1,5 @@
-// The two entries by which the CUDA driver and NVTX start the library. Nothing is thrown into them: the
-// program runs on whatever fails here.
+// The two entry points by which the CUDA driver and NVTX start the library. They never throw: the
+// program continues whatever fails here.
 #include <cstdint>
 
 #include "measure/cuda/inject/ranges.h"

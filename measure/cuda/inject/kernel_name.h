@@ -10,7 +10,7 @@ namespace ridge::measure::cuda {
 
 [[nodiscard]] std::string readable_name(const std::string& mangled);
 
-/// Each mangled name is taken apart once. Safe from any thread.
+/// Each mangled name is demangled once. Safe from any thread.
 [[nodiscard]] std::uint32_t kernel_name(programs::ActivityWriter& writer, const char* mangled);
 
 }  // namespace ridge::measure::cuda

@@ -47,13 +47,13 @@ constexpr std::array launch_calls{
     CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernel_ptsz,
 };
 
-/// What a launch says of itself.
+/// What a launch call says about the launch.
 struct LaunchCall {
     programs::ShapeActivity shape{};
     CUstream stream = nullptr;
 };
 
-/// The three forms of parameters name these fields alike.
+/// All three forms of parameters have these field names.
 template <class Parameters>
 LaunchCall call_of(const Parameters& launch) {
     return {.shape = {.grid_x = launch.gridDimX,
@@ -78,8 +78,8 @@ LaunchCall call_of(CUpti_CallbackId id, const void* parameters) {
     }
 }
 
-/// Whether a launch only becomes part of a graph: it does not run, and what we would do beside it is
-/// forbidden there.
+/// Whether a launch is captured into a graph. It then does not run, and profiler calls are
+/// forbidden.
 bool is_captured(CUstream stream) {
     static const auto is_capturing = reinterpret_cast<decltype(&cuStreamIsCapturing)>(
         dlsym(dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD), "cuStreamIsCapturing"));
@@ -88,7 +88,7 @@ bool is_captured(CUstream stream) {
     return status != CU_STREAM_CAPTURE_STATUS_NONE;
 }
 
-/// Kernels that wait for others on the GPU would hang when they run alone.
+/// Whether a kernel waits for others on the GPU and would hang when it runs alone.
 bool waits_for_others(std::string_view name) {
     return name.find("nccl") != name.npos || name.find("nvshmem") != name.npos;
 }
@@ -99,7 +99,7 @@ int device_of(CUcontext context, const Cupti& cupti) {
     return static_cast<int>(device);
 }
 
-/// Negative where it was not counted, or where the profiler says that it is no number.
+/// Negative if the quantity was not counted or the profiler reports that it is not a number.
 template <class Quantity>
 double value_of(const std::optional<Quantity>& value) {
     if (!value) return -1.0;
@@ -112,7 +112,7 @@ double value_of(const std::optional<Quantity>& value) {
     return std::isfinite(number) ? number : -1.0;
 }
 
-/// The sum of what contributes to `meaning`; negative where nothing does.
+/// The sum of the metrics that contribute to `meaning`; negative if there are none.
 double sum_of(const KernelValues& kernel, Meaning meaning) {
     double sum = -1.0;
     for (std::size_t i = 0; i < kernel.values.size(); ++i) {
@@ -128,7 +128,7 @@ programs::CounterActivity activity_of(const KernelValues& kernel) {
     const double packed = sum_of(kernel, Meaning::packed_fma);
     const double on_pipe = sum_of(kernel, Meaning::hfma_on_tensor_pipe);
     const double by_type = sum_of(kernel, Meaning::tensor_by_type);
-    constexpr double flop_of_warp = 32.0 * 4.0;  // one packed FMA of each thread
+    constexpr double flop_of_warp = 32.0 * 4.0;  // one packed FMA per thread
     return {.passes = 1,
             .duration_ns = sum_of(kernel, Meaning::duration),
             .dram_read_bytes = value_of(sums.dram_read),
@@ -136,7 +136,7 @@ programs::CounterActivity activity_of(const KernelValues& kernel) {
             .l2_bytes = value_of(sums.l2),
             .shared_bytes = value_of(sums.shared),
             .tensor_flop = by_type >= 0.0 ? -1.0 : value_of(sums.tensor),
-            // Alone, the set has no instructions of the tensor pipe to take off.
+            // Alone, this set has no tensor-pipe instructions to subtract.
             .vector_flop = sums.fma ? value_of(sums.fma) - std::max(packed, 0.0) : -1.0,
             .special_results = value_of(sums.special),
             .occupancy = value_of(sums.occupancy),
@@ -146,13 +146,14 @@ programs::CounterActivity activity_of(const KernelValues& kernel) {
             .tensor_type_flop = by_type};
 }
 
-/// What has no number is not counted.
+/// A value that is not a number was not counted.
 bool is_number(const std::vector<double>& values) {
     return std::all_of(values.begin(), values.end(),
                        [](double value) { return std::isfinite(value); });
 }
 
-/// The context is this thread's while it lives; the driver's own functions, found at run time.
+/// Makes a context current on this thread for its lifetime, with driver functions found at run
+/// time.
 class CurrentContext {
   public:
     explicit CurrentContext(CUcontext context) {
@@ -198,7 +199,7 @@ MissingSets earlier_of(const programs::RecordingOptions& options) {
 
 LaunchCounters::LaunchCounters(Session& session)
     : session_(&session), earlier_(earlier_of(session.options())) {
-    // Beside what the program does until its first launch.
+    // Prepares while the program works towards its first launch.
     const Cupti& cupti = session.cupti();
     prepared_ = std::async(std::launch::async, [&cupti] {
         sigset_t all;
@@ -241,7 +242,7 @@ void LaunchCounters::on_call(CUpti_CallbackId id, const CUpti_CallbackData& call
     if (is_one_of(launch_calls, id)) {
         self.on_launch(id, call);
     } else if (is_one_of(captures, id)) {
-        // What a profiler does beside it is forbidden while a stream is captured.
+        // Profiler calls are forbidden while a stream is captured.
         if (enters) {
             ++self.capturing_;
             self.read_safely();
@@ -260,7 +261,7 @@ void LaunchCounters::on_call(CUpti_CallbackId id, const CUpti_CallbackData& call
 void LaunchCounters::on_launch(CUpti_CallbackId id, const CUpti_CallbackData& call) {
     if (call.callbackSite != CUPTI_API_ENTER) return launching_.unlock();
     launching_.lock();
-    // CUPTI's own calls of the driver come here as well.
+    // CUPTI's own driver calls also arrive here.
     if (depth_ > 0 || !enabled_ || broken_ || call.symbolName == nullptr) return;
     ++depth_;
     try {
@@ -304,7 +305,7 @@ Profilers LaunchCounters::profilers_of(const CounterSets& sets) const {
     std::uint32_t first = earlier_.empty() ? 1 : 0;
     for (const auto& [kernel, missing] : earlier_) {
         const std::uint32_t next = next_of(missing, kernel.name, sets);
-        first |= next & (~next + 1);  // the lowest, which a launch gets
+        first |= next & (~next + 1);  // the lowest bit, which the launch gets
     }
     return std::has_single_bit(first) ? Profilers::one_a_set : Profilers::one;
 }
@@ -320,7 +321,7 @@ std::uint32_t LaunchCounters::missing_of(Launched& launch, const programs::Shape
             if (found != earlier_.end()) launch.missing = found->second;
         }
     }
-    // Which other type is missing stands in the counters of the one that was asked for.
+    // The counters of the requested set show which other type is missing.
     const std::uint32_t wanted = launch.asked ? launch.missing & sets.common() : launch.missing;
     return next_of(wanted, launch.name, sets);
 }

@@ -31,7 +31,8 @@ bool find(void* library, const char* name, Function& function) {
     return function != nullptr;
 }
 
-/// What a batch keeps in order by itself, or what has no effect on another launch.
+/// Whether the attribute can be copied: a batch keeps its order anyway, or it affects no other
+/// launch.
 bool can_copy(const CUlaunchAttribute& attribute) {
     switch (attribute.id) {
         case CU_LAUNCH_ATTRIBUTE_IGNORE:
@@ -48,7 +49,7 @@ bool can_copy(const CUlaunchAttribute& attribute) {
     }
 }
 
-/// Size and address of arguments that were handed over as one buffer.
+/// Address and size of arguments that were passed as one buffer.
 std::span<const std::byte> buffer_of(void* const* extra) {
     const void* data = nullptr;
     std::size_t size = 0;
@@ -61,7 +62,7 @@ std::span<const std::byte> buffer_of(void* const* extra) {
     return {static_cast<const std::byte*>(data), size};
 }
 
-/// Streams of a call whose default stream is the thread's.
+/// Whether the default stream of the call is that of the thread.
 bool is_per_thread(CUpti_CallbackId id) {
     return id == CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel_ptsz ||
            id == CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx_ptsz ||
@@ -82,7 +83,7 @@ CUlaunchConfig config_of(const Parameters& launch) {
     return config;
 }
 
-constexpr std::size_t alignment = 256;  // of the driver's own allocations
+constexpr std::size_t alignment = 256;  // alignment of the driver's own allocations
 
 std::size_t aligned(std::size_t bytes) {
     return (bytes + alignment - 1) / alignment * alignment;
@@ -110,7 +111,7 @@ const LaunchReplay::Driver* LaunchReplay::Driver::find() {
 }
 
 LaunchReplay::LaunchReplay() : driver_(Driver::find()) {
-    if (driver_ == nullptr) refuse("this driver does not tell a kernel's arguments");
+    if (driver_ == nullptr) refuse("this driver does not report a kernel's arguments");
 }
 
 void LaunchReplay::refuse(std::string why) {
@@ -126,7 +127,7 @@ void LaunchReplay::freed(CUcontext context, CUdeviceptr address) {
 }
 
 void LaunchReplay::loaded(std::span<const char> cubin) {
-    if (keeps_state(cubin)) refuse("a module has variables of its own, prints or allocates");
+    if (keeps_state(cubin)) refuse("a module has its own variables, prints or allocates");
 }
 
 bool LaunchReplay::open(CUcontext context) {
@@ -138,11 +139,11 @@ bool LaunchReplay::open(CUcontext context) {
     std::size_t free = 0;
     std::size_t total = 0;
     constexpr std::size_t spare = std::size_t{1}
-                                  << 30U;  // for what the program allocates meanwhile
+                                  << 30U;  // reserved for what the program allocates meanwhile
     if (driver_->synchronize() != CUDA_SUCCESS ||
         driver_->memory_info(&free, &total) != CUDA_SUCCESS || free < bytes + spare ||
         (bytes > 0 && driver_->allocate(&copy_, bytes) != CUDA_SUCCESS)) {
-        refuse("the GPU's memory does not hold a copy of the program's");
+        refuse("the GPU has too little memory for a copy of the program's memory");
         return false;
     }
     open_ = true;
@@ -244,7 +245,7 @@ void LaunchReplay::record(CUpti_CallbackId id, const void* parameters) {
 
 bool LaunchReplay::restore() {
     if (driver_->synchronize() == CUDA_SUCCESS && copy(true)) return true;
-    refuse("the program's memory could not be put back");
+    refuse("the program's memory could not be restored");
     return false;
 }
 
@@ -275,7 +276,7 @@ void LaunchReplay::close() {
     if (std::exchange(open_, false)) {
         ++batches_;
         repeatable_ += spoiled_ ? 0 : launches_.size();
-        // Each batch costs a dozen changes of counters: further runs of the program are quicker.
+        // Each batch costs a dozen changes of counters, so further runs of the program are faster.
         constexpr std::size_t enough = 4;
         constexpr std::size_t least = 8;
         if (batches_ >= enough && repeatable_ < batches_ * least) {

@@ -21,7 +21,7 @@ std::uint32_t this_thread() {
 thread_local int depth = 0;
 std::atomic<std::uint64_t> last_range = 0;
 
-/// UTF-8 of a wide text.
+/// A wide text as UTF-8.
 std::string narrow(const wchar_t* text) {
     std::string out;
     for (; text != nullptr && *text != L'\0'; ++text) {
@@ -138,7 +138,7 @@ nvtxRangeId_t domain_start(nvtxDomainHandle_t /*domain*/, const nvtxEventAttribu
 void domain_end(nvtxDomainHandle_t /*domain*/, nvtxRangeId_t id) {
     end_range(id);
 }
-// Handles of registered strings live as long as the process, as NVTX wants it.
+// Handles of registered strings live as long as the process, as NVTX requires.
 nvtxStringHandle_t register_a(nvtxDomainHandle_t /*domain*/, const char* text) {
     return reinterpret_cast<nvtxStringHandle_t>(new std::string(text == nullptr ? "" : text));
 }

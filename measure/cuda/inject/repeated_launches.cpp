@@ -1,4 +1,5 @@
-// How launches that a program makes once get all sets of counters within one run: they are repeated.
+// Repeats launches that a program makes only once, so that they get all sets of counters in one
+// run.
 #include <algorithm>
 #include <bit>
 
@@ -31,11 +32,12 @@ void LaunchCounters::follow(CUpti_CallbackId id, const CUpti_CallbackData& call)
     const CallKind kind = kinds_[id];
     if (kind == CallKind::harmless) return;
     const std::lock_guard lock(launching_);
-    if (depth_ > 0) return;  // ours
+    if (depth_ > 0) return;  // one of our own calls
     if (call.callbackSite == CUPTI_API_ENTER) {
         if (kind != CallKind::allocates) read_safely();
         if (kind == CallKind::untracked) {
-            replay_->refuse(std::string(call.functionName) + " gives memory that is not saved");
+            replay_->refuse(std::string(call.functionName) +
+                            " provides memory that cannot be saved");
         } else if (id == CUPTI_DRIVER_TRACE_CBID_cuMemFree_v2) {
             replay_->freed(call.context,
                            static_cast<const cuMemFree_v2_params*>(call.functionParams)->dptr);
@@ -53,7 +55,7 @@ void LaunchCounters::follow(CUpti_CallbackId id, const CUpti_CallbackData& call)
         const auto& made = *static_cast<const cuMemAllocPitch_v2_params*>(call.functionParams);
         replay_->allocated(call.context, *made.dptr, *made.pPitch * made.Height);
     } else {
-        replay_->refuse(std::string(call.functionName) + " gives memory that is not saved");
+        replay_->refuse(std::string(call.functionName) + " provides memory that cannot be saved");
     }
 }
 

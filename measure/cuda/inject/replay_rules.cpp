@@ -15,7 +15,7 @@ struct Rule {
     CallKind kind;
 };
 
-// The first that fits counts.
+// The first matching rule applies.
 constexpr std::array rules{
     Rule{"cuMemAllocManaged", CallKind::untracked},
     Rule{"cuMemAllocHost", CallKind::untracked},
@@ -70,7 +70,7 @@ constexpr std::array rules{
     Rule{"cuThreadExchangeStreamCaptureMode", CallKind::harmless},
 };
 
-/// What lies at `offset`, where the file holds it.
+/// The object at `offset`, if the file holds it.
 template <class Object>
 std::optional<Object> object_at(std::span<const char> file, std::uint64_t offset) {
     if (offset > file.size() || file.size() - offset < sizeof(Object)) return std::nullopt;
@@ -85,7 +85,7 @@ std::string_view text_at(std::span<const char> file, std::uint64_t offset) {
     return {start, strnlen(start, file.size() - offset)};
 }
 
-/// Functions of the device's run-time library that leave something behind.
+/// Whether it is a function of the device's run-time library that leaves state behind.
 bool leaves_something(std::string_view symbol) {
     constexpr std::array names{std::string_view("vprintf"), std::string_view("malloc"),
                                std::string_view("free")};

@@ -1,12 +1,12 @@
-// When launches of a program may be repeated within it: what its calls of the driver do to memory, and what
-// its kernels keep outside of it.
+// Decides when a program's launches may be repeated: what its driver calls do to memory, and what
+// state its kernels keep outside memory.
 //
-// Method: launches are repeated on the memory that they were first launched on (launch_batch.h), which is
-// that of cuMemAlloc. A call that writes such memory ends what can be repeated; memory of any other
-// origin (the host's, managed, mapped, arrays) could be written by a kernel without our knowing, and so
-// could variables of a module, output of printf and the heap of kernels: with these nothing is repeated.
-// An unknown call ends a batch, and so does waiting for the GPU: a program that waits may end soon, and
-// nothing is repeated once it ends.
+// Method: launches are repeated on the memory that they first used (launch_replay.h), which is that
+// of cuMemAlloc. A call that writes such memory ends the batch that can be repeated. A kernel could
+// change other memory (the host's, managed, mapped, arrays) without our knowing, and also a
+// module's variables, the output of printf and the kernels' heap; with any of these, nothing is
+// repeated. An unknown call ends a batch, and so does waiting for the GPU: a program that waits may
+// end soon, and nothing is repeated once it ends.
 //
 //   call_kind("cuMemcpyHtoDAsync_v2");     // CallKind::ends_batch
 //   keeps_state(cubin);                    // the module has variables, or prints
@@ -23,16 +23,17 @@ namespace ridge::measure::cuda {
 
 enum class CallKind : std::uint8_t {
     harmless,    ///< writes no memory of the device
-    ends_batch,  ///< writes it, or may
-    allocates,   ///< cuMemAlloc and its like
+    ends_batch,  ///< writes it or may write it
+    allocates,   ///< cuMemAlloc and similar calls
     frees,
     untracked,  ///< gives kernels memory that is not saved
 };
 
-/// By the driver's name of the call; `_ptsz`, `_v2` and their like make no difference.
+/// Looks up a call by the driver's name; suffixes such as `_ptsz` and `_v2` make no difference.
 [[nodiscard]] CallKind call_kind(std::string_view name);
 
-/// Whether kernels of this binary (ELF) may keep what memory does not hold; true for what is no such file.
+/// Whether kernels of this binary (ELF) may keep state outside memory; true if it is not an ELF
+/// file.
 [[nodiscard]] bool keeps_state(std::span<const char> cubin);
 
 /// The memory that a context has allocated.

@@ -11,11 +11,11 @@ namespace ridge::measure::cuda {
 namespace {
 
 constexpr std::size_t device = 0;
-constexpr std::uint32_t most_samples = 20'000;                   // in one decoding
+constexpr std::uint32_t most_samples = 20'000;                   // per decoding
 constexpr std::size_t largest_buffer = std::size_t{256} << 20U;  // bytes, on the device
 constexpr std::size_t smallest_buffer = std::size_t{1} << 20U;
 
-// In the order of the fields of SampleActivity.
+// In the order of SampleActivity's fields.
 constexpr std::array sampled{
     Metric{"dram__bytes_read.sum"}, Metric{"dram__bytes_write.sum"},
     Metric{"sm__cycles_active.avg.pct_of_peak_sustained_elapsed"},
@@ -81,7 +81,7 @@ void Sampler::start() {
     state_ = State::running;
 }
 
-/// Some systems refuse large buffers with an error that does not say so: smaller ones are tried.
+/// Some systems refuse large buffers with a misleading error, so smaller ones are tried.
 void Sampler::configure() {
     auto config =
         sized<CUpti_PmSampling_SetConfig_Params>(CUpti_PmSampling_SetConfig_Params_STRUCT_SIZE);
@@ -152,8 +152,8 @@ void Sampler::decode() {
         check(session_->cupti().sampling_decode(&parameters), "cuptiPmSamplingDecodeData");
         if (parameters.overflow != 0) {
             session_->note(
-                "the samples came faster than they were read: some are missing; "
-                "take a longer interval");
+                "some samples are missing because they came faster than they were read; "
+                "use a longer interval");
         }
         write_samples();
         reset_data();

@@ -1,9 +1,9 @@
-// How busy the GPU is over time: hardware counters sampled at a fixed interval while the program runs
-// freely (CUPTI's PM sampling). Nothing is replayed or serialised; graphs and other processes on the
-// GPU are in it.
+// How busy the GPU is over time: hardware counters sampled at a fixed interval while the program
+// runs freely (CUPTI's PM sampling). Nothing is replayed or serialised; the samples include graphs
+// and other processes on the GPU.
 //
-// Limits: one pass of counters, those of the activity file's `sample`. The first use of CUDA starts it
-// on device 0 of the process. It needs the permission for counters, as counting does.
+// Limits: one pass of counters, those in the activity file's `sample`. The first use of CUDA starts
+// sampling, on device 0 of the process. Like counting, it needs the permission for counters.
 #pragma once
 
 #include <atomic>
@@ -21,10 +21,11 @@ class Sampler {
   public:
     explicit Sampler(Session& session) : session_(&session) {}
 
-    /// Decodes what the GPU has sampled since the last call and writes it; the first call starts.
+    /// Decodes and writes what the GPU has sampled since the last call; the first call starts
+    /// sampling.
     void collect();
     [[nodiscard]] SamplingStep step() const { return step_; }
-    /// Ends it. Beyond `safe` CUPTI has taken down what it needs, so nothing is called.
+    /// Stops sampling. Beyond `safe`, CUPTI has taken down what it needs, so nothing is called.
     void stop(SamplingStep safe);
 
   private:
@@ -46,7 +47,7 @@ class Sampler {
     std::unique_ptr<HostProfiler> host_;
     CUpti_PmSampling_Object* object_ = nullptr;
     std::atomic<SamplingStep> step_ = SamplingStep::none;
-    bool first_ = true;  ///< the first sample of a run holds what came before it
+    bool first_ = true;  ///< the first sample of a run includes what came before it
 };
 
 }  // namespace ridge::measure::cuda

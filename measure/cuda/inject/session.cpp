@@ -102,7 +102,7 @@ bool Session::open() {
         recording_ = true;
         std::atexit(finish_at_exit);
         pthread_atfork(nullptr, nullptr, [] { Session::instance().recording_ = false; });
-        // The thread takes no signals of the program's.
+        // The thread does not handle the program's signals.
         sigset_t all;
         sigset_t before;
         sigfillset(&all);
@@ -121,7 +121,7 @@ bool Session::create_file() {
                                 std::to_string(getpid());
     const std::string host = host_name();
     bool made = writer_.open(options_.prefix + process + ".ridge");
-    // A process of the same number on another host, in a folder that both share.
+    // Another host's process with the same number may use the same shared folder.
     if (!made && errno == EEXIST) {
         made = writer_.open(options_.prefix + process + '.' + host + ".ridge");
     }
@@ -264,7 +264,7 @@ void Session::watch() {
     while (!stopping_) {
         {
             std::unique_lock lock(mutex_);
-            // Short turns: a signal handler can set `urgent_` but not wake a condition variable.
+            // Short waits: a signal handler can set `urgent_` but cannot wake a condition variable.
             for (int turn = 0; turn < 20 && !stopping_ && urgent_ != 1; ++turn) {
                 wake_.wait_for(lock, period / 20);
             }
@@ -290,7 +290,8 @@ void Session::write_out(bool forced) {
     if (forced && counters_ != nullptr) counters_->read_now();
     if (sampler_ != nullptr && has_context_) {
         sampler_->collect();
-        // What CUPTI made for sampling goes at exit before what was registered earlier: end before it.
+        // At exit, CUPTI takes down its sampling before anything registered earlier, so end before
+        // that.
         const SamplingStep step = sampler_->step();
         if (!stopping_ && std::exchange(ends_before_, step) != step) std::atexit(finish_at_exit);
     }

@@ -1,11 +1,11 @@
-// Which set of counters runs while the launches of a program pass by.
+// Decides which set of counters runs for each of a program's launches.
 //
-// Method: counters are switched on for many launches in a row, since switching costs as much as
-// counting dozens of them. A set stays while launches need it; once it has run for a while it makes way
-// for another one that a launch needs, and where nothing is needed for long, the program runs freely.
+// Method: one set stays on for many launches in a row, because switching costs as much as counting
+// dozens of them. A set stays while launches need it. After it has run for a while, it gives way to
+// another set that a launch needs. If nothing is needed for long, the program runs freely.
 //
 //   SetTurns turns;
-//   const SetTurns::Turn turn = turns.next(missing);   // sets that this launch lacks, a bit each
+//   const SetTurns::Turn turn = turns.next(missing);   // sets that this launch lacks, one bit each
 //   if (turn.stop) read();
 //   if (turn.start) begin(*turn.start);
 //   if (turn.counted) ...                              // this launch gets the running set
@@ -20,20 +20,20 @@ namespace ridge::measure::cuda {
 
 class SetTurns {
   public:
-    /// Launches between two readings at most; each takes memory for its counters, which takes time to make
-    /// and to start with.
+    /// Largest number of launches between two readings. Each launch needs memory for its counters,
+    /// which takes time to allocate and to start with.
     static constexpr std::size_t most_launches = 128;
-    /// The same where reading is cheap, since the set that runs next is the same.
+    /// The same when reading is cheap because the next set is the same one.
     static constexpr std::size_t launches_of_one_set = 64;
-    /// A set runs at least so long before another one takes its turn.
+    /// A set runs for at least this many launches before another one takes its turn.
     static constexpr std::size_t least_launches = 16;
-    /// Launches without a need in a row before the program runs freely.
+    /// Number of consecutive launches without a need after which the program runs freely.
     static constexpr std::size_t patience = 32;
 
     struct Turn {
-        bool stop = false;                ///< first
-        std::optional<unsigned> start{};  ///< then
-        bool counted = false;             ///< the launch itself
+        bool stop = false;                ///< do this first
+        std::optional<unsigned> start{};  ///< then start this set
+        bool counted = false;             ///< whether the launch is counted
     };
 
     explicit SetTurns(std::size_t most = most_launches) : most_(most) {}
@@ -51,7 +51,7 @@ class SetTurns {
         }
         return go_on(false);
     }
-    /// The counters were stopped for another reason.
+    /// Call this when the counters were stopped for another reason.
     void stopped() { running_.reset(); }
     [[nodiscard]] std::optional<unsigned> running() const { return running_; }
 

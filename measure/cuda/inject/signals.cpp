@@ -11,7 +11,7 @@ namespace {
 extern "C" void write_and_raise(int signal) {
     Session::instance().write_before_signal();
     std::signal(signal, SIG_DFL);
-    // Held back until this handler returns; a fault happens again by itself.
+    // Blocked until this handler returns; a fault happens again by itself.
     raise(signal);
 }
 

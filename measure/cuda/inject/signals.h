@@ -1,11 +1,11 @@
-// Signals that would end the program: what was recorded is written before the
-// signal takes effect.
+// Handles signals that would end the program: writes what was recorded before the signal takes
+// effect.
 #pragma once
 
 namespace ridge::measure::cuda {
 
-/// For those signals that the program leaves at their default; a handler that the program sets later
-/// replaces ours.
+/// Installs handlers for those signals that the program leaves at their default. A handler that the
+/// program sets later replaces ours.
 void catch_fatal_signals();
 
 }  // namespace ridge::measure::cuda

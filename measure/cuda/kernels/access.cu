@@ -1,4 +1,4 @@
-// What access patterns cost; see access.h.
+// Cost of access patterns; see access.h.
 #include "measure/cuda/kernels/access.h"
 
 #include <stdexcept>
@@ -64,7 +64,7 @@ __global__ void __launch_bounds__(read_threads, read_blocks_per_multiprocessor)
     store_block_sum(sum, partial_sums);
 }
 
-// Volatile to the assembler too, which would keep a word that each turn reads in a register.
+// Volatile for the assembler too, which would otherwise keep a word that is reread in a register.
 __device__ __forceinline__ std::uint32_t load_shared_word(const std::uint32_t* address) {
     std::uint32_t value;
     asm volatile("ld.volatile.shared.u32 %0, [%1];"

@@ -1,17 +1,17 @@
-// What access patterns cost: strided and misaligned reads of global memory, bank conflicts in
-// shared memory, divergent branches.
+// Cost of access patterns: strided and misaligned reads of global memory, bank conflicts in shared
+// memory, divergent branches.
 //
 // Method: each kernel does one thing badly by a known amount and everything else well.
-//   WordRead      word i at offset + i x stride; 8 loads in flight per thread, past L1; resident
-//                 blocks take tiles in turn and sum their words modulo 2^32
-//   BankConflict  a warp reads 32 words of shared memory, `ways` of them from each bank it uses;
-//                 resident blocks read the same words over and over
+//   WordRead      reads word i at offset + i x stride, with 8 loads in flight per thread, bypassing
+//                 L1; resident blocks take tiles in turn and sum their words modulo 2^32
+//   BankConflict  a warp reads 32 words of shared memory, `ways` of them from each bank that it
+//                 uses; resident blocks read the same words repeatedly
 //   Divergence    neighbouring threads take one of `paths` code paths in turn, each `steps` FMA
 //
 // Example: WordRead{.source = d, .partial_sums = p, .words = n, .stride = 8} moves 32 bytes for
-// each word of 4.
-// Units: words; the source holds offset + (words - 1) x stride + 1 of them.
-// Limits: words of 1, 2, 4 or 8 bytes; ways and paths 1 to 32 (std::invalid_argument).
+// each word of 4 bytes.
+// Units: words; the source has offset + (words - 1) x stride + 1 of them.
+// Limits: words of 1, 2, 4 or 8 bytes; ways and paths 1 to 32 (std::invalid_argument otherwise).
 #pragma once
 
 #include <cstdint>
@@ -45,7 +45,7 @@ struct Divergence {
     int steps = bundled::divergent_steps;  // FMA per path and thread
 };
 
-// Factor and term of the FMA that path `path` iterates from x = 1.
+// Factor and addend of the FMA that path `path` iterates from x = 1.
 [[nodiscard]] __host__ __device__ constexpr float path_factor(int path) {
     return 0.5F + static_cast<float>(path) / 128.0F;
 }
@@ -53,14 +53,14 @@ struct Divergence {
     return 0.25F + static_cast<float>(path) / 64.0F;
 }
 
-// Shared word that thread `thread` reads in load `load` (0 to 7) of every tile; it holds hash_word
-// of its index (on_chip.h).
+// Shared-memory word that thread `thread` reads in load `load` (0 to 7) of every tile; it holds
+// hash_word of its index (on_chip.h).
 [[nodiscard]] __host__ __device__ constexpr int conflict_word(int thread, int load, int ways) {
     const int lane = thread % 32;
     return (lane % ways + thread / 32 % 8 + load) * 32 + lane / ways;
 }
 
-// What a word adds to the sum: its bits, the upper half of 8 bytes added to the lower.
+// What a word adds to the sum: its bits; of 8 bytes, the upper half is added to the lower half.
 [[nodiscard]] __host__ __device__ constexpr std::uint32_t folded(std::uint64_t word) {
     return static_cast<std::uint32_t>(word) + static_cast<std::uint32_t>(word >> 32);
 }

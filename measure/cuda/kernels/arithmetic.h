@@ -2,15 +2,16 @@
 //
 // Method: each thread runs `chains` independent dependence chains in registers, x = x * 0.75 + 0.5
 // (which tends to 2), from start_value(thread, chain); ex2 runs x = 2^-x (which tends to 0.6412).
-// No memory inside the loop. Every thread writes the sum of its chains, so nothing can be elided;
-// fp16x2 adds the two halves.
+// The loop does not access memory. Every thread writes the sum of its chains, so nothing can be
+// elided; fp16x2 adds the two halves.
 //
-// Example: launch_of(FmaPeak{.element = ElementType::float32, .output = out, .iterations =
-// 4096})(stream);
-//          FLOP/s = work_of(...).flop / time, lane rate at clock f: 132 x 128 x 2 x f
-// Units: output has one float (fp64: double) per thread of the grid.
-// Limits: fp64, fp32, fp16 only (std::invalid_argument); one result per thread bounds the grid, not
-// the rate.
+// Example:
+//   const FmaPeak peak{.element = ElementType::float32, .output = out, .plan = {}};
+//   launch_of(peak)(stream);
+//   // FLOP/s = work_of(peak).flop / time; peak rate at clock f: 132 x 128 x 2 x f
+// Units: output has one float (fp64: one double) per thread of the grid.
+// Limits: fp64, fp32 and fp16 only (std::invalid_argument). One result per thread limits the size
+// of the grid, not the rate.
 #pragma once
 
 #include <cstdint>
@@ -43,7 +44,7 @@ struct Exp2Peak {
     ArithmeticPlan plan;
 };
 
-// Where chain `chain` of thread `thread` (in its block) starts; exact in every element type.
+// Start of chain `chain` of thread `thread` (in its block); exact in every element type.
 [[nodiscard]] __host__ __device__ constexpr float start_value(int thread, int chain) {
     return static_cast<float>((thread * 5 + chain * 3) % 64) / 32.0F;
 }

@@ -2,10 +2,10 @@
 // each row of scores.
 //
 // Shapes: Q and O are [batch][heads][queries][head_dim], K and V [batch][kv_heads][keys][head_dim]
-// with AttentionLayout::heads_first; with tokens_first the two middle dimensions change places.
+// with AttentionLayout::heads_first; with tokens_first the two middle dimensions are exchanged.
 // Query head h reads key-value head h / (heads / kv_heads). The log-sum-exp (natural logarithm,
 // float32) is always [batch][heads][queries]. The causal mask is aligned at the bottom right: query
-// i sees keys 0 .. i + keys - queries; a query that sees none gets O = 0 and a log-sum-exp of
+// i sees keys 0 .. i + keys - queries. A query that sees no key gets O = 0 and a log-sum-exp of
 // -infinity.
 //
 // Work counted: 4 batch heads queries keys head_dim FLOP, about half of it when causal.
@@ -21,8 +21,8 @@
 //     const Launch run = attention_wgmma(p);
 //     run(stream);
 //
-// Elements are bfloat16 or float16; accumulation is float32. Unsupported problems are refused with
-// std::runtime_error.
+// Elements are bfloat16 or float16; accumulation is in float32. Unsupported problems are refused
+// with std::runtime_error.
 #pragma once
 
 #include "measure/cuda/kernels/launch.h"
@@ -61,7 +61,7 @@ struct AttentionProblem {
             .causal = problem.mask == AttentionMask::causal};
 }
 
-// Element strides of one operand: from head to head, token to token, batch entry to batch entry.
+// Element strides of one operand: between heads, tokens and batch entries.
 struct AttentionStrides {
     std::int64_t batch = 0;
     std::int64_t head = 0;
@@ -76,25 +76,25 @@ struct AttentionStrides {
     return {.batch = heads * tokens * head_dim, .head = head_dim, .token = heads * head_dim};
 }
 
-// Throws std::runtime_error unless the problem is one that the tiled kernels take.
+// Throws std::runtime_error unless the tiled kernels support the problem.
 void require_attention(const char* kernel, const AttentionProblem& problem);
 
-// A Launch of attention_wgmma holds a counter of its own on the device, so it must not run
-// concurrently with itself.
+// A Launch of attention_wgmma owns a counter on the device, so it must not run concurrently with
+// itself.
 [[nodiscard]] Launch attention_wgmma(const AttentionProblem& problem);
 [[nodiscard]] Launch attention_mma_sync(const AttentionProblem& problem);
 
-// Decode: the keys are cut into `splits` ranges whose partial results a second kernel combines.
-// `workspace` holds attention_decode_workspace_bytes(problem, splits) bytes; it may be null for one
-// split. bundled::decode_splits chooses the number.
+// Decode: the keys are divided into `splits` ranges, whose partial results a second kernel
+// combines. `workspace` has attention_decode_workspace_bytes(problem, splits) bytes; it may be null
+// for one split. bundled::decode_splits chooses the number of splits.
 [[nodiscard]] std::size_t attention_decode_workspace_bytes(const AttentionProblem& problem,
                                                            std::int64_t splits);
 [[nodiscard]] Launch attention_decode(const AttentionProblem& problem, void* workspace,
                                       std::int64_t splits);
 
 // The softmax of standard attention, over scores in memory: out[r][j] = softmax_j(scale *
-// scores[r][j]) where query r sees key j, else 0; a row that sees nothing becomes zeros. `scores`
-// and `out` are [matrices][queries][keys], dense; they may be the same.
+// scores[r][j]) if query r sees key j, otherwise 0. A row that sees no key becomes zeros. `scores`
+// and `out` are [matrices][queries][keys], dense; they may be the same array.
 struct MaskedSoftmaxProblem {
     const void* scores = nullptr;
     void* out = nullptr;

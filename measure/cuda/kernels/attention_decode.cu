@@ -1,10 +1,10 @@
-// Attention of a few queries against a long key-value cache: split along the keys, bound by memory.
+// Attention of a few queries over a long key-value cache: split along the keys, bound by memory.
 //
 // Method: the query heads that share a key-value head, times their queries, become the rows of one
 // 16-row tensor-core tile, so that the cache is read once for all of them. A block takes one tile,
 // one key-value head and one range of keys. Its four warps are independent: each streams slices of
 // 16 tokens through its own ring of shared-memory stages with cp.async and keeps a running softmax
-// over them in registers; only at the end are the four results merged. With more than one split,
+// over them in registers. The four results are merged only at the end. With more than one split,
 // partial outputs (float32) and their log-sum-exp go to the workspace, and a second kernel combines
 // them.
 //
@@ -91,7 +91,7 @@ __device__ __forceinline__ void load_queries(std::uint32_t (&q)[HeadDim / 16][4]
     }
 }
 
-// Starts the copy of one slice of K and V into a stage of this warp, zeros beyond `end`.
+// Starts the copy of one slice of K and V into a stage of this warp, with zeros beyond `end`.
 template <typename Element, int HeadDim>
 __device__ __forceinline__ void copy_slice(std::uint32_t stage, const Element* k, const Element* v,
                                            std::int64_t stride, int first, int end) {
@@ -171,7 +171,8 @@ __device__ __forceinline__ void attend_slice(Partial<HeadDim>& partial,
     }
 }
 
-// Where the four warps meet: 16 rows each of unnormalised output, maximum and sum.
+// Shared memory in which the four warps merge: 16 rows each of unnormalised output, maximum and
+// sum.
 template <int HeadDim>
 struct Exchange {
     float output[warps][rows_per_tile][HeadDim + 4];
@@ -208,7 +209,7 @@ struct Outputs {
     float* partial_lse;      // [row of O][split]
 };
 
-// Which piece of the problem a block has.
+// The part of the problem that a block works on.
 struct BlockPlace {
     int split;
     int first_row;
@@ -258,7 +259,7 @@ __device__ __forceinline__ void store_merged(const Exchange<HeadDim>& exchange,
     }
 }
 
-// One past the last key that the query of `row` sees of a split up to `end`.
+// One past the last key that the query of `row` sees in a split that ends at `end`.
 __device__ __forceinline__ int visible_end(int row, int end, const Extents& extents) {
     if (extents.mask == AttentionMask::none) return end;
     return min(end, row % extents.queries + 1 + extents.keys - extents.queries);
@@ -323,7 +324,7 @@ __global__ void __launch_bounds__(threads, blocks_per_multiprocessor)
     store_merged<Element, HeadDim>(exchange, outputs, place, extents);
 }
 
-// One block per row (head and query), one thread per element of head_dim: the partial outputs
+// One block per row (head and query), one thread per element of head_dim: adds the partial outputs
 // weighted by exp(lse - total lse).
 template <typename Element, int HeadDim>
 __global__ void __launch_bounds__(HeadDim)

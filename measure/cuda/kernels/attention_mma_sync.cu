@@ -1,12 +1,12 @@
 // Tiled attention with mma.sync: online softmax in registers, for sm_80 and newer.
 //
 // Method (after FlashAttention-2, Dao, arXiv 2307.08691): a block of 4 warps owns 128 queries of
-// one head, 32 rows per warp, and walks the keys in blocks of 64 that cp.async brings into two
-// shared-memory buffers, K one block ahead of its use and V likewise. Each warp keeps its output,
-// running maximum and sum in registers; the scores of a block become the operand of P V without
-// leaving them. exp(scale (s - m)) is exp2 with scale log2(e) folded into one multiply-add. With a
-// causal mask, key blocks beyond the diagonal are skipped, and the longest tiles (last queries) are
-// launched first.
+// one head, 32 rows per warp, and walks the keys in blocks of 64 that cp.async copies into two
+// shared-memory buffers, with K and V each one block ahead of their use. Each warp keeps its
+// output, running maximum and sum in registers; the scores of a block stay there and become the
+// operand of P V. exp(scale (s - m)) is exp2 with scale log2(e) folded into one multiply-add. With
+// a causal mask, key blocks beyond the diagonal are skipped, and the longest tiles (last queries)
+// are launched first.
 #include "measure/cuda/kernels/attention.h"
 #include "measure/cuda/kernels/mma_sync.cuh"
 #include "measure/cuda/kernels/row_math.cuh"
@@ -38,7 +38,7 @@ struct Extents {
 static_assert(layout_of<64>.shared_bytes == (block_m + 4 * block_n) * 64 * 2);
 static_assert(layout_of<128>.shared_bytes == (block_m + 4 * block_n) * 128 * 2);
 
-// Starts the copy of `Rows` tokens of one head, zeros beyond `tokens`.
+// Starts the copy of `Rows` tokens of one head, with zeros beyond `tokens`.
 template <int HeadDim, int Rows, typename Element>
 __device__ __forceinline__ void copy_tokens(std::uint32_t destination, const Element* head,
                                             std::int64_t stride, int first, int tokens) {
@@ -133,8 +133,8 @@ struct RowState {
     float sum[row_tiles][2];
 };
 
-// Replaces scores by exp(scale (score - maximum)) with the maximum brought up to date, and shrinks
-// output and sum accordingly.
+// Replaces scores by exp(scale (score - maximum)) with the updated maximum, and rescales output and
+// sum accordingly.
 template <int HeadDim>
 __device__ __forceinline__ void exponentiate(Scores& scores,
                                              float (&output)[row_tiles][HeadDim / 8][4],

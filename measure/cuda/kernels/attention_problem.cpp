@@ -1,4 +1,4 @@
-// What all attention kernels share on the host: the checks of a problem.
+// The host-side checks of a problem that all attention kernels share.
 #include <limits>
 #include <stdexcept>
 #include <string>

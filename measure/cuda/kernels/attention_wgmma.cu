@@ -9,8 +9,8 @@
 // the accumulator layout of Q K^T is the operand layout of P V. Rows keep a running maximum m and
 // sum l; exp(scale (s - m)) is exp2 with scale log2(e) folded into one multiply-add.
 //
-// Schedule: a block that is done takes the next query tile from a counter in global memory. Heads
-// are walked in groups whose keys and values fit in two thirds of L2; within a group the longest
+// Schedule: a block that finishes takes the next query tile from a counter in global memory. Heads
+// are processed in groups whose keys and values fit in two thirds of L2. Within a group the longest
 // tiles (last queries, when causal) come first, and key blocks beyond the diagonal are skipped. The
 // counter returns to zero at the end of each launch, so a Launch must not overlap itself.
 //
@@ -34,8 +34,8 @@ constexpr int kv_stages = bundled::attention_wgmma(128, false).stages;
 constexpr int rows_per_warpgroup = bundled::attention_warpgroup_rows;
 static_assert(bundled::attention_warpgroup == warpgroup_threads);
 constexpr int warps_per_warpgroup = 4;
-// Named barriers: turn_barrier + w lets warpgroup w use the tensor cores, epilogue_barrier + w is
-// for the threads of warpgroup w alone.
+// Named barriers: turn_barrier + w lets warpgroup w use the tensor cores; epilogue_barrier + w is
+// only for the threads of warpgroup w.
 constexpr int turn_barrier = 1;
 constexpr int epilogue_barrier = 5;
 
@@ -63,7 +63,7 @@ struct SharedStorage {
     alignas(1024) unsigned char v[kv_stages][T::panels * T::kv_panel_bytes];
     int tile[T::consumers];  // the tile whose Q is in q, guarded by the barriers of q; past the
                              // last one: no more work
-    int next_tile;           // of the producer alone
+    int next_tile;           // used only by the producer
     Barrier q_full[T::consumers];
     Barrier q_empty[T::consumers];
     Barrier k_full[kv_stages];
@@ -109,8 +109,8 @@ __device__ __forceinline__ Work locate(const Walk& walk, int index) {
             .key_blocks = max(1, (visible + T::block_n - 1) / T::block_n)};
 }
 
-// The next tile that no block has taken yet: first come those equal to the block indices, then a
-// counter gives out the rest. Every tile leads to one call, so the counter wraps to zero with the
+// The next tile that no block has taken yet. The first tiles are those equal to the block indices;
+// a counter gives out the rest. There is one call per tile, so the counter wraps to zero with the
 // last call of the launch.
 __device__ __forceinline__ int take_tile(unsigned* counter, int total) {
     return static_cast<int>(gridDim.x + atomicInc(counter, static_cast<unsigned>(total - 1)));
@@ -163,8 +163,7 @@ __device__ __forceinline__ void produce(const CUtensorMap& q_map, const CUtensor
                        kv_head, work.batch);
             if (block == work.key_blocks - 1) {
                 load_q<T>(q_map, work, index, q_phase, shared);
-                shared.next_tile =
-                    take_tile(counter, total);  // here its latency passes behind the loads
+                shared.next_tile = take_tile(counter, total);  // the loads hide its latency here
             }
             load_kv<T>(shared.v[s], v_map, shared.v_full[s], shared.v_empty[s], slot.phase, row,
                        kv_head, work.batch);
@@ -184,7 +183,7 @@ __device__ __forceinline__ void release(Barrier& empty) {
     if (threadIdx.x % 32 == 0) arrive(empty);
 }
 
-// Scores (64 x block_n) = Q K^T, issued and committed, not awaited.
+// Scores (64 x block_n) = Q K^T, issued and committed but not awaited.
 template <typename Element, typename T>
 __device__ __forceinline__ void issue_scores(float (&scores)[T::block_n / 2],
                                              const unsigned char* q, const unsigned char* k) {
@@ -200,7 +199,7 @@ __device__ __forceinline__ void issue_scores(float (&scores)[T::block_n / 2],
     commit();
 }
 
-// Output (64 x head_dim) += P V, issued and committed, not awaited.
+// Output (64 x head_dim) += P V, issued and committed but not awaited.
 template <typename Element, typename T>
 __device__ __forceinline__ void issue_output(float (&output)[T::head_dim / 2],
                                              const std::uint32_t (&p)[T::block_n / 4],
@@ -215,7 +214,7 @@ __device__ __forceinline__ void issue_output(float (&output)[T::head_dim / 2],
     commit();
 }
 
-// Hides the keys of one block that this thread's rows do not see; `first_row` is the first query of
+// Masks the keys of one block that this thread's rows do not see; `first_row` is the first query of
 // the warpgroup.
 template <typename T>
 __device__ __forceinline__ void mask_block(float (&scores)[T::block_n / 2], int block,
@@ -325,8 +324,8 @@ __device__ __forceinline__ void consume(int warpgroup, const CUtensorMap& o_map,
                         walk.queries +
                     row] = sum > 0.0F ? rows.maximum[r] * walk.scale + logf(sum) : -INFINITY;
         }
-        // Q of this warpgroup is used up, so its shared memory can hold the output. Every warp must
-        // have finished reading it.
+        // Q of this warpgroup is no longer needed, so its shared memory can hold the output. Every
+        // warp must have finished reading it.
         named_sync(epilogue_barrier + warpgroup, warpgroup_threads);
         store_fragments<Element, T::head_dim>(shared.q[warpgroup], output, 0, inverse[0],
                                               inverse[1]);
@@ -343,7 +342,7 @@ __device__ __forceinline__ void consume(int warpgroup, const CUtensorMap& o_map,
         arrive(shared.q_empty[warpgroup]);  // every thread has read the tile's index
     }
     if (warpgroup == 0)
-        named_sync(turn_barrier, 2 * warpgroup_threads);  // takes the turn that is left over
+        named_sync(turn_barrier, 2 * warpgroup_threads);  // consumes the remaining turn
     if (thread == 0) wait_stores();
 }
 
@@ -402,7 +401,7 @@ static_assert(tile_has_its_layout<64, AttentionMask::causal>);
 static_assert(tile_has_its_layout<128, AttentionMask::none>);
 static_assert(tile_has_its_layout<128, AttentionMask::causal>);
 
-// Calls `use` with the element type and tile that the problem needs.
+// Calls `use` with the element type and the tile that the problem needs.
 template <typename Use>
 auto with_tile(const AttentionProblem& problem, Use use) {
     const auto with_element = [&]<typename Element>(Element element) {

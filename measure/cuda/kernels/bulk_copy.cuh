@@ -1,9 +1,9 @@
-// The bulk copy engine and mbarriers as small device functions, and the host checks that go with
-// them.
+// The bulk copy engine and mbarriers as small device functions, and the corresponding host checks.
 //
-// Method: thin inline PTX (PTX ISA, cp.async.bulk, mbarrier), no tensor maps: contiguous bytes
-// only. Limits: sm_90 and later; sizes and addresses are multiples of 16 bytes.
-// bulk_store_wait_read knows up to 8 groups.
+// Method: thin inline PTX (PTX ISA, cp.async.bulk, mbarrier) without tensor maps, so only
+// contiguous bytes.
+// Limits: sm_90 and later; sizes and addresses are multiples of 16 bytes. bulk_store_wait_read
+// supports up to 8 groups.
 #pragma once
 
 #include <cstdint>

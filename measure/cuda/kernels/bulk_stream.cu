@@ -1,4 +1,4 @@
-// DRAM ceilings by the bulk copy engine; see bulk_stream.h. PTX forms: PTX ISA, cp.async.bulk and
+// DRAM ceilings of the bulk copy engine; see bulk_stream.h. PTX forms: PTX ISA, cp.async.bulk and
 // mbarrier.
 #include <algorithm>
 #include <stdexcept>
@@ -108,8 +108,8 @@ __global__ void bulk_read_kernel(const unsigned char* source, std::uint32_t* par
     }
 }
 
-// Half of the ring is kept for loads on their way, half for stores on their way: the slot filled
-// again at step i is the one whose store began stages / 2 steps ago.
+// Half of the ring is for loads in flight, half for stores in flight: the slot refilled at step i
+// is the one whose store began stages / 2 steps earlier.
 __global__ void bulk_copy_kernel(const unsigned char* source, unsigned char* destination,
                                  std::int64_t bytes, int stages, int stage_bytes) {
 #if __CUDA_ARCH__ >= 900

@@ -1,17 +1,20 @@
-// DRAM ceilings by the bulk copy engine (cp.async.bulk, Hopper and later): read and copy without a
-// load instruction per vector.
+// DRAM ceilings of the bulk copy engine (cp.async.bulk, Hopper and later): read and copy without
+// one load instruction per vector.
 //
 // Method: each block owns a ring of `stages` shared-memory buffers of `stage_bytes`. One thread
-// asks for whole buffers; an mbarrier tells when one has arrived. The read then sums the words from
-// shared memory (16-byte loads), which proves the data came and costs no DRAM traffic; the copy
-// sends each buffer on to its destination and waits before reuse until the engine has read it.
+// requests whole buffers; an mbarrier signals when one has arrived. The read then sums the words
+// from shared memory (16-byte loads), which proves that the data arrived and causes no DRAM
+// traffic. The copy sends each buffer to its destination and, before reusing it, waits until the
+// engine has read it.
 //
-// Example: launch_of(BulkCopy{.source = a, .destination = b, .bytes = n, .plan = {.stages = 4,
-// .stage_bytes = 16384}})(stream);
+// Example:
+//   launch_of(BulkCopy{.source = a, .destination = b, .bytes = n,
+//                      .plan = {.stages = 4, .stage_bytes = 16384}})(stream);
 //
-// Units: bytes, a multiple of 4; arrays 16-byte aligned; stage_bytes a multiple of 16 below 1 MiB.
+// Units: bytes, a multiple of 4; arrays 16-byte aligned; stage_bytes a multiple of 128 below 1 MiB.
 // std::invalid_argument for a wrong plan, std::runtime_error on a device below compute
-// capability 9.0. Limits: bytes behind the last multiple of 16 are moved by plain loads.
+// capability 9.0.
+// Limits: bytes after the last multiple of 16 are moved by plain loads.
 #pragma once
 
 #include <cstdint>

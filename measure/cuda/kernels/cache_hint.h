@@ -7,7 +7,7 @@ enum class CacheHint {
     cached,           // the default: L1 and L2
     streaming,        // .cs: evict first
     l2_only,          // .cg: not in L1
-    sector_prefetch,  // loads: not in L1, whole 256 bytes fetched into L2; stores: default
+    sector_prefetch,  // loads: not in L1, 256 bytes fetched into L2; stores: default
 };
 
 [[nodiscard]] constexpr const char* name_of(CacheHint hint) {

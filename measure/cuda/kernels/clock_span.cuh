@@ -1,4 +1,4 @@
-// Recording a ClockSpan inside a kernel; see clock_span.h.
+// Records a ClockSpan inside a kernel; see clock_span.h.
 #pragma once
 
 #include "measure/cuda/kernels/clock_span.h"

@@ -1,11 +1,11 @@
-// What the clocks of the GPU said at the start and the end of one block: SM cycles and nanoseconds.
+// The GPU's clocks at the start and the end of one block: SM cycles and nanoseconds.
 //
 // Method: thread 0 of a block reads clock64 (cycles of its multiprocessor) and globaltimer (ns) at
-// both ends. The ratio of the differences is the SM clock that really ran; summed over blocks, the
-// coarse tick of globaltimer averages out.
+// both ends. The ratio of the differences is the actual SM clock; summing over blocks averages out
+// the coarse tick of globaltimer.
 //
 // Example: mean_clock_hz(spans) == 1.98e9
-// Limits: kernels of 100 us and more; globaltimer may tick as slowly as 1 us.
+// Limits: kernels of 100 us or more; globaltimer may tick only every 1 us.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ struct ClockSpan {
     std::int64_t last_nanosecond = 0;
 };
 
-// Cycles per second over all spans; 0 when they hold no time.
+// Cycles per second over all spans; 0 if they contain no time.
 [[nodiscard]] inline double mean_clock_hz(const std::vector<ClockSpan>& spans) {
     double cycles = 0;
     double nanoseconds = 0;

@@ -1,11 +1,11 @@
 // Source text of a fused elementwise kernel, for run-time compilation.
 //
 // Method: a text with placeholders `{{...}}` is filled from the operands and one expression. The
-// result needs no header: the 16-bit types are converted by PTX, so NVRTC compiles it as it stands,
-// for sm_80 and later. A thread loads `unroll` vectors of every operand (16 bytes of the narrowest
-// type; wider types take several), computes in float (in double for float64) and stores; what is
-// left behind the last whole vector goes element by element in the first block. Operands may be
-// broadcast along rows, along columns, or be one scalar.
+// result needs no header, because PTX converts the 16-bit types, so NVRTC compiles it as it is for
+// sm_80 and later. A thread loads `unroll` vectors of every operand (16 bytes of the narrowest
+// type; wider types take several), computes in float (in double for float64) and stores. The first
+// block processes the elements after the last whole vector one by one. Operands may be broadcast
+// along rows, along columns, or be one scalar.
 //
 // Example, gelu(x + bias) for bfloat16 x [rows, columns] and bias [columns]:
 //   elementwise_source({.name = "gelu_bias",
@@ -15,14 +15,15 @@
 //                       .expression = "gelu(x + bias)"})
 // Kernel parameters: one pointer per operand, the result pointer, `elements` and `columns` (both of
 // the index type). The expression is C++ over the operands' names, each a `Real`, and over exp,
-// exp2_of, log, sine, cosine, sqrt, rsqrt, tanh, erf, sigmoid, relu, silu, gelu, gelu_tanh, softplus,
-// abs, minimum, maximum, power, square, cube.
+// exp2_of, log, sine, cosine, sqrt, rsqrt, tanh, erf, sigmoid, relu, silu, gelu, gelu_tanh,
+// softplus, abs, minimum, maximum, power, square, cube.
 // Launch: 1-D grid of elementwise_blocks(...) blocks of `threads`. erf is formula 7.1.26 of
-// Abramowitz and Stegun (absolute error 1.5e-7), a third of the instructions of erff, which alone
-// would bound gelu on a 16-bit type. tanh is tanhf. In double every function is the compiler's own.
-// Limits: float64 alone, or float32, float16, bfloat16 in any mix; width above 1 needs 16-byte
+// Abramowitz and Stegun (absolute error 1.5e-7), with a third of the instructions of erff, which
+// alone would bound gelu on a 16-bit type. tanh is tanhf. In double every function is the
+// compiler's own.
+// Limits: only float64, or any mix of float32, float16 and bfloat16. A width above 1 needs 16-byte
 // aligned arrays and, with broadcasts, columns that are a multiple of the width (elementwise_width
-// chooses); 32-bit indices below 2^31 elements.
+// chooses it). 32-bit indices work below 2^31 elements.
 #pragma once
 
 #include <algorithm>
@@ -61,7 +62,7 @@ struct ElementwiseSource {
     bool wide_index = false;  // true from 2^31 elements on
 };
 
-// Functions of an expression, in float with the special-function unit and in double.
+// Functions of an expression, in float (using the special-function unit) and in double.
 inline constexpr std::string_view float_functions =
     R"kernel(__device__ __forceinline__ float exp2_of(float x) {
   float result;
@@ -234,7 +235,7 @@ extern "C" __global__ void __launch_bounds__({{THREADS}}) {{NAME}}({{PARAMETERS}
 }
 )kernel";
 
-// Elements per access that the shapes allow: 16 bytes of the narrowest type, or 1.
+// Elements per access that the shapes allow: 16 bytes of the narrowest type, or 1 element.
 [[nodiscard]] inline int elementwise_width(const ElementwiseSource& source, std::int64_t columns) {
     int narrowest = bytes_per_element(source.result);
     bool broadcasts = false;
@@ -297,7 +298,7 @@ namespace elementwise_text {
 
 }  // namespace elementwise_text
 
-// The complete source. Throws std::invalid_argument for a type without a name here.
+// The complete source. Throws std::invalid_argument for an unsupported type.
 [[nodiscard]] inline std::string elementwise_source(const ElementwiseSource& source) {
     std::string arguments, parameters, pointers, declarations, loads, values;
     for (const ElementwiseOperand& operand : source.operands) {

@@ -1,14 +1,17 @@
-// Test data on the GPU: random normal, random uniform, constants; the same values for the same
-// seed, whatever the launch.
+// Test data on the GPU: random normal, random uniform or constant. The same seed gives the same
+// values, whatever the launch.
 //
 // Method: Philox4x32-10 (Salmon, Moraes, Dror, Shaw, SC 2011, section 3.3) with counter = element
 // index / 4 and key = seed gives four 32-bit words per counter; uniform takes the top 24 bits,
 // normal pairs them by Box-Muller. Element i does not depend on the number of elements.
 //
-// Example: launch_of(Fill{.destination = d, .elements = n, .type = ElementType::bfloat16, .pattern
-// = FillPattern::normal, .seed = 7})(stream); Units: normal is mean 0, deviation `scale`; uniform
-// is [-scale, scale); constant writes `scale`. int8 rounds to nearest and clamps to [-127, 127];
-// e4m3 rounds to nearest and saturates at 448. Limits: double elements carry 24 random bits.
+// Example:
+//   launch_of(Fill{.destination = d, .elements = n, .type = ElementType::bfloat16,
+//                  .pattern = FillPattern::normal, .seed = 7})(stream);
+// Units: normal has mean 0 and deviation `scale`; uniform is [-scale, scale); constant writes
+// `scale`. int8 rounds to nearest and clamps to [-127, 127]; e4m3 rounds to nearest and saturates
+// at 448.
+// Limits: double elements have only 24 random bits.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +24,7 @@ struct PhiloxWords {
     std::uint32_t word[4];
 };
 
-// Philox4x32-10 of counter (low, high, 0, 0) under `key`.
+// Philox4x32-10 of counter (low, high, 0, 0) with key `key`.
 [[nodiscard]] __host__ __device__ constexpr PhiloxWords philox(std::uint64_t counter,
                                                                std::uint64_t key) {
     PhiloxWords x{

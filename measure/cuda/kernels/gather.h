@@ -1,10 +1,13 @@
 // Embedding gather: destination row r is table row indices[r].
 //
-// Method: one warp per destination row, 16-byte vectors, 4 in flight per lane; rows that are not
-// whole vectors go by 2 or 4 bytes. Example: launch_of(EmbeddingGather{.table = t, .indices = i,
-// .destination = y, .rows = 65536, .row_bytes = 8192})(stream); Units: bytes; indices are 64-bit
-// and must lie in the table (not checked on the GPU). Limits: row_bytes a multiple of 2
-// (std::invalid_argument); table and destination 16-byte aligned.
+// Method: one warp per destination row, 16-byte vectors, 4 in flight per lane. Rows that are not
+// whole vectors are moved in units of 2 or 4 bytes.
+//
+// Example:
+//   launch_of(EmbeddingGather{.table = t, .indices = i, .destination = y, .rows = 65536,
+//                             .row_bytes = 8192})(stream);
+// Units: bytes; indices are 64-bit and must be inside the table (not checked on the GPU).
+// Limits: row_bytes a multiple of 2 (std::invalid_argument); table and destination 16-byte aligned.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Hopper's asynchronous machinery as small functions: mbarriers, TMA copies, clusters, named
+// Hopper's asynchronous features as small functions: mbarriers, TMA copies, clusters, named
 // barriers, register reallocation.
 //
 // Method: each function is one PTX instruction (or the shortest correct sequence) with typed
@@ -6,7 +6,7 @@
 // `empty` (the readers report that they are done); PipelineState walks the stages and flips the
 // phase at each wrap.
 //
-// Limits: sm_90a only; for other targets kernels compile to an empty body (see can_compile), and
+// Limits: sm_90a only. For other targets kernels compile to an empty body (see can_compile), and
 // their factories refuse to launch.
 #pragma once
 
@@ -14,13 +14,13 @@
 
 #include <cstdint>
 
-// Other targets do not instantiate the kernel bodies, so what only they use goes unreferenced
-// there.
+// Other targets do not instantiate the kernel bodies, so functions that only those use are
+// unreferenced there.
 #pragma nv_diag_suppress 177
 
 namespace ridge::measure::cuda::hopper {
 
-// True while compiling for the host or for sm_90a: kernel templates wrap their body in `if
+// True while compiling for the host or for sm_90a. Kernel templates wrap their body in `if
 // constexpr (can_compile)`.
 #if !defined(__CUDA_ARCH__) || defined(__CUDA_ARCH_FEAT_SM90_ALL)
 inline constexpr bool can_compile = true;
@@ -56,10 +56,10 @@ __device__ __forceinline__ void arrive(Barrier& barrier) {
                  : "memory");
 }
 
-// Arrives at the barrier of the same offset in block `rank` of the cluster. It tells that reads by
-// the tensor cores are complete, which the waiting copy engine needs to know; it publishes no
-// writes, so the default scope serves (release at cluster scope would cost a fence of the whole GPU
-// each time).
+// Arrives at the barrier with the same offset in block `rank` of the cluster. This signals that
+// reads by the tensor cores are complete, which the waiting copy engine needs to know. It publishes
+// no writes, so the default scope is enough (release at cluster scope would cost a fence of the
+// whole GPU each time).
 __device__ __forceinline__ void arrive_remote(Barrier& barrier, std::uint32_t rank) {
     asm volatile(
         "{\n\t.reg .b32 remote;\n\t"
@@ -171,8 +171,8 @@ __device__ __forceinline__ void cluster_sync() {
     asm volatile("barrier.cluster.arrive.release;\n\tbarrier.cluster.wait.acquire;" ::: "memory");
 }
 
-// Named barriers: 0 is __syncthreads, so identifiers start at 1. `threads` counts those that sync
-// plus those that arrive.
+// Named barriers: 0 is __syncthreads, so identifiers start at 1. `threads` counts the threads that
+// sync plus those that arrive.
 __device__ __forceinline__ void named_sync(int id, int threads) {
     asm volatile("bar.sync %0, %1;" ::"r"(id), "r"(threads) : "memory");
 }

@@ -1,4 +1,4 @@
-// Empties the L2 cache; see l2_flush.h.
+// Flushes the L2 cache; see l2_flush.h.
 #include "measure/cuda/kernels/l2_flush.h"
 
 #include <algorithm>

@@ -1,16 +1,16 @@
-// Empties the L2 cache of anything useful, for cold measurements.
+// Evicts all useful data from the L2 cache, for cold measurements.
 //
 // Method: owns a buffer of at least 256 MiB and four times the L2. A flush overwrites the first
-// half and then reads the second, so that what stays in L2 is useless and clean: dirty lines would
-// be written back during the measured kernel and slow it.
+// half and then reads the second, so that what remains in L2 is useless and clean. Dirty lines
+// would be written back during the measured kernel and slow it down.
 //
 // Example:
 //   L2Flush flush;
 //   flush(stream);
 //   kernel(stream);   // every first access misses L2
 //
-// Limits: takes about 0.1 ms and the buffer's memory; not thread-safe; one device, the one current
-// at construction.
+// Limits: a flush takes about 0.1 ms, and the buffer occupies memory. Not thread-safe. Works for
+// one device, the one that is current at construction.
 #pragma once
 
 #include <cstddef>
@@ -22,9 +22,9 @@ namespace ridge::measure::cuda {
 
 class L2Flush {
   public:
-    static constexpr std::size_t kernels = 2;  ///< at most, of one flush
+    static constexpr std::size_t kernels = 2;  ///< largest number of kernels in one flush
 
-    // Throws std::runtime_error when the device has no memory left for the buffer.
+    // Throws std::runtime_error when the device has too little memory for the buffer.
     L2Flush();
     ~L2Flush();
     L2Flush(const L2Flush&) = delete;

@@ -1,20 +1,19 @@
-// Latencies: a pointer chase over a size sweep and in shared memory, and the cost of a launch.
+// Latencies: a pointer chase over a range of sizes and in shared memory, and the cost of a launch.
 //
 // Method: one thread follows a cycle through `slots` places, `stride_bytes` apart, each holding the
-// address of the next, so that nothing but the load lies between one step and the next. The cycle
-// visits slot_of(0), slot_of(1), ... a bijection of the indices (odd multiplications and shifts of
-// the largest power of two in `slots`, whose odd part is visited in turn), so it is one
+// address of the next, so that only the load separates one step from the next. The cycle visits
+// slot_of(0), slot_of(1), ..., a bijection of the indices (odd multiplications and shifts of the
+// largest power of two in `slots`, whose odd part is visited in turn). It is therefore one
 // random-looking cycle over the whole buffer, can be built in parallel, and the place after n steps
-// is known exactly. A chase first walks
-// `warm_steps`, untimed, which loads caches (when they cover all slots) and the address translation
-// on the way. A walk is the chase without it: it goes on where the last one stopped, so that walks
-// one after the other see the whole buffer. The empty kernel does nothing: launched back to back or
-// from a graph, its time is the cost of a launch.
+// is known exactly. A chase first walks `warm_steps` without timing, which loads the address
+// translation and, if these steps cover all slots, the caches. A walk is a chase without warm-up:
+// it continues where the last one stopped, so that successive walks see the whole buffer. The empty
+// kernel does nothing: launched back to back or from a graph, its time is the cost of a launch.
 //
 // Example: latency in cycles = (span.last_cycle - span.first_cycle) / steps
-// Units: stride_bytes a multiple of 8, 128 or more for one line per slot. Random-looking where slots
-// have a large power of two in them.
-// Limits: with 1 GiB a walk over all slots takes seconds, so translations are warm only as far as
+// Units: stride_bytes is a multiple of 8; 128 or more gives one line per slot. The order looks
+// random only if `slots` contains a large power of two.
+// Limits: with 1 GiB a walk over all slots takes seconds, so translations are only as warm as
 // building the chain and warm_steps made them.
 #pragma once
 
@@ -25,7 +24,7 @@
 
 namespace ridge::measure::cuda {
 
-enum class ChaseLevel { l1, l2 };  // first cache that may answer: ld.global.ca or ld.global.cg
+enum class ChaseLevel { l1, l2 };  // first cache that may hit: ld.global.ca or ld.global.cg
 
 struct ChaseBuild {
     std::uint64_t* chain = nullptr;  // slots x stride_bytes
@@ -35,8 +34,8 @@ struct ChaseBuild {
 
 struct Chase {
     const std::uint64_t* chain = nullptr;
-    ClockSpan* span = nullptr;           // one
-    std::uint64_t* last_slot = nullptr;  // one: index of the slot where the walk ended
+    ClockSpan* span = nullptr;           // one element
+    std::uint64_t* last_slot = nullptr;  // one element: index of the slot where the walk ended
     std::int64_t slots = 0;
     int stride_bytes = 128;
     std::int64_t first_place = 0;  // the walk starts at scramble(first_place)
@@ -46,20 +45,20 @@ struct Chase {
 };
 
 struct Walk {
-    std::uint64_t* position = nullptr;  // one: address of the slot where it starts, then ends
+    std::uint64_t* position = nullptr;  // one element: address of the first slot, then of the last
     std::int64_t steps = 0;
 };
 
 // The same walk through 1024 words of shared memory, each holding the address of the next.
 struct SharedChase {
-    ClockSpan* span = nullptr;           // one
-    std::uint32_t* last_slot = nullptr;  // one: index of the word where the walk ended
+    ClockSpan* span = nullptr;           // one element
+    std::uint32_t* last_slot = nullptr;  // one element: index of the word where the walk ended
     std::int64_t steps = 0;
 };
 
 struct EmptyKernel {};
 
-// Slot of the place-th step: a bijection of 0 .. slots - 1 for slots a power of two.
+// Slot of the place-th step: a bijection of 0 .. slots - 1 if slots is a power of two.
 [[nodiscard]] __host__ __device__ constexpr std::uint32_t scramble(std::uint32_t place,
                                                                    std::uint32_t slots) {
     const std::uint32_t mask = slots - 1;

@@ -1,15 +1,15 @@
-// What every bundled kernel shares: element types, a launcher as a value, and its shape from the
+// What all bundled kernels share: element types, a launcher as a value, and launch shapes from the
 // geometry that the model predicts with (model/bundled).
 //
 // Method: a factory such as matmul_mma_sync(problem) checks the problem, builds tensor maps and
-// launch configuration once, and returns a Launch: a closure that enqueues the kernel on a stream
-// and nothing else, cheap enough to be timed.
+// launch configuration once, and returns a Launch. This closure only enqueues the kernel on a
+// stream, so it is cheap enough to be timed.
 //
 //     const Launch run = matmul_mma_sync(problem);
 //     run(stream);
 //
-// Limits: a Launch captures device pointers, so the buffers must outlive it. It reports launch
-// errors only; an error inside the kernel shows up at the next synchronisation.
+// Limits: a Launch captures device pointers, so the buffers must outlive it. It reports only launch
+// errors; an error inside the kernel shows up at the next synchronisation.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -46,7 +46,7 @@ enum class ElementType { float64, float32, tfloat32, bfloat16, float16, float8_e
     return 0;
 }
 
-// Enqueues one kernel (or a fixed short sequence) on a stream; throws std::runtime_error when the
+// Enqueues one kernel (or a fixed short sequence) on a stream. Throws std::runtime_error when the
 // launch is refused.
 using Launch = std::function<void(cudaStream_t)>;
 
@@ -68,7 +68,7 @@ struct LaunchShape {
     unsigned cluster = 1;  // blocks per cluster along x
 };
 
-// The launch of a bundled kernel whose shared memory is static, or all of it dynamic.
+// The launch of a bundled kernel whose shared memory is all static or all dynamic.
 enum class SharedMemory { fixed, dynamic };
 [[nodiscard]] inline LaunchShape shape_of(const bundled::LaunchGrid& grid,
                                           SharedMemory shared = SharedMemory::fixed,
@@ -81,8 +81,8 @@ enum class SharedMemory { fixed, dynamic };
             .cluster = cluster};
 }
 
-// Enqueues `kernel`. Above 48 KiB of dynamic shared memory, allow_shared_bytes must have been
-// called for it once.
+// Enqueues `kernel`. With more than 48 KiB of dynamic shared memory, allow_shared_bytes must have
+// been called for the kernel once.
 template <typename... Parameters, typename... Arguments>
 void launch_kernel(const char* name, void (*kernel)(Parameters...), const LaunchShape& shape,
                    cudaStream_t stream, Arguments&&... arguments) {
@@ -131,7 +131,7 @@ struct DeviceLimits {
             .l2_bytes = read(cudaDevAttrL2CacheSize)};
 }
 
-// Throws std::runtime_error unless the current device is a Hopper GPU, the only kind that runs
+// Throws std::runtime_error unless the current device is a Hopper GPU, because only Hopper runs
 // sm_90a code.
 inline void require_hopper(const char* kernel) {
     const auto limits = device_limits();

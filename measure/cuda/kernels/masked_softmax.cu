@@ -1,11 +1,11 @@
-// The softmax of standard attention: over rows of a score matrix in memory, scaled and optionally
-// causal.
+// The softmax of standard attention over the rows of a score matrix in memory, scaled and
+// optionally causal.
 //
-// Method: one block per row. Where a row fits the block's registers, it is read once in 16-byte
-// vectors and held there as float32 between the three steps (maximum, sum of exponentials,
-// quotient); longer rows are read twice: once for the maximum and sum, kept together online, and
-// once to write. Traffic: each visible score is read once (twice in rows of over 32768 two-byte or
-// 16384 float32 elements, or not in whole 16-byte vectors), each result written once; scores that a
+// Method: one block per row. A row that fits the block's registers is read once in 16-byte vectors
+// and held there as float32 for the three steps (maximum, sum of exponentials, quotient). Longer
+// rows are read twice: once for the maximum and sum, which are computed together online, and once
+// to write. Traffic: each visible score is read once (twice in rows of over 32768 two-byte or 16384
+// float32 elements, or not in whole 16-byte vectors), each result is written once; scores that a
 // causal mask hides are not read.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
@@ -26,7 +26,7 @@ struct Extents {
     AttentionMask mask;
 };
 
-// `Width` consecutive elements, moved as one access.
+// `Width` consecutive elements, moved in one access.
 template <typename Element, int Width>
 struct alignas(sizeof(Element) * Width) Vector {
     Element values[Width];
@@ -37,7 +37,7 @@ __device__ __forceinline__ float widen(Element value) {
     return static_cast<float>(value);
 }
 
-// The block-wide combination of one value per thread, given to every thread.
+// Combines one value per thread over the block; every thread gets the result.
 template <typename Combine>
 __device__ __forceinline__ float combine_block(float value, float neutral, float* scratch,
                                                Combine combine) {
@@ -67,7 +67,7 @@ __device__ __forceinline__ int visible_keys(const Extents& extents) {
     return max(0, min(extents.keys, query + 1 + extents.keys - extents.queries));
 }
 
-// Vectors: how many each thread holds; the row has at most Vectors * Width * blockDim.x elements.
+// Vectors: number of vectors per thread; the row has at most Vectors * Width * blockDim.x elements.
 template <typename Element, int Width, int Vectors>
 __global__ void __launch_bounds__(max_threads)
     softmax_held_kernel(const Element* scores, Element* out, const Extents extents) {

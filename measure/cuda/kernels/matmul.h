@@ -45,8 +45,8 @@ struct MatmulProblem {
     return {.m = problem.m, .n = problem.n, .k = problem.k, .batch = problem.batch};
 }
 
-// Throws std::runtime_error unless sizes are positive, pointers set and the kernel's limits (table
-// above) hold.
+// Throws std::runtime_error unless sizes are positive, pointers are set and the kernel's limits
+// (see the table above) hold.
 void require_matmul(const char* kernel, const MatmulProblem& problem, bool two_byte_elements);
 
 [[nodiscard]] Launch matmul_naive(const MatmulProblem& problem);

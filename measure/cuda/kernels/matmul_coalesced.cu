@@ -1,9 +1,9 @@
 // Matrix product, float32, one thread per element of C, coalesced: neighbouring threads on
 // neighbouring columns.
 //
-// Method: block 32 x 8 threads, threadIdx.x along n. A warp reads one element of A (a broadcast)
-// and 128 contiguous bytes of B per step, and stores 128 contiguous bytes of C. Every operand still
-// comes through L1 once per use: 2 loads per multiply-add.
+// Method: blocks of 32 x 8 threads, threadIdx.x along n. A warp reads one element of A (a
+// broadcast) and 128 contiguous bytes of B per step, and stores 128 contiguous bytes of C. Every
+// operand still comes through L1 once per use: 2 loads per multiply-add.
 #include "measure/cuda/kernels/matmul_elements.cuh"
 
 namespace ridge::measure::cuda {

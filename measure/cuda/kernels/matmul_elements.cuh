@@ -1,5 +1,5 @@
 // The fp32 matrix products that give each thread one element of C: their launch, and the sum of one
-// element straight from global memory.
+// element read directly from global memory.
 //
 // Method: a kernel is described by its name, its function and its layout; grid x runs along m, y
 // along n, z along the batch.

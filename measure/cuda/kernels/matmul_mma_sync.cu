@@ -4,8 +4,9 @@
 // Method: 4 warps as 2 x 2, each 64 x 64 of C in registers, so that a byte read from shared memory
 // feeds 32 FLOP. Slices of 32 along k arrive through four shared-memory stages; ldmatrix reads
 // them, transposing B when it is stored [k][n]. Blocks walk C in groups of 8 tile rows for L2
-// reuse. Edges: rows and columns beyond the matrix load as zeros and are not stored. Rows must be
-// whole 16-byte chunks: k a multiple of 8, and n too when B is [k][n].
+// reuse.
+// Edges: rows and columns beyond the matrix load as zeros and are not stored. Rows must be whole
+// 16-byte chunks: k a multiple of 8, and n too when B is [k][n].
 #include "measure/cuda/kernels/matmul.h"
 #include "measure/cuda/kernels/mma_sync.cuh"
 
@@ -51,8 +52,8 @@ __device__ __forceinline__ Origin locate(const Extents& extents) {
             .column = in_group / rows * tile_n};
 }
 
-// Starts the copy of a tile of `Rows` x `RowElements` from a row-major matrix, zeros beyond its
-// `rows` x `columns`.
+// Starts the copy of a tile of `Rows` x `RowElements` from a row-major matrix, with zeros beyond
+// its `rows` x `columns`.
 template <int Rows, int RowElements, typename Element>
 __device__ __forceinline__ void copy_tile(std::uint32_t destination, const Element* matrix,
                                           int first_row, int first_column, int rows, int columns) {
@@ -73,14 +74,14 @@ __device__ __forceinline__ void copy_tile(std::uint32_t destination, const Eleme
     }
 }
 
-// One warp's operands of a step of 16 along k.
+// One warp's operands for a step of 16 along k.
 struct Fragments {
     std::uint32_t a[row_fragments][4];
     std::uint32_t b[column_fragments / 2][4];  // two neighbouring 8-column fragments each
 };
 
 // Where a lane's rows of A and chunks of B start in a stage. Tiles start at multiples of their row
-// length, so that moving along a row is an exclusive-or on the address and moving by 8 rows an
+// length, so that moving along a row is an exclusive-or on the address, and moving by 8 rows is an
 // addition.
 struct LaneOffsets {
     std::uint32_t a;

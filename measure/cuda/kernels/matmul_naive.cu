@@ -1,9 +1,9 @@
-// Matrix product, float32, as it is first written down, and uncoalesced: one thread per element of
-// C, with neighbouring threads of a warp on neighbouring rows.
+// Matrix product, float32, in its simplest form and uncoalesced: one thread per element of C, with
+// neighbouring threads of a warp on neighbouring rows.
 //
-// Method: block 16 x 16 threads, threadIdx.x along m. Every load of A and every store of C by a
-// warp touches 16 different rows, so a 32-byte sector serves one thread. It shows what access order
-// costs: matmul_coalesced differs in the index alone.
+// Method: blocks of 16 x 16 threads, threadIdx.x along m. Every load of A and every store of C by a
+// warp touches 16 different rows, so a 32-byte sector serves one thread. This shows the cost of
+// access order: matmul_coalesced differs only in the index.
 #include "measure/cuda/kernels/matmul_elements.cuh"
 
 namespace ridge::measure::cuda {

@@ -1,4 +1,4 @@
-// What all matmul kernels share on the host: the checks of a problem.
+// The host-side checks of a problem that all matmul kernels share.
 #include <limits>
 #include <stdexcept>
 #include <string>

@@ -1,11 +1,12 @@
 // Matrix product, float32, register tiled: 128 x 128 of C per block, 8 x 8 per thread, so that each
 // value read from shared memory feeds 8 multiply-adds.
 //
-// Method: 256 threads; slices of 8 along k are loaded as 16-byte vectors into registers while the
-// previous slice is multiplied, then put into the other of two shared-memory buffers, A transposed
-// so that both operands are read as vectors. A thread's 8 x 8 is four 4 x 4 quarters, 64 rows and
-// columns apart: a warp's vector reads then touch all banks once. Edges: out-of-range elements load
-// as zero. Where k (of A) or n (of B) is not a multiple of 4, that operand is loaded by elements.
+// Method: 256 threads. Slices of 8 along k are loaded as 16-byte vectors into registers while the
+// previous slice is multiplied, then stored in the other of two shared-memory buffers, with A
+// transposed so that both operands are read as vectors. A thread's 8 x 8 elements are four 4 x 4
+// quarters, 64 rows and columns apart, so that a warp's vector reads touch all banks once. Edges:
+// out-of-range elements load as zero. If k (for A) or n (for B) is not a multiple of 4, that
+// operand is loaded by elements.
 #include "measure/cuda/kernels/matmul.h"
 
 namespace ridge::measure::cuda {
@@ -17,13 +18,13 @@ constexpr int tile_k = layout.tile.k;
 constexpr int threads = layout.threads;
 static_assert(layout.tile.n == tile_mn);
 constexpr int quarter = 64;  // distance between the two 4-wide parts of a thread's rows and columns
-// Keeps the transposing stores of A off one another's banks.
+// Keeps the transposing stores of A from conflicting in a bank.
 constexpr int padding = bundled::register_tiled_padding;
 constexpr int group_rows = layout.group_rows;
 
 enum class Access { vector, element };
 
-// Four consecutive elements of a row of `extent` elements, zeros beyond its end.
+// Four consecutive elements of a row of `extent` elements, with zeros beyond its end.
 template <Access Mode>
 __device__ __forceinline__ float4 load_four(const float* row, int first, int extent,
                                             bool in_range) {

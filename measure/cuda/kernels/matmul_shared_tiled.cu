@@ -1,9 +1,9 @@
 // Matrix product, float32, through shared memory: 32 x 32 tiles of A and B, each element loaded
 // from global memory once per tile.
 //
-// Method: block 32 x 32 threads, one element of C each. Per step of 32 along k every thread loads
-// one element of A and of B, and reads 64 from shared memory: global traffic falls by 32 against
-// matmul_coalesced, and shared-memory bandwidth becomes the bound.
+// Method: blocks of 32 x 32 threads, one element of C each. Per step of 32 along k every thread
+// loads one element each of A and B and reads 64 from shared memory. Global traffic falls by a
+// factor of 32 against matmul_coalesced, and shared-memory bandwidth becomes the limit.
 #include "measure/cuda/kernels/matmul_elements.cuh"
 
 namespace ridge::measure::cuda {

@@ -1,18 +1,19 @@
 // Matrix product on Hopper: persistent, warp-specialised, wgmma fed by TMA, stores overlapped with
 // the next tile.
 //
-// Method: a cluster of two blocks takes a 256 x TileN piece of C at a time, each block 128 rows of
-// it. In each block one thread of the producer warpgroup copies 64-wide slices of A and B through a
-// ring of shared-memory stages; both blocks need the same slice of B, so each fetches one half and
-// multicasts it. Two consumer warpgroups each multiply 64 rows, holding 64 x TileN accumulators in
-// registers, release a stage when their reads of it are complete, and at the end of a tile round to
-// two bytes, put the result in shared memory and leave the store to the copy engine while they
-// start on the next tile. Clusters walk C in groups of 8 cluster rows (2048 rows of C), so that the
-// tiles in flight share operands in L2.
+// Method: a cluster of two blocks computes a 256 x TileN piece of C at a time, 128 rows per block.
+// In each block one thread of the producer warpgroup copies 64-wide slices of A and B through a
+// ring of shared-memory stages. Both blocks need the same slice of B, so each fetches one half and
+// multicasts it. Two consumer warpgroups multiply 64 rows each, hold 64 x TileN accumulators in
+// registers, and release a stage when their reads of it are complete. At the end of a tile they
+// round to two bytes, put the result in shared memory and leave the store to the copy engine while
+// they start on the next tile. Clusters walk C in groups of 8 cluster rows (2048 rows of C), so
+// that the tiles in flight share operands in L2.
 //
 // Traffic per 128 x TileN x 64 step: 16 KiB of A per block and TileN * 128 bytes of B per cluster
-// from L2. Edges: TMA fills out-of-range elements with zeros on load and drops them on store, so m,
-// n and k are free; k and n must be multiples of 8 because TMA strides are multiples of 16 bytes.
+// from L2.
+// Edges: TMA fills out-of-range elements with zeros on load and drops them on store, so m, n and k
+// may be any size, but TMA strides (multiples of 16 bytes) need k and n in multiples of 8.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
@@ -25,7 +26,7 @@ namespace {
 
 using namespace hopper;
 
-// What both tiles share.
+// The parameters that both tiles share.
 constexpr bundled::MatmulKernel large = bundled::matmul_wgmma_large;
 constexpr bundled::MatmulKernel small = bundled::matmul_wgmma_small;
 constexpr int tile_m = large.tile.m;
@@ -224,7 +225,7 @@ __global__ void __launch_bounds__(threads, 1)
             shrink_registers<producer_registers>();
             if (threadIdx.x == 0) produce<TileN, BMajor>(a_map, b_map, walk, shared);
             __syncwarp();
-            cluster_sync();  // a block must not leave while its peer still signals its barriers
+            cluster_sync();  // a block must not exit while its peer still signals its barriers
         } else {
             grow_registers<consumer_registers>();
             consume<Element, TileN, BMajor>(role - 1, c_map, walk, shared);

@@ -1,5 +1,5 @@
-// The tensor cores as sm_80 knows them: warp-wide mma.sync, ldmatrix and cp.async, and a swizzle
-// that keeps them off bank conflicts.
+// The tensor cores from sm_80 on: warp-wide mma.sync, ldmatrix and cp.async, and a swizzle that
+// avoids bank conflicts.
 //
 // Method: a warp multiplies 16 x 16 by 16 x 8 two-byte elements per instruction. Fragment layout
 // (PTX ISA, mma.m16n8k16): lane t holds of A rows t / 4 and t / 4 + 8, of C the same rows and
@@ -74,7 +74,7 @@ __device__ __forceinline__ void multiply(float (&c)[4], const std::uint32_t (&a)
             : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 }
 
-// Two floats rounded to two-byte elements, `low` in the lower half.
+// Two floats rounded to two-byte elements, with `low` in the lower half.
 template <typename Element>
 __device__ __forceinline__ std::uint32_t pack(float low, float high) {
     if constexpr (std::is_same_v<Element, __nv_bfloat16>) {

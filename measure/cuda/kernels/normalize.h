@@ -2,14 +2,16 @@
 //
 // Method: y = (x - mean) / sqrt(variance + epsilon) * gamma + beta (Ba, Kiros, Hinton, arXiv
 // 1607.06450, population variance), and y = x / sqrt(mean of x^2 + epsilon) * gamma (Zhang,
-// Sennrich, arXiv 1910.07467). The row stays in registers (model/bundled/rows.h), so the variance is summed
-// around the true mean. Longer rows are read twice; their sums are taken around the row's first
-// element. gamma and beta have the element type of x, are read through L1 while x streams past it.
-// Arithmetic is float.
+// Sennrich, arXiv 1910.07467). The row stays in registers (model/bundled/rows.h), so the variance
+// is summed around the true mean. Longer rows are read twice; their sums are taken around the row's
+// first element. gamma and beta have the element type of x and are read through L1 while x streams
+// past it. Arithmetic is in float.
 //
-// Example: launch_of(Normalize{.source = x, .destination = y, .gamma = g, .beta = b, .rows = 8192,
-// .columns = 8192})(stream); Limits: float32, float16, bfloat16; dense rows, 16-byte aligned
-// (std::invalid_argument otherwise).
+// Example:
+//   launch_of(Normalize{.source = x, .destination = y, .gamma = g, .beta = b, .rows = 8192,
+//                       .columns = 8192})(stream);
+// Limits: float32, float16, bfloat16; dense rows, 16-byte aligned (std::invalid_argument
+// otherwise).
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Bandwidth ceilings above DRAM: L2, L1 and shared memory; and of a working set, wherever it lies.
+// Bandwidth ceilings above DRAM: L2, L1 and shared memory; and of a working set at any level.
 //
 // Method: every block rereads one buffer in tiles of threads x 8 vectors of 16 bytes and sums the
 // words modulo 2^32.
@@ -7,15 +7,16 @@
 //   shared  each block fills `buffer_bytes` of shared memory with hash_word(i) and rereads it by
 //           conflict-free 16-byte LDS; the loads are volatile, at addresses that change with the
 //           iteration, so that they cannot be merged
-//   reread  all blocks share one buffer through all caches and read `total_bytes` together, each from
-//           a place of its own on, around the end of the buffer
+//   reread  all blocks share one buffer through all caches and read `total_bytes` together, each
+//           from its own position on, wrapping around at the end of the buffer
 //
 // `spans` (one per block, may be null) gives the SM clock of the run.
 //
-// Example: {.bytes = 12 << 20, .iterations = 64} reads the near partition of L2; the bytes moved are
-// work_of(read).l2_bytes_read.
-// Units: bytes; buffers are whole tiles (tile_bytes), std::invalid_argument otherwise.
-// Limits: the first pass over a buffer comes from DRAM or the level above; make `iterations` large.
+// Example: {.bytes = 12 << 20, .plan = {.iterations = 64}} reads the near partition of L2; the
+// bytes moved are work_of(read).l2_bytes_read.
+// Units: bytes; buffers are whole tiles (tile_bytes), otherwise std::invalid_argument.
+// Limits: the first pass over a buffer comes from DRAM or from the next slower level, so make
+// `iterations` large.
 #pragma once
 
 #include <cstdint>
@@ -52,7 +53,7 @@ struct L1Read {
 struct Reread {
     const void* source = nullptr;
     std::uint32_t* partial_sums = nullptr;  // one per block
-    std::int64_t bytes = 0;                 // a multiple of 16, a vector for each thread at least
+    std::int64_t bytes = 0;                 // a multiple of 16, at least one vector per thread
     std::int64_t total_bytes = bundled::reread_bytes;  // whole tiles
     int multiprocessors = 132;
 };
@@ -60,7 +61,7 @@ struct Reread {
 struct SharedRead {
     std::uint32_t* partial_sums = nullptr;
     ClockSpan* spans = nullptr;
-    int buffer_bytes = 0;  // a power of two of tiles
+    int buffer_bytes = 0;  // a power of two, in tiles
     OnChipPlan plan;
 };
 
@@ -84,16 +85,17 @@ struct SharedRead {
 [[nodiscard]] KernelWork work_of(const L1Read& read);
 [[nodiscard]] KernelWork work_of(const SharedRead& read);
 
-// First vector that block `block` of `blocks` reads: evenly spread, so that blocks in step never
-// read the same line at once (requests for one line from neighbouring SMs can be merged on their
-// way to L2). From there on the block reads in order, wrapping around.
+// First vector that block `block` of `blocks` reads. Blocks are evenly spread, so that blocks in
+// step never read the same line at once (requests for one line from neighbouring SMs can be merged
+// on their way to L2). Each block then reads in order, wrapping around.
 [[nodiscard]] __host__ __device__ constexpr std::int64_t first_l2_vector(std::int64_t block,
                                                                          std::int64_t blocks,
                                                                          std::int64_t vectors) {
     return block * vectors / blocks / 32 * 32;
 }
 
-// Tiles that block `block` of `blocks` reads of `tiles`: its share, the rest to the first blocks.
+// Number of `tiles` that block `block` of `blocks` reads: an equal share, the rest to the first
+// blocks.
 [[nodiscard]] __host__ __device__ constexpr std::int64_t tiles_of_block(std::int64_t block,
                                                                         std::int64_t blocks,
                                                                         std::int64_t tiles) {

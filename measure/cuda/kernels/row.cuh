@@ -1,9 +1,9 @@
 // Device-side parts of the kernels over rows, and the dispatch from element type and vectors to a
 // kernel instance.
 //
-// Method: see model/bundled/rows.h. A thread's share of a row is vectors j = thread + i x threads of the row;
-// shares past its end hold a filler that does not change the result. Width is the elements per
-// access: 16 bytes' worth, or 1.
+// Method: see model/bundled/rows.h. A thread's share of a row is the vectors j = thread + i x
+// threads of the row. Vectors past the row's end hold a filler that does not change the result.
+// Width is the number of elements per access: those in 16 bytes, or 1.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +20,8 @@ namespace ridge::measure::cuda {
 using bundled::RowMethod;
 using bundled::RowPlan;
 
-// Fastest of those tried on an H200 (softmax, 8192 columns): evict-first loads or 256-byte prefetch
-// cost 4 to 5 %, evict-first loads and stores together as much.
+// The fastest of the hints tried on an H200 (softmax, 8192 columns): evict-first loads or 256-byte
+// prefetch cost 4 to 5 %, and so do evict-first loads and stores together.
 inline constexpr CacheHint row_load_hint = CacheHint::l2_only;
 inline constexpr CacheHint row_store_hint = CacheHint::cached;
 
@@ -86,8 +86,9 @@ struct HeldRow {
     }
 };
 
-// The same share as it was loaded, unpacked again for each pass: half the registers of a HeldRow
-// for two-byte elements, so more rows are in flight (layer norm of 8192 columns: 2 % faster).
+// The same share, kept as it was loaded and unpacked again for each pass. It takes half the
+// registers of a HeldRow for two-byte elements, so more rows are in flight (layer norm of 8192
+// columns: 2 % faster).
 template <typename T, int vectors>
 struct PackedRow {
     static constexpr int count = Packed<T>::count;

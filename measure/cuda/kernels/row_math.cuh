@@ -1,8 +1,8 @@
 // Small arithmetic that the attention kernels share: the fast exponential, and reductions over the
 // lanes that share a row.
 //
-// In the accumulators of mma.sync and wgmma four neighbouring lanes hold the columns of a row; a
-// row's maximum or sum is complete after two shuffles among them.
+// In the accumulators of mma.sync and wgmma, four neighbouring lanes hold the columns of a row, so
+// two shuffles among them complete a row's maximum or sum.
 #pragma once
 
 #include <cuda_runtime.h>

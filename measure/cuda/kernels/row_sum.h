@@ -3,9 +3,11 @@
 // Method: each row belongs to a warp or a block (model/bundled/rows.h), 4 vectors of 16 bytes in
 // flight per thread, float accumulators.
 //
-// Example: launch_of(RowReduction{.source = x, .destination = sums, .rows = 8192, .columns =
-// 8192})(stream); Limits: float32, float16, bfloat16; 16-byte aligned arrays (std::invalid_argument
-// for other types or empty shapes).
+// Example:
+//   launch_of(RowReduction{.source = x, .destination = sums, .rows = 8192,
+//                          .columns = 8192})(stream);
+// Limits: float32, float16, bfloat16; 16-byte aligned arrays (std::invalid_argument for other types
+// or empty shapes).
 #pragma once
 
 #include <cstdint>

@@ -15,7 +15,7 @@ enum class Step { subtract, exponential, divide };
 constexpr int threads = bundled::softmax_step_threads;
 constexpr int unroll = bundled::softmax_step_unroll;
 
-// One block does threads x unroll accesses of one row.
+// One block does threads x unroll accesses in one row.
 template <typename T, int width, Step step>
 __global__ void element_kernel(const T* __restrict__ source, const float* __restrict__ row_value,
                                T* __restrict__ destination, int columns, int blocks_per_row) {

@@ -1,7 +1,7 @@
 // DRAM ceilings with 16-byte vectors; see stream.h.
 //
-// One device loop serves all four: a Body says how to load the vectors of a tile and what to do
-// with them. The words behind the last whole vector are done by the first block, one thread each.
+// One device loop serves all four kernels: a Body says how to load the vectors of a tile and what
+// to do with them. The first block processes the words after the last whole vector, one per thread.
 #include <algorithm>
 #include <stdexcept>
 #include <string>
@@ -29,7 +29,7 @@ __device__ __forceinline__ void for_each_tile(std::int64_t vectors, Full full, P
     }
 }
 
-// Index of the single word this thread does after the vectors, or -1.
+// Index of the single word that this thread processes after the vectors, or -1.
 __device__ __forceinline__ std::int64_t tail_word(std::int64_t bytes) {
     const std::int64_t words = bytes / 4;
     const std::int64_t word = words / 4 * 4 + threadIdx.x;
@@ -150,7 +150,7 @@ __global__ void triad_kernel(uint4* __restrict__ a, const uint4* __restrict__ b,
 template <auto value>
 using Constant = std::integral_constant<decltype(value), value>;
 
-// Calls `visit` with the one of the constants that `value` equals.
+// Calls `visit` with the constant that `value` equals.
 template <auto first, auto... rest, typename Value, typename Visit>
 Launch with_one_of(Value value, const char* otherwise, Visit visit) {
     if (value == first) return visit(Constant<first>{});

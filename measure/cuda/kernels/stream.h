@@ -1,18 +1,19 @@
 // DRAM ceilings: read, write, copy and triad with 16-byte vectors.
 //
-// Method: a block handles tiles of threads x unroll vectors, all loads of a tile issued before the
-// first use. With `blocks_per_multiprocessor` = 0 there is one block per tile; otherwise a
-// persistent grid walks the tiles in turn. The read sums all 32-bit words modulo 2^32, one partial
-// sum per block, so nothing can be elided and the result is exact whatever the order. The triad is
-// a = b + scale * c in float, one rounding.
+// Method: a block processes tiles of threads x unroll vectors and issues all loads of a tile before
+// the first use. With `blocks_per_multiprocessor` = 0 there is one block per tile; otherwise a
+// persistent grid walks the tiles in turn. The read sums all 32-bit words modulo 2^32, with one
+// partial sum per block, so nothing can be elided and the result is exact in any order. The triad
+// is a = b + scale * c in float, with one rounding.
 //
 // Example:
 //   const StreamRead read{.source = d, .partial_sums = p, .bytes = n, .plan = read_plan(132)};
 //   // p holds geometry_of(read).blocks() words; their sum modulo 2^32 is the sum of all words of d
 //
-// Units: bytes per array, a multiple of 4 except in a copy. Arrays 16-byte aligned.
-// std::invalid_argument otherwise. Limits: counts compulsory bytes; a write allocates nothing in
-// DRAM reads because whole sectors are written.
+// Units: bytes per array, a multiple of 4 except in a copy. Arrays are 16-byte aligned;
+// std::invalid_argument otherwise.
+// Limits: only compulsory bytes are counted. A write causes no DRAM reads, because whole sectors
+// are written.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +33,7 @@ struct StreamPlan {
     CacheHint store_hint = CacheHint::cached;  // not sector_prefetch
 };
 
-// The fastest plan of each operation, found by a sweep over all of them on an H200 with 2 GiB per
+// The fastest plan of each operation, found by a sweep over all plans on an H200 with 2 GiB per
 // array.
 [[nodiscard]] constexpr StreamPlan read_plan(int multiprocessors) {
     return {.threads = 256,

@@ -1,4 +1,4 @@
-// Implementation of tensor_map.h: validation of the request, then one call into the driver found at
+// Implementation of tensor_map.h: validates the request, then calls the driver function found at
 // run time.
 #include "measure/cuda/kernels/tensor_map.h"
 
@@ -30,8 +30,9 @@ CUtensorMapDataType data_type(const TensorMapRequest& request) {
         case ElementType::float16:
             return CU_TENSOR_MAP_DATA_TYPE_FLOAT16;
         default:
-            throw std::runtime_error(std::string(request.name) +
-                                     ": tensor maps here take bfloat16 or float16 elements");
+            throw std::runtime_error(
+                std::string(request.name) +
+                ": tensor maps only support bfloat16 or float16 elements here");
     }
 }
 

@@ -9,8 +9,8 @@
 //                                              .extents = {k, m, 1, 1}, .strides = {k, m * k, 0},
 //                                              .box_rows = 128});
 //
-// Limits: two-byte elements, up to four dimensions, contiguous innermost dimension; the base and
-// all strides must be multiples of 16 bytes, else std::runtime_error says which one is not.
+// Limits: two-byte elements, up to four dimensions, contiguous innermost dimension. The base and
+// all strides must be multiples of 16 bytes; otherwise std::runtime_error says which one is not.
 #pragma once
 
 #include <cuda.h>

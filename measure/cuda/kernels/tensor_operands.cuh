@@ -1,8 +1,8 @@
-// What both tensor ceilings share: operands, pseudo-random normal values (or zeros) packed as words
-// of the element type, and the choice of the kernel by type.
+// What both tensor ceilings share: operands, which are pseudo-random normal values (or zeros)
+// packed as words of the element type, and the choice of the kernel by type.
 //
 // Method: a 32-bit mixing hash of the word's index gives four uniform numbers whose centred sum is
-// close to normal with standard deviation 1 (Irwin-Hall); tfloat32 keeps float32 bits, int8 is
+// close to normal with standard deviation 1 (Irwin-Hall). tfloat32 keeps float32 bits; int8 is
 // scaled by 32.
 #pragma once
 
@@ -59,7 +59,7 @@ __device__ __forceinline__ std::uint32_t operand_word(std::uint32_t index, Opera
     return word;
 }
 
-// A launch of `kernel`, whose whole grid does `flop` in each iteration.
+// A launch of `kernel`, whose whole grid does `flop` per iteration.
 using TensorPeakKernel = void (*)(int iterations, OperandPattern pattern, float* sink,
                                   long long* cycles);
 inline TensorPeak peak_of(const char* name, TensorPeakKernel kernel, const LaunchShape& shape,
@@ -75,7 +75,7 @@ inline TensorPeak peak_of(const char* name, TensorPeakKernel kernel, const Launc
             .flop = flop * static_cast<double>(problem.iterations)};
 }
 
-// Calls `build` with the element type as a constant, for the types that the tensor cores take here.
+// Calls `build` with the element type as a constant, for the types that are supported here.
 template <typename Build>
 TensorPeak for_tensor_type(ElementType type, Build build) {
     switch (type) {

@@ -1,23 +1,23 @@
-// What the tensor cores do when nothing else is in the way: the ceiling that a compute-bound kernel
-// is judged by.
+// The rate of the tensor cores when nothing else limits them: the ceiling by which a compute-bound
+// kernel is judged.
 //
-// Method: every multiprocessor issues matrix instructions back to back on operands that stay where
-// they are (registers for mma.sync, shared memory for wgmma), without a load in the loop. mma.sync:
-// 8 warps per block, 2 blocks per multiprocessor, 8 independent accumulators per warp. wgmma: 2
-// warpgroups per multiprocessor, m64n256, four instructions per group, one group in flight.
-// Operands are random normal values by default, because power, and with it the clock, depends on
-// the data.
+// Method: every multiprocessor issues matrix instructions back to back on operands that stay in
+// place (in registers for mma.sync, in shared memory for wgmma), without a load in the loop.
+// mma.sync: 8 warps per block, 2 blocks per multiprocessor, 8 independent accumulators per warp.
+// wgmma: 2 warpgroups per multiprocessor, m64n256, four instructions per group, one group in
+// flight. Operands are random normal values by default, because power, and with it the clock,
+// depends on the data.
 //
 //     const TensorPeak peak = tensor_peak({.path = TensorPath::wgmma, .iterations = 2000,
 //                                          .sink = sink, .cycles = cycles});
 //     peak.launch(stream);
 //
-// The rate is peak.flop over the measured time; FLOP per clock and multiprocessor is peak.flop
-// over the number of multiprocessors and the largest of `cycles`, whatever the clock was.
+// The rate is peak.flop over the measured time. FLOP per clock and multiprocessor is peak.flop over
+// the number of multiprocessors and the largest of `cycles`, at any clock.
 //
 // Limits: mma.sync takes bfloat16, float16, tfloat32, int8 (sm_80) and float8_e4m3 (sm_89 and
-// newer; Hopper converts it to float16); wgmma the same five on sm_90a. Integer operations are
-// counted like FLOP: 2 per multiply-add.
+// newer; Hopper converts it to float16); wgmma takes the same five types on sm_90a. Integer
+// operations count like FLOP: 2 per multiply-add.
 #pragma once
 
 #include "measure/cuda/kernels/launch.h"
@@ -41,7 +41,7 @@ struct TensorPeakProblem {
 
 struct TensorPeak {
     Launch launch;
-    double flop = 0.0;  // of one launch
+    double flop = 0.0;  // FLOP of one launch
 };
 
 [[nodiscard]] std::int64_t tensor_peak_sink_elements(int multiprocessors);

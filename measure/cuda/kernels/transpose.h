@@ -1,11 +1,11 @@
-// Matrix transpose, destination[c][r] = source[r][c], for 2- and 4-byte elements: how much a tile
-// in shared memory is worth.
+// Matrix transpose, destination[c][r] = source[r][c], for 2- and 4-byte elements. Shows the benefit
+// of a tile in shared memory.
 //
 // Method:
-//   naive     reads along rows and writes down columns, each element alone
+//   naive     reads along rows and writes down columns, one element at a time
 //   padded    64x64 tile in shared memory whose rows are one word longer than the banks; any shape
 //   swizzled  tile of 64x64 or 128x128 elements, 16-byte vectors to and from memory; 16-byte group
-//             g of row r is kept at g ^ (r / V mod 8), V elements per vector, so that neither the
+//             g of row r is stored at g ^ (r / V mod 8), V elements per vector, so that neither the
 //             row-wise stores nor the column-wise loads conflict
 //
 // Example:

@@ -1,9 +1,9 @@
 // Device-side building blocks: 16-byte loads and stores with a cache hint, conversion of packed
 // elements to float, sums of words.
 //
-// Method: a hint is a template parameter, so each kernel instance holds exactly one load
-// instruction form (cached LDG.E.128, streaming .EF, l2_only .STRONG.GPU, sector_prefetch .NA with
-// a 256-byte L2 prefetch). Packed<T> is one 16-byte vector of T seen as floats; all arithmetic of
+// Method: a hint is a template parameter, so each kernel instance contains exactly one form of load
+// instruction (cached LDG.E.128, streaming .EF, l2_only .STRONG.GPU, sector_prefetch .NA with a
+// 256-byte L2 prefetch). Packed<T> is one 16-byte vector of T, read as floats; all arithmetic of
 // the row kernels is in float.
 //
 // Limits: addresses must be 16-byte aligned.

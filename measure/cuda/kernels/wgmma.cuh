@@ -1,5 +1,5 @@
-// wgmma: one warpgroup (128 threads) multiplies a 64 x K tile by a K x N tile, asynchronously, B
-// from swizzled shared memory.
+// wgmma: one warpgroup (128 threads) multiplies a 64 x K tile by a K x N tile asynchronously, with
+// B in swizzled shared memory.
 //
 // Method: `multiply<TileN>(accumulators, A, B, accumulate)` issues one instruction of K = 32 bytes
 // (16 two-byte elements); A is a shared-memory descriptor or register fragments. Around a group of
@@ -18,7 +18,7 @@
 // the first row, acc[4 j + {2, 3}] those of the second.
 //
 // Limits: sm_90a only; TileN of 64, 128, 176 or 256. The macros exist because an asm template must
-// be a literal and each accumulator register an operand of its own.
+// be a literal and each accumulator register must be a separate operand.
 #pragma once
 
 #include <cuda_bf16.h>

@@ -1,11 +1,11 @@
 // Online softmax on the accumulators of a 64 x N wgmma (fragment layout in wgmma.cuh), one
 // warpgroup at a time.
 //
-// Method: a thread holds two rows, 8 apart, and of each the same columns; the four lanes that share
-// a row combine by shuffles. Over the blocks of a row m and l follow m' = max(m, max s), l' = l
-// exp(m - m') + sum exp(s - m'), and what was accumulated under m shrinks by exp(m - m') (Milakov
-// and Gimelshein, arXiv 1805.02867). exp(scale x) is exp2 with scale log2(e) folded into one
-// multiply-add.
+// Method: a thread holds two rows, 8 apart, with the same columns of each; the four lanes that
+// share a row combine by shuffles. Over the blocks of a row, m and l follow m' = max(m, max s), l'
+// = l exp(m - m') + sum exp(s - m'), and what was accumulated under m is multiplied by exp(m - m')
+// (Milakov and Gimelshein, arXiv 1805.02867). exp(scale x) is exp2 with scale log2(e) folded into
+// one multiply-add.
 #pragma once
 
 #include "measure/cuda/kernels/row_math.cuh"
@@ -20,7 +20,7 @@ struct RowState {
     float sum[2] = {0.0F, 0.0F};
 };
 
-// Hides the keys at and beyond `limit` (one per row), counted from the first key of the block.
+// Masks the keys from `limit` on (one limit per row), counted from the first key of the block.
 template <int Count>
 __device__ __forceinline__ void hide_keys(float (&scores)[Count], int limit0, int limit1) {
     const int column = static_cast<int>(threadIdx.x) % 4 * 2;
@@ -34,8 +34,8 @@ __device__ __forceinline__ void hide_keys(float (&scores)[Count], int limit0, in
     }
 }
 
-// Replaces scores by exp(scale (score - maximum)) with the maximum brought up to date; sets
-// `correction`, the factor by which what was accumulated under the old maximum shrinks.
+// Replaces scores by exp(scale (score - maximum)) with the updated maximum. Sets `correction`, the
+// factor by which values accumulated under the old maximum must be multiplied.
 template <int Count>
 __device__ __forceinline__ void exponentiate(float (&scores)[Count], RowState& rows,
                                              float (&correction)[2], float scale_log2) {

@@ -1,10 +1,11 @@
-// What an on-chip benchmark kernel moves and computes, counted from its shape, not estimated.
+// What an on-chip benchmark kernel moves and computes, counted from its shape rather than
+// estimated.
 //
 // A kernel is described by a plain struct of device pointers and sizes. Three overloaded functions
 // read it:
-//   launch_of(k)    -> Launch       enqueues it; throws std::invalid_argument for sizes it cannot do
-//   geometry_of(k)  -> LaunchGrid   its grid, threads and shared memory
-//   work_of(k)      -> KernelWork   bytes and FLOP that it does
+//   launch_of(k)    -> Launch      enqueues it; throws std::invalid_argument for unsupported sizes
+//   geometry_of(k)  -> LaunchGrid  its grid, threads and shared memory
+//   work_of(k)      -> KernelWork  the bytes that it moves and the FLOP that it does
 //
 // Example:
 //   const FmaPeak peak{.output = d, .plan = {}};
@@ -22,7 +23,7 @@ struct KernelWork {
     std::int64_t l2_bytes_read = 0;  // re-reads that are meant to hit L2
     std::int64_t l1_bytes_read = 0;  // re-reads that are meant to hit L1
     std::int64_t shared_bytes_read = 0;
-    std::int64_t flop = 0;                // an FMA is 2
+    std::int64_t flop = 0;                // an FMA counts 2
     std::int64_t special_operations = 0;  // ex2, rcp, rsqrt
 };
 

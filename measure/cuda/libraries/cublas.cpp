@@ -114,7 +114,7 @@ cudaDataType_t cuda_type(StoredType type) {
         case StoredType::int64:
             break;
     }
-    throw Refusal("cuBLASLt has no matrices of int64");
+    throw Refusal("cuBLASLt has no int64 matrices");
 }
 
 cudaDataType_t operand_type(model::DataType type) {
@@ -178,7 +178,7 @@ std::array<std::byte, 8> scale_bits(double value, cudaDataType_t type) {
         case CUDA_R_32I:
             store(static_cast<std::int32_t>(value));
             break;
-        case CUDA_R_16F:  // only 0 and 1 occur
+        case CUDA_R_16F:  // only 0 and 1 are used
             store(static_cast<std::uint16_t>(value == 0.0 ? 0x0000 : 0x3C00));
             break;
         default:
@@ -187,7 +187,7 @@ std::array<std::byte, 8> scale_bits(double value, cudaDataType_t type) {
     return bits;
 }
 
-/// The library's description of one product; freed with the launch that uses it.
+/// The library's description of one product; lives as long as the launch that uses it.
 struct Description {
     explicit Description(const CublasLt& library) : lt(&library) {}
     ~Description() {
@@ -207,7 +207,7 @@ struct Description {
     cublasLtMatrixLayout_t result = nullptr;
     cublasLtMatmulAlgo_t algorithm{};
     Buffer workspace;
-    Buffer unit_scale;  // 1.0f, which fp8 wants as a device pointer
+    Buffer unit_scale;  // 1.0f, which fp8 needs as a device pointer
     std::array<std::byte, 8> alpha{};
     std::array<std::byte, 8> beta{};
 };
@@ -290,7 +290,7 @@ void describe_matrices(const LibraryProduct& product, Description& description) 
     const auto [a_rows, a_columns] = shape(product.a_layout, product.m, product.k);
     description.first = layout(lt, operand, b_rows, b_columns, product.batch);
     description.second = layout(lt, operand, a_rows, a_columns, product.batch);
-    // An fp8 result takes its addend in bf16.
+    // With an fp8 result, the addend is bf16.
     const cudaDataType_t addend = product.output == StoredType::float8_e4m3 ? CUDA_R_16BF : output;
     description.added = layout(lt, addend, product.n, product.m, product.batch);
     description.result = layout(lt, output, product.n, product.m, product.batch);
@@ -316,7 +316,9 @@ void choose_algorithm(const LibraryProduct& product, Description& description) {
             product.type == model::DataType::fp8 || product.type == model::DataType::int8;
         throw Refusal(
             "cuBLASLt has no algorithm for this product (status " + std::to_string(status) + ")",
-            one_byte && row_major_b ? "one-byte types want a column-major B and sizes of 16" : "");
+            one_byte && row_major_b
+                ? "one-byte types need a column-major B and sizes that are multiples of 16"
+                : "");
     }
     description.algorithm = result.algo;
     description.workspace = Buffer(result.workspaceSize);

@@ -1,14 +1,14 @@
-// Matrix products of the vendor's library, cuBLASLt, found at run time.
+// Matrix products of NVIDIA's cuBLASLt, which is found at run time.
 //
-// Method: the library is column-major, so the row-major C = A B is asked for as C^T = B^T A^T. The
-// first algorithm of its own heuristic that fits 64 MiB of workspace runs. fp8 accumulates fast (as
-// inference does), tf32 rounds fp32 inputs in the library.
+// Method: the library is column-major, so the row-major C = A B is requested as C^T = B^T A^T. The
+// first algorithm of its heuristic that fits in 64 MiB of workspace runs. fp8 uses fast
+// accumulation (as inference does); for tf32 the library rounds fp32 inputs.
 //
 //   const LibraryMatmul product = library_matmul({.a = a, .b = b, ...});
 //   product.launch(stream);
 //
 // Errors: Refusal when the library is missing or has no algorithm for the request, for example fp8
-// with a row-major B before Blackwell, or leading dimensions it cannot align.
+// with a row-major B before Blackwell, or leading dimensions that it cannot align.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ namespace ridge::measure::cuda {
 struct LibraryProduct {
     const void* a = nullptr;
     const void* b = nullptr;
-    const void* c = nullptr;  ///< added when beta is not zero, else unused
+    const void* c = nullptr;  ///< added if beta is not zero, otherwise unused
     void* d = nullptr;
     const void* bias = nullptr;  ///< n elements, of the output type (bf16 for fp8)
     std::int64_t batch = 1;
@@ -44,7 +44,7 @@ struct LibraryProduct {
 
 struct LibraryMatmul {
     Launch launch;
-    /// Parts of k that are added up one after another in the type of the output, each sum rounded.
+    /// Number of parts of k that are added in the output type, with each sum rounded.
     std::int32_t rounded_sums = 1;
 };
 

@@ -1,8 +1,8 @@
-// The functions of CUPTI that ridge calls, found at run time.
+// The functions of CUPTI that ridge calls. CUPTI is found at run time.
 //
-// Method: `libcupti.so.13` is opened by `shared_library.h`; a table holds its functions with the types of
-// the headers this program was compiled against. The activity records and parameter structures
-// belong to one major version, so another one is refused.
+// Method: `shared_library.h` opens `libcupti.so.13`; a table holds its functions with the types of
+// the headers that this program was compiled with. Activity records and parameter structures are
+// specific to one major version, so another version is refused.
 //
 //   const Maybe<Cupti>& found = cupti();
 //   if (const Cupti* table = std::get_if<Cupti>(&found)) table->activity_flush_all(1);
@@ -90,14 +90,14 @@ struct Cupti {
 
     /// "13.0.1" for 130001.
     [[nodiscard]] std::string version_text() const;
-    /// Throws DeviceError naming the call unless `result` is CUPTI_SUCCESS.
+    /// Throws DeviceError with the name of the call unless `result` is CUPTI_SUCCESS.
     void require(CUptiResult result, const char* call) const;
 };
 
-/// Loaded once; the same answer for the rest of the process.
+/// Loaded once; the answer stays the same for the rest of the process.
 [[nodiscard]] const Maybe<Cupti>& cupti();
 
-/// An empty parameter structure with its size set, as every call of the profiler wants it.
+/// An empty parameter structure with its size set, as every profiler call requires.
 template <class Parameters>
 [[nodiscard]] Parameters sized(std::size_t bytes) {
     Parameters parameters{};

@@ -1,4 +1,4 @@
-// Driver entry points and what a captured graph says about its kernels; see driver.h.
+// Driver entry points, and the kernels of a captured graph; see driver.h.
 #include "measure/cuda/libraries/driver.h"
 
 #include <cxxabi.h>
@@ -31,8 +31,8 @@ void require_driver(CUresult result, const char* call) {
     }
 }
 
-/// Name and attributes of a kernel node, which the driver holds as a function or as a kernel of a
-/// library that is not loaded yet.
+/// Reads name and attributes of a kernel node. The driver holds it as a function, or as a kernel of
+/// a library that is not loaded yet.
 class KernelReader {
   public:
     KernelReader()

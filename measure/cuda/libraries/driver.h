@@ -1,4 +1,4 @@
-// The few driver functions that the CUDA runtime does not offer, found at run time through it.
+// The few driver functions that the CUDA runtime does not offer, looked up through it at run time.
 //
 // Method: cudaGetDriverEntryPointByVersion, so nothing links against libcuda and the program starts
 // without a driver.
@@ -20,10 +20,11 @@ namespace ridge::measure::cuda {
 
 [[nodiscard]] CUcontext current_context();
 
-/// The kernels of a captured graph, in the order of capture; equal launches are counted together.
+/// The kernels of a captured graph, in the order of capture; identical launches are counted
+/// together.
 [[nodiscard]] std::vector<KernelLaunch> kernels_of(cudaGraph_t graph);
 
-/// A kernel's name without mangling, return type and this project's namespaces.
+/// A kernel's name, demangled, without return type and this project's namespaces.
 [[nodiscard]] std::string readable_name(const std::string& mangled);
 
 }  // namespace ridge::measure::cuda

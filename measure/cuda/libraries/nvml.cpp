@@ -70,7 +70,7 @@ std::string load(const SharedLibrary& library, Management::Functions& table) {
     return reader.missing();
 }
 
-/// The value that `call` writes, when it succeeds.
+/// The value that `call` writes, if it succeeds.
 template <class Value, class Call>
 std::optional<Value> asked(Call call) {
     Value value{};

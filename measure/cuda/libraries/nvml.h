@@ -1,14 +1,15 @@
-// The state of the GPU beside our work: clocks, power, temperature, reasons for low clocks, others.
+// The state of the GPU during our work: clocks, power, temperature, reasons for low clocks, other
+// users.
 //
-// Method: NVML, opened at run time with prototypes of our own, because its header comes with few
-// toolkits. While something is measured, a thread asks every 20 ms for the reasons that limit the
-// clocks and remembers them all, since a single look afterwards would miss a short power cap.
+// Method: NVML is opened at run time with our own prototypes, because few toolkits include its
+// header. During a measurement, a thread reads the reasons that limit the clocks every 20 ms and
+// collects them all, because a single reading afterwards would miss a short power cap.
 //
 //   auto opened = Management::open("0000:41:00.0");
 //   { const Management::Watch watch(management); run(); }
 //   const Environment seen = management.environment();   // reasons since the last call
 //
-// Limits: power is the driver's average of about a second; nothing is ever set.
+// Limits: power is the driver's average over about a second. Nothing is ever set.
 #pragma once
 
 #include <atomic>
@@ -38,7 +39,7 @@ class Management {
     [[nodiscard]] bool mig() const;
     [[nodiscard]] const std::string& path() const { return path_; }
 
-    /// Keeps watching for its lifetime; none when `management` is null.
+    /// Watches for its lifetime; does nothing if `management` is null.
     class Watch {
       public:
         explicit Watch(Management* management);

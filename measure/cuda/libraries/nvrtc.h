@@ -1,13 +1,13 @@
-// Compiling a kernel at run time with NVRTC, found at run time.
+// Compiles a kernel at run time with NVRTC, which is also found at run time.
 //
-// Method: the source is compiled for the GPU's own architecture to machine code, loaded as a
-// library of the CUDA runtime, and kept, so that the same text is compiled once per process.
+// Method: the source is compiled to machine code for the GPU's own architecture, loaded as a
+// library of the CUDA runtime, and cached, so that the same text is compiled only once per process.
 //
 //   const KernelSource source{.source = text, .name = "gelu", .architecture = 90};
 //   compile_kernel(source).launch(stream, blocks, threads, arguments);
 //
 // Errors: Refusal when NVRTC is missing or too old for the GPU; DeviceError with the compiler's log
-// when it refuses the source.
+// when it rejects the source.
 #pragma once
 
 #include <cuda_runtime.h>

@@ -19,7 +19,7 @@ std::string variable_of(const char* name) {
     return value == nullptr ? std::string() : std::string(value);
 }
 
-/// Folders in `parent` whose names start with `prefix`, the last in the alphabet first.
+/// Folders in `parent` whose names start with `prefix`, in reverse alphabetical order.
 std::vector<fs::path> folders_like(const fs::path& parent, const std::string& prefix) {
     std::vector<fs::path> found;
     std::error_code error;
@@ -30,8 +30,8 @@ std::vector<fs::path> folders_like(const fs::path& parent, const std::string& pr
     return found;
 }
 
-/// Roots of the Python installations at hand: the active environment, every `python3` of the search
-/// path (through its links) and the system's.
+/// Roots of the available Python installations: the active environment, every `python3` in the
+/// search path (following links) and the system's.
 std::vector<fs::path> python_roots() {
     std::vector<fs::path> roots;
     if (const std::string active = variable_of("VIRTUAL_ENV"); !active.empty()) {
@@ -74,7 +74,7 @@ std::string path_of(void* handle, const std::string& fallback) {
     return fallback;
 }
 
-/// The library of this soname in `folder`, after its companions.
+/// Opens the library with this soname in `folder`, after its companions.
 void* open_in(const fs::path& folder, const std::string& soname,
               const std::vector<std::string>& companions) {
     std::error_code error;

@@ -1,14 +1,14 @@
-// Shared libraries found at run time, so that the program starts on a machine without any of them.
+// Finds shared libraries at run time, so that the program also starts on a machine without them.
 //
-// Method: a library is looked for as an already loaded copy, in the file or folder that an
-// environment variable of ours names, by its soname, and in the places where CUDA toolkits and the
-// Python packages of CUDA put it. A found library gives functions by name; what is not found is an
-// `Unavailable` that says where was looked and what to install.
+// Method: a library is searched for as an already loaded copy, in the file or folder that an
+// environment variable of ridge names, by its soname, and where CUDA toolkits and the Python
+// packages of CUDA install it. A library that is found gives functions by name. Otherwise the
+// `Unavailable` says where ridge looked and what to install.
 //
 //   const Maybe<SharedLibrary> found = SharedLibrary::open(
 //       {.label = "NVML", .sonames = {"libnvidia-ml.so.1"}, .remedy = "install the driver"});
 //
-// Limits: Linux. A library is never unloaded: CUDA's do not survive it.
+// Limits: Linux only. A library is never unloaded, because CUDA's libraries do not survive it.
 #pragma once
 
 #include <filesystem>
@@ -23,7 +23,7 @@ struct LibraryRequest {
     std::string label;                      ///< for messages: "CUPTI"
     std::vector<std::string> sonames;       ///< best first
     std::string variable{};                 ///< environment variable with a file or folder
-    std::vector<std::string> companions{};  ///< libraries beside it that it opens by name itself
+    std::vector<std::string> companions{};  ///< libraries beside it that it opens by name
     std::string remedy{};
 };
 
@@ -43,7 +43,7 @@ class SharedLibrary {
     std::string path_;
 };
 
-/// Fills function pointers from a library and remembers which names it lacks.
+/// Fills function pointers from a library and collects the names that it lacks.
 class SymbolReader {
   public:
     explicit SymbolReader(const SharedLibrary& library) : library_(&library) {}
@@ -54,7 +54,7 @@ class SymbolReader {
         if (slot == nullptr) missing_ += (missing_.empty() ? "" : ", ") + std::string(name);
     }
 
-    /// Names of the functions that were not there, separated by commas; empty when all were.
+    /// Names of missing functions, separated by commas; empty if there are none.
     [[nodiscard]] const std::string& missing() const { return missing_; }
 
   private:

@@ -1,11 +1,12 @@
-// Owners of the things the CUDA runtime hands out: streams, events, device memory, graphs.
+// Owners of what the CUDA runtime allocates: streams, events, device memory, graphs.
 //
 //   const Buffer x(n * 2);                 // freed at the end of the scope
 //   Stream stream;
 //   launch(stream.handle());
 //
-// Errors: DeviceError with call, code and text; NotEnoughMemory where an allocation would not fit.
-// Limits: all belong to the device that is current when they are made; movable, not copyable.
+// Errors: DeviceError with call, code and text; NotEnoughMemory when an allocation would not fit.
+// Limits: every object belongs to the device that is current when it is made. Movable, not
+// copyable.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -21,7 +22,7 @@ namespace ridge::measure::cuda {
 /// Throws DeviceError unless `status` is cudaSuccess.
 void require(cudaError_t status, const char* call);
 
-/// The device has no room for a buffer: a refusal, not a failure.
+/// The device has no room for a buffer. This is a refusal, not a failure.
 class NotEnoughMemory : public std::runtime_error {
   public:
     NotEnoughMemory(std::size_t needed, std::size_t available);
@@ -85,7 +86,7 @@ class Event {
     std::unique_ptr<CUevent_st, Destroy> event_;
 };
 
-/// `repetitions` of a launch, recorded once and replayed as a whole.
+/// A launch recorded `repetitions` times and replayed as a whole.
 class Graph {
   public:
     Graph(const Launch& launch, int repetitions);

@@ -15,7 +15,7 @@ void Comparison::add(double got, double expected) {
     const double difference = std::abs(got - expected);
     difference_ += difference * difference;
     reference_ += expected * expected;
-    // A comparison with NaN is false, so the test is written to let NaN through.
+    // Comparisons with NaN are false, so this test is written to let NaN through.
     if (!(difference <= largest_difference_)) largest_difference_ = difference;
     largest_reference_ = std::max(largest_reference_, std::abs(expected));
     ++count_;

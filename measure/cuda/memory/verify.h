@@ -1,17 +1,17 @@
-// Comparing what a kernel wrote with a reference in double precision.
+// Compares what a kernel wrote with a reference in double precision.
 //
-// Method: the reference is computed by Eigen and plain loops on the CPU from the very inputs that
-// the device used. Small outputs are compared whole, large ones in a sample of rows and columns
-// that holds the first, the last and random ones; the whole output is searched for NaN and for
-// elements that nobody wrote. The verdict is on the Frobenius error; its tolerance follows from the
-// rounding of the output type (root mean square 2^-p / sqrt(3)) and the arithmetic in between.
+// Method: Eigen and plain loops compute the reference on the CPU from the same inputs that the
+// device used. Small outputs are compared completely, large ones in a sample of rows and columns
+// with the first, the last and random ones. The whole output is searched for NaN and for elements
+// that were never written. The result is judged by the Frobenius error. Its tolerance follows from
+// the rounding of the output type (root mean square 2^-p / sqrt(3)) and the arithmetic in between.
 //
 //   Comparison comparison;
 //   comparison.add(got, expected);
 //   return comparison.verdict(4e-3, unwritten);
 //
-// Limits: a fault that touches few elements of a large output can be missed; the device tests check
-// the kernels whole at many shapes.
+// Limits: a fault that affects few elements of a large output can be missed. The device tests check
+// the complete output of the kernels at many shapes.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ namespace ridge::measure::cuda {
 class Comparison {
   public:
     void add(double got, double expected);
-    /// `unwritten` elements that are NaN or poison make the result wrong.
+    /// The result is wrong if any elements are `unwritten` (NaN or poison).
     [[nodiscard]] Verification verdict(double tolerance, std::int64_t unwritten) const;
 
   private:
@@ -39,8 +39,8 @@ class Comparison {
 /// Frobenius tolerance of a result stored in this type after short arithmetic in float.
 [[nodiscard]] double rounding_tolerance(StoredType type);
 
-/// Up to `count` of the numbers 0 .. extent - 1, sorted: all when they are few, else the first, the
-/// last and random ones.
+/// Up to `count` of the numbers 0 .. extent - 1, sorted: all of them if there are few, otherwise
+/// the first, the last and random ones.
 [[nodiscard]] std::vector<std::int64_t> sampled(std::int64_t extent, std::int64_t count,
                                                 std::uint64_t seed);
 

@@ -24,7 +24,7 @@ std::int64_t result_at(const std::uint32_t* sums, std::int64_t index, cudaStream
         read_elements(sums, StoredType::int32, index, 1, 1, stream).front());
 }
 
-/// The sums of sampled blocks against `expected(block)`.
+/// Compares the sums of sampled blocks with `expected(block)`.
 template <class Expected>
 std::function<Verification()> sum_check(const std::uint32_t* sums, std::int64_t blocks,
                                         const Launch& launch, cudaStream_t stream,
@@ -60,14 +60,14 @@ std::uint32_t tile_sum(const WordRead& read, std::int64_t tile) {
     require(cudaMemcpy(bytes.data(), source, bytes.size(), cudaMemcpyDeviceToHost), "cudaMemcpy");
     std::uint32_t sum = 0;
     for (std::int64_t i = 0; i < count; ++i) {
-        std::uint64_t value = 0;  // little endian, as the device
+        std::uint64_t value = 0;  // little endian, like the device
         std::memcpy(&value, bytes.data() + static_cast<std::size_t>(i * read.stride) * word, word);
         sum += folded(value);
     }
     return sum;
 }
 
-/// The sum of one block, whose tiles follow each other by the number of blocks.
+/// The sum of one block, whose tiles are as far apart as the number of blocks.
 std::uint32_t block_sum(const WordRead& read, std::int64_t block) {
     std::uint32_t sum = 0;
     for (std::int64_t tile = block; tile * bundled::read_tile < read.words;
@@ -97,7 +97,7 @@ Plan plan_read(const model::Access& op, const Context& context) {
     return plan;
 }
 
-/// The sum of one block: the same words for every whole tile, a part of them for the last.
+/// The sum of one block: the same words for every whole tile, and some of them for the last tile.
 std::uint32_t conflict_sum(const BankConflict& conflict, std::int64_t block) {
     constexpr int threads = bundled::chip_threads;
     const auto sum_of = [&](std::int64_t words) {
@@ -129,7 +129,7 @@ Plan plan_conflict(const model::Access& op, const Context& context) {
     return plan;
 }
 
-/// What each path leaves, by the same single-precision FMA.
+/// The result of each path, with the same single-precision FMA.
 std::vector<double> path_results(const Divergence& divergence) {
     std::vector<double> results;
     for (int path = 0; path < divergence.paths; ++path) {
@@ -175,7 +175,7 @@ Plan plan_divergence(const model::Access& op, const Context& context) {
     return plan;
 }
 
-/// A chain through the words, and walks that go on where the last one stopped.
+/// A chain through the words; each walk continues where the last one stopped.
 Plan plan_chase(const model::Access& op, const Context& context) {
     const std::int64_t bytes = op.elements * bytes_per_element(ElementType::float32);
     const std::int64_t slots = bytes / bundled::chase_line;
@@ -216,7 +216,7 @@ Plan plan_chase(const model::Access& op, const Context& context) {
     return plan;
 }
 
-/// The sum of `count` words of the source from `first` on.
+/// The sum of `count` words of the source, starting at `first`.
 std::uint32_t words_sum(const Reread& read, std::int64_t first, std::int64_t count) {
     std::vector<std::uint32_t> words(static_cast<std::size_t>(count));
     require(cudaMemcpy(words.data(), static_cast<const std::uint32_t*>(read.source) + first,
@@ -225,7 +225,8 @@ std::uint32_t words_sum(const Reread& read, std::int64_t first, std::int64_t cou
     return std::accumulate(words.begin(), words.end(), std::uint32_t{0});
 }
 
-/// What one block reads: its tiles from its place on, round the end of the buffer.
+/// What one block reads: its tiles from its own position on, wrapping around at the end of the
+/// buffer.
 std::uint32_t reread_sum(const Reread& read, std::int64_t block) {
     const std::int64_t blocks = bundled::reread_grid(read.multiprocessors).blocks();
     const std::int64_t words = read.bytes / 4;

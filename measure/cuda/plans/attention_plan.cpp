@@ -68,7 +68,7 @@ class RowCheck {
 
 double tolerance_of(model::DataType type, Implementation implementation) {
     if (type == model::DataType::fp32) return 1e-4;
-    // Scores rounded to the type before the softmax cost as much again as rounding P does.
+    // Rounding scores to the type before the softmax costs as much again as rounding P.
     const double rounding = type == model::DataType::fp16 ? 2e-3 : 1e-2;
     return implementation == Implementation::standard ? 2.0 * rounding : rounding;
 }
@@ -92,7 +92,7 @@ std::function<Verification()> verifier(const AttentionProblem& problem, double t
 }
 
 /// S = Q K^T, P = softmax(S), O = P V with S and P in memory. The query heads of one key-value head
-/// lie behind each other, so they are the rows of one product.
+/// are contiguous, so they are the rows of one product.
 Launch standard_attention(const AttentionProblem& p, model::DataType type, Plan& plan) {
     const std::int64_t group = p.heads / p.kv_heads;
     const std::int64_t matrices = p.batch * p.kv_heads;
@@ -161,8 +161,8 @@ void require_covered(const model::Attention& op, const model::Execution& executi
     }
     if (op.window != 0) throw Refusal("the bundled attention kernels have no sliding window");
     if (op.kv_write) throw Refusal("the bundled attention kernels do not write the cache");
-    if (op.paged) throw Refusal("the bundled attention kernels read no page tables");
-    if (execution.tile) throw Refusal("the bundled attention kernels choose their tiles");
+    if (op.paged) throw Refusal("the bundled attention kernels do not read page tables");
+    if (execution.tile) throw Refusal("the bundled attention kernels choose their own tiles");
 }
 
 }  // namespace

@@ -1,14 +1,14 @@
 // Plans of elementwise expressions, compiled at run time: one kernel, or one per operation.
 //
 // Method: the model's expression graph becomes C++ text inside the template of
-// kernels/elementwise_source.h. Fused, the graph is the body of one function, a statement per node.
-// Unfused, every node that is not a scalar is a kernel that reads its arguments and writes a
-// buffer; scalars are computed in place. A broadcast vector has 4096 elements (or as many as the
-// tensor, if fewer).
+// kernels/elementwise_source.h. Fused, the graph is the body of one function, with one statement
+// per node. Unfused, every node that is not a scalar is a kernel that reads its arguments and
+// writes a buffer; scalars are computed in place. A broadcast vector has 4096 elements (or as many
+// as the tensor, if fewer).
 //
-// Limits: fp64, fp32, fp16, bf16, forward. Inputs are random normal, so logarithms, roots and
-// powers of them hold NaN, which the check takes as right where the reference has one too. Elements
-// where rounding may turn a comparison of computed values round are not checked.
+// Limits: fp64, fp32, fp16, bf16, forward only. Inputs are normally distributed, so their
+// logarithms, roots and powers may be NaN; the check accepts NaN where the reference has it too.
+// Elements where rounding may reverse a comparison of computed values are not checked.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -34,14 +34,14 @@ using model::Node;
 constexpr std::int64_t window = 256;  // elements that are checked together
 constexpr std::int64_t windows = 16;
 
-/// A constant that any element type reads exactly enough: the cast narrows it where that is float.
+/// A constant that every element type reads accurately enough; for float the cast narrows it.
 std::string literal(double value) {
     std::array<char, 40> text{};
     std::snprintf(text.data(), text.size(), "%.17e", value);
     return "((Real)" + std::string(text.data()) + ")";
 }
 
-/// The value of one function as device code over the texts of its arguments.
+/// The value of one function as device code, given the texts of its arguments.
 std::string code_of(Function function, const std::string& a, const std::string& b,
                     const std::string& c) {
     const auto call = [&](const char* name) { return std::string(name) + "(" + a + ")"; };
@@ -120,7 +120,8 @@ std::string code_of(Function function, const std::string& a, const std::string& 
     throw ContractViolation("an input or constant has no code");
 }
 
-/// A power, with the exponents 3 and -2 written out as the model counts them (and PyTorch does).
+/// A power; exponents 3 and -2 are written out, as the model counts them (and PyTorch computes
+/// them).
 std::string power_of(const std::string& base, const Node& exponent, const std::string& code) {
     if (exponent.function == Function::constant && exponent.constant == 3.0) {
         return "cube(" + base + ")";
@@ -139,7 +140,7 @@ bool may_be_undefined(const model::Expression& expression) {
                        [](const Node& node) { return partial.contains(node.function); });
 }
 
-/// A node's value on the device: where it lies and how it is broadcast.
+/// A node's value on the device: where it is and how it is broadcast.
 struct Placed {
     void* data = nullptr;
     ElementwiseOperand operand;
@@ -246,7 +247,7 @@ class ExpressionPlan {
         return comparison.verdict(tolerance_factor * rounding_tolerance(type), unwritten);
     }
 
-    /// Hands the buffers over to the plan; they stay where they are.
+    /// Moves the buffers to the plan; their addresses stay the same.
     [[nodiscard]] std::vector<Buffer> take_buffers() { return std::move(buffers_); }
 
     void poison_result() const { poison(result_, stored(type_), op_.elements, context_.stream()); }
@@ -277,8 +278,8 @@ class ExpressionPlan {
         }
     }
 
-    /// Code of node `at`; arguments with a buffer are named and put into `used`, scalars and
-    /// constants are written out.
+    /// Code of node `at`. Arguments with a buffer are named and added to `used`; scalars and
+    /// constants are written inline.
     std::string inlined(std::size_t at, std::size_t root, std::map<std::string, Placed>& used) {
         const Node& node = nodes()[at];
         if (node.function == Function::constant) return literal(node.constant);
@@ -319,7 +320,7 @@ class ExpressionPlan {
         return made;
     }
 
-    /// Whether a comparison takes values that the device has rounded, not inputs alone.
+    /// Whether a comparison takes values that the device has rounded, not only inputs.
     [[nodiscard]] bool compares_rounded(const Node& node) const {
         const auto is_leaf = [this](std::int32_t index) {
             const Function function = nodes()[static_cast<std::size_t>(index)].function;
@@ -328,13 +329,13 @@ class ExpressionPlan {
         return model::compares(node.function) && !(is_leaf(node.first) && is_leaf(node.second));
     }
 
-    /// Whether rounding may turn the comparison of a and b round.
+    /// Whether rounding may reverse the comparison of a and b.
     [[nodiscard]] bool nearly_equal(double a, double b) const {
         const double tolerance = 4.0 * rounding_tolerance(stored(type_));
         return std::abs(a - b) <= tolerance * std::fmax(1.0, std::abs(a) + std::abs(b));
     }
 
-    /// Inputs at elements first ..., read back from the device.
+    /// Inputs at the elements from `first` on, read back from the device.
     [[nodiscard]] std::vector<double> input_values(std::size_t node, std::int64_t first,
                                                    std::int64_t count) const {
         const Placed& placed = placed_.at(node);

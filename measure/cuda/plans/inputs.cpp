@@ -45,10 +45,10 @@ ElementType element_of(model::DataType type) {
         case model::DataType::int8:
             return ElementType::int8;
         case model::DataType::int32:
-            throw Refusal("int32 is a type of results alone");
+            throw Refusal("int32 can only be a type of results");
         case model::DataType::fp8_block:
         case model::DataType::nvfp4:
-            throw Refusal("block-scaled operands have no kernel that is measured");
+            throw Refusal("no kernel with block-scaled operands can be measured");
     }
     throw ContractViolation("unknown data type");
 }

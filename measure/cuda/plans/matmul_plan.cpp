@@ -17,8 +17,9 @@ namespace {
 using model::Implementation;
 using model::Layout;
 
-constexpr std::int64_t sampled_lines = 24;  // rows, and columns of each
-constexpr std::int64_t whole_up_to = 64;    // rows and columns of a product that is checked whole
+constexpr std::int64_t sampled_lines = 24;  // this many rows and this many columns
+constexpr std::int64_t whole_up_to =
+    64;  // rows and columns of a product that is checked completely
 constexpr double largest_fp8 = 448.0;
 constexpr float int8_deviation = 32.0F;
 
@@ -53,8 +54,9 @@ double tolerance_of(const model::Matmul& op) {
     }
 }
 
-/// Sums that a library keeps in the output type between the parts of k: each of them is rounded, and
-/// the errors of sums of 1 to n of n equal parts add up to sqrt((n + 1) / 2) of the last one's.
+/// Accounts for sums that a library keeps in the output type between the parts of k. Each is
+/// rounded; the errors of sums of 1 to n of n equal parts add up to sqrt((n + 1) / 2) times that of
+/// the last one.
 double tolerance_of(const model::Matmul& op, std::int32_t rounded_sums) {
     return tolerance_of(op) * std::sqrt((rounded_sums + 1.0) / 2.0);
 }
@@ -177,7 +179,7 @@ std::function<Verification()> verifier(const model::Matmul& op, const Operands& 
         Comparison comparison;
         const ProductCheck product(op, at, stream);
         for (const std::int64_t batch : sampled(op.batch, 2, 5)) product.check(batch, comparison);
-        // An int8 result may rightly hold the poison value.
+        // An int8 result may legitimately equal the poison value.
         const std::int64_t unwritten = output_of(op) == StoredType::int8
                                            ? 0
                                            : count_poisoned(at.d, output_of(op), elements, stream);
@@ -187,16 +189,16 @@ std::function<Verification()> verifier(const model::Matmul& op, const Operands& 
 
 MatmulProblem bundled_problem(const model::Matmul& op, const Operands& at) {
     if (op.a_layout != Layout::row_major) {
-        throw Refusal("the bundled kernels take A row-major", "use impl=library");
+        throw Refusal("the bundled kernels need a row-major A", "use impl=library");
     }
     if (op.epilogue != model::Epilogue::none) {
         throw Refusal("the bundled kernels have no epilogue", "use impl=library");
     }
     if (op.output != op.type) {
-        throw Refusal("the bundled kernels write the type they read", "use impl=library");
+        throw Refusal("the bundled kernels write the type that they read", "use impl=library");
     }
     if (op.accumulate != model::DataType::fp32) {
-        throw Refusal("the bundled kernels accumulate in fp32", "use impl=library");
+        throw Refusal("the bundled kernels can only accumulate in fp32", "use impl=library");
     }
     return {.a = at.a,
             .b = at.b,
@@ -209,7 +211,7 @@ MatmulProblem bundled_problem(const model::Matmul& op, const Operands& at) {
             .b_layout = op.b_layout == Layout::row_major ? BLayout::k_by_n : BLayout::n_by_k};
 }
 
-/// The tile of its own choice, or the one asked for.
+/// The requested tile, otherwise the kernel's own choice.
 bundled::MatmulKernel wgmma_kernel(const MatmulProblem& problem, const model::Execution& execution,
                                    const Context& context) {
     if (!execution.tile) {
@@ -218,7 +220,7 @@ bundled::MatmulKernel wgmma_kernel(const MatmulProblem& problem, const model::Ex
     for (const auto& kernel : {bundled::matmul_wgmma_large, bundled::matmul_wgmma_small}) {
         if (execution.tile->m == kernel.tile.m && execution.tile->n == kernel.tile.n) return kernel;
     }
-    throw Refusal("the wgmma kernel has tiles of 128x256 and 128x128");
+    throw Refusal("the wgmma kernel only has tiles of 128x256 and 128x128");
 }
 
 void bundle(const MatmulProblem& problem, const model::Execution& execution, const Context& context,
@@ -296,7 +298,7 @@ Plan plan_matmul(const model::Matmul& op, const model::Execution& execution,
                        static_cast<std::size_t>(bytes_of(output_of(op)))));
     if (op.epilogue == model::Epilogue::accumulate) {
         if (output_of(op) == StoredType::int32 || op.output == model::DataType::fp8) {
-            throw Refusal("accumulating into int32 or fp8 results is not covered");
+            throw Refusal("accumulating into int32 or fp8 results is not supported");
         }
         at.c = keep(context.input(element_of(op.output), results, 3));
     } else if (op.epilogue != model::Epilogue::none) {
@@ -304,7 +306,7 @@ Plan plan_matmul(const model::Matmul& op, const model::Execution& execution,
     }
     std::int32_t rounded_sums = 1;
     if (execution.implementation == Implementation::library) {
-        if (execution.tile) throw Refusal("the library chooses its tiles itself");
+        if (execution.tile) throw Refusal("the library chooses its own tiles");
         LibraryMatmul product = library_matmul(library_product(op, at));
         plan.launch = std::move(product.launch);
         rounded_sums = product.rounded_sums;

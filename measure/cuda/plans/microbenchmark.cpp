@@ -17,7 +17,8 @@ using Clock = std::chrono::steady_clock;
 constexpr double sustained_seconds = 1.5;
 constexpr auto rest = std::chrono::milliseconds(20);
 constexpr int trial_samples = 5;
-constexpr double activity_below = 50e-6;  // seconds: shorter kernels are timed by activity
+constexpr double activity_below =
+    50e-6;  // seconds; shorter kernels are timed with activity records
 constexpr std::int64_t word = 4;
 constexpr std::int64_t vector = 16;
 
@@ -107,7 +108,7 @@ double median_seconds(std::vector<Sample> samples) {
     return middle->time.in(units::s);
 }
 
-/// Takes the samples of a bench by the stopwatch.
+/// Takes the samples of a bench with the stopwatch.
 class Sampler {
   public:
     Sampler(const MicrobenchmarkRequest& request, const Bench& bench, Stopwatch& watch,

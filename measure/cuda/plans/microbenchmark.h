@@ -1,13 +1,13 @@
 // The kernels behind each microbenchmark, and how its samples are taken.
 //
 // Method: a request becomes a `Bench`: one or more launches that do the same amount of work in
-// different ways (the fastest of a short trial is used, as a ceiling is a best case), the amount,
-// and how to sample it. Sustained: the launch repeats for 1.5 s before the samples; burst: a pause
+// different ways (a short trial finds the fastest, because a ceiling is a best case), the amount,
+// and how to sample it. Sustained: the launch repeats for 1.5 s before the samples. Burst: a pause
 // before each sample lets the power limit recover.
 //
 //   const Bench bench = make_bench(request, context);
 //
-// Limits: sizes are rounded down to what the kernels take; the amount says what really moved.
+// Limits: sizes are rounded down to what the kernels support; the amount says what really moved.
 #pragma once
 
 #include <cstdint>
@@ -22,8 +22,8 @@ namespace ridge::measure::cuda {
 
 enum class Sampling {
     timed,   ///< the stopwatch times the launch
-    kernel,  ///< kernel durations by activity records
-    own      ///< `take` gives one sample
+    kernel,  ///< kernel durations from activity records
+    own      ///< `take` returns one sample
 };
 
 struct Bench {
@@ -32,16 +32,16 @@ struct Bench {
     Sampling sampling = Sampling::timed;
     model::L2State l2 = model::L2State::warm;
     model::LaunchMode launch = model::LaunchMode::kernel;
-    bool rests = false;              ///< pause before each burst sample
+    bool rests = false;              ///< pauses before each burst sample
     std::function<Sample()> take{};  ///< for Sampling::own
-    Launch shown{};                  ///< whose kernel is reported, when not the candidate's
+    Launch shown{};                  ///< its kernel is reported instead of the candidate's, if set
     std::vector<Buffer> buffers{};
 };
 
-/// Throws Refusal or std::invalid_argument for what the kernels do not cover.
+/// Throws Refusal or std::invalid_argument for what the kernels do not support.
 [[nodiscard]] Bench make_bench(const MicrobenchmarkRequest& request, const Context& context);
 
-/// Benchmarks of arithmetic, caches and launches; the rest are in microbenchmark.cpp.
+/// Benchmarks of arithmetic, caches and launches; the others are in microbenchmark.cpp.
 [[nodiscard]] Bench make_chip_bench(const MicrobenchmarkRequest& request, const Context& context);
 
 [[nodiscard]] MicrobenchmarkResult run_bench(const MicrobenchmarkRequest& request,

@@ -1,4 +1,4 @@
-// Microbenchmarks of what lies on the chip: caches, arithmetic, latencies, launches; see
+// Microbenchmarks on the chip: caches, arithmetic, latencies, launches; see
 // microbenchmark.h.
 #include <algorithm>
 #include <bit>
@@ -46,7 +46,7 @@ Bench l2_read(const MicrobenchmarkRequest& request, const Context& context) {
     return bench;
 }
 
-/// Three blocks read 96 KiB over and over, which every L1 since Volta holds.
+/// Three blocks read 96 KiB repeatedly, which fits in every L1 since Volta.
 Bench l1_read(const Context& context) {
     L1Read read{.plan = {.threads = 256,
                          .multiprocessors = context.limits().multiprocessors,
@@ -107,7 +107,7 @@ Bench exp2(const MicrobenchmarkRequest& request, const Context& context) {
     return bench;
 }
 
-/// FLOP per second that no tensor core exceeds much: only sets the length of a kernel.
+/// FLOP per second that no tensor core exceeds by much; only sets the length of a kernel.
 double expected_rate(ElementType type, TensorPath path) {
     const double half = path == TensorPath::wgmma ? 8e14 : 5e14;
     switch (type) {
@@ -147,7 +147,7 @@ Bench tensor(const MicrobenchmarkRequest& request, TensorPath path, const Contex
     return bench;
 }
 
-/// What the clocks said in the kernel that just ran.
+/// What the clocks recorded in the kernel that just ran.
 Sample span_sample(const ClockSpan* span, cudaStream_t stream) {
     ClockSpan seen;
     require(cudaMemcpyAsync(&seen, span, sizeof seen, cudaMemcpyDeviceToHost, stream),
@@ -192,7 +192,7 @@ Bench pointer_chase(const MicrobenchmarkRequest& request, const Context& context
                 .warm_steps = std::min(slots, longest_walk),
                 .steps = chase_steps};
     bench.candidates.push_back(launch_of(chase));
-    // Every sample goes on where the last one ended: places seen before would be in a cache.
+    // Every sample continues where the last one ended: slots visited before would be in a cache.
     bench.take = [chase, stream = context.stream()]() mutable {
         chase.first_place = (chase.first_place + chase.warm_steps + chase.steps) % chase.slots;
         launch_of(chase)(stream);

@@ -23,7 +23,7 @@ struct Moved {
     std::int64_t elements = 0;
 };
 
-/// Runs and compares windows of the destination with what `expected(first, count)` gives.
+/// Runs and compares windows of the destination with the values of `expected(first, count)`.
 template <class Expected>
 std::function<Verification()> exact_check(const Moved& moved, const Launch& launch,
                                           cudaStream_t stream, Expected expected) {
@@ -40,7 +40,7 @@ std::function<Verification()> exact_check(const Moved& moved, const Launch& laun
             const std::vector<double> wanted = expected(first, count);
             for (std::size_t i = 0; i < got.size(); ++i) comparison.add(got[i], wanted[i]);
         }
-        // int8 data may rightly hold the poison value.
+        // int8 data may legitimately equal the poison value.
         const std::int64_t unwritten =
             moved.type == StoredType::int8
                 ? 0

@@ -1,15 +1,16 @@
-// What a case runs: a launch with the buffers behind it, and how its result is checked.
+// What a case runs: a launch with its buffers, and the check of its result.
 //
 // Method: one function per family of operations turns operation and implementation into a `Plan`.
-// Inputs are filled on the device (Philox, a seed per operand), so the same request always computes
-// with the same numbers. What the kernels or libraries do not cover throws `Refusal` or the
-// kernels' own std::invalid_argument / std::runtime_error, which `prepare` turns into Unavailable.
+// Inputs are filled on the device (Philox, one seed per operand), so the same request always
+// computes with the same numbers. What the kernels or libraries do not support throws `Refusal`, or
+// from the kernels std::invalid_argument / std::runtime_error, which `prepare` turns into
+// Unavailable.
 //
 //   Plan plan = plan_matmul(op, execution, context);
 //   plan.launch(stream);
 //   plan.verify();
 //
-// Limits: a plan belongs to the device that was current when it was made.
+// Limits: a plan belongs to the device that is current when it is made.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +29,7 @@
 
 namespace ridge::measure::cuda {
 
-/// What every plan is made with.
+/// What every plan needs.
 class Context {
   public:
     Context(cudaStream_t stream, DeviceLimits limits, DataPattern pattern)
@@ -37,7 +38,7 @@ class Context {
     [[nodiscard]] cudaStream_t stream() const { return stream_; }
     [[nodiscard]] const DeviceLimits& limits() const { return limits_; }
 
-    /// A buffer of `elements` filled with the pattern; `scale` is its deviation.
+    /// A buffer of `elements` filled with the pattern; `scale` is its standard deviation.
     [[nodiscard]] Buffer input(ElementType type, std::int64_t elements, std::uint64_t seed,
                                float scale = 1.0F) const;
 
@@ -50,7 +51,7 @@ class Context {
 struct Plan {
     model::Implementation implementation = model::Implementation::automatic;
     Launch launch;
-    /// Poisons the output, runs once and compares with the CPU.
+    /// Poisons the output, runs once and compares the result with the CPU's.
     std::function<Verification()> verify;
     std::optional<model::Tile> tile{};
     std::int64_t split = 1;

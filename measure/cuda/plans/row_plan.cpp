@@ -18,7 +18,7 @@ using model::RowKind;
 
 constexpr std::int64_t sampled_rows = 16;
 constexpr float epsilon = 1e-5F;
-// A row sum of n random terms is about sqrt(n) while its float rounding grows like the sum of
+// A row sum of n random terms is about sqrt(n), while its float rounding grows like the sum of
 // magnitudes.
 constexpr double sum_tolerance = 1e-4;
 
