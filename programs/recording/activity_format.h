@@ -88,8 +88,7 @@ struct ShapeActivity {
     std::uint32_t registers = 0;
     std::uint32_t shared_bytes = 0;  ///< static and dynamic
 
-    // NOLINTNEXTLINE(modernize-use-nullptr): the 0 belongs to a comparison that the compiler
-    // generates
+    // NOLINTNEXTLINE(modernize-use-nullptr): the 0 is of a comparison that the compiler writes
     friend auto operator<=>(const ShapeActivity&, const ShapeActivity&) = default;
 };
 

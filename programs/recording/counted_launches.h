@@ -21,8 +21,7 @@ struct LaunchedKernel {
     std::array<std::uint32_t, 3> grid{};
     std::array<std::uint32_t, 3> block{};
 
-    // NOLINTNEXTLINE(modernize-use-nullptr): the 0 belongs to a comparison that the compiler
-    // generates
+    // NOLINTNEXTLINE(modernize-use-nullptr): the 0 is of a comparison that the compiler writes
     friend auto operator<=>(const LaunchedKernel&, const LaunchedKernel&) = default;
 };
 

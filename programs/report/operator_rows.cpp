@@ -136,8 +136,7 @@ class RowBuilder {
         std::int64_t bytes = -1;             ///< of a copy or fill without an operator
         std::array<std::int64_t, 3> grid{};  ///< of a kernel that is known only by its counters
 
-        // NOLINTNEXTLINE(modernize-use-nullptr): the 0 belongs to a comparison that the compiler
-        // generates
+        // NOLINTNEXTLINE(modernize-use-nullptr): the 0 is of a comparison that the compiler writes
         friend auto operator<=>(const Key&, const Key&) = default;
     };
 

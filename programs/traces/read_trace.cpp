@@ -1,4 +1,4 @@
-// One entry for the files of every profiler.
+// One entry point for the files of all profilers.
 #include <array>
 #include <map>
 
@@ -36,7 +36,8 @@ std::string Trace::device_name() const {
 
 namespace {
 
-/// By how the file begins: SQLite by its mark, a table by its header within the first 32 KiB.
+/// The kind follows from the beginning of the file: SQLite from its signature, a table from its
+/// header within the first 32 KiB.
 enum class FileKind : std::uint8_t { chrome, sqlite, table };
 
 FileKind kind_of(std::string_view start) {
