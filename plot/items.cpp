@@ -24,7 +24,7 @@ std::string kind_of(const Mark& mark) {
     return mark.origin == Origin::measured ? "measured" : "predicted";
 }
 
-/// Coordinates come first; if a term repeats a coordinate, its words are used.
+/// Coordinates come first; if a term gives the same quantity as a coordinate, its text is used.
 Item item_of(const Mark& mark, const Chart& chart) {
     Item item = {.kind = kind_of(mark),
                  .name = mark.name,

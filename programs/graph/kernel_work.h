@@ -36,7 +36,7 @@ struct KernelWork {
     double longest_clocks = 0.0;  ///< of the longest block: the kernel takes no less
     bool growing = false;         ///< blocks get longer in launch order, so the longest come last
     double dram_share =
-        0.78;             ///< of the DRAM bandwidth, of kernels not written for streaming alone
+        0.78;             ///< share of the DRAM bandwidth, for kernels that do more than stream
     double floors = 4.0;  ///< kernels that do nothing, as long as several waves fill and drain
 };
 

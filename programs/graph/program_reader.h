@@ -1,6 +1,6 @@
 // A program written by hand: a list of operations in a TOML file.
 //
-//   name = "a block of mine"
+//   name = "my block"
 //   [[operation]]
 //   op = "matmul m=4096 n=14336 k=4096 dtype=bf16 l2=cold"   # as for --op
 //   name = "up"          # this key and those below are optional

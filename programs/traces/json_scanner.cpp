@@ -91,7 +91,7 @@ bool JsonScanner::text(std::string_view& found) {
             found = {data + start, stop - start};
             at_ = stop + 1;
             if (!escaped) return true;
-            if (!unescape(found, unescaped_)) return fail("a wrong escape sequence");
+            if (!unescape(found, unescaped_)) return fail("an invalid escape sequence");
             found = unescaped_;
             return true;
         }

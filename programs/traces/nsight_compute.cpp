@@ -293,7 +293,7 @@ void read_nsight_compute(ByteSource& source, Trace& trace) {
         while (trace.read.damage.empty() && lines.next(line)) {
             if (line.empty() || line.starts_with("==")) continue;  // messages of the profiler
             if (!lines.whole() || !table.add(fields_of(line))) {
-                trace.read.damage = "a row that does not have the header's columns";
+                trace.read.damage = "a row whose columns do not match the header";
             }
         }
         table.finish();

@@ -239,7 +239,7 @@ void read_nsight_systems(const std::string& file, Trace& trace) {
     NsightReader(file, trace).read();
     if (!trace.kernels.empty()) return;
     throw InputError(
-        trace.read.damage.empty() ? "holds no kernel, copy or fill" : trace.read.damage,
+        trace.read.damage.empty() ? "contains no kernel, copy or fill" : trace.read.damage,
         {.file = file}, "nsys profile --trace=cuda,nvtx ..., then nsys export --type sqlite");
 }
 

@@ -66,7 +66,7 @@ Trace read_trace(const std::string& file) {
             read_nsight_compute(source, trace);
             if (!trace.kernels.empty()) return trace;
             throw InputError(
-                trace.read.damage.empty() ? "holds no kernel with its time" : trace.read.damage,
+                trace.read.damage.empty() ? "contains no kernel with a time" : trace.read.damage,
                 {.file = file},
                 "ncu --csv --page raw --metrics gpu__time_duration.sum,dram__bytes.sum");
         case FileKind::chrome:
@@ -74,7 +74,7 @@ Trace read_trace(const std::string& file) {
     }
     read_chrome_trace(source, trace);
     if (trace.read.events == 0) {
-        throw InputError(trace.read.damage.empty() ? "holds no trace events" : trace.read.damage,
+        throw InputError(trace.read.damage.empty() ? "contains no trace events" : trace.read.damage,
                          {.file = file},
                          "a trace is the JSON of torch.profiler's export_chrome_trace, an Nsight "
                          "Systems report exported to SQLite, or the CSV of ncu --csv --page raw");

@@ -104,7 +104,7 @@ bool SqliteRows::next() {
     reading_->bytes_left -= least_row;
     if (code == row && reading_->bytes_left >= 0) return true;
     if (code != done && reading_->failure.empty()) {
-        reading_->failure = code == row ? "holds more rows than fit in its bytes"
+        reading_->failure = code == row ? "contains more rows than its size allows"
                                         : sqlite().errmsg(sqlite().db_handle(statement_));
     }
     return false;
@@ -130,7 +130,7 @@ bool SqliteRows::null(int column) const {
 SqliteDatabase::SqliteDatabase(const std::string& file)
     : reading_(std::make_unique<SqliteRows::Reading>()) {
     if (!sqlite().complete) {
-        throw InputError("is a SQLite file, and the library that reads those is not installed",
+        throw InputError("is a SQLite file, but the SQLite library is not installed",
                          {.file = file},
                          "Debian and Ubuntu: libsqlite3-0, Fedora: sqlite-libs, macOS: built in");
     }
@@ -159,8 +159,9 @@ std::optional<SqliteRows> SqliteDatabase::query(const std::string& sql) {
     constexpr int denied = 23;        // SQLITE_AUTH
     if (code == ok && statement != nullptr) return SqliteRows(statement, *reading_);
     if (code != no_such_thing && reading_->failure.empty()) {
-        reading_->failure = code == denied ? "holds a view or a computed value, which is not read"
-                                           : sqlite().errmsg(handle_);
+        reading_->failure = code == denied
+                                ? "contains a view or a computed value, which is not read"
+                                : sqlite().errmsg(handle_);
     }
     return {};
 }
