@@ -94,7 +94,7 @@ At a stride of 2 they need {sectors@2}, and from a stride of 8 words on each thr
 
 On {gpu} the useful bandwidth falls from {useful@1} to {useful@8} at a stride of 8, a factor of {useful@1/useful@8}.
 The measured factor is {useful@1/useful@8:measured}.
-Beyond that the SMs receive no more sectors than before, but HBM delivers 64 bytes at a time: at a stride of 32 DRAM moves {dram@32} for 134 MB of useful data, and {l2@32} pass between the L2 and the SMs.
+Beyond that the SMs receive no more sectors than before, but on GPUs with HBM, DRAM delivers 64 bytes at a time: at a stride of 32 it moves {dram@32} for 134 MB of useful data, and {l2@32} pass between the L2 and the SMs.
 
 A misaligned start costs one more sector per warp, 5 instead of 4, and the neighbouring warp needs that sector too.
 By this count an offset of one word leaves {shifted@1/shifted@0:%} of the bandwidth.

@@ -264,7 +264,7 @@ Plan flash_io_plan(const Subject&) {
 With three kernels, the N x N scores are read or written four times in the forward pass and seven times in the backward pass.
 FlashAttention keeps a block of scores on chip, with the running maximum and sum of the online softmax, so that only Q, K, V and O are read or written.
 
-At 4096 tokens and 16 heads of 64 the three kernels move {standard_bytes@4096} and the tiled kernel moves {tiled_bytes@4096}; what the L2 keeps from one kernel to the next reduces both.
+At 4096 tokens and 16 heads of 64 the three kernels move {standard_bytes@4096} and the tiled kernel moves {tiled_bytes@4096}; data that the L2 keeps from one kernel to the next reduces both figures.
 On {gpu} the three kernels take {standard@4096} and the tiled kernel takes {tiled@4096}: it is {standard@4096/tiled@4096} times faster.
 The measured ratio is {standard@4096/tiled@4096:measured}.
 The number of FLOP is the same; FlashAttention saves traffic, launches and the separate passes of the softmax.
@@ -317,7 +317,7 @@ The 34.4 GB that the notebook quotes for 128K tokens are the matrix of a single 
 Without a stored score matrix, memory grows only in proportion to N: {flash@131072} at the same length, {standard@131072/flash@131072} times less, of which the statistics of the softmax take 4 bytes per row (two such values in the first version).
 At 1024 tokens the two are {standard@1024} and {flash@1024}; the saving grows with the length.
 
-Memory decides how long a sequence can be trained.
+Memory limits the length of the sequences that can be trained.
 The forward and backward pass of this one call, with nothing else on the GPU, can have {standard40} tokens in 40 GB, {standard80} in 80 GB and {standard141} in 141 GB with stored scores, and {flash40}, {flash80} and {flash141} with PyTorch's flash backend.
 The figure shows these limits with the memory of the forward pass alone, which is smaller.
 With twice the memory, a sequence with stored scores can be only 1.4 times as long; with the flash backend it can be twice as long.

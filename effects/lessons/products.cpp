@@ -279,7 +279,7 @@ Plan matmul_mystery_plan(const Subject&) {
     plan.ratio = {.what = "Rate at 4096 over 4097", .above = "library@4096", .below = "odd@4097"};
     plan.text =
         R"(Plotted against size, the throughput of square products looks like noise: it rises, shows a sawtooth, and jumps by a factor of two or more between neighbouring sizes.
-None of these variations is noise.
+It is not noise.
 
 The rise comes from the roofline and the size of the GPU.
 At 512 there are not enough tiles for {sms} SMs, and the launch takes a large part of the time: {library@512}.

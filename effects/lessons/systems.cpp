@@ -275,7 +275,7 @@ Plan power_plan(const Subject& subject) {
                       "The model has one power limit, for normal numbers, and no limit for zeros; "
                       "zeros still draw power for clocks and instructions."};
     plan.text = R"(A transistor uses energy when it switches.
-Multiplying zeros switches almost none of them, multiplying random numbers switches half of the bits in every cycle, and a GPU under load runs at its power limit: energy saved on the data allows a higher clock.
+Multiplying zeros switches almost no transistors, multiplying random numbers switches half of the bits in every cycle, and a GPU under load runs at its power limit: energy saved on the data allows a higher clock.
 
 A product of 8192^3 in bf16 takes {time@normal} with normal random numbers on {gpu}; without a power limit it would take {time@zeros}, and products of zeros and other constants come close to that.
 Measured: {time@normal:measured} with normal numbers at a clock of {clock@normal:measured}, {time@uniform:measured} with uniform numbers, {time@constant:measured} with one constant everywhere and {time@zeros:measured} with zeros at {clock@zeros:measured}.
@@ -323,7 +323,7 @@ NCCL does the same with kernels that copy, because kernels can also add.
 A send of 1 KB takes {send@1024}, most of which is the launch, and 1 GB moves at {send_rate@last}.
 Measured: {send@1024:measured} and {send_rate@last:measured}.
 After an all-reduce, each GPU holds the sum over all GPUs.
-In a ring every byte crosses the links 2 (n - 1) / n times: once with two GPUs, nearly twice with many GPUs, however many there are.
+In a ring every byte crosses the links 2 (n - 1) / n times: once with two GPUs, nearly twice with many GPUs, whatever their number.
 An all-reduce of 1 GB takes {reduce2@last} over two GPUs and {reduce8@last} over eight; for 1 KB it takes {reduce2@1024} and {reduce8@1024}.
 Measured over two GPUs: {reduce2@last:measured} and {reduce2@1024:measured}.
 An all-reduce is a reduce-scatter followed by an all-gather, each of which moves half as much: the all-gather runs at {gather_rate@last}, the reduce-scatter at {scatter_rate@last} and the all-reduce at {reduce_rate@last}.
@@ -344,7 +344,7 @@ So pin memory that is copied often, and copy asynchronously.
 For serving: the cache of 8192 tokens of a model with 8 billion parameters is {cache}.
 Moving it to another GPU takes {cache@other GPU}; fetching it from pinned host memory takes {cache@pinned host}, {cache@pinned host/cache@other GPU} times as long, and from pageable memory {cache@pageable host}; copying it within DRAM takes {cache@within DRAM}.
 The measured ratio of PCIe to NVLink is {cache@pinned host/cache@other GPU:measured}.
-A paged cache is scattered: copied page by page, 32 KB each, it takes {pieces@32768} instead of {pieces@last} to the other GPU, and the extra time is all start; in pieces of 16 MB, one per layer, hardly anything is lost: {pieces@16777216}.
+A paged cache is scattered: copied page by page, 32 KB each, it takes {pieces@32768} instead of {pieces@last} to the other GPU, and the extra time is all start time; in pieces of 16 MB, one per layer, hardly anything is lost: {pieces@16777216}.
 Measured: {pieces@32768:measured}, {pieces@last:measured} and {pieces@16777216:measured}.
 Serving engines that hand over caches therefore first gather pages into large buffers, or let a kernel do the scattered copy.
 Recomputing the cache from the prompt is another option; the break-even point depends on the length.)";
@@ -467,7 +467,7 @@ Plan mlp_plan(const Subject&) {
     plan.text =
         R"(A multilayer perceptron is the smallest network worth profiling: matrix products with ReLU between them.
 The forward pass has one product per layer, X W^T; the backward pass has two, one for the gradient of the input (G W) and one for the gradient of the weights (G^T X).
-So the backward pass does twice the product work of the forward pass, and a step three times that work.
+So the backward pass does twice the product work of the forward pass, and a whole step three times as much as the forward pass.
 
 For 4 layers of 4096 and a batch of 1024 in bf16 on {gpu}, the forward pass with its ReLU takes {part@forward}, the ReLU mask of the backward pass {part@ReLU'}, the gradients of inputs {part@grad input}, the gradients of weights {part@grad weight} and the update of the weights {part@update}.
 
