@@ -14,7 +14,7 @@ std::span<const Effect> effects() {
     static constexpr std::array all{
         Effect{"roofline", "The roofline", "What bounds an operation, arithmetic or memory?",
                "R2, R3, R7", roofline_plan},
-        Effect{"precision", "Number formats", "What do fewer bits gain?", "R1, M1, W1",
+        Effect{"precision", "Number formats", "What do fewer bits buy?", "R1, M1, W1",
                precision_plan},
         Effect{"memory-hierarchy", "Levels of memory", "How far away is data?", "H1, H2, B3",
                memory_hierarchy_plan},
@@ -47,7 +47,7 @@ std::span<const Effect> effects() {
         Effect{"flash-io", "FlashAttention's traffic",
                "What does attention save by not storing its scores?", "A4, A7, A8, A10",
                flash_io_plan},
-        Effect{"attention-vram", "Memory of attention", "How long a sequence fits in memory?",
+        Effect{"attention-vram", "Memory of attention", "How long can a sequence be?",
                "V1, V3, V4, V15", attention_vram_plan},
         Effect{"power", "Power and data", "Why are zeros multiplied faster?", "L2, L5", power_plan},
         Effect{"transfers", "Links", "How long does it take to move data?", "C1 to C6",

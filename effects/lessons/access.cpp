@@ -134,7 +134,7 @@ Plan bank_conflicts_plan(const Subject&) {
          .unit = microsecond,
          .series = {sweep("stride", "column read", strides, stride)}});
     plan.formula = "time = words x 4 bytes x ways / (128 B per clock x clock x SMs)";
-    plan.ratio = {.what = "Time with 32 threads on one bank over no conflict",
+    plan.ratio = {.what = "Time with 32 threads per bank over 1 thread per bank",
                   .above = "ways@32",
                   .below = "ways@1"};
     plan.text = R"(Shared memory has 32 banks, each 4 bytes wide; word i lies in bank i mod 32.

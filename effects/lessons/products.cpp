@@ -188,7 +188,7 @@ Plan wave_quantization_plan(const Subject& subject) {
     plan.facts["tiles1793"] = waves_text(1793, subject.machine);
     plan.facts["next"] = std::to_string(sms + 1);
     plan.formula = "waves = ceil(tiles / (SMs x blocks per SM))";
-    plan.ratio = {.what = "Time of one block more than SMs over one per SM",
+    plan.ratio = {.what = "Time with one block more than SMs, over one block per SM",
                   .above = "blocks@one more",
                   .below = "blocks@full"};
     plan.text =

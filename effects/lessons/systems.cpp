@@ -307,7 +307,7 @@ Plan transfers_plan(const Subject& subject) {
     plan.formula =
         "time = start + steps x latency + bytes on the link / (share x link rate); all-reduce: 2 S "
         "(n - 1) / n on the link";
-    plan.ratio = {.what = "Time of the cache from pinned host memory over from another GPU",
+    plan.ratio = {.what = "Time to fetch the cache, pinned host memory over another GPU",
                   .above = "cache@pinned host",
                   .below = "cache@other GPU",
                   .unmeasured = "it needs two GPUs"};
