@@ -20,7 +20,7 @@ plot::SeriesPoint point_of(const Value& value, double y, const Figure& figure, d
     return point;
 }
 
-/// Classes over names stand side by side, and what was measured beside what was predicted.
+/// On an axis of names, series stand side by side, and measured marks next to predicted ones.
 double shift_of(const Figure& figure, std::size_t index, std::size_t count, plot::Origin origin) {
     if (figure.x.names.empty()) return 0.0;
     const double middle = (static_cast<double>(count) - 1.0) / 2.0;

@@ -8,7 +8,7 @@
 
 namespace ridge::effects {
 
-/// One chart for each figure that has a point. `gpu` gives the measured roofs of a roofline.
+/// One chart for each figure that has a point. `subject` gives the roofs of a roofline.
 [[nodiscard]] std::vector<plot::Chart> charts_of(const Study& study, const Subject& subject);
 
 }  // namespace ridge::effects

@@ -10,7 +10,7 @@
 namespace ridge::effects {
 namespace {
 
-/// The part up to `end`, which is cut off with it.
+/// The part before `end`; removes it and `end` from `rest`.
 std::string_view take(std::string_view& rest, char end) {
     const std::size_t at = rest.find(end);
     const std::string_view part = rest.substr(0, at);
@@ -18,7 +18,8 @@ std::string_view take(std::string_view& rest, char end) {
     return part;
 }
 
-/// "cublasLt::splitKreduce_kernel<32, 16, int>" without what stands around the name.
+/// The name in "cublasLt::splitKreduce_kernel<32, 16, int>", without namespaces and template
+/// arguments.
 std::string_view bare_name(std::string_view name) {
     name = name.substr(0, name.find('<'));
     const std::size_t scope = name.rfind(':');
@@ -65,7 +66,7 @@ Measured Measured::parse(std::string_view table, const std::string& file) {
     std::int64_t number = 0;
     while (!table.empty()) {
         std::string_view line = take(table, '\n');
-        if (++number == 1 || line.empty()) continue;  // names of the columns
+        if (++number == 1 || line.empty()) continue;  // column names
         const std::string_view question = take(line, '\t');
         std::array<std::optional<double>, 4> values{};
         for (auto& value : values) {

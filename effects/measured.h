@@ -1,12 +1,14 @@
-// What was measured, by question: records taken now, or the compact tables that come with ridge.
+// Measured values by question: from records taken now, or from the compact tables that come with
+// ridge.
 //
 //   const Measured known = Measured::of("h200-sxm");      // from effects/measured/h200-sxm.tsv
-//   const Seen* seen = known.find("copy dtype=fp32 elements=1024 impl=bundled l2=cold launch=kernel");
+//   const Seen* seen =
+//       known.find("copy dtype=fp32 elements=1024 impl=bundled l2=cold launch=kernel");
 //
-// A compact table has one line per question: canonical text, median time, clock, DRAM and L2 bytes,
-// names of the kernels where a library chose them, bytes of memory at the peak, apart by tabs, empty
-// where not observed. `scripts/effect-points` makes it from the records in
-// measure/records.
+// A compact table has one line per question, with cells separated by tabs and left empty if a value
+// was not observed: canonical text, median time, clock, DRAM and L2 bytes, names of the kernels
+// that a library chose, bytes of memory at the peak. `scripts/effect-points` makes the table from
+// the records in measure/records.
 #pragma once
 
 #include <map>
@@ -26,7 +28,7 @@ struct Seen {
     std::optional<Bytes> dram = {};
     std::optional<Bytes> l2 = {};
     std::string kernels = {};  ///< of a library, in order: "NAME, 128 blocks; NAME, 64 blocks"
-    std::optional<Bytes> memory = {};  ///< most that was allocated at a time
+    std::optional<Bytes> memory = {};  ///< peak of the allocated memory
 };
 
 /// The names of a library's kernels, without namespaces and arguments; empty for other kernels.
@@ -34,12 +36,12 @@ struct Seen {
 
 class Measured {
   public:
-    /// What comes with ridge for this GPU; empty where nothing does.
+    /// The table that comes with ridge for this GPU; empty if there is none.
     [[nodiscard]] static Measured of(std::string_view gpu);
-    /// InputError names line and column of what cannot be read.
+    /// Throws InputError with the line and column of a cell that cannot be read.
     [[nodiscard]] static Measured parse(std::string_view table, const std::string& file);
 
-    /// A record that was measured; others are left out.
+    /// Adds a record that was measured; ignores any other record.
     void add(const measure::Record& record);
 
     [[nodiscard]] const Seen* find(std::string_view question) const;
@@ -50,7 +52,7 @@ class Measured {
     std::map<std::string, Seen, std::less<>> seen_;
 };
 
-/// The tables in the binary; the build writes the definition.
+/// The tables in the binary; the build generates the definition.
 [[nodiscard]] std::span<const hardware::EmbeddedFile> embedded_measured();
 
 }  // namespace ridge::effects

@@ -9,32 +9,32 @@ namespace {
 constexpr std::string_view words =
     R"(A GPU is many small processors that share one memory.
 NVIDIA calls them streaming multiprocessors (SMs); {gpu} has {sms}.
-What runs on them is a kernel: a function that the host, which is the CPU with its program, launches once and that thousands of threads execute, each on its own part of the data.
+What runs on them is a kernel: a function that the host (the CPU with its program) launches once and that thousands of threads execute, each on its own part of the data.
 Threads come in blocks of up to {block}.
-A block stays on one multiprocessor from its start to its end, where its threads can wait for each other and share data.
+A block stays on one SM from start to end; there its threads can wait for each other and share data.
 
-A multiprocessor executes {warp} threads of a block at a time, all the same instruction: a warp.
-It keeps up to {warps} warps at hand and in every clock goes on with those that are not waiting; that is how a GPU spends the time until data arrives.
-The share of these places that a kernel fills is its occupancy.
-It is limited by registers, which hold the numbers that a thread works on ({registers} of 4 bytes on each multiprocessor), and by shared memory, a small and fast memory that the program manages itself (up to {shared}).
+An SM executes {warp} threads of a block at a time, all with the same instruction: a warp.
+It holds up to {warps} warps and in every clock continues with those that are not waiting; this is how a GPU uses the time until data arrives.
+The share of these warp slots that a kernel fills is its occupancy.
+It is limited by registers, which hold the numbers that a thread works on ({registers} of 4 bytes on each SM), and by shared memory, a small and fast memory that the program manages itself (up to {shared}).
 
-Data comes from further and further away: from registers; from shared memory and the L1 cache of the multiprocessor; from the L2 cache, which all of them share; from DRAM, the GPU's large memory; from the memory of the host, behind a cable (PCIe).
-Here the L2 holds {l2}.
+Data comes from increasingly distant places: from registers; from the shared memory and the L1 cache of the SM; from the L2 cache, which all SMs share; from DRAM, the large memory of the GPU; from the memory of the host, over PCIe.
+On this GPU the L2 holds {l2}.
 DRAM holds {memory}.
-Traffic is the bytes that pass such a level, bandwidth the rate at which they pass ({bandwidth} out of DRAM by the datasheet), and latency the wait until the first of them arrive.
-Of traffic and rates a KB is 1000 bytes, of what a memory holds a KiB is 1024.
+Traffic is the number of bytes that pass such a level, bandwidth the rate at which they pass ({bandwidth} from DRAM by the datasheet), and latency the wait until the first of them arrive.
+For traffic and rates a KB is 1000 bytes; for capacities a KiB is 1024 bytes.
 
 Arithmetic is counted in FLOP, floating-point operations, and its rate in FLOP/s.
 A fused multiply-add (FMA), a x b + c in one instruction, counts as two.
-By such instructions this GPU does {peak_fp32} in fp32, numbers of 4 bytes.
+With such instructions this GPU does {peak_fp32} in fp32, numbers of 4 bytes.
 Tensor cores multiply small matrices in one instruction: {peak_bf16} in bf16, numbers of 2 bytes with the range of fp32 and fewer digits.
-The other formats are fp16, 2 bytes with more digits and a smaller range, tf32, fp32 cut to 19 bits, and fp8, 1 byte.
+The other formats are fp16 (2 bytes, more digits and a smaller range than bf16), tf32 (fp32 cut to 19 bits) and fp8 (1 byte).
 
 The operations are those of neural networks.
-Elementwise ones take each number by itself: ReLU is max(x, 0), GeLU a smooth form of it.
+Elementwise operations treat each number separately: ReLU is max(x, 0), and GeLU is a smooth form of it.
 Others need a sum or a maximum over a whole row: softmax and the normalisations.
-A product is one of matrices, m x k times k x n, and 4096^3 stands for m = n = k = 4096; attention is two products with a softmax between them.
-They are carried out by bundled kernels, which come with ridge, by those of a library (NVIDIA's cuBLAS), or by PyTorch: eager, a kernel for every operation, each launched by the host in its turn, or compiled into fewer kernels.)";
+A product is a matrix product, m x k times k x n, and 4096^3 means m = n = k = 4096; attention is two products with a softmax between them.
+They run as bundled kernels, which come with ridge, as kernels of a library (NVIDIA's cuBLAS), or in PyTorch: eager, with one kernel per operation, each launched by the host in turn, or compiled into fewer kernels.)";
 
 std::map<std::string, std::string> figures_of(const model::Machine& machine) {
     std::map<std::string, std::string> facts;
@@ -56,12 +56,12 @@ plot::Section opening_of(const Subject& subject) {
     return {
         .id = "words",
         .title = "Before the first effect",
-        .lead = "What is a GPU, and what do the words mean?",
+        .lead = "What is a GPU, and what do the terms mean?",
         .paragraphs = Places(none, subject, figures_of(subject.machine)).filled(words, unfilled)};
 }
 
 plot::Section ratios_of(std::span<const Study> studies) {
-    plot::TextTable table{.caption = "The ratio that each effect is about",
+    plot::TextTable table{.caption = "The ratio that each effect shows",
                           .columns = {"Effect", "Ratio", "Predicted", "Measured", "Apart"},
                           .rows = {}};
     for (const Study& study : studies) {
@@ -75,7 +75,7 @@ plot::Section ratios_of(std::span<const Study> studies) {
     }
     return {.id = "ratios",
             .title = "All ratios",
-            .lead = "How far are prediction and measurement apart?",
+            .lead = "How far apart are prediction and measurement?",
             .tables = {std::move(table)}};
 }
 

@@ -1,7 +1,8 @@
-// What a reader of the page of all effects should know before the first of them: the words they use, with
-// the figures of the GPU that is asked about; and, at the end, the ratios of all in one table.
+// The opening and the closing of the page of all effects: the terms that a reader should know
+// before the first effect, with the figures of the chosen GPU; and a table of all ratios.
 //
-// Sentences about what a GPU lacks (warps on a TPU) are left out, as in every text (effects/text.h).
+// Sentences about features that a GPU lacks (warps on a TPU) are left out, as in every text
+// (effects/text.h).
 #pragma once
 
 #include <span>
@@ -13,7 +14,7 @@ namespace ridge::effects {
 
 [[nodiscard]] plot::Section opening_of(const Subject& subject);
 
-/// What each effect is about: predicted, measured, and how far apart they are.
+/// What each effect shows: the predicted ratio, the measured one, and how far apart they are.
 [[nodiscard]] plot::Section ratios_of(std::span<const Study> studies);
 
 }  // namespace ridge::effects

@@ -13,11 +13,11 @@ namespace {
 
 plot::TextTable kernels_of(const Study& study) {
     plot::TextTable table{.caption = "Kernels by name",
-                          .columns = {"", "Operation", "Tile in the model", "What ran"},
+                          .columns = {"", "Operation", "Tile in the model", "Measured kernel"},
                           .rows = {}};
     for (const KernelRow& row : study.kernels) {
         table.rows.push_back({row.name, row.operation, row.predicted,
-                              row.measured.empty() ? "not seen on this GPU" : row.measured});
+                              row.measured.empty() ? "not measured on this GPU" : row.measured});
     }
     return table;
 }
@@ -32,9 +32,9 @@ plot::Sections page_of(std::span<const Study> studies, const Subject& subject) {
     } else {
         page.title = "GPU performance in " + std::to_string(studies.size()) + " effects";
         page.lead = fmt::format(
-            "Each on {}: what the model predicts, what was measured, and why. Hollow "
-            "marks and lines are predicted, filled marks measured; a ratio closes each "
-            "part and says how far the two are apart. Equation numbers are those of "
+            "Each effect is shown on {}: what the model predicts, what was measured, and why. "
+            "Hollow marks and lines are predicted, filled marks measured; each part ends with a "
+            "ratio and says how far apart the two are. Equation numbers are those of "
             "docs/model.md.",
             subject.machine.title);
         page.sections.push_back(opening_of(subject));

@@ -1,4 +1,5 @@
-// All studies as one page: a table of contents, the words, then text, figures and numbers of each, and all ratios.
+// All studies as one page: a table of contents, the terms, the text, figures and numbers of each
+// study, and a table of all ratios.
 #pragma once
 
 #include <span>

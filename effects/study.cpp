@@ -22,7 +22,7 @@ struct Part {
     std::int64_t count = 1;
 };
 
-/// The 16-bit type of products on this GPU: fp16 where it has no bf16.
+/// The 16-bit type of products on this GPU: fp16 if it has no bf16.
 model::DataType half_type(const model::Machine& machine) {
     using model::DataType;
     const auto has = [&machine](DataType type) {
@@ -37,7 +37,7 @@ void replace_all(std::string& text, std::string_view from, std::string_view to) 
     }
 }
 
-/// The plan as this GPU can carry it out: what is said and asked in bf16 is fp16 on GPUs without.
+/// The plan for this GPU: on a GPU without bf16, fp16 replaces bf16 in texts and operations.
 Plan planned(const Effect& effect, const Subject& subject) {
     Plan plan = effect.plan(subject);
     if (half_type(subject.machine) == model::DataType::bf16) return plan;
@@ -146,7 +146,7 @@ Sums sums_of(const std::vector<Part>& parts, const model::Machine& machine,
     return sums;
 }
 
-/// What is of use at a point: what it says, else what its operations count.
+/// The useful amount at a point: its own `amount`, or else what its operations count.
 double amount_of(const Point& point, Quantity quantity, const model::Work& work) {
     if (point.amount > 0.0) return point.amount;
     return quantity == Quantity::rate ? work.flop().base() : work.compulsory().base();
@@ -161,7 +161,7 @@ void add_terms(Value& value, const Sums& sums) {
     value.terms.push_back({"DRAM traffic", format_traffic(sums.work.dram())});
 }
 
-/// y of a point whose operations all have a time.
+/// Fills y of a point whose operations all have a time.
 void fill(Value& value, const Point& point, Quantity quantity, const Sums& sums) {
     const double amount = amount_of(point, quantity, sums.work);
     switch (quantity) {
@@ -229,7 +229,7 @@ Value value_of(const Point& point, const Figure& figure, Quantity quantity, cons
     return value;
 }
 
-/// Tile, parts along k, blocks and waves in words.
+/// Tile, parts along k, blocks and waves as text.
 std::string kernel_text(const model::Prediction& prediction) {
     const model::Tiling& tiling = prediction.tiling;
     if (tiling.tiles == 0) return "one kernel";
@@ -240,7 +240,7 @@ std::string kernel_text(const model::Prediction& prediction) {
                               tiling.waves, tiling.waves == 1 ? "" : "s");
 }
 
-/// One row for each operation, however often it runs.
+/// One row per operation, whatever its count.
 std::vector<KernelRow> kernel_rows(const std::vector<Named>& named, const Subject& subject,
                                    const Measured& measured) {
     std::vector<KernelRow> rows;
@@ -271,8 +271,8 @@ std::string verdict_of(const Study& study, bool any_measured) {
     if (!study.measured_ratio) {
         text += any_measured ? "; this ratio was not measured on this GPU."
                              : fmt::format(
-                                   "; not measured on this GPU so far (on one, `ridge "
-                                   "effect {} --measure` does it where it can).",
+                                   "; not measured on this GPU yet (`ridge effect {} --measure` "
+                                   "measures it where it can).",
                                    study.effect->name);
         return text;
     }
@@ -333,7 +333,7 @@ Study evaluate(const Effect& effect, const Subject& subject, const Measured& mea
     study.predicted_ratio = places.ratio(plan.ratio.above, plan.ratio.below, Taken::predicted);
     study.measured_ratio = places.ratio(plan.ratio.above, plan.ratio.below, Taken::measured);
     if (study.refused.empty() && !study.predicted_ratio) {
-        study.refused = reason.empty() ? "what it is about is not modelled on this GPU" : reason;
+        study.refused = reason.empty() ? "its ratio is not modelled on this GPU" : reason;
     }
     if (study.refused.empty()) {
         study.kernels = kernel_rows(plan.kernels, subject, measured);
@@ -348,8 +348,8 @@ Study evaluate(const Effect& effect, const Subject& subject, const Measured& mea
 
 namespace {
 
-/// What no run can answer: a library chooses its tiles itself, and no bundled kernel takes single fp8
-/// numbers.
+/// Whether no run can answer the question: a library chooses its tiles itself, and no bundled
+/// kernel takes single fp8 numbers.
 bool is_predicted_only(const measure::Question& question) {
     using model::Implementation;
     const Implementation how = question.execution.implementation;

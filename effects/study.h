@@ -1,14 +1,15 @@
-// An effect evaluated on one GPU: every point predicted, measured where there is a measurement, the
-// ratio it is about, and its text with all figures filled in.
+// An effect evaluated on one GPU: each point predicted and, if a measurement exists, measured; its
+// ratio; and its text with all figures filled in.
 //
 //   const Study study = evaluate(*find_effect("coalescing"), {machine, gpu, catalogue},
 //                                Measured::of("h200-sxm"));
 //   study.paragraphs, study.verdict, charts_of(study)
 //
-// Method: a point's operations are predicted one by one and added up; a point is measured where each
-// of its operations is, by the same question (measure/record/question.h). `questions` lists what a
-// device can be asked for.
-// Limits: operations follow each other without overlap; a sum's band takes their errors as alike.
+// Method: the operations of a point are predicted one by one and added up. A point counts as
+// measured if each of its operations was measured under the same question
+// (measure/record/question.h). `questions` lists what can be measured on a device.
+// Limits: operations follow each other without overlap; the band of a sum assumes that the errors
+// of all operations have the same sign.
 #pragma once
 
 #include <optional>
@@ -29,7 +30,7 @@ struct Value {
     std::string name = {};
     bool labelled = false;
     std::optional<double> predicted = {};
-    std::optional<double> low = {};  ///< of the band, where it is a time
+    std::optional<double> low = {};  ///< of the band, if the quantity has one
     std::optional<double> high = {};
     std::optional<double> measured = {};
     std::string refused = {};  ///< why it is not predicted
@@ -54,8 +55,8 @@ struct StudiedFigure {
 struct KernelRow {
     std::string name = {};
     std::string operation = {};
-    std::string predicted = {};  ///< tile and blocks that the model takes
-    std::string measured = {};   ///< names of what ran, empty where nothing was seen
+    std::string predicted = {};  ///< tile and blocks that the model assumes
+    std::string measured = {};   ///< names of the kernels that ran; empty if none were recorded
 };
 
 struct Study {
@@ -70,34 +71,34 @@ struct Study {
     std::string formula = {};
     std::vector<std::string> paragraphs = {};
     std::string verdict = {};
-    std::string refused = {};                ///< why this GPU cannot show it, empty where it can
-    std::vector<std::string> unfilled = {};  ///< places of the text without a figure
+    std::string refused = {};                ///< why this GPU cannot show it; empty if it can
+    std::vector<std::string> unfilled = {};  ///< places of the text that could not be filled
 };
 
-/// How far apart two ratios are: the larger over the smaller, less 1.
+/// How far apart two ratios are: the larger divided by the smaller, minus 1.
 [[nodiscard]] double apart(double one, double other);
-/// Whether both say that the one is more, less, or (within 5 %) as much.
+/// Whether both ratios agree that the first value is larger, smaller, or (within 5 %) equal.
 [[nodiscard]] bool same_direction(double one, double other);
 inline constexpr double close_enough = 0.2;
 
 [[nodiscard]] Study evaluate(const Effect& effect, const Subject& subject,
                              const Measured& measured);
 
-/// Every question of the effect's points that is modelled and that a run could answer, each once,
-/// implementations resolved.
+/// Every question of the effect's points that is modelled and that a run could answer, each listed
+/// once, with implementations resolved.
 [[nodiscard]] std::vector<measure::Question> questions(const Effect& effect,
                                                        const Subject& subject);
 
-/// What the effect asks that is no operation, in words: memory, a whole step.
+/// Questions of the effect that are not operations, as text: memory, a whole step.
 [[nodiscard]] std::vector<std::string> further_questions(const Effect& effect,
                                                          const Subject& subject);
 
-/// All effects, in the order in which they are read.
+/// All effects, in reading order.
 [[nodiscard]] std::span<const Effect> effects();
-/// InputError with the nearest name.
+/// Throws InputError with the nearest name.
 [[nodiscard]] const Effect& find_effect(std::string_view name);
 
-/// y as a reader writes it, with its unit.
+/// A value as text for a reader, with its unit.
 [[nodiscard]] std::string text_of(Quantity quantity, double value);
 
 }  // namespace ridge::effects

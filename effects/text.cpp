@@ -11,7 +11,7 @@
 namespace ridge::effects {
 namespace {
 
-/// The value that a place's x names.
+/// The value at the x of a place.
 const Value* value_at(const StudiedSeries& series, std::string_view x) {
     if (series.values.empty()) return nullptr;
     if (x == "first") return &series.values.front();

@@ -15,14 +15,15 @@ enum class Taken { predicted, measured };
 
 class Places {
   public:
-    /// Keeps the references.
+    /// Keeps references to `study` and `subject`.
     Places(const Study& study, const Subject& subject, std::map<std::string, std::string> facts);
 
-    /// Of two places "id@x"; empty where one is not known or nothing.
+    /// The ratio of two places "id@x"; empty if one of them is unknown or not positive.
     [[nodiscard]] std::optional<double> ratio(std::string_view above, std::string_view below,
                                               Taken taken) const;
 
-    /// The paragraphs, without the sentences that cannot be filled; their places go to `unfilled`.
+    /// The paragraphs without the sentences that cannot be filled; the places of those sentences go
+    /// to `unfilled`.
     [[nodiscard]] std::vector<std::string> filled(std::string_view text,
                                                   std::vector<std::string>& unfilled) const;
 

@@ -22,7 +22,7 @@ std::string braille(unsigned dots) {
             static_cast<char>(0x80 | (dots & 0x3FU))};
 }
 
-/// Lowest and highest dot of one column of a cell; -1 when it has none.
+/// Lowest and highest dot of one column of a cell; -1 if it has none.
 struct Extent {
     int top = -1;
     int bottom = -1;
@@ -105,7 +105,7 @@ bool Canvas::write(int column, int row, std::string_view text, Color color) {
     for (int at = column - 1; at <= column + width; ++at) {
         if (holds(at, row) && !is_blank(at, row)) return false;
     }
-    // A wide character owns two cells: the first holds its text, the second stays silent.
+    // A wide character occupies two cells: the first holds its text, the second stays empty.
     int at = column;
     std::string_view rest = text;
     while (!rest.empty()) {

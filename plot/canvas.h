@@ -31,13 +31,13 @@ class Canvas {
     /// Draws a segment given in dots (2 per column, 4 per row); returns the phase of the dashes.
     int line(const Segment& dots, Color color, Dash dash, int phase = 0);
 
-    /// Puts a one-column glyph; false when the cell holds one already.
+    /// Puts a one-column glyph into a cell; false if the cell already has one.
     bool put(int column, int row, std::string_view glyph, Color color);
 
-    /// Writes text where nothing is drawn yet, one free cell left at either end; false otherwise.
+    /// Writes text if all its cells are free, with one free cell at either end; false otherwise.
     bool write(int column, int row, std::string_view text, Color color);
 
-    /// The glyph of a cell, empty when there is none.
+    /// The glyph of a cell; empty if there is none.
     [[nodiscard]] std::string_view glyph(int column, int row) const;
 
     /// One row as text without trailing blanks.
@@ -62,7 +62,7 @@ class Canvas {
     std::vector<Cell> cells_;
 };
 
-/// The text between the escape sequences of a colour, or the text alone.
+/// The text between the escape sequences of a colour, or only the text without colours.
 [[nodiscard]] std::string inked(std::string_view text, Color color, Ink ink);
 
 }  // namespace ridge::plot

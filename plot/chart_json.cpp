@@ -68,7 +68,7 @@ std::string mark_of(const Mark& mark, std::size_t item) {
     return out + "}";
 }
 
-/// Roofs and reference lines are items, in their order after the marks.
+/// Roofs and reference lines are items; they follow the marks, in order.
 std::string curves_of(const Chart& chart, std::size_t item) {
     constexpr std::array<std::string_view, 4> roles = {"roof", "envelope", "series", "reference"};
     return list_of(chart.curves, [&](const Curve& curve, std::size_t) {
@@ -87,7 +87,7 @@ std::string curves_of(const Chart& chart, std::size_t item) {
     });
 }
 
-/// [from, to, lane, sort] each; nothing where there are none.
+/// One [from, to, lane, sort] per bar; empty if there are none.
 std::string spans_of(const Chart& chart) {
     if (chart.spans.empty()) return "";
     std::string out =

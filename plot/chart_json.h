@@ -1,7 +1,7 @@
 // Charts as JSON for the script of a page.
 //
-// Numbers are written so that they read back exactly; a mark, curve or annotation that has an
-// `Item` names its index in `items`. The text is safe inside a script element.
+// Numbers are written so that they read back exactly; a mark, curve or annotation with an `Item`
+// gives its index in `items`. The text is safe inside a script element.
 #pragma once
 
 #include <cstddef>
@@ -12,13 +12,14 @@
 
 namespace ridge::plot {
 
-/// Words of the page's script and of SVG classes: "vermillion", "dash_dot", "triangle", "measured".
+/// Words that the page's script and the SVG classes use: "vermillion", "dash_dot", "triangle",
+/// "measured".
 [[nodiscard]] std::string_view name_of(Color color);
 [[nodiscard]] std::string_view name_of(Dash dash);
 [[nodiscard]] std::string_view name_of(Marker marker);
 [[nodiscard]] std::string_view name_of(Origin origin);
 
-/// `first` is the index of the chart's first item among those of all charts.
+/// `first` is the index of the chart's first item among the items of all charts.
 [[nodiscard]] std::string to_json(const Chart& chart, std::size_t first);
 [[nodiscard]] std::string to_json(const Item& item);
 

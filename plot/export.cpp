@@ -22,7 +22,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// A page of more columns has fewer pixels for each: pictures above 6000 are seldom opened.
+/// A page with more columns has fewer pixels per column: pictures wider than 6000 pixels are seldom
+/// opened.
 constexpr std::size_t most_wide_columns = 3;
 
 [[noreturn]] void refuse_writing(const std::string& path, std::string_view what,
@@ -30,7 +31,7 @@ constexpr std::size_t most_wide_columns = 3;
     throw InputError(fmt::format("cannot write the {}: {}", what, reason), {.file = path});
 }
 
-/// Why no file can be made in a folder, as an error of the system; 0 where one can.
+/// The system error that prevents creating a file in a folder; 0 if there is none.
 int folder_error(const fs::path& folder) {
     std::error_code ignored;
     const fs::file_status found = fs::status(folder, ignored);
@@ -64,7 +65,7 @@ std::string rasterise(std::string_view svg, Format format, const RasterOptions& 
                          {"--width", std::to_string(options.width), "--keep-aspect-ratio"});
     }
     ProcessResult result = run_process(arguments, svg);
-    // Where the C library reports a missing program from the child, it exits with 127.
+    // If the C library reports a missing program from the child process, the child exits with 127.
     if (!result.started || (result.exit_code == 127 && result.output.empty())) {
         throw InputError(
             fmt::format("PNG and PDF need the program '{}', which was not found",
@@ -99,8 +100,8 @@ void write_charts(const std::string& path, std::span<const Chart> charts,
 }
 
 void write_bytes(const std::string& path, const std::string& bytes, std::string_view what) {
-    // Pipes and devices are written as they are; a file is written beside and renamed, so that a
-    // full disk leaves the old one in place.
+    // Pipes and devices are written directly; a file is written under another name and then
+    // renamed, so that a full disk leaves the old file in place.
     std::error_code ignored;
     const bool beside = !fs::exists(path, ignored) || fs::is_regular_file(path, ignored);
     const std::string target = beside ? path + ".part" : path;

@@ -1,7 +1,7 @@
 // Charts as files: SVG, HTML, and PNG or PDF through librsvg's `rsvg-convert`.
 //
-// The converter is looked up on PATH when it is needed and runs without a shell: the SVG goes in on
-// its standard input and the picture comes back on its standard output.
+// The converter is looked up on PATH when it is needed and runs without a shell: it reads the SVG
+// from its standard input and writes the picture to its standard output.
 //
 //   write_chart("roofline.html", chart);   // the ending chooses the format
 #pragma once
@@ -16,7 +16,7 @@ namespace ridge::plot {
 
 enum class Format { svg, html, png, pdf };
 
-/// The format by the path's ending; InputError names the known ones.
+/// The format for the path's ending; InputError lists the known endings.
 [[nodiscard]] Format format_of(std::string_view path);
 
 struct RasterOptions {
@@ -25,8 +25,8 @@ struct RasterOptions {
                        ///< the page's size
 };
 
-/// PNG or PDF bytes of an SVG. InputError with the remedy when the converter is missing, with its
-/// own words when it fails.
+/// PNG or PDF bytes of an SVG. InputError says what to install if the converter is missing, and
+/// quotes the converter's message if it fails.
 [[nodiscard]] std::string rasterise(std::string_view svg, Format format,
                                     const RasterOptions& options = {});
 
@@ -34,17 +34,17 @@ struct RasterOptions {
 [[nodiscard]] std::string render(std::span<const Chart> charts, Format format,
                                  const RasterOptions& options = {});
 
-/// Writes a file as a whole: where that fails the old one stays in place. InputError that calls
-/// the file `what`.
+/// Writes a file as a whole: if that fails, the old file stays in place. InputError calls the file
+/// `what`.
 void write_bytes(const std::string& path, const std::string& bytes,
                  std::string_view what = "chart");
 
-/// For commands to ask before they work for minutes: InputError where `write_bytes` to the path, or to
-/// files of the folder, could only fail. Nothing is made.
+/// Lets a command check before it works for minutes: InputError if `write_bytes` to the path, or to
+/// files in the folder, can only fail. Creates nothing.
 void require_writable(const std::string& path, std::string_view what = "chart");
 void require_writable_folder(const std::string& folder, std::string_view what);
 
-/// Writes `render` of the format that the ending names; InputError when the file cannot be written.
+/// Writes `render` in the format of the path's ending; InputError if the file cannot be written.
 void write_charts(const std::string& path, std::span<const Chart> charts,
                   const RasterOptions& options = {});
 void write_chart(const std::string& path, const Chart& chart, const RasterOptions& options = {});

@@ -1,4 +1,4 @@
-// What a text on a chart is for, and the size and weight that follow from it.
+// The role of a text on a chart, which determines its size and weight.
 //
 //   font_size(FontRole::tick)   // pixels of the view box
 #pragma once

@@ -58,7 +58,7 @@ bool overlap(const Box& a, const Box& b) {
 bool overlap(const Box& box, const Segment& segment) {
     const Vec2 from = segment.from - box.center;
     const Vec2 to = segment.to - box.center;
-    // Most segments lie wholly to one side of the box's circumscribed square.
+    // Most segments are entirely on one side of the square around the box.
     const double radius = box.half_width + box.half_height;
     if (std::min(from.x, to.x) > radius || std::max(from.x, to.x) < -radius ||
         std::min(from.y, to.y) > radius || std::max(from.y, to.y) < -radius) {

@@ -32,8 +32,8 @@ struct Tables {
     std::vector<Row> others = {};
 };
 
-/// A predicted mark that is joined with a measured one shares its row. `first` is the number of the
-/// first item on its page.
+/// A predicted mark that is joined with a measured one shares its row. `first` is the index of the
+/// first item on the page.
 Tables rows_of(std::span<const Chart> charts, std::size_t first = 0) {
     Tables out;
     for (const Chart& chart : charts) {
@@ -59,7 +59,7 @@ Tables rows_of(std::span<const Chart> charts, std::size_t first = 0) {
     return out;
 }
 
-/// Names of the terms in the order of their first appearance.
+/// Names of the terms in order of first appearance.
 std::vector<std::string> term_columns(const std::vector<Row>& rows) {
     std::vector<std::string> names;
     for (const Row& row : rows) {
@@ -71,7 +71,7 @@ std::vector<std::string> term_columns(const std::vector<Row>& rows) {
     return names;
 }
 
-/// The terms of a row by column, and in words those that have none of their own.
+/// The terms of a row by column, and the terms without a column as text.
 struct Cells {
     std::vector<const Term*> terms = {};
     std::string rest = {};
@@ -92,7 +92,7 @@ Cells cells_of(const Row& row, const std::vector<std::string>& columns) {
     return out;
 }
 
-/// What a table shows beside names and terms, where any row has it.
+/// The columns that a table has besides names and terms, if any row needs them.
 struct Columns {
     bool number = false;
     bool series = false;
@@ -190,7 +190,7 @@ std::string style() {
     return out + "}\n";
 }
 
-/// Charts that follow each other with the same axes share a table.
+/// Consecutive charts with the same axes share a table.
 bool same_axes(const Chart& a, const Chart& b) {
     return a.x.title == b.x.title && a.y.title == b.y.title;
 }

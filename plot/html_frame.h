@@ -1,9 +1,9 @@
-// The frame of every page: what stands before and after its content, and the data of its charts.
+// The frame of every page: what comes before and after its content, and the data of its charts.
 //
 //   page_start("title") + "<figure>" + render_svg(chart, SvgUse::page) + "</figure>" +
 //       page_end(page_data(charts));
 //
-// The scripts replace the figures, in their order, by live charts.
+// The scripts replace the figures, in order, by live charts.
 #pragma once
 
 #include <cstddef>
@@ -15,19 +15,19 @@
 
 namespace ridge::plot {
 
-/// Up to the open <main>: the policy that forbids everything from outside, and the styles.
+/// Everything up to the open <main>: the policy that forbids outside resources, and the styles.
 [[nodiscard]] std::string page_start(std::string_view title);
 
-/// The JSON that the scripts draw from.
+/// The JSON from which the scripts draw.
 [[nodiscard]] std::string page_data(std::span<const Chart> charts);
 
-/// The table of the charts' points; `first` is the number of their first item on the page.
+/// The table of the charts' points; `first` is the index of their first item on the page.
 [[nodiscard]] std::string points_table(std::span<const Chart> charts, std::size_t first);
 
-/// Whether a cell's text stands on one line: "43.6 ms" is not broken before its unit.
+/// Whether a cell's text stays on one line: "43.6 ms" is not broken before its unit.
 [[nodiscard]] bool is_short(std::string_view text);
 
-/// From the end of <main>: the data and the scripts.
+/// Everything from the end of <main>: the data and the scripts.
 [[nodiscard]] std::string page_end(const std::string& data);
 
 }  // namespace ridge::plot

@@ -13,7 +13,7 @@ Term coordinate_term(const Axis& axis, double value) {
     return {.name = axis.title, .value = number_text(value) + unit, .number = value};
 }
 
-/// Equal but for the case of ASCII letters.
+/// Equal except for the case of ASCII letters.
 bool same_words(std::string_view a, std::string_view b) {
     const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
     return std::ranges::equal(a, b, {}, lower, lower);
@@ -24,7 +24,7 @@ std::string kind_of(const Mark& mark) {
     return mark.origin == Origin::measured ? "measured" : "predicted";
 }
 
-/// Coordinates first, in the words of the term that says one of them again.
+/// Coordinates come first; if a term gives the same quantity as a coordinate, its text is used.
 Item item_of(const Mark& mark, const Chart& chart) {
     Item item = {.kind = kind_of(mark),
                  .name = mark.name,

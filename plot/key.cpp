@@ -14,7 +14,7 @@ namespace {
 
 constexpr double gap = 14.0;            ///< between columns
 constexpr double gutter = 34.0;         ///< between tables side by side
-constexpr double narrowest_name = 180;  ///< before the columns run out of the page
+constexpr double narrowest_name = 180;  ///< more columns are used only above this width
 
 /// Names broken into lines, and the widths of the columns: number, name, values.
 struct Table {
@@ -23,7 +23,7 @@ struct Table {
     double width = 0.0;
 };
 
-/// Broken at spaces; a word wider than the column is broken where it must be.
+/// Breaks at spaces; a word wider than the column is broken inside.
 std::vector<std::string> name_lines(const std::string& name, double width) {
     const auto fits = [width](std::string_view line, std::size_t = 0) {
         return width_of(line, FontRole::detail) <= width;
@@ -32,7 +32,7 @@ std::vector<std::string> name_lines(const std::string& name, double width) {
     for (std::string rest : wrap_text(clean_text(name), fits)) {
         while (!fits(rest)) {
             std::size_t end = rest.size();
-            // Never within a character of several bytes.
+            // Never break within a multi-byte character.
             const auto inside = [&rest](std::size_t at) {
                 return (static_cast<unsigned char>(rest[at]) & 0xC0U) == 0x80U;
             };

@@ -13,12 +13,12 @@ namespace ridge::plot {
 
 namespace {
 
-constexpr double collision = 1000.0;     ///< cost that no reachable sum of preferences attains
-constexpr double soft_collision = 25.0;  ///< while annealing, so that labels can pass each other
+constexpr double collision = 1000.0;     ///< cost that no possible sum of preferences reaches
+constexpr double soft_collision = 25.0;  ///< during annealing, so that labels can pass each other
 constexpr double breathing = 1.5;        ///< pixels kept free around a label
 constexpr int most_passes = 12;
 
-/// Candidates that collide with nothing fixed, with their costs.
+/// Candidates that collide with no fixed obstacle, with their costs.
 struct Choice {
     std::size_t index = 0;
     double cost = 0.0;
@@ -68,8 +68,8 @@ bool meet(const Rect& a, const Rect& b) {
     return a.left <= b.right && b.left <= a.right && a.top <= b.bottom && b.top <= a.bottom;
 }
 
-/// Which of many things lie near a place, by square cells over the frame. What leaves the frame
-/// counts to the cells at its edge.
+/// Finds the objects near a position, with square cells over the frame. Objects outside the frame
+/// belong to the cells at its edge.
 class Grid {
   public:
     explicit Grid(const Rect& frame)
@@ -84,7 +84,7 @@ class Grid {
         seen_.push_back(0);
     }
 
-    /// Calls `visit(index)` once for each thing with a cell in common, until it returns false.
+    /// Calls `visit(index)` once for each object that shares a cell, until it returns false.
     template <class Visit>
     bool near(const Rect& bounds, const Visit& visit) {
         ++query_;
@@ -125,7 +125,7 @@ class Grid {
     std::size_t rows_;
     std::vector<std::vector<std::size_t>> content_;
     std::size_t count_ = 0;
-    std::vector<std::size_t> seen_;  ///< by the number of the query that met it last
+    std::vector<std::size_t> seen_;  ///< for each object, the number of the query that last met it
     std::size_t query_ = 0;
 };
 
@@ -149,7 +149,7 @@ class Terrain {
         });
     }
 
-    /// A leader may cross lines and pass over markers, but had better not.
+    /// A leader may cross lines and pass over markers, but at a cost.
     [[nodiscard]] double leader_cost(const Segment& leader) {
         double cost = 0.0;
         const Rect bounds = bounds_of(leader);
@@ -164,7 +164,7 @@ class Terrain {
         return cost;
     }
 
-    /// A label that stands next to a foreign marker reads as that marker's. Without a leader its own
+    /// A label next to another marker seems to belong to that marker. Without a leader, its own
     /// marker is near too.
     [[nodiscard]] double ambiguity_cost(const LabelCandidate& candidate) {
         const Box surroundings = grown(candidate.box, 6.0);
@@ -230,7 +230,7 @@ class Placement {
     [[nodiscard]] const std::vector<std::optional<std::size_t>>& chosen() const { return chosen_; }
 
   private:
-    /// Labels whose candidates can come near each other.
+    /// Finds labels whose candidates can come near each other.
     void find_neighbours() {
         std::vector<std::optional<Rect>> reach(requests_.size());
         for (std::size_t i = 0; i < requests_.size(); ++i) {
@@ -263,7 +263,8 @@ class Placement {
         return order;
     }
 
-    /// Cost of a candidate among the labels that stand now; `enough` ends the sum early.
+    /// Cost of a candidate among the labels that are now placed; the sum stops early above
+    /// `enough`.
     [[nodiscard]] double cost_among(std::size_t label, const Choice& choice, double enough) const {
         const LabelCandidate& candidate = requests_[label].candidates[choice.index];
         double cost = choice.cost;
@@ -299,8 +300,8 @@ class Placement {
         return total;
     }
 
-    /// Random moves from a cooling walk; the best placement seen on the way is kept. The start
-    /// temperature lets a label give up its favourite side, never accept a collision for long.
+    /// Random moves in a cooling walk; keeps the best placement seen. The start temperature lets a
+    /// label give up its favourite side, but never accept a collision for long.
     void anneal() {
         std::vector<std::size_t> movable;
         for (std::size_t i = 0; i < choices_.size(); ++i) {
@@ -315,7 +316,7 @@ class Placement {
         double total = total_cost();
         double best_total = total;
         std::vector<std::optional<std::size_t>> best_seen = chosen_;
-        // Many labels are numbers with a short reach, which the greedy choice places well.
+        // Many labels are numbers with a short reach, which the greedy choice already places well.
         const std::size_t most = movable.size() > 40 ? 6000 : 40000;
         const std::size_t moves = std::min(movable.size() * 1200, most);
         for (std::size_t move = 0; move < moves; ++move) {
@@ -361,7 +362,8 @@ class Placement {
         return changed;
     }
 
-    /// Takes out what collides, lightest first, then gives each removed label one more chance.
+    /// Removes labels that collide, the lightest first, then gives each removed label one more
+    /// chance.
     void drop_collisions(const std::vector<std::size_t>& order) {
         const std::vector<std::size_t> lightest_first(order.rbegin(), order.rend());
         for (const std::size_t label : lightest_first) {

@@ -19,8 +19,8 @@ namespace ridge::plot {
 namespace {
 
 constexpr double edge = page_edge;
-constexpr double axis_height = 52.0;   ///< of the tick labels and the title beneath the frame
-constexpr double label_limit = 300.0;  ///< pixels; a wider name stands in the key or the legend
+constexpr double axis_height = 52.0;   ///< of the tick labels and the title below the frame
+constexpr double label_limit = 300.0;  ///< pixels; a wider name goes to the key or the legend
 constexpr double ridge_radius = 5.0;
 
 double label_height(FontRole role) {
@@ -53,7 +53,7 @@ class PageLayout {
         return std::move(out_);
     }
 
-    /// Whether a name found no place beside its mark.
+    /// Whether a name found no place next to its mark.
     [[nodiscard]] bool nameless() const { return nameless_; }
 
   private:
@@ -90,13 +90,13 @@ class PageLayout {
             std::ranges::move(wrapped(note, usable, FontRole::detail), std::back_inserter(lines));
         }
         const double notes_height = static_cast<double>(lines.size()) * line_height;
-        // Notes beyond four lines lengthen the page instead of squeezing the chart.
+        // More than four lines of notes make the page longer instead of the chart smaller.
         const double inside_notes = std::min(notes_height, 4 * line_height);
         out_.frame.top = place_headlines(usable);
         const double names_height = turned_height();
         out_.page.height += names_height;
         const double samples_height = chart_.samples.empty() ? 0.0 : line_height + 3.0;
-        // Further lines of the title lengthen the page too.
+        // More lines of the title also make the page longer.
         out_.page.height += std::max(0.0, out_.frame.top - 68.0);
         out_.frame.bottom = out_.page.height - edge / 2 - inside_notes - axis_height -
                             names_height - samples_height;
@@ -119,7 +119,8 @@ class PageLayout {
         out_.page.height = std::max(out_.page.height, at + edge / 2);
     }
 
-    /// Names of the x axis that do not fit side by side are turned; what that takes below the frame.
+    /// Names of the x axis are turned if they do not fit side by side; returns the height that this
+    /// takes below the frame.
     [[nodiscard]] double turned_height() {
         double widest = 0.0;
         for (const std::string& name : chart_.x.names) {
@@ -132,7 +133,7 @@ class PageLayout {
         return out_.x_turned ? 0.72 * widest : 0.0;
     }
 
-    /// Title and subtitle, each on as many lines as it takes; returns where the frame begins.
+    /// Title and subtitle, each on as many lines as needed; returns where the frame begins.
     double place_headlines(double width) {
         double baseline = 31.0;
         for (const std::string& line : wrapped(chart_.title, width, FontRole::title)) {
@@ -149,7 +150,7 @@ class PageLayout {
         return baseline - 3.0;
     }
 
-    /// Entries of the legend that the right margin holds; the others go beneath the chart.
+    /// Number of legend entries that fit in the right margin; the others go below the chart.
     [[nodiscard]] std::size_t margin_holds() const {
         double room = out_.frame.height() + 18.0;
         std::size_t count = 0;
@@ -161,7 +162,7 @@ class PageLayout {
         return count;
     }
 
-    /// Samples in rows from `top` on, as many to a row as fit; returns where the rows end.
+    /// Samples in rows from `top` on, as many per row as fit; returns where the rows end.
     double place_samples(double top) {
         std::vector<LegendEntry> entries = chart_.samples;
         for (std::size_t i = margin_holds(); i < chart_.legend.size(); ++i) {
@@ -207,7 +208,7 @@ class PageLayout {
         thin_out();
     }
 
-    /// Takes the text off x marks that would run into the one before; decades win.
+    /// Removes the text of x ticks that would overlap the one before; decades have priority.
     void thin_out() {
         const auto clashes = [](const PlacedTick& a, const PlacedTick& b) {
             const double room =
@@ -269,8 +270,9 @@ class PageLayout {
         return std::clamp(pixel(*entry.anchor).y, out_.frame.top, out_.frame.bottom);
     }
 
-    /// A few entries stand at the heights of their anchors, moved apart where they would collide,
-    /// if their anchors have the order of the list; otherwise they stand one below another.
+    /// A few entries are placed at the heights of their anchors, moved apart if they would collide,
+    /// as long as the anchors have the order of the list; otherwise the entries are listed one
+    /// below another.
     void place_legend() {
         constexpr std::size_t most_anchored = 8;
         const std::size_t count = margin_holds();
@@ -418,7 +420,7 @@ class PageLayout {
         beside(annotation.right_of_drop, 1.0);
     }
 
-    /// A number, or a name, per labelled mark.
+    /// Requests a number, or a name, for each labelled mark.
     void request_mark_labels() {
         const double reach = chart_.key.rows.size() > 60 ? 45.0 : 95.0;
         for (std::size_t i = 0; i < chart_.marks.size(); ++i) {
@@ -446,8 +448,8 @@ class PageLayout {
         place_pending();
     }
 
-    /// What finds no place is left out: curves stand in the legend, numbers in the key, and names
-    /// are counted.
+    /// Labels without a free place are left out: curves are in the legend, numbers in the key, and
+    /// names are counted.
     void place_pending() {
         const auto chosen = place_labels(requests_, obstacles());
         for (std::size_t i = 0; i < pending_.size(); ++i) {

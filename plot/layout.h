@@ -1,9 +1,9 @@
 // A chart placed on a page: everything in pixels of the view box, before it becomes SVG.
 //
-// The page is 960 x 640; a legend, notes and a key of numbers that need more room make it taller.
-// Where a name finds no free place beside its mark all marks are numbered and the key names them.
-// The result is a plain value, so tests check it directly: that no two label boxes overlap, that
-// every point is there.
+// The page is 960 x 640; a legend, notes or a key that need more room make it taller. If a name
+// finds no free place next to its mark, all marks are numbered and the key gives the names. The
+// result is a plain value, so tests check directly that no two label boxes overlap and that every
+// point is present.
 #pragma once
 
 #include <cstddef>
@@ -56,13 +56,13 @@ struct PlacedLabel {
 enum class TextEnd { left, right };
 
 struct PlacedText {
-    Vec2 at = {};  ///< on the baseline, at the end that `anchor` says
+    Vec2 at = {};  ///< on the baseline, at the end that `anchor` gives
     std::string text = {};
     FontRole role = FontRole::detail;
     TextEnd anchor = TextEnd::left;
 };
 
-/// An entry of the legend in the right margin or, with the samples, beneath the chart.
+/// An entry of the legend in the right margin or, for samples, below the chart.
 struct PlacedEntry {
     LegendEntry entry = {};
     Vec2 at = {};  ///< left end of the sample, at the height of the name
@@ -76,7 +76,7 @@ struct Layout {
     std::vector<PlacedText> headlines = {};
     std::vector<PlacedTick> x_ticks = {};
     bool x_turned =
-        false;             ///< texts of the x ticks are turned by 45 degrees and end at their marks
+        false;             ///< texts of the x ticks are turned by 45 degrees and end at their ticks
     double x_title = 0.0;  ///< baseline of the title of the x axis
     std::vector<PlacedTick> y_ticks = {};
     std::vector<PlacedBand> bands = {};
@@ -86,14 +86,15 @@ struct Layout {
     std::vector<Vec2> annotations = {};  ///< one per annotation of the chart
     std::vector<Segment> drop_lines = {};
     std::vector<PlacedLabel> labels = {};
-    std::vector<PlacedEntry> legend = {};   ///< in the right margin
-    std::vector<PlacedEntry> samples = {};  ///< beneath: samples and what the margin cannot hold
+    std::vector<PlacedEntry> legend = {};  ///< in the right margin
+    std::vector<PlacedEntry> samples =
+        {};  ///< below: samples and entries without room in the margin
     std::vector<PlacedText> notes = {};
     std::vector<PlacedText> key = {};
-    std::vector<Segment> rules = {};  ///< beneath the headings of the key
+    std::vector<Segment> rules = {};  ///< below the headings of the key
 };
 
-inline constexpr double sample_width = 22.0;  ///< of a line or marker sample beside its text
+inline constexpr double sample_width = 22.0;  ///< of a line or marker sample next to its text
 
 /// Marks must be drawable within the ranges, as the chart builders leave them.
 [[nodiscard]] Layout lay_out(const Chart& chart, PageSize page = {});

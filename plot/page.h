@@ -7,8 +7,8 @@
 namespace ridge::plot {
 
 [[nodiscard]] std::string_view page_style();
-[[nodiscard]] std::string_view dark_style();   ///< on top of it, for readers who prefer dark
-[[nodiscard]] std::string_view print_style();  ///< on top of it, on paper
+[[nodiscard]] std::string_view dark_style();   ///< added to it for readers who prefer dark
+[[nodiscard]] std::string_view print_style();  ///< added to it on paper
 
 [[nodiscard]] std::string_view axes_script();
 [[nodiscard]] std::string_view chart_script();

@@ -41,8 +41,8 @@ class Descriptor {
     int fd_;
 };
 
-/// Two connected sockets: the parent's end and the child's. Sockets, unlike pipes, let a write to
-/// a child that is gone return an error instead of raising SIGPIPE.
+/// Two connected sockets: the parent's end and the child's end. With sockets, unlike pipes, a write
+/// to a child that has exited returns an error instead of raising SIGPIPE.
 struct Channel {
     Descriptor ours;
     Descriptor theirs;
@@ -78,7 +78,7 @@ bool drain(const Descriptor& from, std::string& into) {
     return count > 0 || (count < 0 && errno == EINTR);
 }
 
-/// Sends the front of `input`; false when nothing is left or nobody reads.
+/// Sends the front of `input`; false if nothing is left or nobody reads.
 bool feed(const Descriptor& to, std::string_view& input) {
     const ssize_t count = ::send(to.fd(), input.data(), input.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
     if (count < 0) return errno == EAGAIN || errno == EINTR;

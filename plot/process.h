@@ -1,4 +1,4 @@
-// Runs another program with a text on its standard input and collects its output.
+// Runs another program with a text as its standard input and collects its output.
 //
 // No shell is involved: arguments are passed as they are. Reading and writing alternate, so that
 // neither side blocks on a full pipe, and a program that exits early does not raise SIGPIPE.
@@ -11,8 +11,8 @@
 namespace ridge::plot {
 
 struct ProcessResult {
-    bool started = false;  ///< false when there is no such program
-    int exit_code = 0;     ///< 128 + signal when it was killed
+    bool started = false;  ///< false if there is no such program
+    int exit_code = 0;     ///< 128 + signal if it was killed
     std::string output;
     std::string errors;
 };

@@ -12,7 +12,7 @@
 namespace ridge::plot {
 namespace {
 
-/// The item of a mark by its name: the measured one where there are two.
+/// The item of each mark by name: the measured one if there are two.
 using Items = std::map<std::string, std::size_t, std::less<>>;
 
 Items items_by_name(const std::vector<Chart>& charts) {
@@ -55,7 +55,7 @@ std::string cell_of(const ReportCell& cell, bool name) {
                        escape_markup(cell.text));
 }
 
-/// A column without a word in it is left out.
+/// A column without any text is left out.
 std::vector<bool> filled_columns(const ReportTable& table) {
     std::vector<bool> filled(table.columns.size(), table.rows.empty());
     for (const ReportRow& row : table.rows) {

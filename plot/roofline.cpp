@@ -24,7 +24,7 @@ void require_drawable(double value, const std::string& name) {
                      "a roof is a positive, finite number");
 }
 
-/// The roofs that carry the envelope; null where there is none.
+/// The roofs that define the envelope; null if there is none.
 struct Ridge {
     const MemoryRoof* memory = nullptr;
     const ComputeRoof* compute = nullptr;
@@ -52,7 +52,8 @@ const Roof* chosen(const std::vector<Roof>& roofs, double sign) {
     return best == roofs.end() ? nullptr : &*best;
 }
 
-/// Holds every point and ridge, with room to read the slanted roofs left of the first ridge.
+/// Contains every point and ridge point, with room to read the slanted roofs left of the first
+/// ridge point.
 Ranges automatic_ranges(const Roofline& roofline) {
     std::vector<double> xs;
     std::vector<double> ys;
@@ -106,7 +107,7 @@ double extreme_value(const std::vector<Roof>& roofs, Evidence evidence) {
     return best;
 }
 
-/// Types whose roofs are the same share one: "bf16, fp16 tensor".
+/// Types with the same roofs share one roof: "bf16, fp16 tensor".
 std::vector<ComputeRoof> merged(const std::vector<ComputeRoof>& roofs) {
     std::vector<ComputeRoof> out;
     for (const ComputeRoof& roof : roofs) {
@@ -218,7 +219,8 @@ void add_ridge(Chart& chart, const MemoryRoof& memory, const ComputeRoof& comput
          .terms = {{.name = "Ridge point", .value = value}}});
 }
 
-/// The main ridge first, then where the emphasised roofs meet the others of the same source.
+/// The main ridge point first, then those where the emphasised roofs meet the others of the same
+/// source.
 void add_ridges(Chart& chart, const Roofline& roofline, const Ridge& ridge) {
     if (!ridge.complete()) return;
     constexpr std::size_t most_texts = 8;
@@ -246,7 +248,7 @@ class Shapes {
     std::map<std::string, std::size_t> seen_;
 };
 
-/// The measured point carries the label, else the predicted one.
+/// The measured point carries the label if there is one, otherwise the predicted point.
 void add_points(Chart& chart, const Roofline& roofline) {
     using Pair = std::pair<std::string_view, std::optional<Resource>>;
     std::map<Pair, std::array<std::vector<std::size_t>, 2>> by_name;
@@ -277,11 +279,12 @@ void add_points(Chart& chart, const Roofline& roofline) {
         for (std::size_t i = 0; i < pairs; ++i) {
             chart.links.push_back({.from = predicted[i], .to = measured[i]});
             chart.marks[predicted[i]].labelled = false;
-            // A ring remains to be seen where the two coincide.
+            // A ring stays visible if the two coincide.
             chart.marks[predicted[i]].radius += 1.2;
         }
     }
-    // At several levels a name stands once; numbers are short enough to stand at each.
+    // A name at several levels is written once; numbers are short enough to be written at each
+    // level.
     std::set<std::string_view> names;
     for (const Mark& mark : chart.marks) names.insert(mark.name);
     if (names.size() <= most_named) {
@@ -292,7 +295,7 @@ void add_points(Chart& chart, const Roofline& roofline) {
     std::ranges::sort(chart.links, {}, &Link::from);
 }
 
-/// What hollow and filled, the shapes and the colours of the points mean; the roofs follow.
+/// Explains hollow and filled marks, shapes and colours of the points; the roofs follow.
 void add_samples(Chart& chart) {
     std::vector<LegendEntry> entries;
     const auto has = [&chart](Origin origin) {

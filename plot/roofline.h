@@ -1,24 +1,25 @@
-// A roofline: what the machine can attain at an arithmetic intensity, and where operations stand.
+// A roofline: what the machine can attain at an arithmetic intensity, and where operations lie.
 //
-// Each memory level gives a slanted roof y = slope * x, each pipe a flat one. Where the emphasised
-// memory roof meets the emphasised compute roof is the ridge point; left of it memory bounds, right
-// of it compute. The attainable performance, the lower of those two roofs, is drawn thick.
+// Each memory level gives a slanted roof y = slope * x, each pipe a flat one. The emphasised memory
+// roof meets the emphasised compute roof at the ridge point: left of it memory is the bound, right
+// of it compute. The attainable performance, the lower of these two roofs, is drawn thick.
 //
 //   roofline_chart({.title = "H100 SXM",
 //                   .memory = {{.name = "DRAM", .value = "3.35 TB/s", .slope = 3.35}},
-//                   .compute = {{.type = "bf16", .name = "tensor", .value = "989 TFLOP/s", .rate = 989.4}},
+//                   .compute = {{.type = "bf16", .name = "tensor",
+//                                .value = "989 TFLOP/s", .rate = 989.4}},
 //                   .points = {{.name = "softmax", .x = 1.25, .y = 3.9}}})
 //
-// Colour is the resource, of roofs and of the points that stand at a memory level; dashes are the
-// source: datasheet roofs are dashed, measured ones solid. Shape is the class of a point. Predicted
+// The colour of a roof, and of a point at a memory level, is its resource. Dashes give the source:
+// datasheet roofs are dashed, measured ones solid. The shape of a point is its class. Predicted
 // points are hollow, measured ones filled.
 //
-// The slope is in the y axis's unit per unit of x: with TFLOP/s over FLOP/B it is TB/s. Memory
-// roofs are drawn up to the highest compute roof of the same source, compute roofs from the fastest
-// memory roof on. Types that share a compute roof share its line ("bf16, fp16 tensor"). A predicted
-// and a measured point of the same name and level are joined and share a label. With more names
-// than `most_named` points are numbered and explained in a key, sorted by `order`. Limits: both
-// axes are logarithmic.
+// The slope is in the y axis's unit per unit of x: for TFLOP/s over FLOP/B it is TB/s. Memory roofs
+// are drawn up to the highest compute roof of the same source, compute roofs from the fastest
+// memory roof on. Types with the same compute roof share its line ("bf16, fp16 tensor"). A
+// predicted and a measured point of the same name and level are joined and share a label. With more
+// than `most_named` names, points are numbered and explained in a key, sorted by `order`. Limits:
+// both axes are logarithmic.
 #pragma once
 
 #include <optional>
@@ -30,7 +31,7 @@
 
 namespace ridge::plot {
 
-/// What a roof is the limit of; each has one colour on every chart.
+/// The resource that a roof limits; each has one colour on every chart.
 enum class Resource { dram, l2, shared, tensor, fma };
 
 [[nodiscard]] Color color_of(Resource resource);
@@ -50,7 +51,7 @@ struct MemoryRoof {
 };
 
 struct ComputeRoof {
-    std::string type = {};  ///< element type, stands before the name: "bf16 tensor"
+    std::string type = {};  ///< element type, written before the name: "bf16 tensor"
     std::string name = {};
     Resource resource = Resource::tensor;
     std::string value = {};  ///< the rate as text
@@ -62,8 +63,9 @@ struct ComputeRoof {
 
 struct OperationPoint {
     std::string name = {};
-    std::string series = {};             ///< class, such as the operation: its shape
-    std::optional<Resource> level = {};  ///< whose bytes give x: its colour; ink when absent
+    std::string series = {};  ///< class, such as the operation; sets the shape
+    std::optional<Resource> level =
+        {};  ///< level whose bytes give x; sets the colour; ink if absent
     double x = 0.0;
     double y = 0.0;
     Origin origin = Origin::predicted;
@@ -91,8 +93,8 @@ struct Roofline {
     std::vector<std::string> notes = {};
 };
 
-/// InputError when a roof is not positive and finite. Without an emphasised roof the slowest memory
-/// and the fastest compute roof are it, measured ones before datasheet ones.
+/// InputError if a roof is not positive and finite. If no roof is emphasised, the slowest memory
+/// roof and the fastest compute roof are, with measured roofs before datasheet ones.
 [[nodiscard]] Chart roofline_chart(const Roofline& roofline);
 
 }  // namespace ridge::plot

@@ -17,7 +17,7 @@ namespace ridge::plot {
 
 namespace {
 
-constexpr std::size_t most_bars = 60;  ///< points that still carry their bands as error bars
+constexpr std::size_t most_bars = 60;  ///< with more points, bands are not drawn as error bars
 
 std::size_t points_of(const Scatter& scatter) {
     std::size_t count = 0;
@@ -25,7 +25,7 @@ std::size_t points_of(const Scatter& scatter) {
     return count;
 }
 
-/// Holds every point and the tolerances.
+/// Contains every point and the tolerances.
 Ranges automatic_ranges(const Scatter& scatter) {
     std::vector<double> xs;
     Range y = {.low = 0.8, .high = 1.25};
@@ -89,16 +89,17 @@ void add_tolerances(Chart& chart, const std::vector<double>& tolerances) {
     add_line(chart, 1.0, "predicted = measured", {.color = Color::ink, .width = 1.2}, 0.99);
 }
 
-/// Smaller where there are more points, so that thousands stay a cloud and not a stripe.
+/// Smaller if there are more points, so that thousands form a cloud and not a stripe.
 double radius_for(std::size_t points) {
     if (points > 2000) return 1.5;
     if (points > 600) return 2.4;
     return points > 60 ? 3.4 : 4.2;
 }
 
-/// The points of all groups in turn, each as often as it has points, so that none hides another.
+/// Interleaves the points of all groups in proportion to their numbers, so that no group hides
+/// another.
 struct Place {
-    double share = 0.0;  ///< of its group that comes before it
+    double share = 0.0;  ///< share of its group that comes before it
     std::size_t group = 0;
     std::size_t point = 0;
 };

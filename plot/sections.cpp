@@ -40,7 +40,7 @@ std::string facts_of(const Section& section) {
     return out + "</dl>\n";
 }
 
-/// Long names may be broken behind '_' and '=', and nowhere else.
+/// Allows breaks in long names after '_' and '=', and nowhere else.
 std::string breakable(std::string_view text) {
     std::string out;
     for (const char c : escape_markup(text)) {
@@ -65,7 +65,7 @@ std::string table_of(const TextTable& table) {
     return out + "</tbody></table></div>\n";
 }
 
-/// `first` is the number of the section's first item on the page.
+/// `first` is the index of the section's first item on the page.
 std::string section_of(const Section& section, std::size_t first) {
     std::string out = fmt::format("<section id=\"{}\">\n<h1 class=\"part\">{}</h1>\n",
                                   escape_markup(section.id), escape_markup(section.title));

@@ -2,8 +2,8 @@
 //
 //   render_sections({.title = "Effects", .sections = {{.id = "tiling", .title = "Tiles", ...}}});
 //
-// With several sections a table of contents stands first. The page is that of `html.h`: offline,
-// escaped, switched and zoomed by the same scripts.
+// With several sections, a table of contents comes first. The page is that of `html.h`: it works
+// offline, text is escaped, and the same scripts switch and zoom.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Where the bars of a timeline stand on a page, and how tall that page is.
+// Where the bars of a timeline are on a page, and how tall the page is.
 #pragma once
 
 #include <vector>
@@ -13,7 +13,7 @@ struct PageSize {
     double height = 640.0;
 };
 
-/// A bar, or several of one colour that stand closer than can be seen.
+/// A bar, or several bars of one colour that are too close to be seen separately.
 struct PlacedSpan {
     Rect box = {};
     Color color = Color::grey;
@@ -21,7 +21,7 @@ struct PlacedSpan {
 
 [[nodiscard]] std::vector<PlacedSpan> place_spans(const Chart& chart, const Rect& frame);
 
-/// The page of a chart: `page`, lower for a timeline of few lanes.
+/// The page of a chart: `page`, but lower for a timeline with few lanes.
 [[nodiscard]] PageSize page_of(const Chart& chart, PageSize page = {});
 
 }  // namespace ridge::plot

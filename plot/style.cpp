@@ -2,8 +2,8 @@
 
 namespace ridge::plot {
 
-// Okabe and Ito, "Color Universal Design", 2008: strokes and fills use their colours, text a darker
-// shade of the same hue so that it keeps a contrast of 4.5 to 1 on white.
+// Okabe and Ito, "Color Universal Design", 2008: strokes and fills use these colours; text uses a
+// darker shade of the same hue, so that it keeps a contrast of 4.5 to 1 on white.
 std::string_view light_style_sheet() {
     return R"(.ridge-chart text{font-family:"Helvetica Neue",Helvetica,Arial,"Liberation Sans","Nimbus Sans",sans-serif;font-size:13px;fill:#1a1a1a}
 .ridge-chart text.font-title{font-size:18px;font-weight:bold}

@@ -55,7 +55,7 @@ std::string line_element(std::string_view classes, const Segment& segment) {
                        path_of({segment.from, segment.to}));
 }
 
-/// Corners of a regular polygon of the same area as a circle of the radius; angle 0 is up.
+/// Corners of a regular polygon with the area of a circle of the given radius; angle 0 is up.
 std::vector<Vec2> polygon(Vec2 at, double radius, int corners, double turn) {
     const double slice = 2.0 * std::numbers::pi / corners;
     const double reach = radius * std::sqrt(slice / std::sin(slice));
@@ -67,7 +67,7 @@ std::vector<Vec2> polygon(Vec2 at, double radius, int corners, double turn) {
     return out;
 }
 
-/// Five points, of about the same area as a circle of the radius.
+/// A star with five points and about the area of a circle of the given radius.
 std::vector<Vec2> star(Vec2 at, double radius) {
     std::vector<Vec2> out;
     for (int i = 0; i < 10; ++i) {
@@ -201,7 +201,7 @@ class SvgWriter {
                            escape_markup(item_text(items_[item])));
     }
 
-    /// One path a colour: a timeline has thousands of bars.
+    /// One path per colour: a timeline has thousands of bars.
     void spans() {
         std::map<Color, std::string> paths;
         for (const PlacedSpan& span : layout_.spans) {
@@ -273,7 +273,7 @@ class SvgWriter {
             if (label.leader) out_ += line_element("leader", *label.leader);
         }
         for (const PlacedLabel& label : layout_.labels) {
-            // The baseline lies a third of the font size below the middle of the box.
+            // The baseline is a third of the font size below the middle of the box.
             const double drop = font_size(label.role) * 0.34;
             const double angle = label.box.angle * std::numbers::pi / 180.0;
             const Vec2 at =
@@ -363,14 +363,14 @@ std::string description_of(const Chart& chart) {
 
 namespace {
 
-/// Where charts stand on a page, and its size.
+/// Positions of charts on a page, and the size of the page.
 struct Arrangement {
     std::vector<Vec2> corners = {};
     std::size_t columns = 1;
     PageSize page = {};
 };
 
-/// Each chart goes to the column that is the shortest so far.
+/// Each chart goes to the column that is shortest so far.
 Arrangement in_columns(std::span<const PageSize> charts, double width, std::size_t columns) {
     Arrangement out{.columns = columns};
     std::vector<double> heights(columns, 0.0);
@@ -384,7 +384,8 @@ Arrangement in_columns(std::span<const PageSize> charts, double width, std::size
     return out;
 }
 
-/// A few charts one below another; more so that the longer side of the page is as short as can be.
+/// Up to three charts one below another; more so that the longer side of the page is as short as
+/// possible.
 Arrangement arranged(std::span<const PageSize> charts, double width) {
     constexpr std::size_t most_stacked = 3;
     Arrangement best = in_columns(charts, width, 1);

@@ -1,11 +1,12 @@
 // A chart as SVG.
 //
-// Several charts share one page: up to three one below the other, more in as many columns as bring the
-// page closest to a square.
+// Several charts share one page: up to three are placed one below another, more in as many columns
+// as bring the page closest to a square.
 //
-// Valid XML with no reference to anything outside itself; coordinates are rounded to two decimals
-// and the same chart always gives the same bytes. Every drawn thing has a class (`roof`, `point`,
-// `ridge`, `link`, `label`, ...) and, in a file of its own, a <title> that viewers show on hover.
+// The output is valid XML without references to anything outside; coordinates are rounded to two
+// decimals, and the same chart always gives the same bytes. Every drawn element has a class
+// (`roof`, `point`, `ridge`, `link`, `label`, ...) and, in a separate file, a <title> that viewers
+// show on hover.
 //
 //   const std::string svg = render_svg(chart);
 #pragma once
@@ -21,8 +22,8 @@
 
 namespace ridge::plot {
 
-/// A file of its own starts with the XML declaration, has its style and titles every mark; inside a
-/// page, whose style it takes, it stands where no script runs.
+/// A separate file starts with the XML declaration, contains its style and titles every mark.
+/// Inside a page, the SVG uses the page's style and is shown when no script runs.
 enum class SvgUse { file, page };
 
 [[nodiscard]] std::string render_svg(const Chart& chart, SvgUse use = SvgUse::file,
@@ -30,7 +31,7 @@ enum class SvgUse { file, page };
 [[nodiscard]] std::string render_svg(std::span<const Chart> charts, SvgUse use = SvgUse::file,
                                      PageSize page = {});
 
-/// The SVG of a page, and how many columns of charts stand on it.
+/// The SVG of a page, and its number of columns of charts.
 struct SvgPage {
     std::string text = {};
     std::size_t columns = 1;
@@ -42,7 +43,7 @@ struct SvgPage {
 /// "Performance (TFLOP/s) against Arithmetic intensity (FLOP/B): 3 points; roof DRAM ..."
 [[nodiscard]] std::string description_of(const Chart& chart);
 
-/// What a tooltip says about one drawn thing.
+/// The text of a tooltip for one drawn element.
 struct Item {
     std::string kind = {};  ///< "measured", "predicted", "roof", "reference", "ridge"
     std::string name = {};
@@ -54,10 +55,10 @@ struct Item {
 /// Marks, then roofs and reference lines, then annotations.
 [[nodiscard]] std::vector<Item> items_of(const Chart& chart);
 
-/// Name and terms on one line each, as in a <title>.
+/// Name and terms, one per line, as in a <title>.
 [[nodiscard]] std::string item_text(const Item& item);
 
-/// Rules for the classes of a chart on a light and on a dark page.
+/// Style rules for the classes of a chart on a light and on a dark page.
 [[nodiscard]] std::string_view light_style_sheet();
 [[nodiscard]] std::string_view dark_style_sheet();
 

@@ -41,7 +41,7 @@ Ranges automatic_ranges(const Sweep& sweep) {
     return {.x = x_point ? rounded_out(x, sweep.x.scale) : x, .y = rounded_out(y, sweep.y.scale)};
 }
 
-/// Of every point that can be drawn.
+/// Positions of all points that can be drawn.
 std::vector<double> places_of(const Sweep& sweep) {
     std::vector<double> places;
     for (const Series& series : sweep.series) {
@@ -52,7 +52,7 @@ std::vector<double> places_of(const Sweep& sweep) {
     return places;
 }
 
-/// One line per run, in the order of the points; of several points at one x the first.
+/// One line per run, in the order of the points; of several points at the same x, the first.
 std::vector<std::vector<Vertex>> joined(const Series& series, const Chart& chart) {
     std::map<std::size_t, std::vector<Vertex>> runs;
     for (const SeriesPoint& point : series.points) {
@@ -92,7 +92,7 @@ void add_marks(Chart& chart, const Series& series, const Style& style) {
     }
 }
 
-/// The legend's entry of this name, made where there is none.
+/// The legend entry with this name; created if there is none.
 LegendEntry& legend_entry(Chart& chart, const Series& series, const Style& style) {
     const auto known = std::ranges::find(chart.legend, series.name, &LegendEntry::name);
     if (known != chart.legend.end()) return *known;
@@ -112,7 +112,7 @@ void add_series(Chart& chart, const Series& series) {
     const bool marked = series.markers == Markers::shown || !is_line;
     LegendEntry& entry = legend_entry(chart, series, style);
     entry.line = entry.line || is_line;
-    // Where a class has predicted and measured points the filled sample stands for both.
+    // If a class has predicted and measured points, the filled sample stands for both.
     if (marked && entry.marker != Origin::measured) entry.marker = series.origin;
     for (std::vector<Vertex>& line : joined(series, chart)) {
         if (is_line || !entry.anchor) entry.anchor = line.back();
@@ -128,7 +128,7 @@ void add_series(Chart& chart, const Series& series) {
     if (marked) add_marks(chart, series, style);
 }
 
-/// What lines, hollow and filled marks mean where a chart holds predictions beside measurements.
+/// Explains lines, hollow and filled marks if a chart contains predictions and measurements.
 void add_samples(Chart& chart, const Sweep& sweep) {
     const auto has = [&sweep](Origin origin) {
         return std::ranges::any_of(

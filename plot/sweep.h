@@ -1,9 +1,9 @@
-// A sweep: how something changes with one parameter, such as the rate of a matmul with its size.
+// A sweep: how a value changes with one parameter, for example the rate of a matmul with its size.
 //
 // Each series is a class (an alignment, a GPU, an implementation) with its own colour, marker and
-// dashes, named at the right edge. Series of one name share style and legend entry: predicted line
-// and measured points of one class. Points are joined in the order given where they belong to one
-// run; two with the same x are not joined. Limits such as peaks are reference lines.
+// dashes, named at the right edge. Series with the same name share style and legend entry: the
+// predicted line and the measured points of one class. Points of one run are joined in the given
+// order; two points with the same x are not joined. Limits such as peaks are reference lines.
 //
 //   sweep_chart({.title = "matmul n^3, A100, bf16",
 //                .x = {.title = "m = n = k"}, .y = {.title = "Rate", .unit = "TFLOP/s"},
@@ -27,13 +27,13 @@ struct SeriesPoint {
     std::optional<double> low = {};
     std::optional<double> high = {};
     std::string name = {};  ///< title of the tooltip; "x = 1024" when empty
-    bool labelled = false;  ///< writes the name beside the point
-    std::size_t run = 0;    ///< only points of one run are joined: those that differ in x alone
-    double order = 0.0;     ///< sorts the key where labelled points are numbered
+    bool labelled = false;  ///< writes the name next to the point
+    std::size_t run = 0;    ///< only points of one run are joined: points that differ only in x
+    double order = 0.0;     ///< sorts the key if labelled points are numbered
     std::vector<Term> terms = {};
 };
 
-/// Whether a series' points are marked as well as joined.
+/// Whether the points of a series are marked in addition to being joined.
 enum class Markers { shown, hidden };
 
 struct Series {
@@ -43,8 +43,8 @@ struct Series {
     Drawing drawing = Drawing::line;
     Markers markers = Markers::shown;
     Origin origin = Origin::predicted;
-    std::optional<Style> style = {};  ///< `class_style` of its index when absent
-    std::string kind = {};            ///< where it is neither predicted nor measured: "datasheet"
+    std::optional<Style> style = {};  ///< `class_style` of its index if absent
+    std::string kind = {};            ///< if it is neither predicted nor measured: "datasheet"
 };
 
 /// A horizontal line across the chart.
@@ -68,11 +68,11 @@ struct Sweep {
     std::vector<Series> series = {};
     std::vector<Limit> limits = {};
     std::vector<Interval> intervals = {};
-    std::vector<LegendEntry> samples = {};  ///< further explanations beneath the chart
+    std::vector<LegendEntry> samples = {};  ///< more explanations below the chart
     std::vector<std::string> notes = {};
 };
 
-/// A linear y axis starts at zero unless values are negative or the axis says otherwise.
+/// A linear y axis starts at zero unless values are negative or the axis sets another limit.
 [[nodiscard]] Chart sweep_chart(const Sweep& sweep);
 
 }  // namespace ridge::plot

@@ -19,14 +19,14 @@ namespace ridge::plot {
 
 namespace {
 
-constexpr int number_width = 11;  ///< of a column of the list
+constexpr int number_width = 11;  ///< of a column in the list
 
 struct CellAt {
     int column = 0;
     int row = 0;
 };
 
-/// 'a' to 'z', then '*' for whatever follows; digits stand for lines.
+/// 'a' to 'z', then '*' for all others; digits label lines.
 std::string key_of(std::size_t index, Origin origin) {
     if (index < 26) {
         return {
@@ -124,7 +124,7 @@ class TerminalWriter {
         return out;
     }
 
-    /// Dashes tell roofs apart only where both kinds are drawn.
+    /// Dashes distinguish roofs only if both kinds are drawn.
     [[nodiscard]] Dash dash_of(const Curve& curve) const {
         if (curve.role != CurveRole::roof) {
             return curve.role == CurveRole::reference ? curve.style.dash : Dash::solid;
@@ -148,7 +148,7 @@ class TerminalWriter {
         }
     }
 
-    /// Letters on the lines of a sweep, spread so that those of two series do not coincide.
+    /// Letters on the lines of a sweep, spread so that the letters of two series do not coincide.
     void draw_series_keys() {
         std::size_t index = 0;
         for (const LegendEntry& entry : chart_.legend) {
@@ -196,7 +196,7 @@ class TerminalWriter {
             partner[link.from] = link.to;
             is_second[link.to] = true;
         }
-        // Numbered marks in the order of the key, which is that of the time.
+        // Numbered marks in the order of the key, which is the order of the time.
         std::vector<std::size_t> order(chart_.marks.size());
         std::iota(order.begin(), order.end(), std::size_t{0});
         std::ranges::stable_sort(order, {},
@@ -219,7 +219,7 @@ class TerminalWriter {
         row.hidden_by = canvas_.glyph(cell.column, cell.row);
     }
 
-    /// Points of a sweep or a scatter chart: where lines are drawn, these already show them.
+    /// Points of a sweep or a scatter chart. If lines are drawn, the lines already show them.
     void draw_classes() {
         for (const Mark& mark : chart_.marks) {
             const auto index = legend_index(mark);
@@ -258,7 +258,7 @@ class TerminalWriter {
         }
     }
 
-    /// Writes each curve's name beside it, as near as possible to the preferred place.
+    /// Writes each curve's name next to it, as near as possible to the preferred position.
     void letter_curves() {
         for (const Curve& curve : chart_.curves) {
             if (curve.lettering == Lettering::none) continue;
@@ -267,7 +267,7 @@ class TerminalWriter {
         }
     }
 
-    /// A digit on a line whose name has no room beside it; the list explains it.
+    /// Puts a digit on a line whose name has no room next to it; the list explains the digit.
     void number(const Curve& curve, const Segment& piece) {
         std::string key = numbered_ < 9 ? std::string(1, static_cast<char>('1' + numbered_)) : "+";
         ++numbered_;
@@ -344,7 +344,7 @@ class TerminalWriter {
         for (const Tick& tick :
              axis_ticks(chart_.x, chart_.x_range, std::max(2, canvas_.columns() / 8))) {
             if (tick.text.empty()) continue;
-            // Superscripts take several bytes, so the row of labels is built from ASCII.
+            // Superscripts take several bytes, so the row of labels is built in ASCII.
             const std::string text = to_ascii(tick.text);
             const int at = cell_of({.x = tick.value, .y = chart_.y_range.low}).column;
             const int size = static_cast<int>(text.size());
@@ -427,7 +427,7 @@ class TerminalWriter {
         for (const ListRow& row : list_) {
             const std::string hidden =
                 row.hidden_by.empty() ? "" : fmt::format(" (under {})", shown(row.hidden_by));
-            // A name too long for its column has the line for itself.
+            // A name too long for its column gets its own line.
             std::string text = fmt::format(" {:<4}{}", row.keys, shown(row.name) + hidden);
             if (text_columns(text) > 5 + name_width) {
                 wrapped_line(text);

@@ -24,7 +24,7 @@ bool is_continuation(char c) {
     return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U;
 }
 
-/// The character at the front of a non-empty text; an invalid byte is one replacement character.
+/// The first character of a non-empty text; an invalid byte becomes one replacement character.
 Decoded decode(std::string_view text) {
     const auto lead = static_cast<unsigned char>(text.front());
     if (lead < 0x80) return {.code = lead, .length = 1};
@@ -74,7 +74,7 @@ void append_utf8(std::string& out, char32_t code) {
     }
 }
 
-/// Control characters, and the marks that turn the direction of the text around them.
+/// Control characters, and marks that change the direction of the text around them.
 bool is_control(char32_t code) {
     return code < 0x20 || (code >= 0x7F && code < 0xA0) || code == 0x200E || code == 0x200F ||
            (code >= 0x202A && code <= 0x202E) || (code >= 0x2066 && code <= 0x2069);
@@ -125,8 +125,8 @@ int character_width(char32_t code) {
     return code < 0x250 ? 600 : 720;
 }
 
-/// Bold glyphs are wider; the rest covers DejaVu Sans, the widest of the fonts that viewers
-/// substitute where there is neither Helvetica nor one of its metric.
+/// Bold glyphs are wider; the rest covers DejaVu Sans, the widest of the fonts that viewers use
+/// instead of Helvetica and metric-compatible fonts.
 double weight_factor(Weight weight) {
     return weight == Weight::bold ? 1.25 : 1.13;
 }
@@ -164,7 +164,7 @@ std::string number_with_digits(double value, int digits) {
     return front == "1" ? power : front + "×" + power;
 }
 
-/// '0' to '9' or '-' of a raised character, else 0.
+/// '0' to '9' or '-' for a superscript character, otherwise 0.
 char lowered(char32_t code) {
     constexpr std::u32string_view raised = U"⁰¹²³⁴⁵⁶⁷⁸⁹";
     if (code == U'⁻') return '-';

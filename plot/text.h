@@ -1,15 +1,15 @@
-// Text as charts need it: safe UTF-8, escaping, widths and truncation.
+// Text for charts: safe UTF-8, escaping, widths and truncation.
 //
 // Labels come from users' files, so every string is cleaned before it is drawn: bytes that are not
-// UTF-8 become U+FFFD, control characters and direction marks become spaces. Widths in pictures are estimated from an
-// embedded table of Helvetica's metrics (Arial, Liberation Sans and Nimbus Sans share them); widths
-// on a terminal are counted in columns.
+// UTF-8 become U+FFFD, control characters and direction marks become spaces. Widths in pictures are
+// estimated from an embedded table of Helvetica's metrics (Arial, Liberation Sans and Nimbus Sans
+// have the same metrics); widths on a terminal are counted in columns.
 //
 //   escape_markup("a < \"b\"")             == "a &lt; &quot;b&quot;"
 //   truncate_to_width("attention", 40, 12) == "attent…"
 //
-// Limits: no shaping and no right-to-left layout; a character outside the table counts as one of
-// average width, an East Asian one or an emoji as a full em (two columns).
+// Limits: no shaping and no right-to-left layout; a character outside the table counts as average
+// width, an East Asian character or an emoji as a full em (two columns).
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@
 
 namespace ridge::plot {
 
-/// Valid UTF-8 without control characters; what was invalid is U+FFFD.
+/// Valid UTF-8 without control characters; invalid bytes become U+FFFD.
 [[nodiscard]] std::string clean_text(std::string_view text);
 
 /// Cleaned and escaped for XML and HTML text and for quoted attributes.
@@ -36,40 +36,40 @@ enum class Weight { regular, bold };
 [[nodiscard]] double text_width(std::string_view text, double size,
                                 Weight weight = Weight::regular);
 
-/// The text, or as much of it as fits `width` pixels followed by an ellipsis.
+/// The text, or as much of it as fits in `width` pixels, followed by an ellipsis.
 [[nodiscard]] std::string truncate_to_width(std::string_view text, double width, double size,
                                             Weight weight = Weight::regular);
 
-/// Columns on a terminal.
+/// Columns that the text takes on a terminal.
 [[nodiscard]] int text_columns(std::string_view text);
 
-/// The text, or as much of it as fits `columns` followed by `ellipsis`.
+/// The text, or as much of it as fits in `columns`, followed by `ellipsis`.
 [[nodiscard]] std::string truncate_to_columns(std::string_view text, int columns,
                                               std::string_view ellipsis = "…");
 
-/// Whether a text fits the line of this index, from 0.
+/// Whether a text fits on the line with this index, from 0.
 using Fits = std::function<bool(std::string_view line, std::size_t index)>;
 
-/// Lines broken at spaces as late as `fits` allows; a word that does not fit has its own line.
+/// Breaks lines at spaces as late as `fits` allows; a word that does not fit gets its own line.
 [[nodiscard]] std::vector<std::string> wrap_text(std::string_view text, const Fits& fits);
 
-/// Characters outside ASCII replaced by near ASCII ones ("10⁵" becomes "10^5"), '?' where there is
-/// none.
+/// Replaces characters outside ASCII by similar ASCII ones ("10⁵" becomes "10^5"), or by '?' if
+/// there are none.
 [[nodiscard]] std::string to_ascii(std::string_view text);
 
-/// Order in which "n = 512" stands before "n = 1024": runs of digits compare by their value.
+/// An order in which "n = 512" comes before "n = 1024": runs of digits compare by value.
 struct NaturalOrder {
     using is_transparent = void;
     bool operator()(std::string_view a, std::string_view b) const;
 };
 
-/// Four significant digits, plain from 1e-3 to below 1e6, else as "1.5×10⁷".
+/// Four significant digits, plain from 1e-3 to below 1e6, otherwise as "1.5×10⁷".
 [[nodiscard]] std::string number_text(double value);
 
 /// The same with three significant digits.
 [[nodiscard]] std::string short_number_text(double value);
 
-/// At most two decimals, no trailing zeros, never "-0": how coordinates are written.
+/// Format of coordinates: at most two decimals, no trailing zeros, never "-0".
 [[nodiscard]] std::string coordinate(double value);
 
 }  // namespace ridge::plot

@@ -15,7 +15,7 @@ namespace ridge::plot {
 namespace {
 
 constexpr std::array<double, 3> mantissas = {1.0, 2.0, 5.0};
-constexpr double slack = 1e-9;  ///< relative tolerance when a mark lies on the range's end
+constexpr double slack = 1e-9;  ///< relative tolerance for a tick at the end of the range
 
 double power_of_ten(int exponent) {
     return std::pow(10.0, exponent);
@@ -65,7 +65,7 @@ std::vector<Tick> linear_ticks(const Range& range, int most_labels) {
 
 struct LogMarks {
     std::vector<Tick> marks;
-    int decades = 0;  ///< marks at powers of ten
+    int decades = 0;  ///< ticks at powers of ten
 };
 
 LogMarks log_marks(const Range& range) {
@@ -117,7 +117,7 @@ std::vector<Tick> log_ticks(const Range& range, int most_labels) {
     return all.marks;
 }
 
-/// "512", "131072", from a mebi on "1Mi".
+/// "512", "131072"; from a mebi on "1Mi".
 std::string doubled_text(double value) {
     constexpr double mebi = 1048576.0;
     for (const auto& [unit, word] : {std::pair{1024.0 * mebi, "Gi"}, std::pair{mebi, "Mi"}}) {
@@ -179,7 +179,7 @@ std::optional<double> doubling_of(const std::vector<double>& values) {
 
 std::vector<Tick> axis_ticks(const Axis& axis, const Range& range, int most_labels) {
     if (axis.doubling && axis.scale == Scale::log) {
-        // A range that holds too few of them is marked like any other.
+        // A range that contains too few doubled values gets ordinary ticks.
         std::vector<Tick> doubled = doubled_ticks(*axis.doubling, range, most_labels);
         if (doubled.size() > 2) return doubled;
     }

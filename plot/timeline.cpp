@@ -11,8 +11,10 @@ namespace {
 constexpr double bar_width = 9.0;  // of a series in the legend: a bar
 
 void check(const TimelineBar& bar, const Timeline& timeline) {
-    if (bar.lane >= timeline.lanes.size()) throw InputError("timeline: a bar's lane is not there");
-    if (bar.sort >= timeline.sorts.size()) throw InputError("timeline: a bar's sort is not there");
+    if (bar.lane >= timeline.lanes.size())
+        throw InputError("timeline: a bar's lane does not exist");
+    if (bar.sort >= timeline.sorts.size())
+        throw InputError("timeline: a bar's sort does not exist");
     if (!std::isfinite(bar.from) || !std::isfinite(bar.to) || bar.to < bar.from) {
         throw InputError("timeline: a bar ends before it starts");
     }

@@ -6,8 +6,8 @@
 //                   .sorts = {{.name = "gemm", .series = "product", .color = Color::blue}},
 //                   .bars = {{.from = 0.0, .to = 0.4, .lane = 0, .sort = 0}}})
 //
-// The first lane is at the top. The page zooms and pans along time only, names the bars that have
-// room for it and shows each one's start and duration; the legend switches the series.
+// The first lane is at the top. The page zooms and pans only along time, names the bars that have
+// room and shows the start and duration of each; the legend switches the series.
 #pragma once
 
 #include <cstddef>
@@ -35,8 +35,8 @@ struct Timeline {
     std::vector<std::string> notes = {};
 };
 
-/// InputError when a bar names a lane or a sort that is not there, or its times are not finite and
-/// in order.
+/// InputError if a bar refers to a lane or sort that does not exist, or if its times are not finite
+/// and in order.
 [[nodiscard]] Chart timeline_chart(const Timeline& timeline);
 
 }  // namespace ridge::plot

@@ -12,7 +12,7 @@ constexpr double worth_saying = 1.03;
 
 enum class Launch : std::uint8_t { as_asked, graph };
 
-/// Predicts alternatives and keeps those that gain.
+/// Predicts alternatives and keeps those that gain enough.
 class Advisor {
   public:
     Advisor(const Architecture& architecture, const Request& request, const model::Machine& machine,
@@ -110,7 +110,7 @@ void consider_batch(Advisor& advisor) {
     }
 }
 
-/// What is up to who trains the model.
+/// Changes that only the people who train the model can make.
 void consider_shape(Advisor& advisor) {
     const Architecture& now = advisor.architecture();
     if (now.vocabulary % 64 != 0) {
@@ -126,7 +126,7 @@ void consider_shape(Advisor& advisor) {
         if (s.latent() || s.kv_heads != s.heads || s.heads % group != 0) return;
         s.kv_heads = s.heads / group;
     }
-    advisor.consider(std::to_string(group) + " query heads to each key head (GQA)", grouped,
+    advisor.consider(std::to_string(group) + " query heads per key head (GQA)", grouped,
                      advisor.request());
 }
 
@@ -138,7 +138,7 @@ void consider_gpus(Advisor& advisor) {
         if (kind.attention.heads % other.tensor_parallel != 0) return;
     }
     const std::string gpus = std::to_string(other.tensor_parallel);
-    advisor.consider(gpus + " GPUs by tensor parallelism (tokens/s together)",
+    advisor.consider(gpus + " GPUs with tensor parallelism (tokens/s in total)",
                      advisor.architecture(), other);
 }
 

@@ -1,13 +1,13 @@
-// What would help a step: every answer comes from predicting the alternative.
+// What would make a step faster: each answer comes from predicting the alternative.
 //
 //   for (const Suggestion& s : advise(a, request, machine, {.host = host, .usable = bytes}))
 //       s.text, s.factor;
 //
-// Method: the same step is predicted once more with one thing changed: its kernels in a CUDA graph,
+// Method: the same step is predicted again with one thing changed: its kernels in a CUDA graph,
 // fused kernels, fp8 weights, an 8-bit cache, another batch, grouped key and value heads, a
-// vocabulary padded to a multiple of 64, more GPUs. What gains less than 3 % or does not fit is left
-// out; the largest gain stands first.
-// Limits: what an alternative costs in accuracy, or in retraining, is not weighed.
+// vocabulary padded to a multiple of 64, more GPUs. Alternatives that gain less than 3 % or do not
+// fit are left out; the largest gain comes first.
+// Limits: the cost of an alternative in accuracy or retraining is not considered.
 #pragma once
 
 #include <string>
@@ -19,13 +19,13 @@ namespace ridge::programs {
 
 struct Suggestion {
     std::string text;     ///< "fp8 weights"
-    double factor = 1.0;  ///< tokens per second against now
-    Time wall;            ///< of the step then
+    double factor = 1.0;  ///< tokens per second relative to the present step
+    Time wall;            ///< of the changed step
 };
 
 struct Circumstances {
     Host host = host_beside("");
-    std::int64_t usable = 0;  ///< memory of the GPU; 0: not asked
+    std::int64_t usable = 0;  ///< memory of the GPU; 0: not checked
 };
 
 [[nodiscard]] std::vector<Suggestion> advise(const Architecture& architecture,

@@ -9,7 +9,7 @@ namespace {
 
 using units::us;
 
-// In launches of a small kernel, but for the gaps (W5).
+// In launches of a small kernel, except for the gaps (W5).
 constexpr double launches_of_kernel = 2.04;
 constexpr double launches_of_gradient_kernel = 3.01;
 constexpr double launches_of_update_kernel = 2.01;
@@ -19,12 +19,11 @@ constexpr double launches_of_training_step = 171.0;
 constexpr double launches_of_graph = 3.6;
 constexpr double launches_of_graph_kernel = 0.03;
 
-constexpr std::array<Host, 2> measured{Host{.name = "xeon-h200",
-                                            .processor = "Intel Xeon, virtual, beside an H200",
-                                            .launch = 9.6 * us},
-                                       Host{.name = "xeon-h100",
-                                            .processor = "Intel Xeon, virtual, beside an H100",
-                                            .launch = 13.8 * us}};
+constexpr std::array<Host, 2> measured{
+    Host{.name = "xeon-h200", .processor = "Intel Xeon, virtual, with an H200", .launch = 9.6 * us},
+    Host{.name = "xeon-h100",
+         .processor = "Intel Xeon, virtual, with an H100",
+         .launch = 13.8 * us}};
 
 }  // namespace
 

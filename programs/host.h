@@ -1,17 +1,17 @@
-// The computer beside the GPU: how long it takes to dispatch a step's kernels.
+// The computer that drives the GPU: how long it takes to dispatch a step's kernels.
 //
 //   const Host host = host_beside("h100-sxm");
 //   host.per_kernel(), host.per_layer()          // Python, the dispatcher, the driver
 //   find_host("xeon-h200")                       // by name; InputError lists the names
-//   at_launch(host, 12.5 * units::us)            // as fast as it is now
+//   at_launch(host, 12.5 * units::us)            // scaled to a measured launch time
 //
-// Method: what a host takes is told by what it takes to launch one small kernel; the rest are
-// multiples of that, which the hosts share: for a kernel of eager PyTorch, for the Python of a
-// transformers layer and of the whole model, for a kernel of gradients. scripts/fit-host.py fits
-// them to measured steps (W5 of docs/models.md). A GPU beside which no host was measured takes the
-// faster one.
-// Limits: both hosts are virtual machines, on which the same launch took up to 1.6 times as long
-// from one second to the next.
+// Method: the speed of a host is set by the time that it takes to launch one small kernel. Its
+// other times are multiples of that time, with the same factors for all hosts: for a kernel of
+// eager PyTorch, for the Python of a transformers layer and of the whole model, for a kernel of the
+// backward pass. scripts/fit-host.py fits the factors to measured steps (W5 of docs/models.md). A
+// GPU without a measured host gets the faster one.
+// Limits: both hosts are virtual machines, on which the time of the same launch varied by a factor
+// of up to 1.6 from one second to the next.
 #pragma once
 
 #include <cstdint>
@@ -28,29 +28,29 @@ struct Host {
     std::string_view processor;
     Time launch;  ///< of one small kernel, in a loop
 
-    /// Dispatched without gradients or in the forward pass.
+    /// Of a kernel dispatched without gradients or in the forward pass.
     [[nodiscard]] Time per_kernel() const;
-    /// Of the backward pass.
+    /// Of a kernel of the backward pass.
     [[nodiscard]] Time per_gradient_kernel() const;
-    /// Of the optimizer, whose calls launch many each.
+    /// Of a kernel of the optimizer, whose calls launch many kernels each.
     [[nodiscard]] Time per_update_kernel() const;
-    /// Python of a layer of transformers, beside its kernels; of the whole model.
+    /// Python time of a transformers layer, without its kernels; the same of the whole model.
     [[nodiscard]] Time per_layer() const;
     [[nodiscard]] Time per_step() const;
-    /// Of a training step, beside its kernels.
+    /// Of a training step, without its kernels.
     [[nodiscard]] Time per_training_step() const;
-    /// Launch of a CUDA graph.
+    /// Of launching a CUDA graph.
     [[nodiscard]] Time per_graph(std::int64_t kernels) const;
 };
 
-/// That the GPU waits between two kernels of a stream, and of a graph.
+/// The time that the GPU waits between two kernels in a stream, and in a graph.
 [[nodiscard]] Time gap_of_stream();
 [[nodiscard]] Time gap_of_graph();
 
 [[nodiscard]] std::span<const Host> hosts();
-/// InputError naming the option where there is no such host.
+/// Throws InputError, naming the option, if there is no such host.
 [[nodiscard]] const Host& find_host(std::string_view name);
-/// The host when it takes `launch` for one small kernel: its other times are longer or shorter as that is. (W5)
+/// The host with the time of one small launch set to `launch`; its other times scale with it. (W5)
 [[nodiscard]] Host at_launch(Host host, Time launch);
 /// The host that was measured with this GPU.
 [[nodiscard]] const Host& host_beside(std::string_view gpu);

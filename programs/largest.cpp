@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::int64_t most_tokens = 10'000'000'000;
 
-/// The largest size up to `most` that `holds`; 0 where not even one does.
+/// The largest size up to `most` for which `holds` is true; 0 if there is none.
 std::int64_t largest(std::int64_t most, const std::function<bool(std::int64_t)>& holds) {
     if (most < 1 || !holds(1)) return 0;
     std::int64_t fitting = 1;

@@ -1,13 +1,12 @@
-// The largest batch and the largest length of a step that fit in a GPU's memory.
+// The largest batch and the longest sequences of a step that fit in the memory of a GPU.
 //
 //   largest_batch(a, request, usable);   // sequences of request.seq tokens; 0: not even one
 //   largest_length(a, request, usable);  // tokens of request.batch sequences
 //
-// Method: the step's allocations go through PyTorch's caching allocator at each size that is tried;
-// sizes double until one does not fit, then the gap is halved until the largest that fits and its
-// successor stand side by side.
-// Limits: a learned position table ends the length; memory beside the step (NCCL, other processes)
-// is not counted.
+// Method: the step's allocations go through PyTorch's caching allocator for each size that is
+// tried. Sizes double until one does not fit; bisection then finds the largest size that fits.
+// Limits: a learned position table limits the length; memory outside the step (NCCL, other
+// processes) is not counted.
 #pragma once
 
 #include <cstdint>

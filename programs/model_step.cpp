@@ -17,7 +17,7 @@ void check(std::string_view field, std::int64_t value, std::int64_t most) {
     throw InputError(std::string(field) + " must be 1 to " + std::to_string(most));
 }
 
-/// The kernel that adds up the parts of a product whose k was split, as an entry of its own.
+/// Adds an entry for the kernel that sums the parts of a product whose k is split.
 void add_split(std::vector<Entry>& entries) {
     Entry& entry = entries.back();
     const auto* product = std::get_if<model::Matmul>(&entry.operation);
@@ -81,7 +81,7 @@ ModelStep make_step(const Architecture& architecture, const Request& request, bo
     step.active_parameters = active_parameters_of(architecture);
     step.weights_bytes = weights_bytes(architecture, {.bytes = model::size_of(request.type),
                                                       .quantisation = request.quantisation});
-    // What one GPU holds of them.
+    // The share of the weights that one GPU holds.
     if (decoder.weight_elements() < step.parameters) {
         const double share =
             static_cast<double>(decoder.weight_elements()) / static_cast<double>(step.parameters);
@@ -106,7 +106,7 @@ ModelStep make_step(const Architecture& architecture, const Request& request, bo
 
 namespace {
 
-/// What the host takes to dispatch `kernels` of a pass. (W5)
+/// Time that the host takes to dispatch `kernels` of a pass. (W5)
 Time dispatch(const ModelStep& step, Pass pass, double kernels, const Host& host) {
     switch (pass) {
         case Pass::forward: {
@@ -160,7 +160,7 @@ StepTime predict(const ModelStep& step, const model::Machine& machine, const Hos
 
 namespace {
 
-/// What an allocation is for: by the phase that made it, else by its name.
+/// The purpose of an allocation: given by the phase that made it, or else by its name.
 std::string_view part_of(const model::MemoryPlan& plan,
                          const model::MemoryPlan::Allocation& allocation) {
     using namespace std::string_view_literals;

@@ -8,7 +8,7 @@
 namespace ridge::programs {
 namespace {
 
-/// A step's wall time, and what one GPU holds of the weights.
+/// A step's wall time, and the bytes of weights that one GPU holds.
 struct Timed {
     Time wall;
     std::int64_t weights = 0;
@@ -24,7 +24,7 @@ Timed timed(const Architecture& a, const Request& request, const model::Machine&
     return {.wall = time.wall, .weights = step.weights_bytes};
 }
 
-/// Of one GPU; latent vectors are on each.
+/// Cache bytes on one GPU; latent vectors are stored on every GPU.
 std::int64_t cache_bytes(const Architecture& a, const Request& request, std::int64_t tokens) {
     const std::int64_t all = kv_cache_bytes(
         a, {.bytes = model::size_of(request.cache_type), .batch = request.batch, .tokens = tokens});
@@ -59,7 +59,7 @@ std::vector<ServingPoint> serve(const Architecture& architecture, const Load& lo
             request.batch = batch;
             const Timed step = timed(architecture, request, machine, load.host);
             const auto sequences = static_cast<double>(batch);
-            // A sequence's prefill stands in the way of all once in its life. (W6)
+            // Each sequence's prefill delays all sequences once. (W6)
             const Time between = prefill * (sequences / static_cast<double>(load.answer));
             ServingPoint point{.batch = batch,
                                .gpus = gpus * request.expert_parallel,

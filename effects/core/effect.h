@@ -1,5 +1,5 @@
-// An effect: one lesson of GPU performance as data. Which sweeps show it, what stands on the axes,
-// which ratio it is about, and a text whose figures are filled in from the sweeps.
+// An effect: one lesson of GPU performance as data. It holds the sweeps that show it, the axes of
+// its figures, the ratio that it is about, and a text whose figures are filled in from the sweeps.
 //
 //   Plan plan;
 //   plan.figures.push_back(
@@ -12,16 +12,16 @@
 //                 .below = "strided@8"};
 //   plan.text = "Every eighth word leaves {strided@8/strided@1:%} of the bandwidth.";
 //
-// Points are operations in the words of `ridge predict --op`, so that predictions come from the model
-// and measurements from records of the same question; where an effect is about memory or occupancy
-// they are values of the model's functions, and a record answers the point's `question`. No formula
-// stands here: equation numbers are those of docs/model.md.
+// Points are operations in the notation of `ridge predict --op`, so predictions come from the model
+// and measurements from records of the same question. If an effect is about memory or occupancy,
+// points are values of the model's functions, and a record answers the point's `question`. There
+// are no formulas here: equation numbers refer to docs/model.md.
 //
-// Places in the text, one sentence a line, paragraphs apart by an empty line:
-//   {id@x}        y of series `id` at x, with its unit; x is a number, a point's name, first or last
-//   {a@x/b@y}     their ratio; `:%` behind it gives a percentage
+// Places in the text (one sentence per line, an empty line between paragraphs):
+//   {id@x}        y of series `id` at x, with unit; x is a number, a point's name, first or last
+//   {a@x/b@y}     their ratio; `:%` after it gives a percentage
 //   {...:measured} the same, measured
-//   {fact}        one of `facts`, or gpu, sms, peak, bandwidth, l2 of the GPU
+//   {fact}        one of `facts`, or gpu, sms, bandwidth, memory, l2, peak_TYPE, ridge_TYPE
 // A sentence with a place that cannot be filled (not modelled, not measured) is left out.
 #pragma once
 
@@ -38,38 +38,38 @@
 
 namespace ridge::effects {
 
-/// What y is, and where a prediction or a record has it.
+/// What y is, and where a prediction or a record gets it from.
 enum class Quantity {
     time,
     latency,     ///< time over `amount`: of one load among many
-    bandwidth,   ///< bytes of use over time
+    bandwidth,   ///< useful bytes over time
     rate,        ///< FLOP over time
-    traffic,     ///< bytes of DRAM
-    l2_traffic,  ///< bytes between L2 and the multiprocessors
-    memory,      ///< bytes that are held
-    clock,       ///< of the multiprocessors
+    traffic,     ///< DRAM bytes
+    l2_traffic,  ///< bytes between L2 and SMs
+    memory,      ///< bytes held in memory
+    clock,       ///< of the SMs
     number       ///< a pure number
 };
 
 struct Point {
     double x = 0.0;
-    std::string name = {};  ///< where x stands for a name
-    /// Operations in words, one after the other, apart by ';'. `data=zeros` says what fills them.
+    std::string name = {};  ///< if x stands for a name
+    /// Operations as text, one after another, separated by ';'. `data=zeros` says what fills them.
     std::string work = {};
-    std::optional<double> value = {};  ///< in base units, in place of what `work` gives
-    std::string question = {};  ///< what records call it, where `work` does not say: memory, a step
-    std::optional<double> measured = {};  ///< the same, seen on the GPU (from its description)
-    double amount = 0.0;    ///< bytes, FLOP or loads of use; 0: what the operations count
-    bool labelled = false;  ///< its name is written beside it
+    std::optional<double> value = {};  ///< in base units, instead of what `work` gives
+    std::string question = {};  ///< its text in records, if `work` does not give it: memory, a step
+    std::optional<double> measured = {};  ///< the measured value, from the GPU's description
+    double amount = 0.0;    ///< useful bytes, FLOP or loads; 0: what the operations count
+    bool labelled = false;  ///< its name is written next to it
 };
 
 struct Series {
-    std::string id = {};  ///< of one plan; the text names it
+    std::string id = {};  ///< unique in the plan; the text refers to it
     std::string name = {};
     std::vector<Point> points = {};
     std::string detail = {};                ///< second line in the legend
-    bool joined = true;                     ///< points of a sweep; names are not joined
-    std::optional<Quantity> quantity = {};  ///< where it is not the figure's
+    bool joined = true;                     ///< by a line; points with names are not joined
+    std::optional<Quantity> quantity = {};  ///< if it differs from the figure's
 };
 
 struct Figure {
@@ -77,22 +77,22 @@ struct Figure {
     plot::Axis x = {};
     plot::Axis y = {};
     Quantity quantity = Quantity::time;
-    double unit = 1.0;  ///< of the y axis in base units
+    double unit = 1.0;  ///< of the y axis, in base units
     std::vector<Series> series = {};
     std::vector<std::pair<std::string, double>> limits = {};  ///< in base units
     bool roofline = false;  ///< x is the intensity of each point, under the GPU's roofs
 };
 
-/// What the effect is about: one figure over another.
+/// The ratio that the effect is about: one value over another.
 struct Ratio {
     std::string what = {};
     std::string above = {};  ///< "strided@1"
     std::string below = {};
-    std::string why = {};         ///< why predicted and measured differ, where they do
-    std::string unmeasured = {};  ///< why there is nothing to measure, where there is not
+    std::string why = {};         ///< why prediction and measurement differ, if they do
+    std::string unmeasured = {};  ///< why there is no measurement, if there is none
 };
 
-/// A name and the operations behind it.
+/// A name and its operations.
 struct Named {
     std::string name;
     std::string work;
@@ -100,7 +100,8 @@ struct Named {
 
 struct Plan {
     std::vector<Figure> figures = {};
-    /// Operations whose kernels are listed: the tile that the model takes beside what ran, by name.
+    /// Operations whose kernels are listed: the tile in the model next to the names of the kernels
+    /// that ran.
     std::vector<Named> kernels = {};
     Ratio ratio = {};
     std::string formula = {};  ///< for a reader, one line
@@ -109,7 +110,7 @@ struct Plan {
     std::string refused = {};  ///< why this GPU cannot show it
 };
 
-/// What an effect is asked of.
+/// What an effect is evaluated on.
 struct Subject {
     const model::Machine& machine;
     const hardware::Description& gpu;
@@ -126,15 +127,16 @@ struct Effect {
 
 using Work = std::function<std::string(std::int64_t)>;
 
-/// A series over numbers; `amount` is what is of use at each, 0 for what the operations count.
+/// A series over numbers; `amount` gives the useful amount at each, or 0 for what the operations
+/// count.
 [[nodiscard]] Series sweep(std::string id, std::string name, const std::vector<double>& xs,
                            const Work& work,
                            const std::function<double(std::int64_t)>& amount = {});
 
-/// A series over names, which stand at 1, 2, 3 ...; each has its work.
+/// A series over names, which lie at x = 1, 2, 3 ...; each has its own work.
 [[nodiscard]] Series named(std::string id, std::string name, const std::vector<Named>& points);
 
-/// 1, 2, 4 ... from `first` to `last`.
+/// Values from `first` to `last`, each `factor` times the one before: 1, 2, 4 ...
 [[nodiscard]] std::vector<double> doubling(double first, double last, double factor = 2.0);
 
 }  // namespace ridge::effects

@@ -1,4 +1,4 @@
-// How threads reach memory, and what branches cost.
+// How threads access memory, and what branches cost.
 #include <fmt/format.h>
 
 #include <numeric>
@@ -11,8 +11,8 @@
 namespace ridge::effects {
 namespace {
 
-constexpr double words = 33554432.0;        // of 4 bytes
-constexpr double many_words = 134217728.0;  // 512 MiB, far beyond any L2
+constexpr double words = 33554432.0;        // of 4 bytes each
+constexpr double many_words = 134217728.0;  // 512 MiB, far larger than any L2
 using si::giga;
 using si::mega;
 using si::microsecond;
@@ -27,9 +27,9 @@ std::string misaligned(std::int64_t offset) {
                        offset);
 }
 
-/// Sectors that one warp asks for, by the model's count.
+/// Sectors that one warp requests, as the model counts them.
 Series sectors(const std::vector<double>& strides) {
-    Series series{.id = "sectors", .name = "sectors of a warp"};
+    Series series{.id = "sectors", .name = "sectors per warp"};
     for (const double stride : strides) {
         const model::Access access{.pattern = model::AccessPattern::strided,
                                    .elements = 1 << 25,
@@ -46,30 +46,30 @@ Plan coalescing_plan(const Subject&) {
     const auto useful = [](std::int64_t) { return words * 4.0; };
     Plan plan;
     plan.figures.push_back(
-        {.title = "Bandwidth of use against stride",
+        {.title = "Useful bandwidth against stride",
          .x = {.title = "Stride", .unit = "words", .scale = plot::Scale::log},
-         .y = {.title = "Bandwidth of use", .unit = "GB/s", .scale = plot::Scale::log},
+         .y = {.title = "Useful bandwidth", .unit = "GB/s", .scale = plot::Scale::log},
          .quantity = Quantity::bandwidth,
          .unit = giga,
-         .series = {sweep("useful", "of use", strides, strided, useful)}});
+         .series = {sweep("useful", "useful", strides, strided, useful)}});
     Series l2 = sweep("l2", "L2 to the SMs", strides, strided);
     l2.quantity = Quantity::l2_traffic;
     Series dram = sweep("dram", "DRAM", strides, strided);
-    plan.figures.push_back({.title = "Bytes moved for 134 MB of use",
+    plan.figures.push_back({.title = "Bytes moved for 134 MB of useful data",
                             .x = {.title = "Stride", .unit = "words", .scale = plot::Scale::log},
                             .y = {.title = "Moved", .unit = "MB", .scale = plot::Scale::log},
                             .quantity = Quantity::traffic,
                             .unit = mega,
                             .series = {std::move(dram), std::move(l2)}});
-    plan.figures.push_back({.title = "Sectors of 32 bytes that one warp asks for",
+    plan.figures.push_back({.title = "Sectors of 32 bytes that one warp requests",
                             .x = {.title = "Stride", .unit = "words", .scale = plot::Scale::log},
                             .y = {.title = "Sectors", .unit = ""},
                             .quantity = Quantity::number,
                             .series = {sectors(strides)}});
     plan.figures.push_back(
-        {.title = "Reading from a shifted start",
+        {.title = "Reading from a misaligned start",
          .x = {.title = "Offset", .unit = "words"},
-         .y = {.title = "Bandwidth of use", .unit = "GB/s"},
+         .y = {.title = "Useful bandwidth", .unit = "GB/s"},
          .quantity = Quantity::bandwidth,
          .unit = giga,
          .series = {sweep("shifted", "misaligned", {0, 1, 2, 4, 8, 16, 24, 31}, misaligned,
@@ -83,28 +83,28 @@ Plan coalescing_plan(const Subject&) {
          .series = {named("transpose", "transpose",
                           {{"naive", "transpose rows=8192 cols=8192 dtype=fp32 impl=naive"},
                            {"tiled", "transpose rows=8192 cols=8192 dtype=fp32 impl=tiled"}})}});
-    plan.formula = "sectors of a warp = min(32, stride x bytes of a word), each of 32 bytes";
-    plan.ratio = {.what = "Bandwidth of use, stride 1 over stride 8",
+    plan.formula = "sectors per warp = min(32, stride x bytes per word), 32 bytes each";
+    plan.ratio = {.what = "Useful bandwidth, stride 1 over stride 8",
                   .above = "useful@1",
                   .below = "useful@8"};
-    plan.text = R"(Memory does not move words, it moves sectors of 32 bytes.
-Four of them make a cache line of 128 bytes, which notes take for the unit of a transfer; since the P100 each sector is fetched by itself (CUDA Best Practices Guide).
+    plan.text = R"(Memory moves data in sectors of 32 bytes, not in words.
+Four sectors make a cache line of 128 bytes, which course notes often call the unit of a transfer; since the P100 each sector is fetched on its own (CUDA Best Practices Guide).
 When the 32 threads of a warp read 32 neighbouring words of 4 bytes, they need {sectors@1} sectors and use every byte of them.
-At a stride of 2 they need {sectors@2}, and from a stride of 8 words on each thread needs a sector of its own: {sectors@8} sectors, of which one byte in eight is used.
+At a stride of 2 they need {sectors@2}, and from a stride of 8 words on each thread needs its own sector: {sectors@8} sectors, of which one byte in eight is used.
 
-On {gpu} the bandwidth of use falls from {useful@1} to {useful@8} at a stride of 8, a factor of {useful@1/useful@8}.
-Measured it is {useful@1/useful@8:measured}.
-Beyond that the multiprocessors receive no more sectors than before, but DRAM delivers 64 bytes at once where the GPU has HBM: at a stride of 32 it moves {dram@32} for 134 MB of use, and {l2@32} pass between L2 and the multiprocessors.
+On {gpu} the useful bandwidth falls from {useful@1} to {useful@8} at a stride of 8, a factor of {useful@1/useful@8}.
+The measured factor is {useful@1/useful@8:measured}.
+Beyond that the SMs receive no more sectors than before, but on GPUs with HBM, DRAM delivers 64 bytes at a time: at a stride of 32 it moves {dram@32} for 134 MB of useful data, and {l2@32} pass between the L2 and the SMs.
 
-A start that is not aligned costs one sector more a warp, 5 instead of 4, and that sector is the neighbouring warp's too.
-An offset of one word leaves {shifted@1/shifted@0:%} of the bandwidth by this count.
-Measured it leaves {shifted@1/shifted@0:measured:%}: blocks that have drifted apart read the shared sector from DRAM again.
-Course notes say that misalignment halves the bandwidth, which holds for their example of a cache line of four elements alone; others let half a warp form one transaction, which was the rule before compute capability 2.0.
+A misaligned start costs one more sector per warp, 5 instead of 4, and the neighbouring warp needs that sector too.
+By this count an offset of one word leaves {shifted@1/shifted@0:%} of the bandwidth.
+The measurement gives {shifted@1/shifted@0:measured:%}: blocks that have drifted apart read the shared sector from DRAM again.
+Some course notes say that misalignment halves the bandwidth, which holds only for their example of a cache line of four elements; others say that half a warp forms one transaction, which was the rule before compute capability 2.0.
 
-The usual culprit is a matrix walked the wrong way.
+The usual cause of strided access is a matrix that is traversed in the wrong direction.
 A naive transpose reads rows and writes columns, so each warp writes 32 sectors: {transpose@naive}.
-Through a tile in shared memory both sides are rows: {transpose@tiled}, {transpose@naive/transpose@tiled} times faster.
-Let neighbouring threads read neighbouring words; where the algorithm forbids it, turn the data around in shared memory.)";
+With a tile in shared memory, both the reads and the writes go along rows: {transpose@tiled}, {transpose@naive/transpose@tiled} times faster.
+Let neighbouring threads read neighbouring words; if the algorithm does not allow that, rearrange the data in shared memory.)";
     return plan;
 }
 
@@ -113,14 +113,14 @@ Plan bank_conflicts_plan(const Subject&) {
         return fmt::format("access pattern=bank_conflict dtype=fp32 elements=67108864 ways={}",
                            degree);
     };
-    // 32 threads at a stride of s words meet gcd(s, 32) to a bank.
+    // With a stride of s words, gcd(s, 32) of the 32 threads share a bank.
     const auto stride = [&ways](std::int64_t words_apart) {
         return ways(std::gcd(words_apart, std::int64_t{32}));
     };
     std::vector<double> strides(33);
     std::iota(strides.begin(), strides.end(), 1.0);
     Plan plan;
-    plan.figures.push_back({.title = "Threads of a warp on one bank",
+    plan.figures.push_back({.title = "Threads of a warp that share a bank",
                             .x = {.title = "Ways", .unit = "", .scale = plot::Scale::log},
                             .y = {.title = "Time", .unit = "us", .scale = plot::Scale::log},
                             .quantity = Quantity::time,
@@ -134,21 +134,21 @@ Plan bank_conflicts_plan(const Subject&) {
          .unit = microsecond,
          .series = {sweep("stride", "column read", strides, stride)}});
     plan.formula = "time = words x 4 bytes x ways / (128 B per clock x clock x SMs)";
-    plan.ratio = {.what = "Time with 32 threads on one bank over none",
+    plan.ratio = {.what = "Time with 32 threads per bank over 1 thread per bank",
                   .above = "ways@32",
                   .below = "ways@1"};
     plan.text = R"(Shared memory has 32 banks, each 4 bytes wide; word i lies in bank i mod 32.
-A warp that asks every bank for one word is served in one go.
-When several of its threads want different words of one bank, the bank hands them out one after the other.
+If the threads of a warp read from different banks, all of them are served at once.
+If several threads want different words of the same bank, the bank delivers these words one after another.
 
 Reading the same 256 MiB takes {ways@1} without conflicts, {ways@2} when two threads share a bank and {ways@32} when all 32 do: {ways@32/ways@1} times as long.
-Measured it is {ways@32/ways@1:measured}.
-It is a little less than 32, since filling the memory costs the same in every case.
+The measured ratio is {ways@32/ways@1:measured}.
+It is a little less than 32, because filling the shared memory costs the same in every case.
 
-The classic case is a tile of 32 x 32 words that is written by rows and read by columns: a row is 32 words, so a column lies in one bank, and the read takes {stride@32}.
-One unused word at the end of each row makes it 33, the column falls into 32 different banks, and the time is {stride@33}: {stride@32/stride@33} times faster for 3 % more memory.
-Any odd width does; a width of 16 or 48 still puts 16 threads on a bank ({stride@16}).
-Threads that read the same word do not conflict, it is sent to all of them.)";
+The classic case is a tile of 32 x 32 words that is written by rows and read by columns: a row is 32 words, so a whole column lies in one bank, and the read takes {stride@32}.
+One unused word at the end of each row makes the row 33 words long, the column is spread over 32 different banks, and the time falls to {stride@33}: {stride@32/stride@33} times faster for 3 % more memory.
+Any odd width works; a width of 16 or 48 still puts 16 threads on a bank ({stride@16}).
+Threads that read the same word do not conflict, because the bank sends the word to all of them.)";
     return plan;
 }
 
@@ -158,12 +158,12 @@ Plan divergence_plan(const Subject&) {
     };
     Plan plan;
     plan.figures.push_back(
-        {.title = "Threads of a warp on several paths",
+        {.title = "Threads of a warp on different paths",
          .x = {.title = "Paths", .unit = "", .scale = plot::Scale::log},
          .y = {.title = "Time", .unit = "us", .scale = plot::Scale::log},
          .quantity = Quantity::time,
          .unit = microsecond,
-         .series = {sweep("paths", "512 FMA a thread", doubling(1, 32), paths)}});
+         .series = {sweep("paths", "512 FMA per thread", doubling(1, 32), paths)}});
     Series both{.id = "both", .name = "both branches issued"};
     Series even{.id = "even", .name = "branches of equal length"};
     Series uneven{.id = "uneven", .name = "first branch 4 times as long"};
@@ -179,26 +179,26 @@ Plan divergence_plan(const Subject&) {
                             .series = {std::move(both)}});
     plan.figures.push_back({.title = "Expected time of a warp",
                             .x = {.title = "Probability of the first branch"},
-                            .y = {.title = "Time of a short branch", .unit = "times"},
+                            .y = {.title = "Relative time", .unit = "short branch = 1"},
                             .quantity = Quantity::number,
                             .series = {std::move(even), std::move(uneven)}});
     plan.formula =
         "both branches with probability 1 - p^32 - (1 - p)^32; a warp's time is the sum "
-        "of the branches that it issues";
+        "over the branches that it issues";
     plan.ratio = {.what = "Time of 32 paths over one", .above = "paths@32", .below = "paths@1"};
     plan.text = R"(The 32 threads of a warp share one instruction at a time.
-Where they disagree about a branch, the warp issues one side with the others switched off, then the other side.
-So the time of a warp is the sum over the paths that any of its threads takes, not the longest of them.
+If they disagree about a branch, the warp issues one side with the other threads switched off, then the other side.
+So the time of a warp is the sum over all paths that any of its threads takes, not the time of the longest path.
 
-The kernel here does the same arithmetic for every thread, on one of several code paths: one path takes {paths@1}, two take {paths@2}, 32 take {paths@32}, {paths@32/paths@1} times as long.
-Measured it is {paths@32/paths@1:measured}.
+The kernel here does the same arithmetic for every thread, but on one of several code paths: one path takes {paths@1}, two take {paths@2}, 32 take {paths@32}, {paths@32/paths@1} times as long.
+The measured ratio is {paths@32/paths@1:measured}.
 
 Random branches are worse than they look.
 If each thread takes the rare side with a probability of 5 %, {both@0.05:%} of all warps issue both sides; at 1 % it is still {both@0.01:%}.
-With branches of equal length a warp then takes {even@0.05} times as long as a uniform one; when the rare side is four times as long as the other, {uneven@0.05} times the short side although the average thread does {mean} times its work.
+With branches of equal length a warp then takes {even@0.05} times as long as one without divergence; if the rare side is four times as long as the other, it takes {uneven@0.05} times as long as the short side, although an average thread does only {mean} times its work.
 
-What helps is to make warps agree: branch on the index of the warp or block, sort the work by path, or compute both sides and select, which is what the compiler does itself with a few instructions.
-The random branches are counted, not run: the ratio above is that of the kernel with fixed paths.)";
+The remedy is to make the threads of a warp agree: branch on the index of the warp or block, sort the work by path, or compute both sides and select, which the compiler itself does for a few instructions.
+The figures for random branches are computed, not measured: the measured ratio above comes from the kernel with fixed paths.)";
     plan.facts["mean"] = fmt::format("{:.2f}", 0.05 * 4.0 + 0.95);
     return plan;
 }

@@ -1,4 +1,4 @@
-// Attention: softmax in one pass, traffic without a score matrix, memory without one.
+// Attention: softmax in one pass, traffic and memory without a stored score matrix.
 #include <fmt/format.h>
 
 #include <array>
@@ -29,7 +29,7 @@ Work softmaxes(const char* how) {
     return [how](std::int64_t cols) { return softmax(cols, how); };
 }
 
-/// The running maximum and sum over a row of four, in words.
+/// The running maximum and sum over a row of four numbers, as text.
 std::string worked_row() {
     constexpr std::array<double, 4> row{2.0, 5.0, 1.0, 7.0};
     model::OnlineSoftmax state;
@@ -65,7 +65,7 @@ Bytes both_passes(model::Implementation implementation, const model::AttentionCo
     return sum;
 }
 
-/// flash1's forward traffic by the on-chip memory of the paper's rule.
+/// Forward traffic of flash1 against the on-chip memory of the paper's block rule.
 Series on_chip() {
     Series series{.id = "chip", .name = "flash1, forward"};
     for (const double kib : {32.0, 64.0, 96.0, 128.0, 192.0, 256.0, 384.0, 512.0}) {
@@ -86,7 +86,8 @@ Work lengths(const char* how) {
     return [how](std::int64_t seq) { return attention(seq, how); };
 }
 
-/// DRAM bytes as the algorithm counts them, whatever an L2 keeps; counters where they were read.
+/// DRAM bytes as the algorithm counts them, without what an L2 keeps; measured by counters where
+/// records have them.
 Series counted(const char* id, const char* name, const std::vector<double>& seqs,
                model::Implementation implementation, const char* how) {
     Series series = sweep(id, name, seqs, lengths(how));
@@ -124,7 +125,7 @@ Series memory_of(const char* id, const char* name, model::Implementation impleme
     return series;
 }
 
-/// The longest sequence of 32 heads of 128 that fits, training.
+/// The longest sequence that fits when training with 32 heads of 128.
 std::string longest(model::AttentionSoftware software, double gigabytes) {
     const model::Attention op{.heads = 32,
                               .kv_heads = 32,
@@ -138,7 +139,7 @@ std::string longest(model::AttentionSoftware software, double gigabytes) {
     return std::to_string(most.size);
 }
 
-/// The paper's 64 x 16 heads, by what the kernels do.
+/// The paper's setting, 64 x 16 heads, by the kernels used.
 Figure setting_of_paper() {
     const auto call = [](const char* how, const char* direction) {
         return fmt::format(
@@ -147,7 +148,7 @@ Figure setting_of_paper() {
             how, direction);
     };
     const std::string scores = " dtype=fp16 elements=1073741824 impl=torch";
-    return {.title = "The setting of the paper, forward and backward",
+    return {.title = "The setting of the paper, forward plus backward",
             .x = {.title = "Kernels", .names = {"standard", "+dropout, mask", "flash1"}},
             .y = {.title = "Time", .unit = "ms"},
             .quantity = Quantity::time,
@@ -174,13 +175,13 @@ Plan online_softmax_plan(const Subject&) {
     plan.figures.push_back(
         {.title = "Softmax over rows, bf16",
          .x = {.title = "Columns", .scale = plot::Scale::log},
-         .y = {.title = "Input and output over time", .unit = "GB/s"},
+         .y = {.title = "(Input + output) / time", .unit = "GB/s"},
          .quantity = Quantity::bandwidth,
          .unit = giga,
          .series = {sweep("manual", "five kernels", {128, 1024, 4096}, softmaxes("manual"), useful),
                     sweep("fused", "one kernel", cols, softmaxes("fused"), useful)}});
     plan.figures.push_back(
-        {.title = "DRAM traffic: 65536 rows, fewer beyond 4096 columns",
+        {.title = "DRAM traffic: 65536 rows, fewer above 4096 columns",
          .x = {.title = "Columns", .scale = plot::Scale::log},
          .y = {.title = "Traffic", .unit = "GB", .scale = plot::Scale::log},
          .quantity = Quantity::traffic,
@@ -189,23 +190,23 @@ Plan online_softmax_plan(const Subject&) {
                     sweep("fused_bytes", "one kernel", cols, softmaxes("fused"))}});
     plan.facts["row"] = worked_row();
     plan.formula = "m' = max(m, x), l' = l exp(m - m') + exp(x - m')";
-    plan.ratio = {.what = "Time of five kernels over one at 4096 columns",
+    plan.ratio = {.what = "Time of five kernels over one, 4096 columns",
                   .above = "fused@4096",
                   .below = "manual@4096"};
     plan.text =
         R"(Softmax divides exp(x - m) by the sum of all such terms, with m the maximum of the row; without m the exponentials overflow.
-Written down as it is defined that takes three walks over the row: one for the maximum, one for the sum, one for the quotients.
-As five kernels of a framework (maximum, difference, exponential, sum, quotient) it is 5 reads and 3 writes of the whole matrix; fused, with the row kept on chip, one read and one write.
-On {gpu} a matrix of 65536 x 4096 in bf16 moves {manual_bytes@4096} against {fused_bytes@4096}, and the fused kernel is {fused@4096/manual@4096} times faster.
-Measured it is {fused@4096/manual@4096:measured}.
+Computed as defined, this takes three passes over the row: one for the maximum, one for the sum, one for the quotients.
+As five kernels of a framework (maximum, difference, exponential, sum, quotient) it takes 5 reads and 3 writes of the whole matrix; fused, with the row kept on chip, it takes one read and one write.
+On {gpu} five kernels move {manual_bytes@4096} for a matrix of 65536 x 4096 in bf16 and the fused kernel moves {fused_bytes@4096}; the fused kernel is {fused@4096/manual@4096} times faster.
+The measured ratio is {fused@4096/manual@4096:measured}.
 
-Maximum and sum can be found in one walk (Milakov and Gimelshein, 2018).
-Keep the running maximum m and the running sum l; when a new maximum appears, scale what has been summed so far.
+The maximum and the sum can be found in one pass (Milakov and Gimelshein, 2018).
+Keep the running maximum m and the running sum l; when a new maximum appears, rescale the sum so far.
 For the row 2, 5, 1, 7: {row}.
-The last l is the sum of exp(x - 7) over the row, and at no time was more than one number of it needed.
+The last l is the sum of exp(x - 7) over the row, and no step needed more than one number of the row.
 
-That saves one read of three where a row does not fit on chip: rows of 131072 run at {fused@131072} here, those of 4096 at {fused@4096}.
-Its real use is another one: because (m, l) of two halves of a row can be merged, a softmax can be computed block by block with the product that follows it, and that is FlashAttention.)";
+The online softmax saves one read of three when a row does not fit on chip: rows of 131072 run at {fused@131072} here, rows of 4096 at {fused@4096}.
+Its main use is a different one: the pairs (m, l) of two halves of a row can be merged, so the softmax can be computed block by block together with the product that follows it. That is FlashAttention.)";
     return plan;
 }
 
@@ -225,7 +226,7 @@ Plan flash_io_plan(const Subject&) {
                     sweep("flash2", "flash2", seqs, lengths("flash2")),
                     sweep("tiled", "bundled flash2", seqs, lengths("mma"))}});
     plan.figures.push_back(
-        {.title = "DRAM traffic: as counted, and by counters with a warm L2",
+        {.title = "DRAM traffic: computed, and from counters with a warm L2",
          .x = {.title = "Tokens", .scale = plot::Scale::log},
          .y = {.title = "Traffic", .unit = "MB", .scale = plot::Scale::log},
          .quantity = Quantity::traffic,
@@ -239,7 +240,7 @@ Plan flash_io_plan(const Subject&) {
         std::log(chip.points.front().value.value_or(1.0) / chip.points.back().value.value_or(1.0)) /
         std::log(chip.points.back().x / chip.points.front().x);
     plan.figures.push_back(
-        {.title = "flash1 by the memory of an SM: 64 x 16 heads of 1024 x 64",
+        {.title = "flash1 against on-chip memory: 64 x 16 heads of 1024 x 64",
          .x = {.title = "On-chip memory", .unit = "KiB", .scale = plot::Scale::log},
          .y = {.title = "Traffic", .unit = "GB", .scale = plot::Scale::log},
          .quantity = Quantity::traffic,
@@ -255,30 +256,30 @@ Plan flash_io_plan(const Subject&) {
     plan.formula =
         "standard: 4 S + 4 T forward, 7 S + 8 T backward; flash1: (1 + 3 Tc) T forward, "
         "Tc = 4 N d / M: Theta(N^2 d^2 / M)";
-    plan.ratio = {.what = "Time of three kernels over the bundled flash2 at 4096 tokens",
+    plan.ratio = {.what = "Time of three kernels over the bundled flash2, 4096 tokens",
                   .above = "standard@4096",
                   .below = "tiled@4096"};
     plan.text =
-        R"(Attention multiplies Q with K, takes the softmax of the scores and multiplies with V: two products, not three as some notes have it (the three projections before it are products of their own).
-As three kernels the N x N scores travel to memory and back four times in the forward pass and seven in the backward pass.
-FlashAttention keeps a block of scores on chip, with the running maximum and sum of the online softmax, so that only Q, K, V and O travel.
+        R"(Attention multiplies Q by K, takes the softmax of the scores and multiplies the result by V: two products, not three as some notes say (the three projections before it are separate products).
+With three kernels, the N x N scores are read or written four times in the forward pass and seven times in the backward pass.
+FlashAttention keeps a block of scores on chip, with the running maximum and sum of the online softmax, so that only Q, K, V and O are read or written.
 
-At 4096 tokens and 16 heads of 64 the three kernels move {standard_bytes@4096}, the tiled kernel {tiled_bytes@4096}; what an L2 keeps from one kernel to the next comes off both.
-On {gpu} they take {standard@4096} and {tiled@4096}: {standard@4096/tiled@4096} times faster.
-Measured it is {standard@4096/tiled@4096:measured}.
-The FLOP are the same; what is saved is traffic, launches and the softmax's own passes.
+At 4096 tokens and 16 heads of 64 the three kernels move {standard_bytes@4096} and the tiled kernel moves {tiled_bytes@4096}; data that the L2 keeps from one kernel to the next reduces both figures.
+On {gpu} the three kernels take {standard@4096} and the tiled kernel takes {tiled@4096}: it is {standard@4096/tiled@4096} times faster.
+The measured ratio is {standard@4096/tiled@4096:measured}.
+The number of FLOP is the same; FlashAttention saves traffic, launches and the separate passes of the softmax.
 
-FlashAttention's first version goes over the queries once for each block of keys.
-It gives one thread block to each head, so 16 heads keep 16 of {sms} multiprocessors busy, and in the first chart it is slower than the three kernels; the paper's 64 x 16 heads fill the GPU.
-A larger on-chip memory M makes larger blocks and fewer passes: over the sizes drawn here its traffic falls as M to the power of -{slope}, where theorem 2 of the paper says N^2 d^2 / M, a power of -1; the rest is what is read once whatever M.
-Notes that write N^2 / sqrt(M) confuse it with the bound of a plain matrix product; and the paper's own time stops improving beyond blocks of 256, where arithmetic is the limit.
-The second version turned the loops around: a block of queries stays, K and V stream by through L2, and DRAM sees every tensor once.
+The first version of FlashAttention passes over the queries once for each block of keys.
+It uses one thread block per head, so 16 heads keep only 16 of {sms} SMs busy, and in the first chart it is slower than the three kernels; the paper's 64 x 16 heads fill the GPU.
+A larger on-chip memory M allows larger blocks and needs fewer passes: over the sizes shown here the traffic falls as M to the power of -{slope}, while theorem 2 of the paper gives N^2 d^2 / M, a power of -1; the difference comes from the tensors that are read once whatever M is.
+Notes that write N^2 / sqrt(M) confuse this with the bound of a plain matrix product; and in the paper the time stops improving beyond blocks of 256, where arithmetic is the limit.
+The second version swaps the two loops: a block of queries stays on chip, K and V stream past it through the L2, and DRAM reads or writes every tensor once.
 
-The paper prints 40.3 GB against 4.4 GB and 41.7 ms against 7.3 ms for both passes of GPT-2 medium on an A100 of 40 GB.
-Counted here: {plain_bytes} for the kernels of the algorithm alone, {full_bytes} with dropout and a separate kernel for mask or scale, and {flash_bytes} for flash1.
-On {gpu} the same would take {paper@standard}, with dropout and mask {paper@+dropout, mask}, and {paper@flash1}.
-Measured with PyTorch's kernels the first two take {paper@standard:measured} and {paper@+dropout, mask:measured}.
-The printed conference version has 35.3 GB and 35.1 against 11.7 ms for another setting; quote the one that you mean.)";
+The paper gives 40.3 GB against 4.4 GB and 41.7 ms against 7.3 ms for both passes of GPT-2 medium on an A100 with 40 GB.
+The model counts {plain_bytes} for the kernels of the algorithm alone, {full_bytes} with dropout and a separate kernel for mask or scale, and {flash_bytes} for flash1.
+On {gpu} the predicted times are {paper@standard}, {paper@+dropout, mask} with dropout and mask, and {paper@flash1} with flash1.
+With PyTorch's kernels the first two were measured at {paper@standard:measured} and {paper@+dropout, mask:measured}.
+The printed conference version gives 35.3 GB, and 35.1 ms against 11.7 ms, for a different setting; say which one you quote.)";
     return plan;
 }
 
@@ -303,26 +304,26 @@ Plan attention_vram_plan(const Subject&) {
         plan.facts["flash" + size] = longest(AttentionSoftware::torch_flash, gigabytes);
     }
     plan.formula =
-        "standard: batch x heads x N^2 x bytes for each kept matrix of scores; flash2: 4 "
-        "bytes a row";
-    plan.ratio = {.what = "Memory of all heads over flash2 at 16384 tokens",
+        "standard: batch x heads x N^2 x bytes for each stored score matrix; flash2: 4 "
+        "bytes per row";
+    plan.ratio = {.what = "Memory of all heads over flash2, 16384 tokens",
                   .above = "standard@16384",
                   .below = "flash@16384",
-                  .unmeasured = "it takes PyTorch (scripts/measure-lessons.py)"};
-    plan.text = R"(The scores of attention are one N x N matrix for every head of every sequence.
-A notebook's formula, N^2 times the bytes of an element, leaves out heads and batch: at 131072 tokens it gives {one@131072} with q, k, v and output where 32 heads hold {standard@131072}.
-The 34.4 GB that it quotes for 128K tokens are the matrix of a single head.
+                  .unmeasured = "it needs PyTorch (scripts/measure-lessons.py)"};
+    plan.text = R"(The scores of attention form one N x N matrix for every head of every sequence.
+A formula from a notebook, N^2 times the bytes per element, leaves out heads and batch: at 131072 tokens it gives {one@131072}, with q, k, v and the output, while 32 heads need {standard@131072}.
+The 34.4 GB that the notebook quotes for 128K tokens are the matrix of a single head.
 
-Without a stored matrix memory grows with N alone: {flash@131072} at the same length, {standard@131072/flash@131072} times less, of which the statistics of the softmax are 4 bytes a row (two such values in the first version).
-At 1024 tokens the two are {standard@1024} and {flash@1024}; the saving is a matter of length.
+Without a stored score matrix, memory grows only in proportion to N: {flash@131072} at the same length, {standard@131072/flash@131072} times less, of which the statistics of the softmax take 4 bytes per row (two such values in the first version).
+At 1024 tokens the two are {standard@1024} and {flash@1024}; the saving grows with the length.
 
-What fits decides what can be trained.
-Forward and backward of this one call, with nothing else on the GPU, can have {standard40} tokens in 40 GB, {standard80} in 80 GB and {standard141} in 141 GB with stored scores, and {flash40}, {flash80} and {flash141} with PyTorch's flash backend.
-The figure draws these limits over the memory of the forward pass alone, which needs less.
-Doubling the memory lengthens the first by 1.4 only, and doubles the second.
+Memory limits the length of the sequences that can be trained.
+The forward and backward pass of this one call, with nothing else on the GPU, can have {standard40} tokens in 40 GB, {standard80} in 80 GB and {standard141} in 141 GB with stored scores, and {flash40}, {flash80} and {flash141} with PyTorch's flash backend.
+The figure shows these limits with the memory of the forward pass alone, which is smaller.
+With twice the memory, a sequence with stored scores can be only 1.4 times as long; with the flash backend it can be twice as long.
 
-These are sizes of tensors, which the model counts to the byte (docs/vram.md).
-Measured is what PyTorch's allocator had handed out at most during one call, with the scores written out and with its flash backend: {standard@16384:measured} and {flash@16384:measured} at 16384 tokens.)";
+These are sizes of tensors, which the model counts exactly, byte by byte (docs/vram.md).
+The measured value is the peak of PyTorch's allocator during one call: {standard@16384:measured} with the scores written out and {flash@16384:measured} with the flash backend, at 16384 tokens.)";
     return plan;
 }
 

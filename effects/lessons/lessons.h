@@ -1,4 +1,4 @@
-// The plans of all effects; `list.cpp` beside the engine names them in the order of reading.
+// The plans of all effects; `list.cpp` lists them in reading order.
 #pragma once
 
 #include "effects/core/effect.h"

@@ -1,4 +1,4 @@
-// What a GPU is: roofs, number formats, levels of memory, warps in flight.
+// What a GPU is: roofs, number formats, memory levels, warps in flight.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -28,7 +28,7 @@ Series standing(const char* id, const char* name, const std::vector<Named>& poin
     return series;
 }
 
-/// Resident and peak bytes of a GPT-2 step, by how its numbers are kept.
+/// Resident and peak bytes of a GPT-2 step, by the number format of its weights.
 void add_training_memory(Plan& plan) {
     const programs::Architecture gpt2 = programs::find_model("gpt2");
     struct Way {
@@ -60,7 +60,7 @@ void add_training_memory(Plan& plan) {
                             .series = {std::move(resident), std::move(peak)}});
 }
 
-/// Working sets of 8 KiB to 1 GiB, three for every doubling of four.
+/// Working sets from 8 KiB to 1 GiB, two for every doubling.
 std::vector<double> working_sets() {
     std::vector<double> bytes;
     for (int doublings = 13; doublings < 30; ++doublings) {
@@ -71,10 +71,11 @@ std::vector<double> working_sets() {
     return bytes;
 }
 
-/// One thread that follows pointers, by the bytes that they lie in; levels carry their names.
+/// One thread that follows pointers, by the bytes that hold the pointers; points inside a memory
+/// level carry its name.
 Series chase_of(const model::Machine& machine) {
     Series series = sweep(
-        "chase", "one thread, load after load", working_sets(),
+        "chase", "one thread, dependent loads", working_sets(),
         [](std::int64_t bytes) {
             return fmt::format("access pattern=chase elements={}", bytes / 4);
         },
@@ -94,10 +95,10 @@ Series chase_of(const model::Machine& machine) {
     return series;
 }
 
-/// All multiprocessors reading the same bytes round and round.
+/// All SMs reading the same bytes repeatedly.
 Series reread_series() {
     return sweep(
-        "reread", "read by all multiprocessors", working_sets(),
+        "reread", "read by all SMs", working_sets(),
         [](std::int64_t bytes) {
             return fmt::format("access pattern=reread elements={}", bytes / 4);
         },
@@ -108,8 +109,9 @@ constexpr std::array<std::int64_t, 9> resident_warps{1, 2, 4, 8, 16, 24, 32, 48,
 
 /// Bandwidth of a stream whose threads keep `elements` words of 4 bytes in flight each way.
 Series little(const model::MemoryParameters& memory, std::int64_t elements, std::int64_t most) {
-    Series series{.id = "little" + std::to_string(elements),
-                  .name = fmt::format("{} element{} a thread", elements, elements == 1 ? "" : "s")};
+    Series series{
+        .id = "little" + std::to_string(elements),
+        .name = fmt::format("{} element{} per thread", elements, elements == 1 ? "" : "s")};
     const Bytes half = 1.0 * units::GiB;
     for (const std::int64_t warps : resident_warps) {
         if (warps > most) continue;
@@ -125,10 +127,10 @@ Series little(const model::MemoryParameters& memory, std::int64_t elements, std:
     return series;
 }
 
-/// Resident warps by registers of a thread, blocks of 256.
+/// Resident warps by registers per thread, in blocks of 256 threads.
 Series by_registers(const model::SmLimits& limits) {
     Series series{.id = "registers", .name = "blocks of 256 threads"};
-    // No instruction names more than 255 registers, whatever a description says.
+    // No instruction can address more than 255 registers, whatever a description says.
     const std::int64_t most = std::min<std::int64_t>(limits.registers_per_thread, 256);
     for (std::int64_t registers = 16; registers <= most; registers += 8) {
         const model::Occupancy found =
@@ -139,9 +141,9 @@ Series by_registers(const model::SmLimits& limits) {
     return series;
 }
 
-/// Copies out of DRAM by the number of their blocks, of which some carry names.
+/// Copies from DRAM by number of blocks; some points carry names.
 Series copies_by_blocks(std::int64_t sm_count) {
-    // A block of the bundled copy takes 1024 words.
+    // A block of the bundled copy handles 1024 words.
     std::vector<double> blocks;
     for (const double each : {0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 64.0, 256.0}) {
         const double count = each * static_cast<double>(sm_count);
@@ -192,24 +194,24 @@ Plan roofline_plan(const Subject&) {
               "dtype=bf16 impl=mma l2=cold"}})};
     plan.figures.push_back(std::move(figure));
     plan.formula = "attainable = min(peak, intensity x bandwidth)";
-    plan.ratio = {.what = "Rate of the bf16 product over that of ReLU",
+    plan.ratio = {.what = "Rate of the bf16 product over the rate of ReLU",
                   .above = "products@4096^3 bf16",
                   .below = "memory@relu fp32"};
     plan.text =
         R"(An operation does work (FLOP) and moves bytes; their ratio is its arithmetic intensity.
-A GPU has a peak rate and a bandwidth, and no operation can be faster than the lower of its peak and intensity times bandwidth: the roofline (Williams, Waterman, Patterson, 2009).
-Where the two roofs meet is the ridge point; on {gpu} it lies at {ridge_bf16} FLOP per byte for bf16 and at {ridge_fp32} for fp32 without tensor cores.
+A GPU has a peak rate and a bandwidth, and no operation can be faster than the lower of the peak and intensity times bandwidth: this is the roofline (Williams, Waterman, Patterson, 2009).
+The two roofs meet at the ridge point; on {gpu} it lies at {ridge_bf16} FLOP per byte for bf16 and at {ridge_fp32} for fp32 without tensor cores.
 
 Elementwise operations and softmax lie far to the left.
-ReLU in fp32 does one FLOP for 8 bytes and runs at {memory@relu fp32}, which is the bandwidth and nothing to be ashamed of.
-A product of 4096^3 does {products@4096^3 bf16} in bf16, {products@4096^3 bf16/memory@relu fp32} times as many operations a second (measured {products@4096^3 bf16/memory@relu fp32:measured}).
+ReLU in fp32 does one FLOP for 8 bytes and runs at {memory@relu fp32}, which is as fast as the bandwidth allows.
+A product of 4096^3 does {products@4096^3 bf16} in bf16, {products@4096^3 bf16/memory@relu fp32} times as many operations per second (measured {products@4096^3 bf16/memory@relu fp32:measured}).
 
-The same operation can lie on either side.
-A product with one row reads the whole weight matrix for it and reaches {products@m = 1 bf16}; with 128 rows it is {products@m = 128 bf16}.
-Decoding a token is such a case: attention over a cache of 8192 tokens runs at {attention@decode 8192}, over a prompt of 16384 at {attention@prefill 16384}.
+The same operation can lie on either side of the ridge point.
+A product with one row reads the whole weight matrix for that row and reaches {products@m = 1 bf16}; with 128 rows it reaches {products@m = 128 bf16}.
+Decoding has the same problem: attention of one new token over a cache of 8192 tokens runs at {attention@decode 8192}, attention over a prompt of 16384 tokens at {attention@prefill 16384}.
 
-A roof is a limit, not a promise: fp8 doubles the roof and halves the bytes, and the product of 8192^3 gets to {products@8192^3 fp8} of {peak_fp8}, because power and not the tensor cores is what runs out.
-Peaks here are dense; figures twice as high on datasheets assume that half of the numbers are zero.)";
+A roof is a limit, not a promise: fp8 doubles the roof and halves the bytes, but the product of 8192^3 reaches only {products@8192^3 fp8} of {peak_fp8}, because power, not the tensor cores, is the limit.
+Peaks here are dense; datasheet figures that are twice as high assume that half of the numbers are zero.)";
     return plan;
 }
 
@@ -243,22 +245,22 @@ Plan precision_plan(const Subject& subject) {
     const auto vector = subject.machine.vector_peak(model::DataType::fp32);
     const auto tensor = subject.machine.tensor_peak(model::DataType::bf16);
     if (vector && tensor) plan.facts["tensor_ratio"] = format_number(*tensor / *vector, 3);
-    plan.formula = "intensity of ReLU = 1 / (2 e) FLOP per byte, e bytes an element";
+    plan.formula = "intensity of ReLU = 1 / (2 e) FLOP per byte, e bytes per element";
     plan.ratio = {
         .what = "Time of ReLU in fp32 over bf16", .above = "relu@fp32", .below = "relu@bf16"};
-    plan.text = R"(Fewer bits help twice, for two different reasons.
+    plan.text = R"(Fewer bits help for two different reasons.
 
-What is bound by memory gains by its bytes.
+Operations bound by memory gain because they move fewer bytes.
 ReLU reads and writes each element once: an intensity of 1/8 FLOP per byte in fp32, 1/4 in bf16, 1/2 in fp8, and a time of {relu@fp32}, {relu@bf16} and {relu@fp8}.
-From fp32 to bf16 that is {relu@fp32/relu@bf16} times faster, measured {relu@fp32/relu@bf16:measured}.
+From fp32 to bf16 the time falls by a factor of {relu@fp32/relu@bf16}, measured {relu@fp32/relu@bf16:measured}.
 
-What is bound by arithmetic gains by the unit that does it.
-A product in fp32 runs on the FMA pipes, {product@fp32}; the tensor cores take tf32 (fp32 numbers of which 10 bits of the fraction are used) at {product@tf32}, bf16 at {product@bf16} and fp8 at {product@fp8}.
-The step from FMA to tensor cores is the large one, {product@bf16/product@fp32} times here.
-By peaks it is {tensor_ratio} on this GPU; "more than ten times", as notes have it, is true from the A100 on and against fp32, while a V100 has 8 times and tf32 gives half of it.
+Operations bound by arithmetic gain because a faster unit does the work.
+A product in fp32 runs on the FMA pipes at {product@fp32}; the tensor cores run tf32 (fp32 numbers of which 10 bits of the fraction are used) at {product@tf32}, bf16 at {product@bf16} and fp8 at {product@fp8}.
+The largest step is from FMA to tensor cores, {product@bf16/product@fp32} times here.
+The ratio of the peaks is {tensor_ratio} on this GPU; "more than ten times", as notes say, is true from the A100 on and against fp32, while a V100 has 8 times and tf32 gives half of the bf16 ratio.
 
-Training is a mixture.
-AdamW keeps two moments, weights and gradients: 16 bytes a parameter in fp32 and 8 in bf16 alone; mixed precision (weights and moments in fp32, products in bf16) holds {resident@mixed} before the step of GPT-2 begins, as fp32 does ({resident@fp32}), and saves on the activations: a peak of {peak_memory@mixed} against {peak_memory@fp32}; all in bf16 is {peak_memory@bf16}.
+Training mixes both effects.
+AdamW keeps two moments besides weights and gradients: 16 bytes per parameter in fp32 and 8 in bf16 alone. Mixed precision (weights and moments in fp32, products in bf16) holds {resident@mixed} before the GPT-2 step begins, as fp32 does ({resident@fp32}), but saves memory on the activations: the peak is {peak_memory@mixed} against {peak_memory@fp32}; with everything in bf16 it is {peak_memory@bf16}.
 So mixed precision buys speed first and memory second.)";
     return plan;
 }
@@ -267,20 +269,20 @@ Plan memory_hierarchy_plan(const Subject& subject) {
     Plan plan;
     const model::Machine& machine = subject.machine;
     const plot::Axis set{.title = "Working set", .unit = "B", .scale = plot::Scale::log};
-    plan.figures.push_back({.title = "A load that waits for the one before, by working set",
+    plan.figures.push_back({.title = "Latency of dependent loads, by working set",
                             .x = set,
                             .y = {.title = "Latency", .unit = "ns", .scale = plot::Scale::log},
                             .quantity = Quantity::latency,
                             .unit = nanosecond,
                             .series = {chase_of(machine)}});
-    plan.figures.push_back({.title = "What all multiprocessors read together, by working set",
+    plan.figures.push_back({.title = "Bandwidth of all SMs together, by working set",
                             .x = set,
                             .y = {.title = "Bandwidth", .unit = "GB/s", .scale = plot::Scale::log},
                             .quantity = Quantity::bandwidth,
                             .unit = giga,
                             .series = {reread_series()}});
     plan.figures.push_back(
-        {.title = "A copy repeated, by the size of its source",
+        {.title = "A repeated copy, by the size of its source",
          .x = {.title = "Elements of 4 bytes", .scale = plot::Scale::log},
          .y = {.title = "Bandwidth", .unit = "GB/s", .scale = plot::Scale::log},
          .quantity = Quantity::bandwidth,
@@ -297,7 +299,7 @@ Plan memory_hierarchy_plan(const Subject& subject) {
     };
     const std::vector<double> sizes = doubling(1024, 1073741824, 4);
     plan.figures.push_back(
-        {.title = "From the host's pinned memory",
+        {.title = "Copy from pinned host memory",
          .x = {.title = "Bytes", .unit = "B", .scale = plot::Scale::log},
          .y = {.title = "Time", .unit = "us", .scale = plot::Scale::log},
          .quantity = Quantity::time,
@@ -309,41 +311,42 @@ Plan memory_hierarchy_plan(const Subject& subject) {
         plan.facts["kilobyte_host"] = format((1.0 * units::KiB) / *machine.pcie_per_direction);
     }
     plan.formula =
-        "latency = sum of (share that a level answers x its latency); time of a transfer = start + "
-        "bytes / bandwidth";
-    plan.ratio = {.what = "Time of a dependent load from DRAM over one from L1",
+        "latency = sum of (share of loads that a level serves x its latency); "
+        "time of a transfer = start + bytes / bandwidth";
+    plan.ratio = {.what = "Time of a dependent load from DRAM over L1",
                   .above = "chase@DRAM",
                   .below = "chase@L1",
                   .why =
-                      "The load from DRAM makes the difference, {chase@DRAM} predicted and "
+                      "The load from DRAM causes the difference: {chase@DRAM} predicted and "
                       "{chase@DRAM:measured} measured."};
-    plan.text = R"(A GPU's memory is a ladder: each step down is larger, slower and shared by more.
-Registers and L1 with shared memory belong to a multiprocessor, the L2 of {l2} to all, DRAM of {memory} lies beside the chip, and the host's memory behind a cable.
+    plan.text =
+        R"(A GPU has several levels of memory: each level down is larger, slower and shared by more units.
+Registers and L1 with shared memory belong to one SM, the L2 of {l2} is shared by all SMs, DRAM of {memory} lies beside the chip, and the host's memory lies behind a link.
 
-The first figure climbs down it with a single thread that follows pointers: each load gives the address of the next, so nothing overlaps and the time of a load is its latency.
-As long as the pointers lie in the L1 a load takes {chase@L1}, from the L2 {chase@L2}, from DRAM {chase@DRAM}.
-Measured it is {chase@L1:measured}, {chase@L2:measured} and {chase@DRAM:measured}.
-Since the A100 the L2 has two partitions, each beside half of the multiprocessors.
-A partition keeps copies of the other's lines, so a set of up to half of the L2 is near; of a larger one a part is far away, {chase@L2 far} on average over a set of six tenths of the L2 (measured {chase@L2 far:measured}).
+In the first figure a single thread follows pointers: each load gives the address of the next one, so nothing overlaps and the time of a load is its latency.
+As long as the pointers fit in the L1, a load takes {chase@L1}; from the L2 it takes {chase@L2}, from DRAM {chase@DRAM}.
+The measured latencies are {chase@L1:measured}, {chase@L2:measured} and {chase@DRAM:measured}.
+Since the A100 the L2 has two partitions, each next to half of the SMs.
+A partition keeps copies of the other partition's lines, so a working set of up to half of the L2 is near; of a larger one a part is far away, {chase@L2 far} on average over a working set of six tenths of the L2 (measured {chase@L2 far:measured}).
 
-Bandwidth is another matter, because many loads are under way at once.
-When all multiprocessors read the same 64 KiB over and over, each out of its own L1, they get {reread@65536}; 8 MiB come out of the L2 at {reread@8388608} and 1 GiB out of DRAM at {reread@1073741824}.
+Bandwidth behaves differently, because many loads are in flight at once.
+When all SMs read the same 64 KiB repeatedly, each from its own L1, they get {reread@65536}; they read 8 MiB from the L2 at {reread@8388608} and 1 GiB from DRAM at {reread@1073741824}.
 Measured: {reread@65536:measured}, {reread@8388608:measured} and {reread@1073741824:measured}.
-Between two levels the measured points lie above the line: the blocks of a kernel move through the set a few KB apart, so what one of them has fetched from below its neighbours find above, which the model does not count.
-So from top to bottom a load takes {chase@DRAM/chase@L1} times as long while the bandwidth falls only {reread@65536/reread@1073741824} times: the deeper the level, the more loads must be in flight to use it.
+Between two levels the measured points lie above the line: the blocks of a kernel move through the working set a few KB apart, so data that one block has fetched is already in the upper level when its neighbours need it, which the model does not count.
+From top to bottom a load takes {chase@DRAM/chase@L1} times as long, while the bandwidth falls only by a factor of {reread@65536/reread@1073741824}: the deeper the level, the more loads must be in flight to use it.
 
-A kernel sees a mixture.
-A copy that fits in L2 runs at {copy@4194304}, one that does not at {copy@268435456}, {copy@4194304/copy@268435456} times less (measured {copy@4194304/copy@268435456:measured}).
-A copy of 4 KB runs at {copy@1024}, since nothing but latency and the launch is left.
-The step from L2 to DRAM lies at half of the L2's size and less, because the copy has a source and a destination and each partition keeps copies of the other's lines.
+A real kernel uses a mixture of levels.
+A copy that fits in the L2 runs at {copy@4194304}, one that does not fit at {copy@268435456}, {copy@4194304/copy@268435456} times slower (measured {copy@4194304/copy@268435456:measured}).
+A copy of 4 KB runs at {copy@1024}, because latency and launch take nearly all of its time.
+The step from L2 to DRAM lies at half of the L2's size or less, because the copy has a source and a destination and each partition keeps copies of the other's lines.
 
-Behind the cable the same law holds with larger numbers: a copy of 1 KB from pinned host memory takes {host@1024} of the copy engine, and {host_call@1024} from the call in a stream to its end.
+The same law holds for the link to the host, with larger numbers: a copy of 1 KB from pinned host memory takes {host@1024} on the copy engine, and {host_call@1024} from the call in a stream to its end.
 Measured: {host@1024:measured} and {host_call@1024:measured}.
-Dividing 1 KB by the bandwidth of the link would give {kilobyte_host}, and by that of DRAM {kilobyte}; a notebook calls the latter the latency of DRAM.
-It is the time in which the kilobyte passes the pins once it flows; the wait for it is hundreds of times longer.
-The same notebook gives L2 and DRAM one bandwidth of 1.5 TB/s; an A100's L2 was measured at 5.4.
-Other notes give 300 cycles for global memory, which is the figure of a set that still lies in the L2: DRAM takes 550 cycles on an A100 and 690 on an H200.
-And where they set 80 GB of DRAM against the 192 KB of one multiprocessor, 400,000 to one, the chip has 108 of those: 4000 to one.)";
+Dividing 1 KB by the bandwidth of the link would give {kilobyte_host}, and by the bandwidth of DRAM {kilobyte}; a notebook calls the latter the latency of DRAM.
+It is the time that the kilobyte takes once data flows; the wait before that is hundreds of times longer.
+The same notebook gives L2 and DRAM one bandwidth of 1.5 TB/s; an A100's L2 was measured at 5.4 TB/s.
+Other notes give 300 cycles for global memory, which is the latency of a working set that still fits in the L2: DRAM takes 550 cycles on an A100 and 690 on an H200.
+They also compare 80 GB of DRAM with the 192 KB of one SM, 400,000 to one; the chip has 108 SMs, which makes it 4000 to one.)";
     return plan;
 }
 
@@ -352,11 +355,11 @@ Plan occupancy_plan(const Subject& subject) {
     const model::Machine& machine = subject.machine;
     if (!machine.memory || !machine.limits || machine.sm_count == 0) {
         plan.refused =
-            "its description has no limits of threads and registers, or no parameters "
+            "its description has no thread and register limits, or no parameters "
             "of its memory";
         return plan;
     }
-    plan.figures.push_back({.title = "A stream by the warps that an SM holds",
+    plan.figures.push_back({.title = "Bandwidth of a stream, by resident warps per SM",
                             .x = {.title = "Warps per SM", .scale = plot::Scale::log},
                             .y = {.title = "Bandwidth", .unit = "GB/s"},
                             .quantity = Quantity::bandwidth,
@@ -364,49 +367,48 @@ Plan occupancy_plan(const Subject& subject) {
                             .series = {little(*machine.memory, 1, machine.limits->warps),
                                        little(*machine.memory, 4, machine.limits->warps),
                                        little(*machine.memory, 8, machine.limits->warps)}});
-    plan.figures.push_back({.title = "Warps that an SM holds, by registers of a thread",
-                            .x = {.title = "Registers"},
+    plan.figures.push_back({.title = "Resident warps per SM, by registers per thread",
+                            .x = {.title = "Registers per thread"},
                             .y = {.title = "Warps per SM"},
                             .quantity = Quantity::number,
                             .series = {by_registers(*machine.limits)}});
-    plan.figures.push_back({.title = "A copy out of DRAM, by its number of blocks",
+    plan.figures.push_back({.title = "A copy from DRAM, by number of blocks",
                             .x = {.title = "Blocks", .scale = plot::Scale::log},
                             .y = {.title = "Bandwidth", .unit = "GB/s"},
                             .quantity = Quantity::bandwidth,
                             .unit = giga,
                             .series = {copies_by_blocks(machine.sm_count)}});
     plan.facts["first_load"] = format(machine.memory->bundled.first_dram);
-    plan.formula = "bytes in flight = latency x bandwidth (Little)";
+    plan.formula = "bytes in flight = latency x bandwidth (Little's law)";
     plan.ratio = {
-        .what = "Bandwidth with many blocks over four for each SM",
+        .what = "Bandwidth with many blocks over four per SM",
         .above = "blocks@many",
         .below = "blocks@four each",
         .why =
-            "The short copies make the difference. With four blocks for each SM {blocks@four "
-            "each:measured} are measured where {blocks@four each} are predicted, with one "
-            "{blocks@one each:measured} where {blocks@one each} are: such a copy lasts a few "
-            "microseconds, which are the start of a kernel and the wait for its first load out "
-            "of DRAM. "
-            "For that wait the model has one figure, {first_load}, fitted to bundled kernels of "
-            "every kind on an H200 and taken over by its relatives."};
+            "The short copies cause the difference. With four blocks per SM {blocks@four "
+            "each:measured} is measured and {blocks@four each} predicted; with one block "
+            "{blocks@one each:measured} and {blocks@one each}. Such a copy takes a few "
+            "microseconds: the start of a kernel and the wait for its first load from DRAM. "
+            "For that wait the model has one value, {first_load}, fitted to bundled kernels "
+            "of every kind on an H200 and also used for related GPUs."};
     if (machine.memory->torch) {
-        plan.ratio.why += fmt::format(" PyTorch's kernels, fitted apart, wait {}.",
+        plan.ratio.why += fmt::format(" For PyTorch's kernels, fitted separately, it has {}.",
                                       format(machine.memory->torch->first_dram));
     }
     plan.text =
-        R"(A load from DRAM takes hundreds of nanoseconds, and a warp that waits for one does nothing.
-To keep the memory busy as many bytes must be on their way as arrive during that wait: latency times bandwidth, Little's law.
-Warps in flight are one way to have them, more elements a thread another.
+        R"(A load from DRAM takes hundreds of nanoseconds, and a warp that waits for it does nothing else.
+To keep the memory busy, the bytes in flight must equal the bytes that arrive during that wait: latency times bandwidth, Little's law.
+More warps in flight are one way to reach this, more elements per thread are another.
 
-With one element a thread {gpu} needs many warps: {little1@8} with 8 on each multiprocessor, {little1@32} with 32, {little1@last} with all that it can hold.
-With four elements a thread, one load of 16 bytes, 8 warps give {little4@8} and 32 warps {little4@32}.
-So a low occupancy is no fault by itself; what counts is bytes in flight.
+With one element per thread {gpu} needs many warps: {little1@8} with 8 on each SM, {little1@32} with 32, {little1@last} with as many as an SM can hold.
+With four elements per thread, one load of 16 bytes, 8 warps give {little4@8} and 32 warps {little4@32}.
+So a low occupancy is not a problem in itself; the bytes in flight matter.
 
-What an SM holds is limited by registers: {registers@32} warps where a thread has 32 of them, {registers@128} where it has 128 and {registers@248} where it has 248.
+Registers limit how many warps an SM can hold: {registers@32} warps with 32 registers per thread, {registers@128} with 128 and {registers@248} with 248.
 
-The rule of thumb "at least four blocks for each multiprocessor" is about something else, the imbalance of the last wave.
-A copy with four blocks of 256 threads an SM reaches {blocks@four each} of {bandwidth}, with 256 an SM {blocks@many}, {blocks@many/blocks@four each} times as much (measured {blocks@many/blocks@four each:measured}): start-up and one latency weigh more than imbalance as long as the whole kernel takes a few microseconds.
-And a persistent kernel with one block an SM breaks the rule and runs at full speed, since its blocks fetch their next work while the last is still under way.)";
+The rule of thumb "at least four blocks for each multiprocessor" is about something else: the imbalance of the last wave.
+A copy with four blocks of 256 threads per SM reaches {blocks@four each} of {bandwidth}, with 256 blocks per SM {blocks@many}, {blocks@many/blocks@four each} times as much (measured {blocks@many/blocks@four each:measured}): start-up and one latency matter more than imbalance as long as the whole kernel takes a few microseconds.
+A persistent kernel with one block per SM breaks the rule and still runs at full speed, because its blocks fetch their next work while the current work is still in progress.)";
     return plan;
 }
 

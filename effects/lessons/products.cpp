@@ -1,4 +1,4 @@
-// Matrix products: tiles, waves, alignment, and the sawtooth that they make together.
+// Matrix products: tiles, waves, alignment, and the sawtooth that these three cause together.
 #include <fmt/format.h>
 
 #include <numeric>
@@ -23,7 +23,7 @@ Work squares(const char* how) {
     return [how](std::int64_t n) { return square(n, how); };
 }
 
-/// Traffic between L2 and the multiprocessors by the edge of square tiles (M3).
+/// Traffic between L2 and SMs by the edge length of square tiles (M3).
 Series tile_traffic(std::int64_t n) {
     Series series{.id = "edge", .name = "by the formula"};
     const model::Matmul op{
@@ -69,7 +69,7 @@ std::string waves_text(std::int64_t n, const model::Machine& machine) {
                        tiling.waves == 1 ? "" : "s");
 }
 
-/// Parts of waves and whole ones up to four, and one block more.
+/// Fractions of a wave and whole waves up to four, and counts of one block more than whole waves.
 std::vector<double> counts_of_blocks(std::int64_t sms) {
     std::vector<double> counts{1.0};
     for (const std::int64_t quarter : {1, 2, 3, 4, 6, 8, 10, 12, 14, 16}) {
@@ -85,15 +85,15 @@ std::vector<double> counts_of_blocks(std::int64_t sms) {
 
 Plan tiling_plan(const Subject&) {
     Plan plan;
-    plan.figures.push_back({.title = "Operands that pass between L2 and SMs, 2048^3 in fp32",
-                            .x = {.title = "Edge of the tile", .scale = plot::Scale::log},
+    plan.figures.push_back({.title = "Operand traffic between L2 and SMs, 2048^3 in fp32",
+                            .x = {.title = "Edge of a tile", .scale = plot::Scale::log},
                             .y = {.title = "Traffic", .unit = "GB", .scale = plot::Scale::log},
                             .quantity = Quantity::l2_traffic,
                             .unit = giga,
                             .series = {tile_traffic(2048)}});
     Series l2 = named("l2", "L2 to the SMs", ladder());
     l2.quantity = Quantity::l2_traffic;
-    plan.figures.push_back({.title = "Bytes that the kernels move",
+    plan.figures.push_back({.title = "Traffic of the kernels",
                             .x = {.title = "Kernel", .names = names_of(ladder())},
                             .y = {.title = "Traffic", .unit = "GB", .scale = plot::Scale::log},
                             .quantity = Quantity::traffic,
@@ -105,7 +105,7 @@ Plan tiling_plan(const Subject&) {
                             .quantity = Quantity::rate,
                             .unit = tera,
                             .series = {named("rate", "2048^3 in fp32", ladder())}});
-    plan.figures.push_back({.title = "What of the covered area is of use",
+    plan.figures.push_back({.title = "Useful share of the area covered by tiles",
                             .x = {.title = "n of an n x n result"},
                             .y = {.title = "Share"},
                             .quantity = Quantity::number,
@@ -115,23 +115,23 @@ Plan tiling_plan(const Subject&) {
                   .above = "rate@register_tiled",
                   .below = "rate@naive"};
     plan.text =
-        R"(A product of two n x n matrices does 2 n^3 FLOP on 3 n^2 numbers, so every number is used n times.
-Whether it is also fetched n times is a matter of tiling.
-A block that computes a T x T piece of the result reads each operand n / T times: the traffic falls with the edge of the tile.
+        R"(A product of two n x n matrices does 2 n^3 FLOP on 3 n^2 numbers, so every operand element is used n times.
+Tiling decides whether it is also fetched n times.
+If each block computes a T x T piece of the result, each operand is read n / T times: the traffic falls in proportion to the edge of the tile.
 
-Untiled, the operands of a 2048^3 product in fp32 would take {edge@1}; tiles of 32 take {edge@32}, tiles of 128 {edge@128}, {edge@1/edge@128} times less.
-Between L2 and the multiprocessors, that is: DRAM sees little of it, since the L2 holds matrices of this size ({dram@naive} for the naive kernel).
+Without tiles, the operands of a 2048^3 product in fp32 would need {edge@1}; tiles of 32 need {edge@32}, tiles of 128 {edge@128}, {edge@1/edge@128} times less.
+This is the traffic between the L2 and the SMs: DRAM sees little of it, because the L2 holds matrices of this size ({dram@naive} for the naive kernel).
 
-The kernels show the same in speed.
-Naive, each thread walks a row and a column: {rate@naive}.
+The speed of the kernels shows the same.
+In the naive kernel each thread walks along a row and a column: {rate@naive}.
 With neighbouring threads on neighbouring columns: {rate@coalesced}.
-Tiles of 32 in shared memory: {rate@tiled}.
-Tiles of 128 of which each thread keeps 8 x 8 in registers: {rate@register_tiled}, {rate@register_tiled/rate@naive} times the naive kernel (measured {rate@register_tiled/rate@naive:measured}).
+With tiles of 32 in shared memory: {rate@tiled}.
+With tiles of 128, of which each thread keeps 8 x 8 in registers: {rate@register_tiled}, {rate@register_tiled/rate@naive} times the naive kernel (measured {rate@register_tiled/rate@naive:measured}).
 The library reaches {rate@library} of {peak_fp32}.
-Shared memory alone does not do it: a tile of 32 still reads two words of shared memory for each FMA, and registers are the level below.
+Shared memory alone is not enough: with a tile of 32 each FMA still reads two words of shared memory, and registers are the next level.
 
-Large tiles have a price at the edges.
-A result of 640 is covered by tiles of 128 exactly, one of 656 wastes {waste} of the area it covers; the larger the matrix, the less that matters.)";
+Large tiles waste work at the edges.
+Tiles of 128 cover a result of 640 x 640 exactly; for 656 x 656 they waste {waste} of the area they cover. The larger the matrix, the less this matters.)";
     const model::Tiling tiling =
         model::matmul_tiling({.m = 656, .n = 656, .k = 656}, {.m = 128, .n = 128, .k = 32}, 132, 1);
     plan.facts["waste"] = fmt::format("{:.0f} %", 100.0 * (1.0 - tiling.tile_efficiency));
@@ -142,7 +142,7 @@ Plan wave_quantization_plan(const Subject& subject) {
     const std::int64_t sms = subject.machine.sm_count;
     Plan plan;
     if (sms < 4) {
-        plan.refused = sms == 0 ? "it has no multiprocessors that take thread blocks"
+        plan.refused = sms == 0 ? "it has no multiprocessors that run thread blocks"
                                 : "it has fewer than four multiprocessors (sm.count)";
         return plan;
     }
@@ -172,11 +172,11 @@ Plan wave_quantization_plan(const Subject& subject) {
                             .quantity = Quantity::rate,
                             .unit = tera,
                             .series = {std::move(rate)}});
-    Series chosen = sweep("library", "the library's choice",
+    Series chosen = sweep("library", "tile chosen by the library",
                           {1536, 1664, 1791, 1792, 1793, 1920, 2048}, squares("impl=library"));
-    chosen.joined = false;  // odd sizes stand between aligned ones
+    chosen.joined = false;  // odd sizes lie between aligned ones
     plan.figures.push_back(
-        {.title = "Around 1792: a library's product, bf16",
+        {.title = "A library's product around 1792, bf16",
          .x = {.title = "m = n = k"},
          .y = {.title = "Rate", .unit = "TFLOP/s"},
          .quantity = Quantity::rate,
@@ -188,26 +188,26 @@ Plan wave_quantization_plan(const Subject& subject) {
     plan.facts["tiles1793"] = waves_text(1793, subject.machine);
     plan.facts["next"] = std::to_string(sms + 1);
     plan.formula = "waves = ceil(tiles / (SMs x blocks per SM))";
-    plan.ratio = {.what = "Time with one block more than SMs over one block each",
+    plan.ratio = {.what = "Time with one block more than SMs, over one block per SM",
                   .above = "blocks@one more",
                   .below = "blocks@full"};
     plan.text =
-        R"(A GPU of {sms} multiprocessors that is given {sms} equal thread blocks finishes them together.
-Given {next}, one multiprocessor gets two, and all others wait for it: {blocks@one more} against {blocks@full}, {blocks@one more/blocks@full} times as long for 1 % more work.
-Measured it is {blocks@one more/blocks@full:measured}.
-It is not quite twice as long where two blocks fit on one multiprocessor and fill each other's waits.
+        R"(A GPU with {sms} SMs that gets {sms} equal thread blocks finishes them all at the same time.
+If it gets {next}, one SM runs two blocks and all others wait for it: {blocks@one more} against {blocks@full}, {blocks@one more/blocks@full} times as long for 1 % more work.
+The measured ratio is {blocks@one more/blocks@full:measured}.
+The time does not quite double if two blocks fit on one SM, because each runs while the other waits.
 The rate falls from {rate@full} to {rate@one more} and recovers until the second wave is full.
-The more waves, the less the last one matters: with four blocks for each multiprocessor the loss of an almost empty last wave is a fifth at most.
+The more waves there are, the less the last one matters: with four blocks per SM, an almost empty last wave costs at most a fifth.
 
-What counts is the number of tiles, not the size of the matrix.
-The rule "make the matrix a multiple of the number of multiprocessors", found in course notes, is wrong as it stands: the number of tiles should be a multiple of what the GPU holds at once.
-With tiles of 256 x 128 a product of 1792^3 has {tiles1792} on this GPU, one of 1793^3 {tiles1793}.
-On an A100 with its 108 multiprocessors that is 98 tiles in one wave against 120 in two, the example of those notes.
+The number of tiles matters, not the size of the matrix.
+The rule "make the matrix a multiple of the number of multiprocessors", found in course notes, is wrong: the number of tiles should be a multiple of the number of blocks that the GPU holds at once.
+With tiles of 256 x 128, a product of 1792^3 has {tiles1792} on this GPU and a product of 1793^3 has {tiles1793}.
+On an A100 with its 108 SMs these are 98 tiles in one wave and 120 tiles in two waves, the example of those notes.
 
-Libraries know all this: around such an edge they take another tile or split k, so their steps are smaller and lie elsewhere.
-Measured the library's rate is {library@1792:measured} at 1792, {library@1920:measured} at 1920 and {library@2048:measured} at 2048.
-A kernel whose tile is fixed, which is what most people write, shows the full step.
-That the library falls to {library@1793} at 1793, by the model, is another effect: rows of an odd length (see alignment).)";
+Libraries avoid such steps: they choose another tile or split k, so their steps are smaller and lie at other sizes.
+The library's measured rate is {library@1792:measured} at 1792, {library@1920:measured} at 1920 and {library@2048:measured} at 2048.
+A kernel with a fixed tile, which is what most people write, shows the full step.
+The drop of the library to {library@1793} at 1793, as predicted, is another effect: rows of odd length (see alignment).)";
     return plan;
 }
 
@@ -217,7 +217,7 @@ Plan alignment_plan(const Subject&) {
     const std::vector<double> some{2040, 2044, 2046, 2047, 2048, 2049, 2050, 2052, 2056};
     Plan plan;
     plan.figures.push_back(
-        {.title = "Squares around 2048, a library's product",
+        {.title = "A library's square products around 2048",
          .x = {.title = "m = n = k"},
          .y = {.title = "Rate", .unit = "TFLOP/s"},
          .quantity = Quantity::rate,
@@ -237,22 +237,22 @@ Plan alignment_plan(const Subject&) {
          .series = {named("gpt2", words.name,
                           {{"50257", words.points[0].work}, {"50304", words.points[1].work}})}});
     plan.formula = "alignment = largest power of two up to 16 bytes that divides every row";
-    plan.ratio = {.what = "Time of a vocabulary of 50257 over 50304",
+    plan.ratio = {.what = "Time with a vocabulary of 50257 over 50304",
                   .above = "gpt2@50257",
                   .below = "gpt2@50304"};
-    plan.text = R"(Tensor cores are fed by copies of 16 bytes.
-Where the rows of a matrix do not begin at multiples of 16 bytes such copies are impossible, and the library falls back to kernels that load 8, 4 or 2 bytes at a time.
+    plan.text = R"(Data reaches the tensor cores through copies of 16 bytes.
+If the rows of a matrix do not begin at multiples of 16 bytes, such copies are impossible, and the library falls back to kernels that load 8, 4 or 2 bytes at a time.
 
-In bf16 that means multiples of 8 elements: {bf16@2048} at 2048, {bf16@2052} at 2052 (rows at 8 bytes), {bf16@2050} at 2050 (4 bytes) and {bf16@2049} at 2049 (2 bytes), {bf16@2048/bf16@2049} times slower than one column less.
-Measured the step from 2048 to 2049 is {bf16@2048/bf16@2049:measured}.
-In tf32 an element is 4 bytes, so every fourth size is aligned: {tf32@2048} at 2048 and {tf32@2049} at 2049.
-Measured these are {tf32@2048:measured} and {tf32@2049:measured}: the model knows no kernels of their own for odd rows of tf32 and is too fast there.
-Only the dimension that lies contiguously in memory matters: an odd number of rows costs nothing.
+In bf16, rows must be multiples of 8 elements: {bf16@2048} at 2048, {bf16@2052} at 2052 (rows aligned to 8 bytes), {bf16@2050} at 2050 (4 bytes) and {bf16@2049} at 2049 (2 bytes), which is {bf16@2048/bf16@2049} times slower than at 2048.
+The measured ratio between 2048 and 2049 is {bf16@2048/bf16@2049:measured}.
+In tf32 an element has 4 bytes, so every fourth size is aligned: {tf32@2048} at 2048 and {tf32@2049} at 2049.
+The measured rates are {tf32@2048:measured} and {tf32@2049:measured}: the model has no separate kernels for misaligned rows in tf32, so its prediction is too fast there.
+Only the dimension that is contiguous in memory matters: an odd number of rows costs nothing.
 
-The well-known case is the vocabulary of GPT-2.
-A product of 8192 x 50257 x 768 takes {gpt2@50257}; padded to 50304, the next multiple of 64, it takes {gpt2@50304} although it computes more: {gpt2@50257/gpt2@50304} times faster.
-Its author spoke of 25 % for a whole training step and of "a different kernel path with much higher occupancy"; in a later program of his the same change gave 4 %.
-Alignment is the reason, and what a step gains depends on the share of this one product.)";
+The best-known case is the vocabulary of GPT-2.
+A product of 8192 x 50257 x 768 takes {gpt2@50257}; padded to 50304, the next multiple of 64, it takes {gpt2@50304}, although it does more work: {gpt2@50257/gpt2@50304} times faster.
+The author of that change reported 25 % for a whole training step and explained it by "a different kernel path with much higher occupancy"; in a later program of his the same change gave 4 %.
+The actual reason is alignment, and the gain of a step depends on the share of this one product.)";
     return plan;
 }
 
@@ -271,30 +271,30 @@ Plan matmul_mystery_plan(const Subject&) {
          .quantity = Quantity::rate,
          .unit = tera,
          .series = {
-             sweep("library", "library, rows at 16 bytes", aligned, squares("impl=library")),
+             sweep("library", "library, rows aligned to 16 bytes", aligned,
+                   squares("impl=library")),
              sweep("odd", "library, odd sizes", odd, squares("impl=library")),
              sweep("bundled", "bundled, tiles of 128 x 128", bundled, squares("impl=mma"))}});
-    plan.formula =
-        "min of peak, intensity x bandwidth; times tile and wave efficiency; by alignment";
+    plan.formula = "min(peak, intensity x bandwidth) x tile and wave efficiency, by alignment";
     plan.ratio = {.what = "Rate at 4096 over 4097", .above = "library@4096", .below = "odd@4097"};
     plan.text =
-        R"(Plot the throughput of square products against their size and it looks like noise: it rises, saws, and between neighbouring sizes it jumps by a factor of two or more.
-None of it is noise.
+        R"(Plotted against size, the throughput of square products looks like noise: it rises, shows a sawtooth, and jumps by a factor of two or more between neighbouring sizes.
+It is not noise.
 
-The rise is the roofline and the size of the machine.
-At 512 there are not enough tiles for {sms} multiprocessors and the launch is a good part of the time: {library@512}.
-At 2048 it is {library@2048}, at 8192 {library@8192} of {peak_bf16}; what is missing at the end is power, not bandwidth.
+The rise comes from the roofline and the size of the GPU.
+At 512 there are not enough tiles for {sms} SMs, and the launch takes a large part of the time: {library@512}.
+At 2048 the rate is {library@2048}, at 8192 {library@8192} of {peak_bf16}; at large sizes power, not bandwidth, keeps it below the peak.
 
-The points far below the others are sizes whose rows are not at multiples of 16 bytes: 4096 reaches {library@4096}, 4097 {odd@4097}, {library@4096/odd@4097} times less.
-Measured it is {library@4096/odd@4097:measured}.
-That is alignment, and the only one of the three that costs a factor at every size.
+The points far below the others are sizes whose rows are not aligned to 16 bytes: 4096 reaches {library@4096}, 4097 only {odd@4097}, {library@4096/odd@4097} times less.
+The measured ratio is {library@4096/odd@4097:measured}.
+The cause is alignment, the only one of the three effects that costs a factor at every size.
 
-The teeth are tiles and waves.
-A kernel with one fixed tile of 128 x 128 shows them plainly: {bundled@1792} at 1792, {bundled@2048} at 2048, {bundled@2304} at 2304, as the last wave is full or nearly empty.
-The library moves between tiles and splits k, so its teeth are smaller and lie elsewhere, and the model of it is smooth: it expects {library@1792} at 1792 and {library@2560} at 2560.
-Measured are {library@1792:measured} and {library@2560:measured}.
+The teeth come from tiles and waves.
+A kernel with one fixed tile of 128 x 128 shows them clearly: {bundled@1792} at 1792, {bundled@2048} at 2048, {bundled@2304} at 2304, depending on whether the last wave is full or nearly empty.
+The library switches between tiles and splits k, so its teeth are smaller and lie at other sizes, and its predicted rate changes smoothly: {library@1792} at 1792 and {library@2560} at 2560.
+The measured rates are {library@1792:measured} and {library@2560:measured}.
 
-So the advice is in that order: make every contiguous dimension a multiple of 8 elements (better 64), then count tiles against multiprocessors, and then stop worrying: above 4096 the teeth are small.)";
+The advice follows in this order: make every contiguous dimension a multiple of 8 elements (better 64), then compare the number of tiles with the number of SMs. Above 4096 the teeth are small and need no attention.)";
     return plan;
 }
 

@@ -23,7 +23,7 @@ std::string square(const char* type, const char* data) {
     return fmt::format("matmul m=8192 n=8192 k=8192 dtype={} impl=library{}", type, data);
 }
 
-/// The same machine without a power limit: what a product of zeros comes near to.
+/// The same machine without a power limit: a product of zeros comes near to it.
 model::Machine unlimited(const model::Machine& machine) {
     model::Machine free = machine;
     for (auto& pipe : free.matmul.pipes) {
@@ -32,7 +32,7 @@ model::Machine unlimited(const model::Machine& machine) {
     return free;
 }
 
-/// "2022-03" as a year with its fraction.
+/// "2022-03" as a year with a fraction.
 double year_of(const std::string& date) {
     const auto year = static_cast<double>(parse_count(date.substr(0, 4), "announced"));
     const auto month = static_cast<double>(parse_count(date.substr(5, 2), "announced"));
@@ -50,7 +50,7 @@ std::optional<double> compute_of(const model::Machine& machine) {
     return std::nullopt;
 }
 
-/// Chips that carry their name in the picture.
+/// Chips that are labelled in the chart.
 constexpr std::array<std::string_view, 7> landmarks{
     "k80", "p100-sxm", "v100-sxm", "tpu-v4", "a100-sxm-40gb", "h100-sxm", "b200"};
 
@@ -83,7 +83,7 @@ std::vector<Chip> chips_of(const hardware::Catalogue& catalogue) {
     return chips;
 }
 
-/// Layers of an MLP of `width`, forward, backward and the step of its weights, kernel by kernel.
+/// The layers of an MLP of `width`: forward, backward and weight update, kernel by kernel.
 struct Mlp {
     std::int64_t batch = 1024;
     std::int64_t width = 4096;
@@ -108,7 +108,7 @@ std::string weights_of(const Mlp& mlp) {
     return product(mlp.width, mlp.width, mlp.batch, " a_layout=column", mlp.layers);
 }
 std::string mask_of(const Mlp& mlp) {
-    // The gradient of ReLU: the upstream one where the result was positive.
+    // The gradient of ReLU: the upstream gradient where the result was positive.
     return fmt::format("elementwise expr=\"x * y\" elements={} impl=fused count={}; ",
                        mlp.batch * mlp.width, mlp.layers);
 }
@@ -125,7 +125,7 @@ std::string step_of(const Mlp& mlp, std::int64_t steps) {
     return all;
 }
 
-/// `{}` in the words is the size of a message.
+/// A series over message sizes; `{}` in `words` is the size.
 Series messages(const char* id, const char* name, std::string words, Quantity quantity) {
     const auto amount = [](std::int64_t bytes) { return static_cast<double>(bytes); };
     Series series = sweep(
@@ -146,7 +146,8 @@ constexpr const char* pageable_call = "host_to_device bytes={} impl=pageable lau
 void add_messages(Plan& plan, const Subject& subject) {
     const plot::Axis size{.title = "Message", .unit = "B", .scale = plot::Scale::log};
     const plot::Axis time{.title = "Time", .unit = "us", .scale = plot::Scale::log};
-    const plot::Axis rate{.title = "Message over time", .unit = "GB/s", .scale = plot::Scale::log};
+    const plot::Axis rate{
+        .title = "Message size / time", .unit = "GB/s", .scale = plot::Scale::log};
     if (subject.machine.link_per_direction) {
         plan.figures.push_back(
             {.title = "Between GPUs: messages of 1 KB to 1 GB",
@@ -161,7 +162,7 @@ void add_messages(Plan& plan, const Subject& subject) {
                         messages("reduce8", "all-reduce of 8",
                                  "all_reduce gpus=8 bytes={} launch=graph", Quantity::time)}});
         plan.figures.push_back(
-            {.title = "The same as bytes of the message over time, two GPUs",
+            {.title = "The same as message size over time, two GPUs",
              .x = size,
              .y = rate,
              .quantity = Quantity::bandwidth,
@@ -187,7 +188,7 @@ void add_messages(Plan& plan, const Subject& subject) {
                     messages("call", "pinned, a call", pinned_call, Quantity::time),
                     messages("pageable", "pageable, a call", pageable_call, Quantity::time)}});
     plan.figures.push_back(
-        {.title = "Between host and GPU: bytes of the message over time",
+        {.title = "Between host and GPU: message size over time",
          .x = size,
          .y = rate,
          .quantity = Quantity::bandwidth,
@@ -201,11 +202,11 @@ void add_messages(Plan& plan, const Subject& subject) {
                       Quantity::bandwidth)}});
 }
 
-/// One cache by the ways that it can go, and by the pieces that it goes in.
+/// One cache moved over each path, and moved in pieces of each size.
 void add_cache(Plan& plan, std::int64_t bytes) {
     plan.figures.push_back(
         {.title = "Moving the cache of 8192 tokens of Llama 3.1 8B",
-         .x = {.title = "Way",
+         .x = {.title = "Path",
                .names = {"other GPU", "NCCL send", "pinned host", "pageable host", "within DRAM"}},
          .y = {.title = "Time", .unit = "ms", .scale = plot::Scale::log},
          .quantity = Quantity::time,
@@ -217,7 +218,8 @@ void add_cache(Plan& plan, std::int64_t bytes) {
               {"pinned host", fmt::format(fmt::runtime(from_pinned), bytes)},
               {"pageable host", fmt::format(fmt::runtime(pageable_call), bytes)},
               {"within DRAM", fmt::format("copy dtype=bf16 elements={} l2=cold", bytes / 2)}})}});
-    // A page of 16 tokens of one layer's keys or values is 32 KiB, a layer's keys are 16 MiB.
+    // A page with 16 tokens of one layer's keys or values is 32 KiB; all keys of a layer are 16
+    // MiB.
     const auto pieces = [bytes](const char* id, const char* name, const char* words) {
         return sweep(id, name, {32768, 262144, 4194304, 16777216, 268435456, 1073741824},
                      [bytes, words](std::int64_t piece) {
@@ -225,7 +227,7 @@ void add_cache(Plan& plan, std::int64_t bytes) {
                                 fmt::format(" count={}", bytes / piece);
                      });
     };
-    plan.figures.push_back({.title = "The same cache copied in pieces, one after the other",
+    plan.figures.push_back({.title = "The same cache copied in pieces, one after another",
                             .x = {.title = "Piece", .unit = "B", .scale = plot::Scale::log},
                             .y = {.title = "Time", .unit = "ms", .scale = plot::Scale::log},
                             .quantity = Quantity::time,
@@ -259,7 +261,7 @@ Plan power_plan(const Subject& subject) {
                             .quantity = Quantity::time,
                             .unit = microsecond,
                             .series = {std::move(time)}});
-    plan.figures.push_back({.title = "Clock of the multiprocessors meanwhile",
+    plan.figures.push_back({.title = "SM clock during the same product",
                             .x = {.title = "Data", .names = names},
                             .y = {.title = "Clock", .unit = "MHz"},
                             .quantity = Quantity::clock,
@@ -270,18 +272,18 @@ Plan power_plan(const Subject& subject) {
                   .above = "time@normal",
                   .below = "time@zeros",
                   .why =
-                      "The model knows a power limit for normal numbers and none without; zeros "
-                      "still draw power for clocks and instructions."};
-    plan.text = R"(A transistor takes energy when it switches.
-Multiplying zeros switches next to nothing, multiplying random numbers switches half of the bits in every cycle, and a GPU under load is at its power limit: what it saves in one place it spends as clock.
+                      "The model has one power limit, for normal numbers, and no limit for zeros; "
+                      "zeros still draw power for clocks and instructions."};
+    plan.text = R"(A transistor uses energy when it switches.
+Multiplying zeros switches almost no transistors, multiplying random numbers switches half of the bits in every cycle, and a GPU under load runs at its power limit: energy saved on the data allows a higher clock.
 
-A product of 8192^3 in bf16 takes {time@normal} with normal random numbers on {gpu}; without a power limit it would take {time@zeros}, which is what zeros and other constants come near to.
-Measured: {time@normal:measured} with normal numbers at a clock of {clock@normal:measured}, {time@uniform:measured} with uniform ones, {time@constant:measured} with one constant everywhere and {time@zeros:measured} with zeros at {clock@zeros:measured}.
-So the same program on the same GPU is {time@normal/time@zeros:measured} times slower for its data alone; on an A100 257 TFLOP/s against 295 were published for the same size.
+A product of 8192^3 in bf16 takes {time@normal} with normal random numbers on {gpu}; without a power limit it would take {time@zeros}, and products of zeros and other constants come close to that.
+Measured: {time@normal:measured} with normal numbers at a clock of {clock@normal:measured}, {time@uniform:measured} with uniform numbers, {time@constant:measured} with one constant everywhere and {time@zeros:measured} with zeros at {clock@zeros:measured}.
+So the same program on the same GPU is {time@normal/time@zeros:measured} times slower only because of its data; for an A100, 257 TFLOP/s against 295 TFLOP/s were published for the same size.
 
-What follows for measuring: benchmarks must use random data, zeros flatter.
-What follows for reading datasheets: a peak at the boost clock is not sustained by a large product; the model takes the share that remains from measurements of each GPU (docs/model.md, sustained fraction).
-Memory-bound kernels stay below the limit, their data does not matter.)";
+When you measure, use random data: zeros make a benchmark look too fast.
+When you read a datasheet, remember that a large product does not sustain a peak quoted at the boost clock; the model takes the sustained share from measurements of each GPU (docs/model.md, sustained fraction).
+Memory-bound kernels stay below the power limit, so their data does not matter.)";
     return plan;
 }
 
@@ -305,47 +307,47 @@ Plan transfers_plan(const Subject& subject) {
     plan.formula =
         "time = start + steps x latency + bytes on the link / (share x link rate); all-reduce: 2 S "
         "(n - 1) / n on the link";
-    plan.ratio = {.what = "Time of the cache from pinned host memory over that between two GPUs",
+    plan.ratio = {.what = "Time to fetch the cache, pinned host memory over another GPU",
                   .above = "cache@pinned host",
                   .below = "cache@other GPU",
-                  .unmeasured = "it takes two GPUs"};
+                  .unmeasured = "it needs two GPUs"};
     plan.text =
-        R"(Between two GPUs as between a GPU and its host a message takes a start and then its bytes over the rate of the link.
-Small messages are all start: a copy engine moves 1 KB to the other GPU in {engine@1024} and 64 KB in {engine@65536}.
-Large ones are all rate: 1 GB goes at {engine_rate@last} of {link} one way.
+        R"(Between two GPUs, or between a GPU and its host, the time of a message is a start time plus its bytes divided by the rate of the link.
+The start dominates small messages: a copy engine moves 1 KB to the other GPU in {engine@1024} and 64 KB in {engine@65536}.
+The rate dominates large messages: 1 GB moves at {engine_rate@last}, out of {link} one way.
 Measured between two GPUs: {engine@1024:measured}, {engine@65536:measured} and {engine_rate@last:measured}.
-A link never carries its nominal rate, because every packet has a header.
-Half of the rate is reached where start and bytes take equally long: some hundreds of KB over NVLink and some 150 KB over PCIe, whose rate is lower and whose start is much the same.
+A link never reaches its nominal rate, because every packet has a header.
+Half of the rate is reached when start and bytes take equally long: at some hundreds of KB over NVLink and at about 150 KB over PCIe, whose rate is lower and whose start time is about the same.
 
-NCCL does the same with kernels that copy, since they can also add.
-A send of 1 KB takes {send@1024}, of which the launch is most, and 1 GB runs at {send_rate@last}.
+NCCL does the same with kernels that copy, because kernels can also add.
+A send of 1 KB takes {send@1024}, most of which is the launch, and 1 GB moves at {send_rate@last}.
 Measured: {send@1024:measured} and {send_rate@last:measured}.
-An all-reduce leaves the sum over all GPUs on each of them.
-Around a ring every byte passes 2 (n - 1) / n times: once between two GPUs, nearly twice among many, whatever their number.
-An all-reduce of 1 GB takes {reduce2@last} over two GPUs and {reduce8@last} over eight, one of 1 KB {reduce2@1024} and {reduce8@1024}.
-Measured over two: {reduce2@last:measured} and {reduce2@1024:measured}.
-It is an all-gather after a reduce-scatter, each of which moves half as much: those run at {gather_rate@last} and {scatter_rate@last}, the all-reduce at {reduce_rate@last}.
+After an all-reduce, each GPU holds the sum over all GPUs.
+In a ring every byte crosses the links 2 (n - 1) / n times: once with two GPUs, nearly twice with many GPUs, whatever their number.
+An all-reduce of 1 GB takes {reduce2@last} over two GPUs and {reduce8@last} over eight; for 1 KB it takes {reduce2@1024} and {reduce8@1024}.
+Measured over two GPUs: {reduce2@last:measured} and {reduce2@1024:measured}.
+An all-reduce is a reduce-scatter followed by an all-gather, each of which moves half as much: the all-gather runs at {gather_rate@last}, the reduce-scatter at {scatter_rate@last} and the all-reduce at {reduce_rate@last}.
 Measured: {gather_rate@last:measured}, {scatter_rate@last:measured} and {reduce_rate@last:measured}.
-The jumps on the way up are the library changing its protocol, from flags sent with the data (LL), good for few bytes, to whole slices with a fence behind them (Simple).
-A switch that adds on the way (NVLS) can beat the ring, so the ring's bound is not that of every GPU; it was off where this was measured.
+The jumps at medium sizes come from the library changing its protocol, from flags sent with the data (LL), which suits few bytes, to whole slices followed by a fence (Simple).
+A switch that adds data on the way (NVLS) can beat the ring, so the bound of the ring does not hold for every GPU; NVLS was off in these measurements.
 
-The host lies behind PCIe, {pcie} one way.
-The copy engine itself takes {host@1024} for 1 KB and runs at {host_rate@last} with 1 GB from pinned memory.
+The host is connected by PCIe, {pcie} one way.
+The copy engine itself takes {host@1024} for 1 KB and moves 1 GB from pinned memory at {host_rate@last}.
 Measured: {host@1024:measured} and {host_rate@last:measured}.
-What a program sees is the call: {call@1024} for 1 KB between two events in a stream, nearly all of it the driver's, the framework's and the wake-up of an idle stream.
+A program sees the whole call: {call@1024} for 1 KB between two events in a stream, nearly all of it spent in the driver, in the framework and on waking an idle stream.
 Measured: {call@1024:measured}.
-Pageable memory may be moved or swapped by the operating system, so the driver first carries it, piece by piece, to a pinned buffer of its own: 1 GB runs at {pageable_rate@last} and back at {pageable_back@last}, and the call blocks the host meanwhile.
+The operating system may move or swap pageable memory, so the driver first copies the data, piece by piece, to its own pinned buffer: 1 GB moves at {pageable_rate@last} to the GPU and at {pageable_back@last} back, and the call blocks the host meanwhile.
 Measured: {pageable_rate@last:measured} and {pageable_back@last:measured}.
-Up to some 32 MB the same buffer sent again and again still lies in the host's cache and goes faster, {pageable_rate@16777216}, which flatters a careless benchmark.
-So: pin what is copied often, and copy asynchronously.
+Up to about 32 MB, a buffer that is sent repeatedly still lies in the host's cache and moves faster, at {pageable_rate@16777216}, which makes a careless benchmark look too good.
+So pin memory that is copied often, and copy asynchronously.
 
-What that means for serving: the cache of 8192 tokens of a model of 8 billion parameters is {cache}.
-Handing it to another GPU takes {cache@other GPU}, fetching it from pinned host memory {cache@pinned host}, {cache@pinned host/cache@other GPU} times as long, from pageable memory {cache@pageable host}, and copying it within DRAM {cache@within DRAM}.
-Measured the cable takes {cache@pinned host/cache@other GPU:measured} times as long as the link.
-A paged cache is scattered: copied page by page, 32 KB each, it takes {pieces@32768} instead of {pieces@last} to the other GPU, all of it start; by layers of 16 MB hardly anything is lost, {pieces@16777216}.
+For serving: the cache of 8192 tokens of a model with 8 billion parameters is {cache}.
+Moving it to another GPU takes {cache@other GPU}; fetching it from pinned host memory takes {cache@pinned host}, {cache@pinned host/cache@other GPU} times as long, and from pageable memory {cache@pageable host}; copying it within DRAM takes {cache@within DRAM}.
+The measured ratio of PCIe to NVLink is {cache@pinned host/cache@other GPU:measured}.
+A paged cache is scattered: copied page by page, 32 KB each, it takes {pieces@32768} instead of {pieces@last} to the other GPU, and the extra time is all start time; in pieces of 16 MB, one per layer, hardly anything is lost: {pieces@16777216}.
 Measured: {pieces@32768:measured}, {pieces@last:measured} and {pieces@16777216:measured}.
-Engines that hand over caches therefore gather pages into large buffers first, or let a kernel do the scattered copy.
-Recomputing the cache from the prompt is another way, and the break-even moves with the length.)";
+Serving engines that hand over caches therefore first gather pages into large buffers, or let a kernel do the scattered copy.
+Recomputing the cache from the prompt is another option; the break-even point depends on the length.)";
     return plan;
 }
 
@@ -362,7 +364,7 @@ Plan scaling_plan(const Subject& subject) {
     };
     const Chip* first = at("p100-sxm");
     if (first == nullptr || !first->link) {
-        plan.refused = "the catalogue lacks p100-sxm, which the others are compared with";
+        plan.refused = "the catalogue lacks p100-sxm, the chip to which the others are compared";
         return plan;
     }
     for (const Chip& chip : chips) {
@@ -380,11 +382,11 @@ Plan scaling_plan(const Subject& subject) {
     }
     plan.figures.push_back({.title = "Compute, memory and links over the years",
                             .x = {.title = "Year announced"},
-                            .y = {.title = "Times a P100", .scale = plot::Scale::log},
+                            .y = {.title = "Relative to a P100", .scale = plot::Scale::log},
                             .quantity = Quantity::number,
                             .series = {std::move(compute), std::move(bandwidth), std::move(link)}});
     plan.figures.push_back(
-        {.title = "FLOP for every byte of DRAM",
+        {.title = "Peak FLOP per byte of DRAM bandwidth",
          .x = {.title = "Year announced"},
          .y = {.title = "Ridge point", .unit = "FLOP/B", .scale = plot::Scale::log},
          .quantity = Quantity::number,
@@ -394,20 +396,20 @@ Plan scaling_plan(const Subject& subject) {
     plan.ratio = {.what = "Ridge point of a B200 over a P100",
                   .above = "ridge@b200",
                   .below = "ridge@p100-sxm",
-                  .unmeasured = "these are figures of datasheets"};
+                  .unmeasured = "these are datasheet figures"};
     plan.text =
-        R"(The catalogue holds {chips} chips with a date, from the K20 and K80 to the B200 and the TPUs.
-Drawn over the years all three lines rise, but not together.
+        R"(The catalogue has {chips} dated chips, from the K20 and K80 to the B200 and the TPUs.
+Over the years all three lines rise, but at different rates.
 
-From the P100 of 2016 to the B200 of 2024 dense compute in 16 bits grew {compute@b200} times, the bandwidth of DRAM {dram@b200} times and the link between GPUs {link@b200} times.
-So the ridge point, the FLOP that an operation must do for every byte to keep the chip busy, went from {ridge@p100-sxm} to {ridge@b200} FLOP per byte; it was {ridge@v100-sxm} on a V100, {ridge@a100-sxm-80gb} on an A100 and {ridge@h100-sxm} on an H100.
-This is the memory wall (Gholami and others count 60,000 times for compute and 100 times for DRAM over twenty years): what was bound by arithmetic on an old chip is bound by memory on a new one.
+From the P100 of 2016 to the B200 of 2024, dense compute in 16 bits grew {compute@b200} times, DRAM bandwidth {dram@b200} times and the link between GPUs {link@b200} times.
+So the ridge point, the FLOP per byte that an operation needs to keep the chip busy, rose from {ridge@p100-sxm} to {ridge@b200} FLOP per byte; it was {ridge@v100-sxm} on a V100, {ridge@a100-sxm-80gb} on an A100 and {ridge@h100-sxm} on an H100.
+This is the memory wall (Gholami and others count 60,000 times for compute and 100 times for DRAM over twenty years): an operation that was bound by arithmetic on an old chip is bound by memory on a new one.
 
-The largest jump is a new unit and not more of the old ones: the tensor cores of the V100; formats of 8 and 4 bits, not drawn here, double the rate again.
-Memory grew by stacking it, from GDDR5 on a K80 over HBM2 to HBM3e.
-TPUs follow the same law: {ridge@tpu-v4} FLOP per byte for v4, {ridge@tpu-v6e} for v6e.
+The largest jump came from a new unit, not from more of the old ones: the tensor cores of the V100; formats of 8 and 4 bits, not shown here, double the rate again.
+Memory bandwidth grew through stacked memory, from GDDR5 on a K80 through HBM2 to HBM3e.
+TPUs follow the same trend: {ridge@tpu-v4} FLOP per byte for v4, {ridge@tpu-v6e} for v6e.
 
-All this is from datasheets, so there is nothing to measure; the figures are the same whichever GPU is asked for.)";
+All figures come from datasheets, so there is nothing to measure, and they are the same for every GPU that you choose.)";
     return plan;
 }
 
@@ -463,25 +465,25 @@ Plan mlp_plan(const Subject&) {
                   .above = "batch@1024",
                   .below = "batch@16"};
     plan.text =
-        R"(A multilayer perceptron is the smallest network worth profiling: products with ReLU between them.
-The forward pass has one product a layer, X W^T; the backward pass has two, one for the gradient of the input (G W) and one for that of the weights (G^T X).
-So backward takes twice the products of forward, and a step three times.
+        R"(A multilayer perceptron is the smallest network worth profiling: matrix products with ReLU between them.
+The forward pass has one product per layer, X W^T; the backward pass has two, one for the gradient of the input (G W) and one for the gradient of the weights (G^T X).
+So the backward pass does twice the product work of the forward pass, and a whole step three times as much as the forward pass.
 
-For 4 layers of 4096 and a batch of 1024 in bf16 on {gpu}: forward with its ReLU {part@forward}, the mask of ReLU backward {part@ReLU'}, the gradients of inputs {part@grad input}, those of weights {part@grad weight} and the update of the weights {part@update}.
+For 4 layers of 4096 and a batch of 1024 in bf16 on {gpu}, the forward pass with its ReLU takes {part@forward}, the ReLU mask of the backward pass {part@ReLU'}, the gradients of inputs {part@grad input}, the gradients of weights {part@grad weight} and the update of the weights {part@update}.
 
-Steps and layers only repeat, so the time grows as they do: {steps@1} for one step and {steps@8} for eight, {layers@4} for 4 layers and {layers@32} for 32.
-Batch and width do not.
-From a batch of 16 to one of 1024, 64 times the work, the time grows from {batch@16} to {batch@1024}, {batch@1024/batch@16} times (measured {batch@1024/batch@16:measured}): below a few hundred rows the products read their weights for too little work and the update costs the same whatever the batch.
-Then it is linear, {batch@16384} at 16384.
-In the width the work grows with the square: {width@2048}, {width@4096}, {width@8192}.
+More steps or layers only repeat the same work, so the time grows in proportion: {steps@1} for one step and {steps@8} for eight, {layers@4} for 4 layers and {layers@32} for 32.
+Batch and width behave differently.
+From a batch of 16 to a batch of 1024, 64 times the work, the time grows from {batch@16} to {batch@1024}, {batch@1024/batch@16} times (measured {batch@1024/batch@16:measured}): below a few hundred rows the products do little work for the weights that they read, and the update costs the same for any batch.
+Above that the time is linear in the batch, {batch@16384} at 16384.
+With the width, the work grows as its square: {width@2048}, {width@4096}, {width@8192}.
 
-A profiler shows these kernels by name, and the table below lists them: what the model takes beside what the library launched.
-A name says nearly everything.
-In nvjet_sm90_tst_256x128_64x4_1x2_h_bz_coopA_TNT, a kernel of cuBLAS for Hopper, a block computes a tile of 256 x 128, steps by 64 along k, has 4 stages of that in flight, works in clusters of 1 x 2 blocks that share what they load, and takes its operands transposed (T) or as they lie (N).
-In cutlass_80_simt_sgemm_256x128_8x4_nn_align1, a kernel of the A100 that a notebook shows, simt says that no tensor cores work, s that numbers are fp32, nn that neither operand is transposed and align1 that elements are loaded one by one; a name with tensorop, hmma or gmma uses tensor cores.
-With few rows the tiles shrink, and where even small tiles would leave multiprocessors idle the sum over k is split: the name says splitK, and a splitKreduce kernel follows that adds the parts.
-That is why the gradient of a weight, whose k is the batch, and the forward pass of the same layer run different kernels.
-ReLU and the update are elementwise kernels (vectorized_elementwise_kernel in PyTorch), and `ridge trace` reads a recorded program kernel by kernel.)";
+A profiler shows these kernels by name. The table below lists the kernel that the model assumes next to the one that the library launched.
+The name of a kernel says nearly everything about it.
+In nvjet_sm90_tst_256x128_64x4_1x2_h_bz_coopA_TNT, a cuBLAS kernel for Hopper, a block computes a tile of 256 x 128, steps by 64 along k, keeps 4 stages of that in flight, works in clusters of 1 x 2 blocks that share what they load, and takes its operands transposed (T) or as they lie in memory (N).
+In cutlass_80_simt_sgemm_256x128_8x4_nn_align1, a kernel for the A100 shown in a notebook, simt means that it uses no tensor cores, s that numbers are fp32, nn that neither operand is transposed and align1 that elements are loaded one by one; a kernel with tensorop, hmma or gmma in its name uses tensor cores.
+With few rows the tiles get smaller, and if even small tiles would leave SMs idle, the sum over k is split: the name says splitK, and a splitKreduce kernel that adds the parts follows.
+Therefore the gradient of a weight, whose k is the batch, and the forward pass of the same layer run different kernels.
+ReLU and the update are elementwise kernels (vectorized_elementwise_kernel in PyTorch). `ridge trace` reads a recorded program kernel by kernel.)";
     return plan;
 }
 

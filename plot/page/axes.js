@@ -1,4 +1,4 @@
-// Scales and tick marks of the page, as plot/ticks.cpp makes them for the picture.
+// Scales and ticks of the page, the same as those of the picture (plot/ticks.cpp).
 
 const forward = (axis, value) => (axis.log ? Math.log10(value) : value);
 const backward = (axis, place) => (axis.log ? 10 ** place : place);
@@ -28,7 +28,7 @@ const linearTicks = (low, high, most) => {
   return out;
 };
 
-// Marks at 1, 2 and 5 times the powers of ten; text where there is room, linear steps where the
+// Ticks at 1, 2 and 5 times the powers of ten, with text if there is room; linear steps if the
 // range is too narrow.
 const logTicks = (low, high, most) => {
   const all = [];
@@ -50,7 +50,7 @@ const logTicks = (low, high, most) => {
   return all;
 };
 
-// Each power of two times the first value of an axis whose values double, as plot/ticks.cpp makes them.
+// Each power of two times the first value of an axis whose values double, as in plot/ticks.cpp.
 const doubledText = (value) => {
   for (const [unit, word] of [[2 ** 30, 'Gi'], [2 ** 20, 'Mi']]) {
     const units = value / unit;
@@ -71,7 +71,7 @@ const doubledTicks = (first, low, high, most) => {
   return out;
 };
 
-// The names of an axis that has some, at 1, 2, 3 ..., else numbers.
+// The names of an axis that has names, at 1, 2, 3 ..., otherwise numbers.
 const ticksOf = (axis, view, most) => {
   const [low, high] = view.map((place) => backward(axis, place));
   if (axis.doubling && axis.log) {

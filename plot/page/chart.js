@@ -1,5 +1,5 @@
-// One chart of the page: drawn from its data at the width that there is, redrawn when it is zoomed,
-// moved, resized or when a series is switched. Everything is SVG in CSS pixels, so that text has the
+// One chart of the page: drawn from its data at the available width, and redrawn when it is zoomed,
+// moved or resized or when a series is switched. Everything is SVG in CSS pixels, so text has the
 // same size on a phone as on a wide screen.
 
 const svgNode = (tag, attributes = {}, text) => {
@@ -97,7 +97,7 @@ class ChartView {
     return bar;
   }
 
-  // Whether something on the chart goes by this name, so that it can be switched.
+  // Whether anything on the chart has this name, so that it can be switched.
   controls(name) {
     const {marks, curves} = this.data;
     const {sorts = []} = this.data;
@@ -151,7 +151,7 @@ class ChartView {
     this.width ? this.draw() : this.resize();
   }
 
-  // Scales both axes by `factor` about a point of the frame, its middle where none is given.
+  // Scales both axes by `factor` about a point of the frame, by default its middle.
   zoom(factor, at) {
     const {frame} = this;
     const [u, v] = at ? [(at[0] - frame[0]) / (frame[2] - frame[0]), (frame[3] - at[1]) / (frame[3] - frame[1])] : [0.5, 0.5];
@@ -301,8 +301,9 @@ class ChartView {
     }
   }
 
-  // Greedy: roofs along their lines, the ridge point, then names or numbers beside the marks; what
-  // finds no free place is left to the legend, the table and the tooltip, or to zooming in.
+  // Greedy: roofs along their lines, the ridge point, then names or numbers next to the marks. A
+  // label that finds no free place is left to the legend, the table and the tooltip, or appears
+  // after zooming in.
   drawLabels() {
     const {svg, data} = this;
     const taken = [...this.points].map(([i, [x, y]]) => {
@@ -323,7 +324,8 @@ class ChartView {
     }
     const beside = (at, text, size, r, classes) => {
       const [w, h] = [textWidth(text, size) + 2, size];
-      // First a place off all lines, else one where the letters' outline must do.
+      // First try a place away from all lines; otherwise use one where the outline of the letters
+      // keeps them readable.
       let second;
       for (const [dx, dy] of [[1, 0], [-1, 0], [0.8, -0.9], [-0.8, -0.9], [0.8, 0.9], [-0.8, 0.9], [0, -1.1], [0, 1.1]]) {
         const x = at[0] + dx * (r + 3) + (Math.sign(dx) * w) / 2;
@@ -343,7 +345,8 @@ class ChartView {
       const at = this.pixel(note.x, note.y);
       if (note.text && this.inFrame(at)) beside(at, note.text, 13, 5, 'of-ridge' + (note.drop ? ' font-emphasis' : ''));
     }
-    // A mark without a body is the start of a bar that ends where the next of its row starts.
+    // A mark without a body is the start of a bar, which ends where the next mark in its row
+    // starts.
     const fits = (mark, at) => {
       const ends = [...this.points.values()].filter(([x, y]) => y === at[1] && x > at[0]).map(([x]) => x);
       return mark.r < 1 && textWidth(mark.name, 13) + 10 < Math.min(this.frame[2], ...ends) - at[0];
@@ -364,15 +367,16 @@ class ChartView {
     const along = [(to[0] - from[0]) / length, (to[1] - from[1]) / length];
     const turn = (Math.atan2(along[1], along[0]) * 180) / Math.PI;
     const pieces = Math.max(1, Math.ceil(w / 14));
-    // Above the line, or below it where the next reference line leaves more room there.
+    // Above the line, or below it if the next reference line leaves more room there.
     const room = (sign) => Math.min(...this.paths.filter((each) => each.curve.role === 'reference' && curve.role === 'reference')
         .map((each) => sign * (each.points[0][1] - from[1])).filter((gap) => gap > 0));
     const sides = room(1) > room(-1) ? [1, -1] : [-1, 1];
-    // Where the next one needs the other side the letters' outline must do across other lines.
+    // If the next line needs the other side, the label may cross other lines; its outline keeps it
+    // readable.
     const tight = room(sides[1]) < 36;
     let second;
     for (let step = 0; step <= 24; ++step) {
-      // From the preferred place outwards, to either side of it in turn.
+      // From the preferred place outwards, alternating between its two sides.
       const share = curve.prefer + (step % 2 ? 1 : -1) * Math.ceil(step / 2) * 0.08;
       const at = w / 2 + share * (length - w);
       if (share < 0 || share > 1) continue;

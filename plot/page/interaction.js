@@ -1,5 +1,4 @@
-// Pointer, keyboard and tooltip of a chart: these are methods of ChartView, kept apart from its
-// drawing.
+// Pointer, keyboard and tooltip of a chart: methods of ChartView, kept separate from its drawing.
 
 const measuring = document.createElement('canvas').getContext('2d');
 const textWidth = (text, size) => {
@@ -41,7 +40,7 @@ Object.assign(ChartView.prototype, {
     this.moved = 0;
   },
 
-  // One pointer moves the chart, two zoom it, none shows what is near.
+  // One pointer moves the chart, two zoom it; without a pressed pointer, nearby items are shown.
   move(event) {
     const at = this.place(event);
     const last = this.pointers.get(event.pointerId);
@@ -82,7 +81,7 @@ Object.assign(ChartView.prototype, {
     event.preventDefault();
   },
 
-  // The nearest mark within reach, else the nearest roof or reference line.
+  // The nearest mark within reach, otherwise the nearest roof or reference line.
   hover(at, reach) {
     let best;
     let distance = reach;
@@ -136,7 +135,7 @@ Object.assign(ChartView.prototype, {
     this.tip.replaceChildren(htmlNode('strong', '', item.name), htmlNode('span', 'kind', kind), list);
   },
 
-  // Beside the point where the tooltip covers the fewest marks; below the frame it covers none.
+  // Next to the point if the tooltip covers no other mark there, otherwise below the frame.
   placeTip(at) {
     const {tip, width, height} = this;
     tip.style.left = tip.style.top = '0';

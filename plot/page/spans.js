@@ -1,4 +1,4 @@
-// Bars of a timeline: drawn as far as they can be told apart, named where there is room, found again
+// Bars of a timeline: drawn as far as they can be distinguished, named if there is room, and found
 // under the pointer. These are methods of ChartView.
 
 const inNanoseconds = (span, unit) => span * ({s: 1e9, ms: 1e6, 'µs': 1e3, us: 1e3, ns: 1}[unit] || 1);
@@ -8,8 +8,8 @@ const timeText = (ns) => {
 };
 
 Object.assign(ChartView.prototype, {
-  // Neighbours of one colour that are closer than half a pixel share a bar; their number is kept, so
-  // that the tooltip can say that it is several.
+  // Neighbours of one colour that are closer than half a pixel share a bar; their number is kept
+  // for the tooltip.
   drawSpans(into) {
     const {data} = this;
     this.bars = [];
@@ -59,7 +59,7 @@ Object.assign(ChartView.prototype, {
     into.append(svgNode('text', {class: 'label of-span', x: (from + to) / 2, y: (y0 + y1) / 2 + 4, 'text-anchor': 'middle'}, text));
   },
 
-  // The bar under the pointer, else the nearest one of its lane within reach.
+  // The bar under the pointer, otherwise the nearest bar of its lane within reach.
   barAt([x, y], reach) {
     let best;
     let distance = reach / 2;

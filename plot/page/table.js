@@ -1,15 +1,15 @@
-// The table beneath the charts: sorted by a click on a heading; where it would be wider than the
-// page, or a column so narrow that its text stands in six lines, each row becomes a card, so that no
-// word is broken and nothing runs out of the page. Of a long table the first rows are shown until more
-// are asked for; on paper all are.
+// The table below the charts: sorted by clicking a heading. If it would be wider than the page, or
+// a column so narrow that its text takes six lines, each row becomes a card, so that no word is
+// broken and nothing leaves the page. A long table shows its first rows until more are requested;
+// on paper it shows all.
 
 const compareText = new Intl.Collator('en', {numeric: true}).compare;
 
 const rowsAtOnce = 25;
 const cardsAtOnce = 10;
-const tallestRow = 112;  // px: five lines; more stand in a column of a few words
+const tallestRow = 112;  // px: five lines; more means a column of only a few words
 
-// Two buttons beneath a long table; returns what hides the rows that are not asked for yet.
+// Two buttons below a long table; returns the function that hides the rows not yet requested.
 const pagedRows = (table) => {
   const body = table.tBodies[0];
   const holder = table.parentElement;
@@ -51,7 +51,7 @@ const sortable = (table) => {
     const cell = row.cells[column];
     return cell.dataset.v !== undefined ? Number(cell.dataset.v) : cell.textContent;
   };
-  // Empty cells stand last in either direction.
+  // Empty cells come last in either direction.
   const compare = (column, sign) => (a, b) => {
     const [x, y] = [valueOf(a, column), valueOf(b, column)];
     if (x === '' || y === '') return (x === '') - (y === '');
@@ -89,7 +89,7 @@ const sortable = (table) => {
   fit();
 };
 
-// A row lights up its mark, and a click on it brings the mark into view.
+// A row highlights its mark, and a click on it scrolls the mark into view.
 const joinRows = (views) => {
   for (const row of document.querySelectorAll('tbody tr[data-i]')) {
     const index = Number(row.dataset.i);

@@ -1,4 +1,4 @@
-// scaled_dot_product_attention in its backends, forward and backward.
+// scaled_dot_product_attention with its backends, forward and backward.
 #include <array>
 #include <cstdlib>
 #include <string>
@@ -11,11 +11,11 @@ namespace {
 
 using model::Implementation;
 
-/// Where a call keeps q, the causal flag and its kind, and in which order its dimensions stand.
+/// The positions of q, the causal flag and its kind in a call, and the order of the dimensions.
 struct Places {
     std::size_t query;
     std::size_t causal;
-    std::size_t dropout;  ///< its probability
+    std::size_t dropout;  ///< position of the dropout probability
     bool tokens_first;    ///< [batch, tokens, heads, dim] instead of [batch, heads, tokens, dim]
     bool number;          ///< causal is a custom_mask_type above 0, not a flag
     Implementation implementation;
@@ -43,7 +43,8 @@ std::optional<Understood> attention_at(const Subject& subject, const Places& pla
                         .direction = places.direction};
     op.causal = places.number ? subject.call.whole(places.causal).value_or(0) > 0
                               : subject.call.flag(places.causal);
-    // PyTorch aligns the mask to the first token: more queries than keys hide hardly anything.
+    // PyTorch aligns the mask to the first token: with more queries than keys it hides almost
+    // nothing.
     op.causal = op.causal && op.seq_q <= op.seq_kv;
     if (op.kv_heads < 1 || op.heads % op.kv_heads != 0) return {};
     Understood found{.steps = {step_of(op, places.implementation, model::L2State::warm)},
@@ -73,7 +74,7 @@ using enum Implementation;
 constexpr auto forward = model::Direction::forward;
 constexpr auto backward = model::Direction::backward;
 
-// Places as in PyTorch 2.11's native_functions.yaml.
+// Positions as in PyTorch 2.11's native_functions.yaml.
 constexpr std::array attention_table{
     Rule{"_scaled_dot_product_cudnn_attention",
          attention<0, 6, 5, false, false, torch_cudnn, forward>},
@@ -94,7 +95,7 @@ constexpr std::array attention_table{
          attention<1, 11, 9, false, false, torch_efficient, backward>},
     Rule{"_efficient_attention_backward",
          attention<1, 14, 11, true, true, torch_efficient, backward>},
-    // What a machine without a GPU records; a GPU runs the fused kernel.
+    // A machine without a GPU records this name; a GPU runs the fused kernel.
     Rule{"_scaled_dot_product_flash_attention_for_cpu",
          attention<0, 4, 3, false, false, torch_flash, forward>},
     Rule{"_scaled_dot_product_flash_attention_for_cpu_backward",

@@ -44,7 +44,7 @@ struct TypeWord {
     ElementType type;
 };
 
-/// As C++, Python and c10::ScalarType write them, in lower case.
+/// The names that C++, Python and c10::ScalarType use, in lower case.
 constexpr std::array type_words{TypeWord{"bfloat16", ElementType::bf16},
                                 TypeWord{"float16", ElementType::fp16},
                                 TypeWord{"half", ElementType::fp16},
@@ -76,7 +76,7 @@ constexpr std::array type_words{TypeWord{"bfloat16", ElementType::bf16},
 
 constexpr std::int64_t most_elements = std::int64_t{1} << 50U;
 
-/// A product that stops growing before it overflows; a negative factor counts as none.
+/// A product that saturates before it overflows; a negative factor counts as 0.
 std::int64_t product(std::int64_t a, std::int64_t b) {
     if (a <= 0 || b <= 0) return 0;
     return a > most_elements / b ? most_elements : a * b;
@@ -98,7 +98,8 @@ const Json* item(const std::optional<Json>& list, std::size_t place) {
                                                                     : nullptr;
 }
 
-/// One tensor from its lists of dimensions and strides; a stride list of another length is left out.
+/// One tensor from its lists of dimensions and strides; a stride list of the wrong length is
+/// ignored.
 std::optional<Tensor> tensor_of(const Json& dims, const Json* strides, ElementType type) {
     std::optional<std::vector<std::int64_t>> sizes = numbers(dims);
     if (!sizes) return {};
@@ -124,7 +125,7 @@ Argument argument_of(std::string_view type, const Json* dims, const Json* stride
     if (dims == nullptr || !is_tensor_word(type)) return argument;
     constexpr std::string_view list = "TensorList";
     if (type.starts_with(list)) {
-        // A dispatch mode adds the type of the elements: "TensorList torch.float32".
+        // A dispatch mode appends the element type: "TensorList torch.float32".
         const ElementType element = type.size() > list.size()
                                         ? parse_element_type(type.substr(list.size() + 1))
                                         : ElementType::unknown;
@@ -269,7 +270,7 @@ std::vector<const Tensor*> Call::tensors() const {
 
 Call parse_call(std::string_view name, std::string_view inputs) {
     Call call{.name = std::string(name), .arguments = {}};
-    // Types hold no '|', and the values come last, so theirs do not matter.
+    // Types contain no '|', and the values come last, so a '|' in them does no harm.
     std::array<std::optional<Json>, 4> lists;
     for (std::size_t i = 0; i < lists.size(); ++i) {
         const std::size_t end = i + 1 < lists.size() ? inputs.find('|') : inputs.size();
@@ -289,7 +290,7 @@ Call parse_call(std::string_view name, std::string_view inputs) {
 
 namespace {
 
-/// A product's operands are two; a third tensor is where the result goes (mm.out).
+/// A product has two operands; a third tensor is where the result goes (mm.out).
 bool is_result(const Call& call, std::size_t place) {
     constexpr std::array products{std::string_view("aten::mm"), std::string_view("aten::bmm")};
     return place == 2 && std::find(products.begin(), products.end(), call.name) != products.end();
@@ -301,7 +302,7 @@ std::string shape_text(const Call& call) {
     std::string text;
     std::vector<const Tensor*> tensors = call.tensors();
     if (tensors.size() == 3 && is_result(call, 2)) tensors.pop_back();
-    constexpr std::size_t most = 4;  // of a list of hundreds, the first few say enough
+    constexpr std::size_t most = 4;  // of a list of hundreds, the first few are shown
     for (std::size_t i = 0; i < std::min(tensors.size(), most); ++i) {
         text += (text.empty() ? "" : " x ") + text_of(*tensors[i]);
     }

@@ -1,4 +1,5 @@
-// One call on a GPU: its steps by the model, its kernels by what they keep busy.
+// Predicts one call on a GPU: its steps with the model, its kernels by the units that they keep
+// busy.
 #include <utility>
 
 #include "programs/aten/operations.h"
@@ -6,12 +7,12 @@
 namespace ridge::programs {
 namespace {
 
-/// The 8 % and 92 % quantiles of measured / predicted were 0.87 and 1.32 over the 552 calls that S6 was
-/// read off; a little wider, since other shapes scatter more.
+/// The 8 % and 92 % quantiles of measured / predicted were 0.87 and 1.32 for the 552 calls from
+/// which S6 was derived; the band is a little wider, because other shapes scatter more.
 constexpr double band_low = 0.8;
 constexpr double band_high = 1.35;
 
-/// The kernels take the place of the steps' times; the steps still say what the work is.
+/// The kernels replace the times of the steps; the steps still give the work.
 void take_kernels(CallPrediction& one, const KernelTime& kernels) {
     one.answer.time = kernels.time;
     one.answer.low = std::max(kernels.lower_bound, kernels.time * band_low);

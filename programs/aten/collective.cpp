@@ -17,7 +17,7 @@ struct KindWord {
     CollectiveKind kind;
 };
 
-// Whichever word is found first names the kind: "_reduce_scatter_base", "allreduce_coalesced".
+// The first matching word gives the kind: "_reduce_scatter_base", "allreduce_coalesced".
 constexpr std::array kind_words{KindWord{"reducescatter", CollectiveKind::reduce_scatter},
                                 KindWord{"allgather", CollectiveKind::all_gather},
                                 KindWord{"allreduce", CollectiveKind::all_reduce},
@@ -59,7 +59,7 @@ std::optional<Recorded> parse(std::string_view text) {
     const auto out = whole(parts[2]);
     const auto gpus = whole(parts[4]);
     if (kind == kind_words.end() || type == ElementType::unknown || !in || !out || !gpus) return {};
-    // The larger side: what is gathered, what is scattered, what all hold.
+    // The larger side: the data gathered, scattered, or held by all GPUs.
     constexpr std::int64_t most = std::int64_t{1} << 50U;
     const std::int64_t elements = std::max(*in, *out);
     if (elements < 1 || elements > most || *gpus < 2) return {};

@@ -1,10 +1,10 @@
-// A collective as PyTorch records it (record_param_comms) as an operation of the model.
+// Turns a collective that PyTorch recorded (record_param_comms) into an operation of the model.
 //
-//   collective_work("allreduce|1024|1024|BFloat16|8");   // Collective{.kind = all_reduce, .gpus = 8,
-//                                                        //            .bytes = 2048, ...}
+//   collective_work("allreduce|1024|1024|BFloat16|8");
+//   // Collective{.kind = all_reduce, .gpus = 8, .bytes = 2048, ...}
 //
-// The text is kind|elements in|elements out|type|GPUs. Groups of one GPU, kinds that the model lacks
-// and what does not parse give nothing.
+// The text is kind|elements in|elements out|type|GPUs. The result is empty for a group of one GPU,
+// for a kind that the model lacks, and for text that does not parse.
 #pragma once
 
 #include <optional>

@@ -1,4 +1,5 @@
-// Convolutions and their gradients: products of im2col, and what cuDNN's and PyTorch's kernels take. (eq. S3, S6)
+// Convolutions and their gradients: im2col products, and the times of cuDNN's and PyTorch's
+// kernels. (eq. S3, S6)
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -17,7 +18,7 @@ std::int64_t rounded_up(std::int64_t value, std::int64_t unit) {
     return (value + unit - 1) / unit * unit;
 }
 
-/// What all kernels of one convolution ask for.
+/// The sizes that all kernels of a convolution need.
 struct Convolution {
     std::int64_t images = 1;
     std::int64_t in_pixels = 0;  ///< of all images
@@ -26,31 +27,33 @@ struct Convolution {
     std::int64_t filters = 0;   ///< of one group
     std::int64_t groups = 1;
     std::int64_t taps = 1;
-    std::int64_t longest = 1;                      ///< taps along one dimension, at most
-    std::int64_t steps = 1;                        ///< pixels of the input for one of the result
-    model::DataType type = model::DataType::bf16;  ///< that is multiplied
+    std::int64_t longest = 1;                      ///< largest number of taps along one dimension
+    std::int64_t steps = 1;                        ///< input pixels per pixel of the result
+    model::DataType type = model::DataType::bf16;  ///< type of the multiplication
     model::DataType stored = model::DataType::bf16;
-    std::int64_t size = 2;        ///< bytes of an element
+    std::int64_t size = 2;        ///< bytes per element
     bool channels_first = false;  ///< in memory
 
     [[nodiscard]] std::int64_t inputs() const { return in_pixels * channels * groups; }
     [[nodiscard]] std::int64_t results() const { return out_pixels * filters * groups; }
-    /// Each pixel for itself.
+    /// Each pixel is computed from one pixel only.
     [[nodiscard]] bool is_plain() const { return taps == 1 && steps == 1 && groups == 1; }
-    /// A plain product, which cuBLAS does where the images lie: planes begin at multiples of 16 bytes.
+    /// A plain product, which cuBLAS computes on the images in place: planes begin at multiples of
+    /// 16 bytes.
     [[nodiscard]] bool by_cublas() const {
         return is_plain() && (!channels_first || plane() * size % 16 == 0);
     }
-    /// The same by kernels that load two elements at a time: the weights' gradient is not among them.
+    /// The same, with kernels that load two elements at a time; not used for the gradient of the
+    /// weights.
     [[nodiscard]] bool in_place() const { return is_plain() && plane() % 2 == 0; }
     [[nodiscard]] std::int64_t plane() const { return in_pixels / images; }
     [[nodiscard]] double out_plane() const {
         return static_cast<double>(out_pixels) / static_cast<double>(images);
     }
     [[nodiscard]] bool by_channel() const { return groups > 1 && channels == 1; }
-    /// Channels that do not fill 16 bytes, and groups, leave the kernels of wgmma aside.
+    /// With channels that do not fill 16 bytes, or with groups, the wgmma kernels are not used.
     [[nodiscard]] bool is_narrow() const { return channels * size % 16 != 0 || groups > 1; }
-    /// Elements of the input that are read: a step longer than the taps leaves pixels out.
+    /// Elements of the input that are read: a stride larger than the filter skips pixels.
     [[nodiscard]] double read() const {
         return static_cast<double>(std::min(in_pixels, out_pixels * taps) * channels * groups);
     }
@@ -58,7 +61,7 @@ struct Convolution {
 
 struct ConvolutionPlaces {
     std::size_t input, weight, stride, padding, dilation, groups;
-    std::optional<std::size_t> allow_tf32{};  ///< PyTorch allows it where nobody says
+    std::optional<std::size_t> allow_tf32{};  ///< PyTorch allows it by default
 };
 
 std::int64_t at_or(const std::vector<std::int64_t>& values, std::size_t place,
@@ -67,7 +70,7 @@ std::int64_t at_or(const std::vector<std::int64_t>& values, std::size_t place,
     return values[std::min(place, values.size() - 1)];
 }
 
-/// fp32 is multiplied as tf32 where that is allowed.
+/// fp32 is multiplied as tf32 if that is allowed.
 model::DataType multiplied(const Tensor& input, const Subject& subject,
                            const ConvolutionPlaces& places) {
     const model::DataType type = data_type(type_of(input, subject));
@@ -113,13 +116,14 @@ std::optional<Convolution> convolution_at(const Subject& subject, const Convolut
     return found;
 }
 
-/// Whole tiles of an implicit product. cuDNN's tiles of 128 x 128, half as wide where less will do.
+/// Whole tiles of an implicit product: cuDNN's tiles of 128 x 128, or half as wide if that
+/// suffices.
 struct Tiling {
     std::int64_t m, n;
     double k;
-    double efficiency_narrow, efficiency;  ///< of tiles of 64 and of 128
-    double ends;                           ///< clocks an element of a tile, for its begin and end
-    bool split;                            ///< k is split until all multiprocessors are busy
+    double efficiency_narrow, efficiency;  ///< for tiles of 64 and of 128
+    double ends;                           ///< clocks per element of a tile, for its start and end
+    bool split;                            ///< k is split until all SMs are busy
 };
 
 KernelWork implicit_product(const Convolution& conv, const Tiling& tiling, double moved_elements) {
@@ -138,7 +142,7 @@ KernelWork implicit_product(const Convolution& conv, const Tiling& tiling, doubl
         .tiles = tiling.split ? 0 : tiles};
 }
 
-/// Channels that a step along k takes at once: each tap has as many, empty ones among them.
+/// Channels per step along k: each tap is padded to a multiple of this number.
 std::int64_t channel_unit(const Convolution& conv) {
     const std::int64_t bytes = conv.is_narrow() ? 64 : 128;
     return bytes / conv.size;
@@ -194,7 +198,8 @@ KernelWork weight_product(const Convolution& conv) {
                             conv.read() + static_cast<double>(conv.results()));
 }
 
-/// One image after the other as it lies, by kernels of mma.sync that load two elements at a time.
+/// One image after another, in its own layout, with mma.sync kernels that load two elements at a
+/// time.
 KernelWork unaligned_product(const Convolution& conv, std::int64_t n, std::int64_t k) {
     constexpr std::int64_t tile = 128;
     const std::int64_t rows = conv.images * rounded_up(conv.plane(), tile);
@@ -207,13 +212,13 @@ KernelWork unaligned_product(const Convolution& conv, std::int64_t n, std::int64
             .tiles = rows / tile * (columns / tile)};
 }
 
-/// cuDNN's kernels take images with their channels last, and channels that fill 16 bytes.
+/// cuDNN's kernels need images with channels last, and channels that fill 16 bytes.
 void add_turn(std::vector<KernelWork>& kernels, const Convolution& conv, std::int64_t pixels,
               std::int64_t channels) {
     const std::int64_t whole = rounded_up(channels, 16 / std::min<std::int64_t>(16, conv.size));
     if (!conv.channels_first && whole == channels) return;
     constexpr double per_element = 0.45;
-    constexpr double per_pixel = 11.0;  // few channels leave most of a warp idle
+    constexpr double per_pixel = 11.0;  // with few channels, most of a warp is idle
     constexpr double per_padded = 0.43;
     const auto count = static_cast<double>(pixels);
     kernels.push_back(
@@ -226,7 +231,7 @@ void add_turn(std::vector<KernelWork>& kernels, const Convolution& conv, std::in
     }
 }
 
-/// The filters too have their channels first, in planes of a few taps.
+/// Filters also have their channels first, in planes of a few taps.
 void add_turned_filters(std::vector<KernelWork>& kernels, const Convolution& conv) {
     if (!conv.channels_first || conv.taps == 1) return;
     constexpr double per_element = 1.45;
@@ -235,13 +240,13 @@ void add_turned_filters(std::vector<KernelWork>& kernels, const Convolution& con
         {.moved = 2.0 * count * static_cast<double>(conv.size), .clocks = per_element * count});
 }
 
-/// One channel a group: clocks of one multiprocessor for each element.
+/// One channel per group: clocks of one SM for each element.
 KernelWork by_element(const Convolution& conv, std::int64_t elements, double clocks) {
     return {.moved = static_cast<double>((conv.inputs() + conv.results()) * conv.size),
             .clocks = static_cast<double>(elements) * clocks};
 }
 
-/// PyTorch's kernels for channels first are written out for 3 x 3 and 5 x 5.
+/// PyTorch has specialised kernels for channels first with 3 x 3 and 5 x 5 filters.
 bool is_written_out(double taps) {
     return taps <= 25.0;
 }
@@ -250,7 +255,7 @@ KernelWork forward_by_channel(const Convolution& conv) {
     const auto taps = static_cast<double>(conv.taps);
     const auto steps = static_cast<double>(conv.steps);
     if (!conv.channels_first) {
-        // Tiles of pixels take the border around them as well.
+        // Tiles of pixels also load the border around them.
         const double border = 1.3 * (std::sqrt(taps) - 1.0) / std::sqrt(conv.out_plane());
         return by_element(conv, conv.results(), (0.17 * steps + 0.032 * taps) * (1.0 + border));
     }
@@ -270,22 +275,22 @@ KernelWork weights_by_channel(const Convolution& conv) {
     if (!conv.channels_first) {
         return by_element(conv, conv.results(), 0.35 * steps + 0.021 * taps);
     }
-    // A small plane does not fill the warps that go through it.
+    // A small plane does not fill the warps that process it.
     return by_element(conv, conv.results(), 0.37 * taps * (1.0 + 60.0 / conv.out_plane()));
 }
 
-/// Groups with long filters: one after the other without tensor cores, in tiles of 64 pixels by 128
-/// filters whose blocks go through all of k: the last two images in a kernel of their own each.
+/// Groups with long filters: one group after another, without tensor cores, in tiles of 64 pixels
+/// by 128 filters whose blocks go through all of k. The last two images each have their own kernel.
 bool is_long(const Convolution& conv) {
-    constexpr std::int64_t longest = 32;        // that cuDNN's kernels of tensor cores take
-    constexpr std::int64_t most_groups = 1024;  // a damaged trace names any number
+    constexpr std::int64_t longest = 32;        // longest filter for cuDNN's tensor-core kernels
+    constexpr std::int64_t most_groups = 1024;  // a damaged trace can give any number
     return conv.groups > 1 && conv.groups <= most_groups && conv.longest > longest &&
            conv.channels_first;
 }
 std::vector<KernelWork> long_kernels(const Convolution& conv) {
     constexpr std::int64_t tile_m = 64;
     constexpr std::int64_t tile_n = 128;
-    constexpr double clocks_of_step = 231.0;  // of a block alone on its multiprocessor
+    constexpr double clocks_of_step = 231.0;  // of a block that is alone on its SM
     constexpr double clocks_of_tile = 64.0;   // FMA of a step
     const auto k = static_cast<double>(conv.channels * conv.taps);
     const std::int64_t plane = conv.out_pixels / conv.images;
@@ -362,7 +367,7 @@ Understood im2col(const Convolution& conv) {
             .result_elements = conv.results()};
 }
 
-/// Kernels that move the images in and out once: no product, since each channel stands for itself.
+/// Kernels that move the images in and out once; not a product, because channels are independent.
 Understood streamed(const Convolution& conv, int kernels) {
     Understood one{.family = OperatorFamily::product,
                    .result_bytes = conv.results() * conv.size,
@@ -390,7 +395,7 @@ std::optional<Understood> convolution_with_flags(const Subject& subject) {
 std::optional<Understood> cudnn_convolution(const Subject& subject) {
     return forward_convolution(convolution_at(subject, {0, 1, 3, 2, 4, 5, 8}));
 }
-/// (x, weight, kernel, bias, stride, padding, dilation): as many groups as channels.
+/// (x, weight, kernel, bias, stride, padding, dilation): one group per channel.
 std::optional<Understood> depthwise(const Subject& subject) {
     auto conv = convolution_at(subject, {0, 1, 4, 5, 6, 7});
     if (!conv) return {};
@@ -399,7 +404,8 @@ std::optional<Understood> depthwise(const Subject& subject) {
     return forward_convolution(conv);
 }
 
-/// Two products of the forward pass's size: for the input and for the weights, as the mask asks for.
+/// Two products of the size of the forward pass, for the input and for the weights, as the mask
+/// requests.
 std::optional<Understood> convolution_backward(const Subject& subject) {
     const std::optional<Convolution> conv = convolution_at(subject, {1, 2, 4, 5, 6, 9});
     if (!conv) return {};

@@ -1,4 +1,5 @@
-// Norms over channels and groups, and pooling, of images, by what PyTorch's and cuDNN's kernels take. (eq. S6)
+// Norms over channels and groups, and pooling, of images, with the times of PyTorch's and cuDNN's
+// kernels. (eq. S6)
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -14,12 +15,12 @@ using model::Axis;
 using model::RowKind;
 using model::RowWise;
 
-/// Images [n, channels, ...] and how they lie in memory.
+/// Images [n, channels, ...] and their layout in memory.
 struct Images {
     double elements = 0.0;
     double channels = 0.0;
     double plane = 0.0;  ///< pixels of one image
-    double size = 0.0;   ///< bytes of an element
+    double size = 0.0;   ///< bytes per element
     bool channels_last = false;
 
     [[nodiscard]] double bytes() const { return elements * size; }
@@ -36,14 +37,15 @@ Images images_of(const Tensor& x, ElementType type) {
                              x.strides[1] == 1 && x.dims[1] > 1};
 }
 
-/// Channels last: threads side by side take channels, and few channels leave them idle.
+/// Channels last: neighbouring threads take neighbouring channels, and with few channels threads
+/// are idle.
 KernelWork over_pixels(const Images& x, double tensors, double own, double by_channels) {
     const double channels = std::max(x.channels, 32.0);
     return {.moved = tensors * x.bytes(),
             .clocks = x.elements * (own + by_channels / (channels * channels))};
 }
 
-/// Channels first: one block a channel goes through all images.
+/// Channels first: one block per channel goes through all images.
 KernelWork by_channel(const Images& x, double tensors, double chain, double busy, double block) {
     const double each = x.elements / x.channels;
     return {.moved = tensors * x.bytes(),
@@ -52,7 +54,7 @@ KernelWork by_channel(const Images& x, double tensors, double chain, double busy
             .block_clocks = busy * each + block};
 }
 
-/// Channels first: each plane has a block's turn of its own, however small it is.
+/// Channels first: each plane occupies a block, however small the plane is.
 KernelWork over_planes(const Images& x, double tensors) {
     constexpr double least = 165.0;
     const double clocks = 80.0 + x.plane * (0.3 + 0.1 * x.size);
@@ -64,13 +66,13 @@ std::vector<KernelWork> forward_kernels(const Images& x, bool training) {
     if (training) {
         kernels.push_back(x.channels_last ? over_pixels(x, 1.0, 0.72, 1150.0)
                                           : by_channel(x, 1.0, 1.0, 0.45, 1100.0));
-        kernels.push_back({.moved = 8.0 * x.channels});  // the running statistics
+        kernels.push_back({.moved = 8.0 * x.channels});  // running statistics
     }
     kernels.push_back(x.channels_last ? over_pixels(x, 2.0, 0.36, 750.0) : over_planes(x, 2.0));
     return kernels;
 }
 
-/// A gradient that lies otherwise than its images is brought into their order first.
+/// A gradient whose layout differs from that of its images is first reordered.
 std::vector<KernelWork> backward_kernels(const Images& x, bool reordered) {
     std::vector<KernelWork> kernels;
     constexpr double reordering = 4.2;
@@ -84,7 +86,8 @@ std::vector<KernelWork> backward_kernels(const Images& x, bool reordered) {
     return kernels;
 }
 
-/// Statistics over all but the channels, a sum over columns each, and one pass over `tensors` of x's size.
+/// Statistics over all dimensions except channels (one sum over columns each), and one pass over
+/// `tensors` of x's size.
 std::optional<Understood> batch_norm_at(const Subject& subject, std::size_t place, bool training,
                                         int tensors) {
     const Tensor* const x = subject.call.tensor(place);
@@ -127,7 +130,8 @@ std::optional<Understood> cudnn_batch_norm_backward(const Subject& subject) {
     return batch_norm_at(subject, 0, true, 2);
 }
 
-/// A norm over groups of channels, a row for each group of an image; nothing where the call is none.
+/// A norm over groups of channels, with one row per group of an image; empty if the call is not
+/// one.
 struct GroupNorm {
     Images images;
     std::int64_t rows = 0;
@@ -154,8 +158,8 @@ std::optional<GroupNorm> group_norm_at(const Subject& subject, std::size_t place
                                .result_elements = x->elements()}};
 }
 
-/// One block a group of an image for its moments, then one kernel over all elements; between them
-/// one that makes a factor and an addend of each channel.
+/// One block per group of an image for its moments, a kernel that computes a factor and an addend
+/// for each channel, then one kernel over all elements.
 std::optional<Understood> group_norm(const Subject& subject) {
     auto norm = group_norm_at(subject, 0, 6, model::Direction::forward);
     if (!norm) return {};
@@ -170,7 +174,8 @@ std::optional<Understood> group_norm(const Subject& subject) {
     return std::move(norm->found);
 }
 
-/// (gradient, x, ...): sums over each plane, three kernels over channels, and one over all elements.
+/// (gradient, x, ...): sums over each plane, three kernels over channels, one kernel over all
+/// elements.
 std::optional<Understood> group_norm_backward(const Subject& subject) {
     auto norm = group_norm_at(subject, 1, 8, model::Direction::backward);
     if (!norm) return {};
@@ -185,11 +190,12 @@ std::optional<Understood> group_norm_backward(const Subject& subject) {
     return std::move(norm->found);
 }
 
-/// (x, window, stride, ...): the window's elements for each result; their places are int64.
+/// (x, window, stride, ...): each result reads the elements of its window; their positions are
+/// int64.
 struct Pooling {
-    double taps = 1.0;     ///< inputs of a result
-    double windows = 1.0;  ///< results that an input takes part in, at most
-    double shrink = 1.0;   ///< inputs for one result
+    double taps = 1.0;     ///< inputs per result
+    double windows = 1.0;  ///< results to which an input contributes, at most
+    double shrink = 1.0;   ///< inputs divided by results
 };
 
 Pooling pooling_at(const Subject& subject, std::size_t window_place) {
@@ -206,8 +212,9 @@ Pooling pooling_at(const Subject& subject, std::size_t window_place) {
     return found;
 }
 
-/// Clocks of a multiprocessor for all of max pooling; channels last: an index and each input of its window
-/// for a result, each window of an input backward, which few channels hide less. (eq. S6)
+/// Clocks of an SM for all of max pooling. With channels last: forward, an index and each input of
+/// the window per result; backward, each window of an input, where few channels hide less latency.
+/// (eq. S6)
 double clocks_of_pooling(const Images& x, const Pooling& pooling, bool backward) {
     const double results = x.elements / pooling.shrink;
     if (!x.channels_last) {
@@ -244,7 +251,7 @@ std::optional<Understood> max_pool_backward(const Subject& subject) {
     return pooled(subject, 1, 2, true);
 }
 
-/// An average over windows: an index for each result or input, then each input of a window.
+/// An average over windows: one index per result or input, then each input of a window.
 std::optional<Understood> averaged(const Subject& subject, std::size_t place, bool backward) {
     const Tensor* const x = subject.call.tensor(place);
     if (x == nullptr || x->dims.size() < 3 || x->elements() < 1) return {};
@@ -259,7 +266,7 @@ std::optional<Understood> averaged(const Subject& subject, std::size_t place, bo
         .result_bytes =
             backward ? x->bytes() : x->bytes() / static_cast<std::int64_t>(pooling.shrink),
         .result_elements = static_cast<std::int64_t>(backward ? inputs : results)};
-    // With channels last a result's channel is divided off.
+    // With channels last, the kernel divides to find the channel of a result.
     const bool divides = backward || images_of(*x, element).channels_last;
     const double own = divides ? 4.4 : 0.6;
     const double each = divides ? 0.43 : 0.3;
@@ -276,8 +283,8 @@ std::optional<Understood> average_pool_backward(const Subject& subject) {
     return averaged(subject, 1, true);
 }
 
-/// Each result from one input, each input's gradient from its results; sizes of the results stand behind
-/// x, backward those of the inputs behind them.
+/// Each result comes from one input, the gradient of an input from its results. The sizes of the
+/// results follow x; backward, the sizes of the inputs follow those.
 std::optional<Understood> enlarged(const Subject& subject, bool backward) {
     const Tensor* const x = subject.call.tensor(0);
     const auto sizes = subject.call.wholes(1);

@@ -1,4 +1,4 @@
-// How tensors of equal shape lie beside each other in memory.
+// How the layouts of tensors of equal shape relate in memory.
 #include <algorithm>
 #include <vector>
 
@@ -24,7 +24,8 @@ std::vector<std::int64_t> strides_of(const Tensor& x) {
     return strides;
 }
 
-/// By falling strides of the result; neighbours that are one dimension on both sides are joined.
+/// Ordered by falling strides of the result; neighbours that form one dimension on both sides are
+/// joined.
 std::vector<Dimension> dimensions_of(const Tensor& to, const Tensor& from) {
     const std::vector<std::int64_t> to_strides = strides_of(to);
     const std::vector<std::int64_t> from_strides = strides_of(from);
@@ -58,7 +59,7 @@ Exchange exchange_of(const Tensor& to, const Tensor& from) {
         all.pop_back();
     }
     if (all.empty()) return {.rows = 1, .cols = 1, .inner = inner};
-    // Of the source the columns lie together, or nearest to each other.
+    // In the source the columns are contiguous, or have the smallest stride.
     const Dimension& nearest =
         *std::min_element(all.begin(), all.end(),
                           [](const Dimension& a, const Dimension& b) { return a.from < b.from; });

@@ -1,4 +1,5 @@
-// Operators on lists of tensors by the blocks of their kernels, where no shapes were recorded. (eq. S10)
+// Operators on lists of tensors, from the blocks of their kernels, if no shapes were recorded. (eq.
+// S10)
 #include <algorithm>
 #include <array>
 #include <numeric>
@@ -10,10 +11,10 @@ namespace {
 
 struct ListOperator {
     std::string_view name;
-    int tensors;  ///< read and written, a tensor that is given twice once
+    int tensors;  ///< read and written; a tensor that is passed twice counts once
 };
 
-// As AdamW calls them: the gradient's square is one tensor given twice.
+// As AdamW calls them: for the square of the gradient, the same tensor is passed twice.
 constexpr std::array list_operators{
     ListOperator{"_foreach_addcdiv", 4}, ListOperator{"_foreach_addcmul", 3},
     ListOperator{"_foreach_lerp", 3},    ListOperator{"_foreach_add", 2},
@@ -30,9 +31,9 @@ std::optional<Understood> lists_by_blocks(std::string_view name,
     const auto row = std::find_if(list_operators.begin(), list_operators.end(),
                                   [name](const ListOperator& each) { return each.name == name; });
     if (row == list_operators.end() || size_of(type) == 0) return {};
-    constexpr std::int64_t most_blocks = 320;  // of a launch of multi_tensor_apply
+    constexpr std::int64_t most_blocks = 320;  // per launch of multi_tensor_apply
     constexpr std::int64_t chunk = 65536;
-    constexpr double chain_clocks = 8600.0;  // of a chunk of each tensor
+    constexpr double chain_clocks = 8600.0;  // per chunk of each tensor
     constexpr double block_clocks = 5850.0;
     Understood found{.family = OperatorFamily::optimizer, .basis = Basis::bytes};
     std::int64_t all = 0;

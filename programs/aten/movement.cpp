@@ -1,4 +1,4 @@
-// Copies, cat, gathers, fills, losses by index, and optimizer steps over lists of tensors.
+// Copies, cat, gathers, fills, indexed losses, and optimizer steps over lists of tensors.
 #include <algorithm>
 #include <array>
 
@@ -22,7 +22,7 @@ Understood result(model::Step step, OperatorFamily family, std::int64_t elements
             .result_elements = elements};
 }
 
-/// A copy into `to`: as it lies, with another type, or with its dimensions exchanged.
+/// A copy into `to`: with the same layout, with another type, or with exchanged dimensions.
 std::optional<Understood> copy(const Subject& subject) {
     const Tensor* const to = subject.call.tensor(0);
     const Tensor* const from = subject.call.tensor(1);
@@ -47,7 +47,7 @@ std::optional<Understood> copy(const Subject& subject) {
         OperatorFamily::copy, elements, size_of(type));
 }
 
-/// Elements that lie together in every part.
+/// Elements that are contiguous in every part.
 std::int64_t together(const std::vector<Tensor>& parts) {
     std::int64_t run = 0;
     for (const Tensor& part : parts) {
@@ -58,7 +58,8 @@ std::int64_t together(const std::vector<Tensor>& parts) {
     return std::max<std::int64_t>(1, run);
 }
 
-/// A cache that grows by a little: it was written a step before, and other layers' since.
+/// A cache that grows by a little: it was written one step earlier, and the caches of other layers
+/// since.
 bool grows(const std::vector<const Tensor*>& parts) {
     constexpr std::int64_t much = 32;
     return parts.size() == 2 && parts.front()->elements() >= much * parts.back()->elements();
@@ -79,14 +80,15 @@ std::optional<Understood> concatenation(const Subject& subject) {
     const auto rank = static_cast<std::int64_t>(largest.dims.size());
     std::int64_t dim = subject.call.whole(1).value_or(0);
     if (dim < 0) dim += rank;
-    // Dense in the same order of dimensions, as images with channels last are: as good as contiguous.
+    // Dense in the same order of dimensions, for example images with channels last: equivalent to
+    // contiguous.
     std::vector<Tensor> turned;
     for (const Tensor* part : parts) {
         std::int64_t place = dim;
         turned.push_back(in_order_of_memory(*part, largest, place));
         if (part == parts.back()) dim = place;
     }
-    // An empty tensor among them is a view to the kernel.
+    // For the kernel, an empty tensor among them counts as a view.
     const bool views =
         parts.size() < all.size() ||
         std::any_of(turned.begin(), turned.end(), [](const Tensor& x) { return !x.contiguous(); });
@@ -107,7 +109,7 @@ std::optional<Understood> concatenation(const Subject& subject) {
     join.execution = {.implementation = model::Implementation::torch,
                       .l2 = grows(parts) ? L2State::cold : L2State::warm};
     if (!views && !largest.contiguous()) {
-        // Its kernel computes the place of each vector from all dimensions, one after the other.
+        // The kernel computes the position of each vector from all dimensions, one after another.
         constexpr double clocks_of_a_dimension = 1.1;
         const std::int64_t vectors = ceil_divide(elements * size_of(type), 16);
         join.indexed_clocks = clocks_of_a_dimension * static_cast<double>(rank * vectors);
@@ -115,7 +117,7 @@ std::optional<Understood> concatenation(const Subject& subject) {
     return carried_out({std::move(join)}, OperatorFamily::copy, elements, size_of(type));
 }
 
-/// An index in 64 bits for each element, with a remainder. (S6)
+/// A 64-bit index for each element, with a remainder. (S6)
 std::optional<Understood> roll(const Subject& subject) {
     const Tensor* const x = subject.call.tensor(0);
     if (x == nullptr || x->elements() < 1) return {};
@@ -128,7 +130,7 @@ std::optional<Understood> roll(const Subject& subject) {
     return found;
 }
 
-/// Rows of `table` by as many places as `index` holds.
+/// One row of `table` for each element of `index`.
 std::optional<Understood> gathered(const Subject& subject, const Tensor* table,
                                    const Tensor* index) {
     if (table == nullptr || index == nullptr || table->dims.empty()) return {};
@@ -147,13 +149,14 @@ std::optional<Understood> gathered(const Subject& subject, const Tensor* table,
 std::optional<Understood> embedding(const Subject& subject) {
     return gathered(subject, subject.call.tensor(0), subject.call.tensor(1));
 }
-/// Sums of rows, (table, indices, begins of bags): a thread a column of a bag, one index after the other. (S6)
+/// Sums of rows, (table, indices, starts of bags): one thread per column of a bag, one index after
+/// another. (S6)
 std::optional<Understood> embedding_bag(const Subject& subject) {
     const Tensor* const bags = subject.call.tensor(2);
     auto found = gathered(subject, subject.call.tensor(0), subject.call.tensor(1));
     if (!found || bags == nullptr || bags->elements() < 1) return {};
     constexpr double clocks_of_index = 1630.0;
-    constexpr double threads = 2048.0;  // of a multiprocessor
+    constexpr double threads = 2048.0;  // per SM
     const auto& op = std::get<Gather>(found->steps.front().operation);
     const auto size = static_cast<double>(size_of(op.type));
     const auto columns = static_cast<double>(op.cols);
@@ -163,7 +166,7 @@ std::optional<Understood> embedding_bag(const Subject& subject) {
                        .floors = 1.0}};
     return found;
 }
-/// Up to 16 rows are fetched one after the other, each once its index has arrived. (S6)
+/// Up to 16 rows are fetched one after another, each when its index has arrived. (S6)
 std::optional<Understood> index_select(const Subject& subject) {
     constexpr std::int64_t most = 16;
     constexpr double clocks_of_row = 1950.0;
@@ -181,7 +184,7 @@ std::optional<Understood> index_select(const Subject& subject) {
 std::optional<Understood> index_add(const Subject& subject) {
     return gathered(subject, subject.call.tensor(0), subject.call.tensor(2));
 }
-/// One element a place: an index is read and the place of each element computed. (S6)
+/// One element per index: each index is read and the position of its element computed. (S6)
 Understood along_index(const Subject& subject, const Tensor& table, const Tensor& index,
                        double clocks) {
     const ElementType type = type_of(table, subject);
@@ -195,7 +198,7 @@ Understood along_index(const Subject& subject, const Tensor& table, const Tensor
                       .floors = 1.0}};
     return found;
 }
-/// Rows where the index is broadcast along what lies behind it, elements otherwise.
+/// Whole rows if the index is broadcast along the dimensions after it, single elements otherwise.
 std::optional<Understood> gather_along(const Subject& subject) {
     const Tensor* const index = subject.call.tensor(2);
     if (index == nullptr) return {};
@@ -209,7 +212,7 @@ std::optional<Understood> gather_along(const Subject& subject) {
     const Tensor flat{.type = table->type, .dims = {table->elements()}, .strides = {}};
     return gathered(subject, &flat, index);
 }
-/// Sums by atomic operations, which wait for each other where elements share a place.
+/// Sums with atomic operations, which wait for each other if elements go to the same position.
 std::optional<Understood> scatter_sums(const Subject& subject) {
     const Tensor* const table = subject.call.tensor(0);
     const Tensor* const index = subject.call.tensor(2);
@@ -227,12 +230,13 @@ std::optional<Understood> indexed(const Subject& subject) {
     const std::vector<const Tensor*> all = subject.call.tensors();
     return all.size() < 2 ? std::nullopt : gathered(subject, all[0], all[1]);
 }
-/// Rows of values put into a table; which add up are sorted by their places first. (W1)
+/// Puts rows of values into a table; rows that are to be added are first sorted by position. (W1)
 std::optional<Understood> index_put(const Subject& subject) {
     const Tensor* const table = subject.call.tensor(0);
     const Tensor* const values = subject.call.tensor(2);
     if (table == nullptr || values == nullptr || table->dims.empty()) return {};
-    // Which dimensions are indexed is not recorded: as many as make the values whole rows.
+    // The trace does not record which dimensions are indexed: assume as many as make the values
+    // whole rows.
     std::int64_t cols = table->elements();
     for (const std::int64_t size : table->dims) {
         cols /= std::max<std::int64_t>(1, size);
@@ -255,7 +259,7 @@ std::optional<Understood> index_put(const Subject& subject) {
                        rows * cols, size_of(type));
 }
 
-/// The gradient of each place, added to the row of its token.
+/// The gradient of each position is added to the row of its token.
 std::optional<Understood> embedding_backward(const Subject& subject) {
     const Tensor* const gradient = subject.call.tensor(0);
     const Tensor* const index = subject.call.tensor(1);
@@ -272,7 +276,7 @@ std::optional<Understood> embedding_backward(const Subject& subject) {
     return found;
 }
 
-/// Only written: half of a copy's bytes.
+/// Only writes: half of the bytes of a copy.
 std::optional<Understood> fill(const Subject& subject) {
     const Tensor* const x = subject.call.tensor(0);
     if (x == nullptr || x->elements() < 1) return {};
@@ -282,7 +286,7 @@ std::optional<Understood> fill(const Subject& subject) {
                   OperatorFamily::fill, x->elements(), size_of(type));
 }
 
-/// One element a row by its target.
+/// One element per row, selected by its target.
 std::optional<Understood> picked(const Subject& subject, const Tensor* x, const Tensor* target) {
     if (x == nullptr || target == nullptr || x->elements() < 1) return {};
     const Tensor flat{.type = x->type, .dims = {x->elements()}, .strides = {}};
@@ -302,7 +306,7 @@ std::optional<Understood> dropout(const Subject& subject) {
     if (found) found->family = OperatorFamily::dropout;
     return found;
 }
-/// One kernel that scales by a mask of a byte an element, where masked_fill copies first.
+/// One kernel that scales by a mask of one byte per element, whereas masked_fill copies first.
 std::optional<Understood> dropout_backward(const Subject& subject) {
     auto found = pointwise("mul", subject);
     const Tensor* const gradient = subject.call.tensor(0);

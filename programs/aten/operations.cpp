@@ -15,7 +15,7 @@ constexpr std::array<std::string_view, family_count> family_names{
     "product", "attention", "softmax",   "norm", "reduction",     "pointwise", "copy", "gather",
     "dropout", "loss",      "optimizer", "fill", "communication", "compiled",  "other"};
 
-/// "aten::add_" and "aten::add.Tensor" are "add"; what begins with '_' keeps that.
+/// "aten::add_" and "aten::add.Tensor" give "add"; a leading '_' stays.
 std::string_view bare(std::string_view name) {
     if (name.starts_with("aten::")) name.remove_prefix(6);
     name = name.substr(0, name.find('.'));
@@ -34,7 +34,7 @@ const Rule* rule_of(std::string_view name) {
     return nullptr;
 }
 
-/// The element type that most of the bytes have.
+/// The element type of most of the bytes.
 ElementType main_type(const Subject& subject) {
     ElementType type = ElementType::unknown;
     std::int64_t most = -1;
@@ -48,7 +48,7 @@ ElementType main_type(const Subject& subject) {
     return type;
 }
 
-/// One kernel that streams `bytes`, as many read as written, and computes `expression`.
+/// One kernel that streams `bytes`, half of them read and half written, and computes `expression`.
 std::optional<Understood> streamed(std::int64_t bytes, ElementType type,
                                    model::Implementation implementation,
                                    const char* expression = "x") {
@@ -114,8 +114,9 @@ std::optional<Understood> by_bytes(const Subject& subject) {
 
 namespace {
 
-/// Sines and cosines of fp32 angles, which cost more than the memory they come with. The name holds
-/// the operators of all kernels that were generated together; the angles tell which one it is.
+/// Whether the kernel computes sines and cosines of fp32 angles, which cost more than their memory
+/// traffic. The name contains the operators of all kernels that were generated together; the angles
+/// show which kernel it is.
 bool turns_angles(const Subject& subject) {
     const std::string_view name = subject.call.name;
     const bool named = name.find("_cos_") != std::string_view::npos &&
@@ -141,7 +142,7 @@ std::optional<Understood> generated(const Subject& subject) {
     if (!counted) return by_bytes(subject);
     std::int64_t bytes = 0;
     for (const Tensor* tensor : subject.call.tensors()) {
-        // A table that is gathered from is larger than what is read of it.
+        // Of a table that is gathered from, the kernel reads fewer bytes than the table has.
         bytes += std::min(elements, tensor->stored_elements()) * size_of(type_of(*tensor, subject));
     }
     auto found = streamed(bytes, main_type(subject), model::Implementation::compiled,
@@ -174,7 +175,7 @@ std::optional<Understood> operations_of(const Call& call, ElementType hint) {
             for (const model::Step& step : each.steps) model::validate(step.operation);
             return !each.steps.empty();
         } catch (const InputError&) {
-            return false;  // a shape that no such operation has: sizes of zero, overflow
+            return false;  // a shape that no such operation has: zero sizes, overflow
         }
     };
     if (found && valid(*found)) return found;

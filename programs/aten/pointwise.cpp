@@ -17,8 +17,8 @@ constexpr double clocks_of_three = 0.71;
 constexpr double clocks_of_four = 0.88;
 constexpr double clocks_cast = 1.13;
 
-/// An operator and the function of the expression language that costs the same; an empty function
-/// is one that costs nothing beside its bytes.
+/// An operator and the function of the expression language with the same cost; an empty function
+/// costs nothing beyond its bytes.
 struct PointwiseRow {
     std::string_view name;
     std::string_view function;
@@ -117,13 +117,13 @@ const PointwiseRow* row_of(std::string_view name) {
     return found != table.end() && found->name == name ? &*found : nullptr;
 }
 
-/// What a call reads and writes, by the shapes of its tensors.
+/// What a call reads and writes, from the shapes of its tensors.
 struct Operands {
     std::vector<const Tensor*> full;  ///< as large as the result, or nearly
     int vectors = 0;
     std::int64_t elements = 0;
     std::int64_t read_bytes = 0;
-    ElementType type = ElementType::unknown;  ///< the widest of the full ones
+    ElementType type = ElementType::unknown;  ///< the widest type of the full operands
     bool scattered = false;                   ///< the kernel cannot load vectors of elements
 };
 
@@ -151,7 +151,7 @@ Operands operands_of(const Subject& subject) {
     return found;
 }
 
-/// Elements of what tensors of these shapes make together, each broadcast along the others.
+/// Elements of the result of tensors with these shapes, each broadcast along the others.
 std::int64_t broadcast_elements(const std::vector<const Tensor*>& tensors) {
     std::vector<std::int64_t> sizes;  // the last dimension first
     for (const Tensor* tensor : tensors) {
@@ -170,7 +170,7 @@ std::int64_t broadcast_elements(const std::vector<const Tensor*>& tensors) {
     return elements;
 }
 
-/// Lists of tensors run as one kernel over all of them, one input a list.
+/// Lists of tensors run as one kernel over all of them; each list is one input.
 Operands operands_of_lists(const Subject& subject) {
     Operands found;
     for (const Argument& argument : subject.call.arguments) {
@@ -192,13 +192,13 @@ struct Formula {
     model::Direction direction = model::Direction::forward;
 };
 
-/// One node with as many tensors as the call has; beyond two, a sum of them stands for the kernel.
+/// One node with as many tensors as the call has; for more than two, a sum represents the kernel.
 Formula formula_of(std::string_view function, const Operands& operands) {
     constexpr std::array names{"x", "y", "z", "u", "v", "w"};
     const std::size_t count = std::min(operands.full.size(), names.size());
     if (function == "masked_fill") return {"masked_fill(x, mask)"};
     if (function == "dropout") return {"dropout(x)"};
-    if (function.ends_with('\'')) {  // reads the gradient as well
+    if (function.ends_with('\'')) {  // also reads the gradient
         return {std::string(function.substr(0, function.size() - 1)) + "(x)",
                 model::Direction::backward};
     }
@@ -215,7 +215,7 @@ Formula formula_of(std::string_view function, const Operands& operands) {
     return {function.empty() ? "x" : std::string(function) + "(x)"};
 }
 
-/// GELU by the error function, unless the call asks for the other one.
+/// GELU with the error function, unless the call asks for the tanh form.
 std::string_view function_of(const PointwiseRow& row, const Call& call) {
     const bool exact = std::none_of(
         call.arguments.begin(), call.arguments.end(),
@@ -230,8 +230,9 @@ std::optional<model::DataType> other_type(ElementType result, ElementType type) 
     return data_type(result);
 }
 
-/// A kernel without vector loads and stores: as the copy of one operand into the order of another. An
-/// index is computed for each element, however many tensors are read, and keeps up with 12 bytes of them.
+/// A kernel without vector loads and stores: costs the same as a copy of one operand into the order
+/// of another. It computes one index per element, however many tensors it reads, which takes as
+/// long as 12 bytes of them.
 Understood scattered(const Operands& operands, std::int64_t result_bytes) {
     constexpr std::int64_t bytes_of_an_index = 12;
     // The result is dense in the order of the first operand.
@@ -259,7 +260,7 @@ struct LoopDimension {
     std::vector<std::int64_t> strides{};
 };
 
-/// The loop over a result that tensors make together, the dimension of the shortest strides first.
+/// The loop over a result that several tensors form together, shortest strides first.
 std::vector<LoopDimension> loop_of(const std::vector<const Tensor*>& tensors) {
     std::size_t rank = 0;
     for (const Tensor* tensor : tensors) rank = std::max(rank, tensor->dims.size());
@@ -280,7 +281,7 @@ std::vector<LoopDimension> loop_of(const std::vector<const Tensor*>& tensors) {
         }
     }
     std::erase_if(loop, [](const LoopDimension& each) { return each.size == 1; });
-    // PyTorch orders them by the strides of the first tensor that tells two of them apart.
+    // PyTorch orders dimensions by the strides of the first tensor in which they differ.
     std::stable_sort(loop.begin(), loop.end(), [](const LoopDimension& a, const LoopDimension& b) {
         for (std::size_t i = 0; i < a.strides.size(); ++i) {
             if (a.strides[i] == 0 || b.strides[i] == 0) continue;
@@ -291,7 +292,7 @@ std::vector<LoopDimension> loop_of(const std::vector<const Tensor*>& tensors) {
     return loop;
 }
 
-/// Dimensions that are left where neighbours that lie together in every tensor are taken as one.
+/// The number of dimensions left after neighbours that are contiguous in every tensor are merged.
 std::size_t loop_dimensions(const std::vector<const Tensor*>& tensors) {
     const std::vector<LoopDimension> loop = loop_of(tensors);
     std::size_t count = loop.empty() ? 0 : 1;
@@ -305,8 +306,8 @@ std::size_t loop_dimensions(const std::vector<const Tensor*>& tensors) {
     return count;
 }
 
-/// Clocks of a multiprocessor for the index of an element, beyond what the model has for a vector that is
-/// broadcast: with each further dimension of the loop, and where elements are cast as they come. (S10)
+/// Clocks of an SM for the index of an element, beyond the model's cost of a broadcast vector: for
+/// each further dimension of the loop, and if broadcast elements are cast when they are read. (S10)
 double clocks_of_index(const Subject& subject) {
     std::vector<const Tensor*> tensors = subject.call.tensors();
     std::erase_if(tensors, [](const Tensor* tensor) { return tensor->dims.empty(); });
@@ -342,7 +343,7 @@ std::optional<Understood> pointwise(std::string_view name, const Subject& subjec
     ElementType result = operands.type;
     if (row->boolean) result = ElementType::boolean;
     if (name == "cast") result = subject.hint;
-    // A mask is read as the bytes it is; it is no operand of the arithmetic.
+    // A mask is only read, as bytes; it is not an operand of the arithmetic.
     const bool masked = name == "masked_fill";
     const bool spread = masked && subject.call.tensor(1) != nullptr &&
                         subject.call.tensor(1)->elements() < operands.elements;
@@ -368,14 +369,15 @@ std::optional<Understood> pointwise(std::string_view name, const Subject& subjec
         found.steps = {
             step_of(op, one ? Implementation::torch : Implementation::fused, model::L2State::warm)};
     }
-    // Its kernel computes an index for each element where the mask is broadcast, or both operands. (W3)
+    // The kernel computes an index for each element if the mask or both operands are broadcast.
+    // (W3)
     const double clocks =
         std::max(spread || crossed ? clocks_indexed : 0.0, lists ? 0.0 : clocks_of_index(subject));
     const bool older = !lists && !operands.scattered && operands.full.size() == 2;
     if ((clocks > 0.0 || older) && found.steps.size() == 1) {
         Entry entry = entry_of(found.steps.front());
         entry.indexed_clocks = clocks * static_cast<double>(operands.elements);
-        // The kernel before wrote one operand of two, and the result drives out what is older. (S10)
+        // The previous kernel wrote one operand of two, and the result evicts older data. (S10)
         entry.from_dram = older ? from_dram_of_two : 0.0;
         found.entries = {std::move(entry)};
     }

@@ -30,7 +30,7 @@ Understood product(Matmul op) {
             .result_elements = elements};
 }
 
-/// A[..., m, k] B[..., k, n] with the tensors at two places.
+/// A[..., m, k] B[..., k, n] with the tensors at two positions.
 std::optional<Understood> product_at(const Subject& subject, std::size_t a_place,
                                      std::size_t b_place) {
     const Tensor* const a = subject.call.tensor(a_place);
@@ -95,15 +95,16 @@ std::optional<Understood> added_matrix_vector(const Subject& subject) {
     return vector_at(subject, 1);
 }
 
-/// Whether a result of such sizes is none that a GPU could hold.
+/// Whether the sizes of a result exceed what any GPU could hold.
 bool overflows(std::int64_t a, std::int64_t b, std::int64_t c) {
     constexpr double most = 1e15;
     return static_cast<double>(a) * static_cast<double>(b) * static_cast<double>(c) > most;
 }
 
-/// Rows in groups, each with a matrix of its own; how many rows a group has is in the memory of the
-/// third argument, so they are taken as equal. Of two matrices the sum is cut, and each group has a
-/// result: the gradient of the weights, as much work as the product it belongs to.
+/// Rows in groups, each with its own matrix. The number of rows per group is only in the memory of
+/// the third argument, so all groups are assumed equal. If both operands are matrices, the sum is
+/// split and each group has a result: the gradient of the weights, as much work as the product that
+/// it belongs to.
 std::optional<Understood> grouped(const Subject& subject) {
     const Tensor* const a = subject.call.tensor(0);
     const Tensor* const b = subject.call.tensor(1);

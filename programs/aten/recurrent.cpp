@@ -1,4 +1,4 @@
-// Recurrent networks of cuDNN: LSTM, GRU and plain ones, forward and backward. (eq. S9)
+// Recurrent networks of cuDNN (LSTM, GRU and plain ones), forward and backward. (eq. S9)
 #include <array>
 
 #include "hardware/checked.h"
@@ -8,19 +8,19 @@
 namespace ridge::programs {
 namespace {
 
-/// What a call says of its network.
+/// The network that a call describes.
 struct Network {
     std::int64_t gates = 1;
     std::int64_t hidden = 0;
     std::int64_t inputs = 0;
     std::int64_t batch = 0;
-    std::int64_t steps = 0;   ///< of time
-    std::int64_t chains = 0;  ///< layers in each direction, one after the other
+    std::int64_t steps = 0;   ///< time steps
+    std::int64_t chains = 0;  ///< layers in each direction, which run one after another
     std::int64_t directions = 1;
     model::DataType type = model::DataType::bf16;
 };
 
-/// Steps of time whose inputs cuDNN multiplies together.
+/// Time steps whose inputs cuDNN multiplies together.
 constexpr std::int64_t chunk = 8;
 
 std::optional<Network> network_of(const Subject& subject, std::size_t mode_place) {
@@ -54,7 +54,7 @@ Entry product(const Network& net, std::int64_t m, std::int64_t n, std::int64_t k
     return entry;
 }
 
-/// One kernel a step of time for all gates.
+/// One kernel per time step for all gates.
 Entry pointwise_step(const Network& net, float least_us) {
     const std::int64_t elements = net.batch * net.hidden * (net.gates + 4);
     return entry_of({.bytes = elements * model::size_of(net.type),
@@ -69,7 +69,7 @@ std::optional<Understood> carried_out_by(const Network& net, std::vector<Entry> 
                        model::size_of(net.type));
 }
 
-/// Inputs of a few steps together; then for each step a product with the state, and the gates.
+/// The inputs of a few steps together; then, for each step, a product with the state and the gates.
 std::optional<Understood> recurrent(const Subject& subject) {
     const auto net = network_of(subject, 6);
     if (!net) return {};
@@ -81,11 +81,12 @@ std::optional<Understood> recurrent(const Subject& subject) {
                pointwise_step(*net, 2.4F)});
 }
 
-/// The same the other way round, gradients of both weights, and a bias' sum by one block for 128 columns.
+/// The same in reverse, the gradients of both weights, and the sum for a bias with one block per
+/// 128 columns.
 std::optional<Understood> recurrent_backward(const Subject& subject) {
     const auto net = network_of(subject, 10);
     if (!net) return {};
-    constexpr double beside = 1.5;  // products of several streams share the multiprocessors
+    constexpr double beside = 1.5;  // products in several streams share the SMs
     const std::int64_t rows = net->gates * net->hidden;
     const std::int64_t all = net->batch * net->steps;
     const std::int64_t chunks = net->chains * ceil_divide(net->steps, chunk);

@@ -30,7 +30,7 @@ Understood rows(const RowWise& op, OperatorFamily family, std::int64_t result_el
             .result_elements = result_elements};
 }
 
-/// Along dimension `dim` (negative: from the end) of a tensor.
+/// Along dimension `dim` of a tensor (negative: from the end).
 std::optional<Understood> along(const Subject& subject, const Tensor* x, std::int64_t dim,
                                 RowKind kind, OperatorFamily family, Direction direction) {
     if (x == nullptr || x->elements() < 1) return {};
@@ -50,9 +50,9 @@ std::optional<Understood> softmax(const Subject& subject) {
     return along(subject, subject.call.tensor(0), subject.call.whole(1).value_or(-1),
                  RowKind::softmax, OperatorFamily::softmax, Direction::forward);
 }
-/// One kernel without the product that a softmax's gradient begins with, which is an operator of its own.
-/// Over a row it reads the gradient twice: a long one comes from memory again, since the rows of all blocks do
-/// not fit into an L2.
+/// One kernel, without the product that begins the gradient of a softmax, which is a separate
+/// operator. It reads the gradient of a row twice: a long row comes from memory again, because the
+/// rows of all blocks do not fit in the L2.
 std::optional<Understood> softmax_backward(const Subject& subject) {
     constexpr std::int64_t longest_kept = 64 * 1024;
     const Tensor* const x = subject.call.tensor(0);
@@ -74,7 +74,7 @@ std::optional<Understood> scan(const Subject& subject) {
                  OperatorFamily::reduction, Direction::forward);
 }
 
-/// A norm over the last dimensions, whose sizes stand at `shape`.
+/// A norm over the last dimensions; argument `shape` holds their sizes.
 std::optional<Understood> norm(const Subject& subject, std::size_t place, std::size_t shape,
                                RowKind kind, Direction direction) {
     const Tensor* const x = subject.call.tensor(place);
@@ -101,14 +101,14 @@ std::optional<Understood> rms_norm(const Subject& subject) {
 std::optional<Understood> rms_norm_backward(const Subject& subject) {
     return norm(subject, 1, 2, RowKind::rmsnorm, Direction::backward);
 }
-/// A reduction as it lies in memory.
+/// A reduction with its layout in memory.
 struct Reduction {
     RowWise op;
-    /// What stays lies between what goes: each result's parts are far from each other.
+    /// The kept dimensions lie between reduced ones: the parts of each result are far apart.
     bool apart = false;
 };
 
-/// Sizes of the dimensions by falling strides, and which of them go.
+/// Sizes of the dimensions by falling strides, and which of them are reduced.
 struct Order {
     std::vector<std::int64_t> sizes;
     std::vector<bool> gone;
@@ -137,7 +137,7 @@ Order in_memory(const Tensor& x, const std::vector<std::int64_t>& dims) {
     return found;
 }
 
-/// Which of [outer, inner] a set of dimensions reduces; what is neither is taken as the inner.
+/// Which of [outer, inner] a set of dimensions reduces; a set that is neither counts as inner.
 Reduction reduced(const Tensor& x, const std::vector<std::int64_t>& dims) {
     const Order memory = in_memory(x, dims);
     std::int64_t away = 1;
@@ -170,12 +170,12 @@ Reduction reduced(const Tensor& x, const std::vector<std::int64_t>& dims) {
 /// in the output, in vectors of four or two. (eq. S6)
 struct Neighbours {
     bool vectors = true;
-    bool apart = false;  ///< the results that lie together have parts that do not
+    bool apart = false;  ///< the parts of neighbouring results are not contiguous
 };
 
 Neighbours neighbours(const Tensor& x, const std::vector<std::int64_t>& dims) {
     const auto rank = static_cast<std::int64_t>(x.dims.size());
-    std::int64_t together = 1;  // results whose parts lie together
+    std::int64_t together = 1;  // results whose parts are contiguous
     Neighbours found;
     bool first = true;
     for (std::int64_t i = rank - 1; i >= 0; --i) {
@@ -194,7 +194,8 @@ Neighbours neighbours(const Tensor& x, const std::vector<std::int64_t>& dims) {
     return found;
 }
 
-/// One result a thread, whose parts are loaded four at a time; many parts go to 16 threads. (eq. S6)
+/// One result per thread, whose parts are loaded four at a time; many parts are divided among 16
+/// threads. (eq. S6)
 std::optional<KernelWork> by_threads(const RowWise& op, const Neighbours& lie, std::int64_t size) {
     constexpr std::int64_t warps = 16;
     constexpr std::int64_t lanes = 32;
@@ -214,8 +215,9 @@ std::optional<KernelWork> by_threads(const RowWise& op, const Neighbours& lie, s
         .floors = 1.0};
 }
 
-/// The share of the columns of PyTorch's blocks that there are: a thread takes four, a block as many threads
-/// as a power of two says, a warp at most. Blocks that are filled in part take as long. (eq. S6)
+/// The used share of the columns of PyTorch's blocks: a thread takes four columns, and a block has
+/// a power of two of threads, at most a warp. Partly filled blocks take as long as full ones. (eq.
+/// S6)
 double filled_columns(std::int64_t columns) {
     constexpr std::int64_t of_thread = 4;
     constexpr std::uint64_t warp = 32;
@@ -226,7 +228,7 @@ double filled_columns(std::int64_t columns) {
     return static_cast<double>(columns) / static_cast<double>(ceil_divide(columns, block) * block);
 }
 
-/// One block a result, whose threads go through parts that are far from each other. (eq. S6)
+/// One block per result, whose threads go through parts that are far apart. (eq. S6)
 KernelWork apart(const RowWise& op, std::int64_t size) {
     return {.moved = static_cast<double>(op.rows * op.cols * size),
             .chains = op.rows,
@@ -277,14 +279,14 @@ std::optional<Understood> largest(const Subject& subject) {
 std::optional<Understood> largest_place(const Subject& subject) {
     return reduction(subject, RowKind::argmax);
 }
-/// The order of the norm stands before the dimensions.
+/// The order of the norm comes before the dimensions.
 std::optional<Understood> vector_norm(const Subject& subject) {
     const Tensor* const x = subject.call.tensor(0);
     if (x == nullptr || x->elements() < 1) return {};
     return reduced_rows(subject, *x, RowKind::sum, subject.call.wholes(2));
 }
 
-/// One row of keys: many rows are sorted by other kernels, which no rule knows.
+/// Sorts one row of keys: for many rows PyTorch uses other kernels, for which there is no rule.
 std::optional<Understood> sort(const Subject& subject) {
     const Tensor* const x = subject.call.tensor(0);
     if (x == nullptr || x->dims.empty() || x->elements() < 1) return {};
@@ -296,7 +298,7 @@ std::optional<Understood> sort(const Subject& subject) {
     return carried_out(std::move(entries), OperatorFamily::other, x->elements(), 8);
 }
 
-/// The k largest or smallest of short rows: a block a row, then a sort of what it found. (W3)
+/// The k largest or smallest of short rows: one block per row, then a sort of what it found. (W3)
 std::optional<Understood> best(const Subject& subject) {
     constexpr std::int64_t longest = 1024;
     constexpr double clocks_of_row = 1200.0;

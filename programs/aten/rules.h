@@ -1,4 +1,4 @@
-// The rules behind operations.h: each turns a call into operations, or leaves it to the others.
+// The rules behind operations.h: each turns a call into operations, or returns nothing.
 #pragma once
 
 #include <optional>
@@ -9,7 +9,7 @@
 
 namespace ridge::programs {
 
-/// A call with the element type of its lists.
+/// A call with the element type of its lists of tensors.
 struct Subject {
     const Call& call;
     ElementType hint = ElementType::unknown;
@@ -34,30 +34,31 @@ struct Rule {
 [[nodiscard]] bool is_pointwise(std::string_view name);
 [[nodiscard]] std::optional<Understood> pointwise(std::string_view name, const Subject& subject);
 
-/// `rows` of `cols` runs of `inner` elements in `from`, which are columns of rows in `to`.
+/// `rows` of `cols` runs of `inner` elements in `from`; the runs are columns of rows in `to`.
 struct Exchange {
     std::int64_t rows = 1;
     std::int64_t cols = 1;
     std::int64_t inner = 1;
 };
 [[nodiscard]] Exchange exchange_of(const Tensor& to, const Tensor& from);
-/// The dimensions in the order in which `leader` has them in memory; `dim` is carried along.
+/// The tensor with its dimensions in the order in which `leader` has them in memory; `dim` is
+/// mapped to the new order.
 [[nodiscard]] Tensor in_order_of_memory(const Tensor& x, const Tensor& leader, std::int64_t& dim);
 
 /// One streaming kernel that moves the bytes of all arguments.
 [[nodiscard]] std::optional<Understood> by_bytes(const Subject& subject);
-/// The same for a kernel of torch.compile, whose last scalars are its numbers of elements.
+/// The same for a kernel of torch.compile, whose last scalar arguments are its numbers of elements.
 [[nodiscard]] std::optional<Understood> generated(const Subject& subject);
 
-/// As kernels carry it out, one after the other.
+/// A call that runs as these kernels, one after another.
 [[nodiscard]] Understood carried_out(std::vector<Entry> entries, OperatorFamily family,
                                      std::int64_t elements, std::int64_t size);
 [[nodiscard]] model::Step torch_step(model::Operation operation);
 [[nodiscard]] model::Step step_of(model::Operation operation, model::Implementation implementation,
                                   model::L2State l2);
-/// A launch of what the step does, to be changed where its kernel differs from the model's.
+/// A launch that does the work of the step; callers change it where the real kernel differs.
 [[nodiscard]] Entry entry_of(const model::Step& step);
-/// The type of a tensor, or the hint where it is not recorded.
+/// The type of a tensor, or the hint if the type was not recorded.
 [[nodiscard]] ElementType type_of(const Tensor& tensor, const Subject& subject);
 
 }  // namespace ridge::programs

@@ -10,7 +10,7 @@ namespace {
 
 constexpr double most_parameters = 1e17;
 
-/// Collects the weights of one kind of layer, or of the model.
+/// Collects the weights of one kind of layer, or of the whole model.
 class WeightList {
   public:
     explicit WeightList(std::vector<Weight>& weights) : weights_(weights) {}

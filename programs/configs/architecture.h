@@ -1,11 +1,11 @@
-// A decoder as numbers: what its config says, in one vocabulary for all families.
+// A decoder as numbers: the contents of its config, in one vocabulary for all families.
 //
 //   const Architecture a = read_config(text, "config.json");     // config_reader.h
 //   parameters_of(a);                                            // 8030261248 for Llama 3.1 8B
 //   for (const Weight& weight : weights_of(a)) ... weight.elements * weight.count ...
 //
-// Method: every weight tensor is listed once with its shape and how many layers hold it; parameter
-// count, weight bytes, gradients and optimizer states are sums over that list.
+// Method: each weight tensor is listed once with its shape and the number of layers that have it;
+// parameter count, weight bytes, gradients and optimizer states are sums over that list.
 // Limits: decoders with one stream of tokens; vision towers and multi-token heads are left out.
 #pragma once
 
@@ -16,31 +16,32 @@
 
 namespace ridge::programs {
 
-/// `rms_plus_one` multiplies by one plus the weight, in fp32 (Gemma), `rms_wide` by the weight in fp32
-/// (OLMo 2); `layer` has mean and bias.
+/// `rms_plus_one` multiplies by one plus the weight, in fp32 (Gemma); `rms_wide` multiplies by the
+/// weight in fp32 (OLMo 2); `layer` has mean and bias.
 enum class NormKind : std::uint8_t { rms, rms_plus_one, rms_wide, layer };
 
-/// gelu_new and gelu_fast are the tanh form written out, gelu_tanh is one kernel.
+/// gelu_new and gelu_fast are the tanh form as separate operations; gelu_tanh is one kernel.
 enum class Activation : std::uint8_t { silu, relu, gelu_erf, gelu_tanh, gelu_new, gelu_fast };
 
-/// Where a layer's norms stand and what is added to what.
+/// The positions of a layer's norms, and the order of the additions.
 enum class Block : std::uint8_t {
     sequential,         ///< x += attention(norm(x)); x += mlp(norm(x))
-    sandwich,           ///< a second norm behind attention and behind the mlp (Gemma 2 and 3)
-    post,               ///< norms behind attention and mlp alone (OLMo 2)
+    sandwich,           ///< a second norm after attention and after the mlp (Gemma 2 and 3)
+    post,               ///< norms only after attention and mlp (OLMo 2)
     parallel,           ///< x += attention(norm(x)) + mlp(norm(x)), one norm (Phi)
-    parallel_two_norms  ///< the same with a norm each (GPT-NeoX)
+    parallel_two_norms  ///< the same with two norms (GPT-NeoX)
 };
 
-/// How q, k and v are projected: three products; one whose result is cut; one whose result is cut
-/// within each head; or one with bias and a transposed weight (GPT-2's Conv1D).
+/// How q, k and v are projected: three products; one product whose result is split; one product
+/// whose result is split within each head; or one with bias and a transposed weight (GPT-2's
+/// Conv1D).
 enum class Projection : std::uint8_t { separate, fused, fused_by_head, conv1d };
 
 /// Norms of q and k: none, along each head, or along all heads together.
 enum class QkNorm : std::uint8_t { none, head, whole };
 
-/// Which elements rotate together: the halves of a head, the same in fp32 (OLMo 2), neighbours, or
-/// neighbours taken as complex numbers in fp32 (DeepSeek-V2).
+/// Which elements rotate together: the halves of a head; the halves in fp32 (OLMo 2); neighbours;
+/// or neighbours as complex numbers in fp32 (DeepSeek-V2).
 enum class Rotary : std::uint8_t { halves, halves_fp32, interleaved, complex };
 
 struct AttentionSpec {
@@ -48,19 +49,19 @@ struct AttentionSpec {
     std::int64_t kv_heads = 0;
     std::int64_t head_dim = 0;    ///< of q and k
     std::int64_t value_dim = 0;   ///< of v
-    std::int64_t rotary_dim = 0;  ///< leading elements of a head that rotate; 0: none do
-    std::int64_t window = 0;      ///< keys a query sees at most; 0: all
+    std::int64_t rotary_dim = 0;  ///< leading elements of a head that rotate; 0: none
+    std::int64_t window = 0;      ///< maximum number of keys that a query sees; 0: all
     Projection projection = Projection::separate;
     bool qkv_bias = false;
     bool output_bias = false;
     QkNorm qk_norm = QkNorm::none;
     double softcap = 0.0;  ///< of the scores; 0: none
     // Multi-head latent attention (kv_rank > 0): head_dim = nope + rotary_dim.
-    std::int64_t q_rank = 0;   ///< 0: q is projected at once
+    std::int64_t q_rank = 0;   ///< 0: q is projected in one step
     std::int64_t kv_rank = 0;  ///< elements of the latent vector
     bool latent_bias = false;
     Rotary rotary = Rotary::halves;
-    bool joined_rotary = false;  ///< what rotates and the rest are joined by a copy, even if empty
+    bool joined_rotary = false;  ///< a copy joins rotated and other elements, even if empty
 
     [[nodiscard]] bool latent() const { return kv_rank > 0; }
     [[nodiscard]] std::int64_t nope_dim() const { return head_dim - rotary_dim; }
@@ -82,7 +83,7 @@ struct FeedForwardSpec {
     bool normalise_weights = false;
     Routing routing = Routing::softmax;
     std::int64_t groups = 1;         ///< groups of experts
-    std::int64_t active_groups = 1;  ///< groups a token may use
+    std::int64_t active_groups = 1;  ///< groups that a token may use
 
     friend bool operator==(const FeedForwardSpec&, const FeedForwardSpec&) = default;
 };
@@ -97,22 +98,22 @@ struct LayerSpec {
 struct Architecture {
     std::string name;
     std::string family;  ///< the config's model_type
-    std::string source;  ///< where a preset's numbers are from
+    std::string source;  ///< source of a preset's numbers
     std::int64_t vocabulary = 0;
     std::int64_t hidden = 0;
     std::int64_t positions = 0;  ///< rows of a learned position table; 0: none
-    std::int64_t longest = 0;    ///< longest sequence the config states; 0: not stated
+    std::int64_t longest = 0;    ///< longest sequence that the config states; 0: not stated
     NormKind norm = NormKind::rms;
     Block block = Block::sequential;
-    bool tied = false;  ///< the head is the embedding
+    bool tied = false;  ///< the head shares its weight with the embedding
     bool head_bias = false;
     bool scaled_embedding = false;  ///< multiplied by a constant (Gemma)
     double softcap = 0.0;           ///< of the logits; 0: none
-    bool idle_mask = false;         ///< builds a window's mask that no layer uses (Qwen 2 MoE)
+    bool idle_mask = false;         ///< builds a mask for a window that no layer uses (Qwen 2 MoE)
     double dropout = 0.0;           ///< of residuals and embeddings, in training
     double attention_dropout = 0.0;
     std::vector<LayerSpec> kinds;           ///< the different layers
-    std::vector<std::uint8_t> layer_kinds;  ///< for each layer, which of them
+    std::vector<std::uint8_t> layer_kinds;  ///< for each layer, its index in `kinds`
 
     [[nodiscard]] std::int64_t layers() const {
         return static_cast<std::int64_t>(layer_kinds.size());
@@ -132,20 +133,20 @@ struct Weight {
     std::int64_t rows = 0;     ///< outputs
     std::int64_t columns = 1;  ///< inputs
     std::int64_t stacked = 1;  ///< experts in one tensor
-    std::int64_t count = 1;    ///< tensors: layers that hold one
-    std::uint8_t kind = 0;     ///< kind of layer, for those of a layer
+    std::int64_t count = 1;    ///< number of layers that have such a tensor
+    std::uint8_t kind = 0;     ///< index of the layer kind, for weights of a layer
 
     [[nodiscard]] std::int64_t elements() const { return rows * columns * stacked; }
 };
 
-/// Every weight tensor once, with the number of layers that hold it.
+/// Each weight tensor once, with the number of layers that have it.
 [[nodiscard]] std::vector<Weight> weights_of(const Architecture& architecture);
 [[nodiscard]] std::int64_t parameters_of(const Architecture& architecture);
-/// Those that one token passes through: of the experts only the active ones.
+/// Parameters that one token uses: of the experts only the active ones.
 [[nodiscard]] std::int64_t active_parameters_of(const Architecture& architecture);
 
-/// InputError naming the field: sizes that are not positive, do not divide, or are beyond what any
-/// model has (so that products of them stay far from overflow).
+/// Throws InputError naming the field: a size that is not positive, does not divide another, or is
+/// larger than in any model (so that products of sizes stay far from overflow).
 void validate(const Architecture& architecture);
 
 [[nodiscard]] std::string_view name_of(NormKind kind);

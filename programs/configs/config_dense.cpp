@@ -17,7 +17,8 @@ std::int64_t rotary_part(std::int64_t head_dim, double share) {
     return static_cast<std::int64_t>(static_cast<double>(head_dim) * share);
 }
 
-/// Qwen slides only where use_sliding_window says so, and only from max_window_layers on.
+/// Qwen uses a sliding window only if use_sliding_window says so, and only from layer
+/// max_window_layers on.
 void set_qwen_windows(const ConfigFields& fields, Architecture& a, const LayerSpec& layer) {
     const bool uses = fields.flag_or("use_sliding_window", false);
     const auto first = static_cast<std::size_t>(fields.count_or("max_window_layers", 28));
@@ -79,7 +80,7 @@ Architecture read_qwen3(const ConfigFields& fields) {
 Architecture read_gemma(const ConfigFields& fields) {
     Architecture a = gemma_base(fields);
     LayerSpec layer = gemma_layer(fields, a, "hidden_activation");
-    // The first configs said "gelu" and meant its tanh form.
+    // The first configs say "gelu" but mean its tanh form.
     layer.feed_forward.activation = Activation::gelu_tanh;
     set_layers(fields, a, {layer});
     return a;

@@ -4,7 +4,8 @@
 namespace ridge::programs {
 namespace {
 
-/// Dense layers among those with experts: mlp_only_layers and every layer off the sparse step.
+/// Dense layers among those with experts: mlp_only_layers, and every layer that is not on the
+/// sparse step.
 void set_sparse_layers(const ConfigFields& fields, Architecture& a, const LayerSpec& sparse) {
     LayerSpec dense = sparse;
     dense.feed_forward = {.intermediate = fields.count("intermediate_size"),
@@ -20,7 +21,7 @@ void set_sparse_layers(const ConfigFields& fields, Architecture& a, const LayerS
         for (const Json& item : only->items()) {
             const auto layer = item.if_whole();
             if (!layer || *layer < 0 || *layer >= a.layers()) {
-                fields.fail("mlp_only_layers", " must hold numbers of layers");
+                fields.fail("mlp_only_layers", " must contain layer numbers");
             }
             a.layer_kinds[static_cast<std::size_t>(*layer)] = 1;
         }

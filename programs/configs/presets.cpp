@@ -63,7 +63,7 @@ Architecture find_model(const std::string& name) {
             return read_config(file.text, "preset " + stem_of(file.path));
         }
     }
-    // Of "organisation/Name" the name alone.
+    // Of "organisation/Name", use only the name.
     const std::string_view last = std::string_view(wanted).substr(wanted.rfind('/') + 1);
     const std::vector<std::string> close = near(last, preset_names(), 4);
     std::string hint;

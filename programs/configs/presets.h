@@ -15,13 +15,13 @@
 
 namespace ridge::programs {
 
-/// The preset files, sorted by path; the build writes the definition.
+/// The preset files, sorted by path; the build generates the definition.
 [[nodiscard]] std::span<const hardware::EmbeddedFile> embedded_presets();
 
 [[nodiscard]] std::vector<std::string> preset_names();
 
-/// A folder, a file, or the name of a preset (case does not count). InputError when it is none,
-/// with near names.
+/// Accepts a folder, a file, or the name of a preset (in any case). Throws InputError with near
+/// names for anything else.
 [[nodiscard]] Architecture find_model(const std::string& name);
 
 }  // namespace ridge::programs

@@ -15,7 +15,7 @@ namespace {
 using hardware::Node;
 using hardware::NodeKind;
 
-/// One table of the file; remembers which keys were asked for, so that others are errors.
+/// One table of the file; remembers which keys were read, so that any other key is an error.
 class Section {
   public:
     Section(const Node* table, std::string name) : table_(table), name_(std::move(name)) {}

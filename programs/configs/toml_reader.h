@@ -1,8 +1,8 @@
-// A decoder written by hand as a small TOML file, for a model of your own.
+// A decoder described by hand in a small TOML file, for your own model.
 //
 //   name = "mine"            vocabulary = 32000     hidden = 2048     layers = 24
 //   heads = 16               kv_heads = 4           head_dim = 128    intermediate = 8192
-//   # and where they differ from a Llama:
+//   # and if they differ from a Llama:
 //   norm = "layer"           activation = "gelu"    gated = false     tied = true
 //   bias = true              qk_norm = "head"       window = 4096     positions = 2048
 //   [experts]
@@ -10,8 +10,8 @@
 //   [latent]                 # multi-head latent attention; head_dim includes the rotary part
 //   q_rank = 1536            kv_rank = 512          rotary = 64       value_dim = 128
 //
-// Errors: InputError with file:line:column for an unknown key (with the nearest), a missing one, or
-// a value of the wrong kind. Limits: all layers are alike.
+// Errors: InputError with file:line:column for an unknown key (with the nearest known one), a
+// missing key, or a value of the wrong kind. Limits: all layers are the same.
 #pragma once
 
 #include <string>

@@ -50,10 +50,10 @@ std::int64_t kv_cache_bytes(const Architecture& a, const CacheShape& shape) {
         const std::int64_t tokens = cached_tokens(attention, shape.tokens);
         if (tokens == 0) continue;
         sum += checked_product({{"layers", a.layers_of(kind)},
-                                {"elements of a token", cache_elements(attention)},
+                                {"elements per token", cache_elements(attention)},
                                 {"seq", tokens},
                                 {"batch", shape.batch},
-                                {"bytes of an element", shape.bytes}});
+                                {"bytes per element", shape.bytes}});
     }
     return sum;
 }

@@ -10,7 +10,7 @@ namespace ridge::programs {
 
 model::Matmul grouped_matmul(std::int64_t rows, std::int64_t n, std::int64_t k, std::int64_t groups,
                              model::DataType type, model::DataType output) {
-    // Every group's matrix is read; rows are shared out evenly.
+    // The matrix of every group is read; rows are distributed evenly.
     const std::int64_t used = std::min(rows, groups);
     return {.batch = used,
             .m = ceil_divide(rows, used),
@@ -26,7 +26,7 @@ double masked_attention_stretch(std::int64_t queries) {
 }
 
 EmbeddingGradient embedding_gradient(const model::Gather& op) {
-    constexpr double part = 10.0;  // places of a token that a thread adds up
+    constexpr double part = 10.0;  // positions of a token that one thread adds up
     const auto rows = static_cast<double>(op.rows);
     const double row = static_cast<double>(op.cols) * static_cast<double>(model::size_of(op.type));
     EmbeddingGradient kernels{.zeros = {.moved = static_cast<double>(op.table_rows) * row,
@@ -47,7 +47,7 @@ EmbeddingGradient embedding_gradient(const model::Gather& op) {
 
 namespace {
 
-/// Clocks that a multiprocessor takes to draw a score's number and keep the score or not. (S8)
+/// Clocks that an SM takes to draw the number of a score and to keep or drop the score. (S8)
 double drawing_clocks(model::Implementation implementation, model::Direction direction) {
     const bool back = direction == model::Direction::backward;
     switch (implementation) {
@@ -96,8 +96,9 @@ Entry entry_of(const SmallKernel& kernel, std::string name) {
 }
 
 std::vector<SmallKernel> sort_kernels(std::int64_t elements) {
-    // Up to 4096 keys one block sorts, beside their numbers; it takes as long as the next of four sizes.
-    // More take a radix sort: numbers, histogram, offsets, a pass for each of the eight bytes of a key.
+    // Up to 4096 keys, one block sorts them with their indices; the time is that of the next of
+    // four sizes. More keys take a radix sort: indices, histogram, offsets, and a pass for each of
+    // the eight bytes of a key.
     if (elements <= 4096) {
         const float us = elements <= 32     ? 3.7F
                          : elements <= 128  ? 8.6F

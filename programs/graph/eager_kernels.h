@@ -1,13 +1,14 @@
-// Kernels of PyTorch's operators that no single operation describes: grouped products, sorts, masks, the gradient
-// of an embedding, dropout in attention.
+// Kernels of PyTorch's operators that no single operation describes: grouped products, sorts,
+// masks, the gradient of an embedding, dropout in attention.
 //
 //   const Entry up = grouped_product(32768, 4096, 2048, 64, DataType::bf16, DataType::bf16);
-//   const std::vector<SmallKernel> sort = sort_kernels(32768);   // 3 and 8 of a radix sort
+//   const std::vector<SmallKernel> sort = sort_kernels(32768);   // 3 + 8 kernels of a radix sort
 //
 // Method: docs/models.md, W1 to W4, and docs/model.md, S7 and S8. A grouped product is a batched
-// one whose matrices have equal rows, times what CUTLASS' grouped kernel takes more; a small kernel
-// moves its bytes, but takes its least time.
-// Limits: how the rows are spread over groups is not known: evenly. Sorts of one row.
+// one whose matrices have equal rows, times the factor by which CUTLASS' grouped kernel is slower.
+// A small kernel moves its bytes, but takes at least a minimum time.
+// Limits: the real distribution of rows over groups is unknown; it is assumed even. Sorts of one
+// row only.
 #pragma once
 
 #include <cstdint>
@@ -20,41 +21,42 @@
 
 namespace ridge::programs {
 
-/// Clocks of a multiprocessor for an element of a kernel that computes indices (W3): 1.5 elements a
-/// clock where tensors are read with strides.
+/// Clocks of an SM per element of a kernel that computes indices (W3): 1.5 elements per clock if
+/// tensors are read with strides.
 inline constexpr double clocks_indexed = 1.0 / 1.5;
 
-/// The product of `rows` rows, in groups of equal size with a matrix [k, n] each.
+/// The product of `rows` rows, in groups of equal size, each with its own matrix [k, n].
 [[nodiscard]] model::Matmul grouped_matmul(std::int64_t rows, std::int64_t n, std::int64_t k,
                                            std::int64_t groups, model::DataType type,
                                            model::DataType output);
-/// How much longer a grouped kernel takes than a batched one of cuBLAS: rows padded to tiles for
-/// each group, no split. (W4)
+/// How much longer a grouped kernel takes than a batched one of cuBLAS: rows are padded to tiles in
+/// each group, and k is not split. (W4)
 inline constexpr double grouped_stretch = 1.4;
 
-/// The same for cuDNN's attention with a mask tensor, against one without: from 256 queries on it takes
-/// longer and longer, from 1024 on 1.65 times. (W4)
+/// The same for cuDNN's attention with a mask tensor, relative to attention without one: the factor
+/// grows from 256 queries on and reaches 1.65 at 1024. (W4)
 [[nodiscard]] double masked_attention_stretch(std::int64_t queries);
 
-/// The gradient of an embedding's table, which is `rows` indices of a table that is gathered from. (S7)
+/// The gradient of an embedding's table; the operation gathers `rows` indices from the table. (S7)
 struct EmbeddingGradient {
     KernelWork zeros{};                ///< fills the table
-    std::optional<KernelWork> sort{};  ///< of the indices, where there are many
+    std::optional<KernelWork> sort{};  ///< of the indices, if there are many
     KernelWork sums{};
 };
 inline constexpr std::int64_t most_unsorted_indices = 3072;
 [[nodiscard]] EmbeddingGradient embedding_gradient(const model::Gather& op);
 
-/// The numbers that fused attention with dropout draws for its scores. (S8)
+/// The random numbers that fused attention with dropout draws for its scores. (S8)
 [[nodiscard]] KernelWork drawn_numbers(const model::Attention& op,
                                        model::Implementation implementation);
 
-/// Bytes that the kernel in front of a grouped product writes: addresses and sizes of the groups.
+/// Bytes written by the kernel that runs before a grouped product: addresses and sizes of the
+/// groups.
 [[nodiscard]] constexpr std::int64_t grouped_addresses(std::int64_t groups) {
     return groups * 32;
 }
 
-/// A kernel by its bytes and its least time; 0: what any small kernel takes.
+/// A kernel given by its bytes and its least time; 0: the minimum of any small kernel.
 struct SmallKernel {
     std::int64_t bytes = 0;
     float least_us = 0.0F;
@@ -66,13 +68,13 @@ struct SmallKernel {
 [[nodiscard]] model::Copy moving(std::int64_t bytes);
 [[nodiscard]] Entry entry_of(const SmallKernel& kernel, std::string name);
 
-/// Sorting one row of 64-bit keys beside their numbers (W1).
+/// Sorting one row of 64-bit keys together with their indices (W1).
 [[nodiscard]] std::vector<SmallKernel> sort_kernels(std::int64_t elements);
 
-/// Sorting the places of rows that are added up, all its kernels together (W1).
+/// Sorting the positions of rows that are added up, as one kernel that stands for all of them (W1).
 [[nodiscard]] SmallKernel index_sort(std::int64_t rows);
 
-/// The best of each row are gathered, then sorted unless they may stay as they come.
+/// The top elements of each row are gathered, then sorted unless any order is allowed.
 inline constexpr float top_gather_us = 7.0F;
 inline constexpr float top_sort_us = 4.5F;
 

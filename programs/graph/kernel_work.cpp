@@ -10,7 +10,8 @@ double waves(std::int64_t blocks, std::int64_t multiprocessors) {
     return static_cast<double>(blocks) / static_cast<double>(multiprocessors);
 }
 
-/// How much longer tiles take than if the last wave were full; the rest of it runs faster alone.
+/// How much longer tiles take than with a full last wave; the blocks of a partly filled wave run
+/// faster.
 double wave_loss(std::int64_t tiles, std::int64_t multiprocessors) {
     if (tiles < 1) return 1.0;
     const double full = waves(tiles, multiprocessors);
@@ -39,7 +40,8 @@ std::optional<KernelTime> time_of(const KernelWork& kernel, const model::Machine
     const double all = static_cast<double>(machine.sm_count) * clock;
     double work = (products + kernel.clocks / all) * wave_loss(kernel.tiles, machine.sm_count);
     if (kernel.growing) {
-        // The last blocks begin when the others end, on average half of the longest one before the end.
+        // The last blocks begin when the others end: on average half of the longest block before
+        // the end.
         work = products + kernel.clocks / all + kernel.longest_clocks / (2.0 * clock);
     }
     work = std::max(work, kernel.longest_clocks / clock);

@@ -24,7 +24,7 @@ model::Work times(model::Work work, double count) {
     return work;
 }
 
-/// The operation as far as the entry goes from a warm L2 cache to a cold one. (S10)
+/// The operation, at the entry's position between a warm and a cold L2 cache. (S10)
 model::Outcome operation_of(const Entry& entry, const model::Machine& machine) {
     if (entry.from_dram <= 0.0) return model::predict(entry.operation, entry.execution, machine);
     model::WarmAndCold both =
@@ -73,7 +73,7 @@ model::Outcome predict(const Entry& entry, const model::Machine& machine) {
     if (entry.beside) {
         if (const auto work = time_of(*entry.beside, machine)) time += work->time;
     }
-    // Indices are computed by all multiprocessors at their clock, after the launch. (W3)
+    // All SMs compute indices at their clock, after the launch. (W3)
     if (entry.indexed_clocks > 0.0 && machine.sm_count > 0) {
         const Cycles clocks = entry.indexed_clocks * units::cycle;
         const Time computing =

@@ -1,16 +1,17 @@
-// A program as a list of operations: what runs, how often, where it comes from.
+// A program as a list of operations: what runs, how often, and where it comes from.
 //
 //   Program program;
 //   program.entries.push_back({.operation = Matmul{...}, .count = 32, .name = "q_proj",
 //                              .module = Module::attention});
 //   const ProgramTime time = predict(program, machine);
-//   time.total.time;   // of all kernels, one after the other, with the band of the sum
+//   time.total.time;   // of all kernels, one after another, with the band of the sum
 //
-// The order is that in which an operation runs first. A model's config, a profiler's trace and a
-// hand-written list all become this value; time, roofline and charts are functions of it.
+// Entries are in the order in which their operations first run. A model's config, a profiler's
+// trace and a hand-written list all become a Program; time, roofline and charts are functions of
+// it.
 // Method: each entry is predicted once and counted `count` times; errors of different entries are
-// taken as independent, those of the same entry's repetitions as equal (R6 of docs/model.md).
-// Limits: one stream; what overlaps is up to the caller.
+// assumed independent, errors of the repetitions of one entry equal (R6 of docs/model.md).
+// Limits: one stream; the caller handles overlap.
 #pragma once
 
 #include <cstdint>
@@ -47,31 +48,31 @@ enum class Pass : std::uint8_t { forward, backward, update };
 struct Entry {
     model::Operation operation;
     model::Execution execution;
-    std::int64_t count = 1;    ///< runs in a step
-    std::int64_t kernels = 1;  ///< launches of one run
+    std::int64_t count = 1;    ///< runs per step
+    std::int64_t kernels = 1;  ///< launches per run
     std::string name;          ///< "q_proj", "norm: mean"
     Module module = Module::other;
     Pass pass = Pass::forward;
     std::int64_t first_layer = -1;  ///< -1: outside the layers
-    /// Elements for which a kernel without vector loads computes an index, times the share of a
-    /// multiprocessor's clock that takes (W3 of docs/models.md); 0: none.
+    /// For a kernel without vector loads: its elements times the SM clocks that computing each
+    /// index takes (W3 of docs/models.md); 0: none.
     double indexed_clocks = 0.0;
-    /// How far the time is on the way from a warm L2 cache to a cold one: what of the operands the kernel before
-    /// did not write (S10 of docs/model.md).
+    /// Position of the time between a warm (0) and a cold (1) L2 cache: the share of the operands
+    /// that the kernel before did not write (S10 of docs/model.md).
     double from_dram = 0.0;
-    Time least{};          ///< of one launch, where that is more than an empty kernel takes
-    double stretch = 1.0;  ///< of the operation's time, for a kernel that is not as good (W4)
-    std::optional<KernelWork> work{};    ///< where the operation does not say how long it takes
-    std::optional<KernelWork> beside{};  ///< what the operation leaves out, one after the other
-    bool overlapped = false;             ///< runs beside the kernels, on a stream of its own
-    std::optional<Time> measured;        ///< of one run, where a trace has it
+    Time least{};          ///< of one launch, if that is longer than an empty kernel
+    double stretch = 1.0;  ///< factor on the operation's time, for a less efficient kernel (W4)
+    std::optional<KernelWork> work{};    ///< gives the time if the operation does not
+    std::optional<KernelWork> beside{};  ///< work left out by the operation, run after it
+    bool overlapped = false;             ///< runs concurrently with the kernels, in its own stream
+    std::optional<Time> measured;        ///< of one run, if a trace has it
 };
 
 struct Program {
     std::string name;
     std::vector<Entry> entries;
 
-    /// Launches of the whole step.
+    /// Kernel launches of the whole step.
     [[nodiscard]] std::int64_t kernels() const;
 };
 
@@ -84,7 +85,7 @@ struct Totals {
     std::int64_t not_modelled = 0;  ///< entries without a time
 };
 
-/// The outcomes stand in the order of the entries and are those of one run.
+/// The outcomes are in the order of the entries; each is for one run.
 struct ProgramTime {
     std::vector<model::Outcome> outcomes;
     Totals total;
@@ -92,14 +93,14 @@ struct ProgramTime {
 
 [[nodiscard]] ProgramTime predict(const Program& program, const model::Machine& machine);
 
-/// The first operation without a time, and why it has none.
+/// The first operation without a time, and the reason.
 [[nodiscard]] std::optional<std::string> first_not_modelled(const Program& program,
                                                             const ProgramTime& time);
 
-/// One run of the entry.
+/// Predicts one run of the entry.
 [[nodiscard]] model::Outcome predict(const Entry& entry, const model::Machine& machine);
 
-/// The entry's time in the whole step; zero where it is not modelled.
+/// The entry's time in the whole step; zero if it is not modelled.
 [[nodiscard]] Time time_of(const Entry& entry, const model::Outcome& outcome);
 
 [[nodiscard]] std::string_view name_of(Module module);

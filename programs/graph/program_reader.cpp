@@ -18,7 +18,7 @@ using hardware::NodeKind;
 constexpr std::size_t most_operations = 10000;
 constexpr std::int64_t most_runs = 1'000'000;
 
-/// Refuses keys that are not among these.
+/// Refuses any key that is not in the list.
 template <std::size_t N>
 void check_keys(const Node& table, const std::array<std::string_view, N>& known) {
     for (const Node& child : table.children) {
@@ -51,7 +51,7 @@ std::int64_t count_of(const Node& table, std::string_view key, std::int64_t leas
     return node->integer;
 }
 
-/// One of the names of an enumeration that counts from zero to `count`.
+/// A name of an enumeration whose values are 0 to `count` - 1.
 template <typename Word>
 Word word_of(const Node& table, std::string_view key, std::size_t count, Word otherwise) {
     const std::string text = text_of(table, key, std::string(name_of(otherwise)));

@@ -1,14 +1,14 @@
 // A program written by hand: a list of operations in a TOML file.
 //
-//   name = "a block of mine"
+//   name = "my block"
 //   [[operation]]
-//   op = "matmul m=4096 n=14336 k=4096 dtype=bf16 l2=cold"   # as --op takes it
-//   name = "up"          # the rest may be left out
-//   count = 32           # runs in a step
-//   kernels = 1          # launches of one run
-//   module = "mlp"       # embedding, norm, attention, mlp, experts, residual, head, loss, optimizer, ...
+//   op = "matmul m=4096 n=14336 k=4096 dtype=bf16 l2=cold"   # as for --op
+//   name = "up"          # this key and those below are optional
+//   count = 32           # runs per step
+//   kernels = 1          # launches per run
+//   module = "mlp"       # embedding, norm, attention, mlp, experts, residual, head, loss, ...
 //   pass = "forward"     # backward, update
-//   layer = 0            # where it runs first
+//   layer = 0            # the layer where it first runs
 //
 //   const std::optional<Program> program = find_program("block.toml");
 //
@@ -23,10 +23,10 @@
 
 namespace ridge::programs {
 
-/// InputError with file, line and column: unknown keys, operations that cannot be.
+/// Throws InputError with file, line and column for an unknown key or an impossible operation.
 [[nodiscard]] Program read_program(std::string_view text, const std::string& file);
 
-/// The program of a TOML file that lists operations; nothing for any other name.
+/// The program in a TOML file that lists operations; empty for any other path.
 [[nodiscard]] std::optional<Program> find_program(const std::string& path);
 
 }  // namespace ridge::programs

@@ -1,21 +1,22 @@
-// The file in which `ridge profile` keeps what a process did on its GPUs: one file per process, appended
-// to while the process runs.
+// The file in which `ridge profile` records what a process did on its GPUs: one file per process,
+// appended to while the process runs.
 //
-// A file is the 16 bytes of `magic` and then records: a header of four bytes (tag in the lowest byte,
-// bytes of the payload above it), then the payload, all in little-endian order. The first record is a
-// text that names every record with its fields, so a file explains itself. A record may later
-// grow at its end: a reader passes over bytes and tags that it does not know and leaves fields
-// that a file does not have at their defaults. Each record is complete in itself, so a file that was
-// cut off in the middle of one is good up to there.
+// A file starts with the 16 bytes of `magic`, followed by records. A record is a header of four
+// bytes (tag in the lowest byte, payload length above it) and the payload, all in little-endian
+// order. The first record is a text that lists all records with their fields, so a file describes
+// itself. Later versions may append fields to a record: a reader skips bytes and tags that it does
+// not know, and leaves fields that a file lacks at their defaults. Each record is self-contained,
+// so a file that was cut off within a record is valid up to that record.
 //
-// Texts and shapes of launches stand once; later records name them by their number in the order of
-// the file, texts from 1 (0 is the empty one), shapes from 0. Times are nanoseconds since 1970.
+// Each text and each launch shape is stored once; later records refer to it by its number in the
+// order of the file (texts from 1, where 0 is the empty text; shapes from 0). Times are nanoseconds
+// since 1970.
 //
 //   KernelActivity kernel;
 //   FieldReader reader(payload);
-//   describe(reader, kernel);            // the same function writes it, reads it and prints its fields
+//   describe(reader, kernel);            // one function writes, reads and prints the fields
 //
-// Limits: a payload ends at 16 MiB.
+// Limits: a payload has at most 16 MiB.
 #pragma once
 
 #include <array>
@@ -33,34 +34,34 @@ inline constexpr std::size_t longest_payload = (std::size_t{1} << 24U) - 1;
 
 enum class ActivityTag : std::uint8_t {
     schema = 1,     ///< a text: the fields of every record
-    process = 2,    ///< once, first after the schema
+    process = 2,    ///< written once, directly after the schema
     text = 3,       ///< the bytes of a text
     device = 4,     ///< a GPU
-    shape = 5,      ///< what launches of one kernel with one grid and block have in common
-    kernel = 6,     ///< one execution of a kernel, or of a graph as a whole
+    shape = 5,      ///< properties shared by launches of one kernel with one grid and block
+    kernel = 6,     ///< one execution of a kernel, or of a whole graph
     copy = 7,       ///< one copy
     fill = 8,       ///< one memset
-    call = 9,       ///< one call of the CUDA runtime or driver that put work on the GPU
-    push = 10,      ///< a range of NVTX opens on a thread
+    call = 9,       ///< one call of the CUDA runtime or driver that started work on the GPU
+    push = 10,      ///< an NVTX range opens on a thread
     pop = 11,       ///< the innermost range of a thread closes
-    start = 12,     ///< a range that need not nest opens
-    stop = 13,      ///< it closes
-    lost = 14,      ///< records that the driver dropped or gave no times
+    start = 12,     ///< a range that need not be nested opens
+    stop = 13,      ///< that range closes
+    lost = 14,      ///< records that the driver dropped or did not give times for
     note = 15,      ///< what could not be recorded, and why
     counters = 16,  ///< hardware counters of one launch
     sample = 17,    ///< rates of the whole GPU over a short interval
-    finish = 18     ///< the process ended in order
+    finish = 18     ///< the process ended normally
 };
 
-/// What a file holds: times of everything, or counters of some launches, whose times count nothing.
+/// Contents of a file: times of everything, or counters of some launches, whose times are not used.
 enum class RecordingMode : std::uint32_t { times = 0, counters = 1 };
 
 struct ProcessActivity {
     std::uint32_t mode = 0;  ///< RecordingMode
     std::uint32_t pid = 0;
-    std::int32_t rank = -1;   ///< -1: the process did not say
-    std::int32_t world = -1;  ///< processes in all, likewise
-    std::uint64_t run = 0;    ///< the same in all files of one `ridge profile`
+    std::int32_t rank = -1;   ///< -1: not given by the process
+    std::int32_t world = -1;  ///< number of processes; -1: not given
+    std::uint64_t run = 0;    ///< the same in all files of one `ridge profile` run
     std::uint64_t time_ns = 0;
     std::string_view host{};
 };
@@ -151,26 +152,26 @@ struct NoteActivity {
     std::string_view text{};
 };
 
-/// Sums over the GPU; a negative value was not counted. One launch has only the counters of one set,
-/// those that fit into one pass.
+/// Sums over the GPU; a negative value means not counted. One launch has only the counters of one
+/// set, those that fit in one pass.
 struct CounterActivity {
     std::uint32_t shape = 0;
     std::uint32_t passes = 0;
-    double duration_ns = -1.0;  ///< while counting, not in the free run
+    double duration_ns = -1.0;  ///< during counting, not in a normal run
     double dram_read_bytes = -1.0;
     double dram_write_bytes = -1.0;
     double l2_bytes = -1.0;
     double shared_bytes = -1.0;
     double tensor_flop = -1.0;
-    double vector_flop = -1.0;  ///< with the packed FMA unless these stand below
+    double vector_flop = -1.0;  ///< includes the packed FMA unless those fields are given below
     double special_results = -1.0;
-    double occupancy = -1.0;              ///< share of the warps an SM can hold
-    double tensor_active = -1.0;          ///< share of the cycles
-    double packed_fma_flop = -1.0;        ///< of two-wide FMA, constants included
-    double packed_on_tensor_pipe = -1.0;  ///< of these on the tensor pipe
-    double tensor_type_flop = -1.0;       ///< by the counter of its type, in place of `tensor_flop`
-    std::uint32_t set = 0;                ///< which set it was
-    std::uint32_t missing = 0;            ///< sets that this launch still lacks, a bit each
+    double occupancy = -1.0;              ///< share of the warps that an SM can hold
+    double tensor_active = -1.0;          ///< share of cycles
+    double packed_fma_flop = -1.0;        ///< of two-wide FMA, including operations with constants
+    double packed_on_tensor_pipe = -1.0;  ///< the part of packed_fma_flop on the tensor pipe
+    double tensor_type_flop = -1.0;       ///< from the counter of its type; replaces `tensor_flop`
+    std::uint32_t set = 0;                ///< number of the counter set
+    std::uint32_t missing = 0;            ///< sets that this launch still lacks, one bit each
 };
 
 struct SampleActivity {
@@ -180,15 +181,15 @@ struct SampleActivity {
     std::uint32_t reserved = 0;
     double dram_read_bytes = -1.0;
     double dram_write_bytes = -1.0;
-    double sm_active = -1.0;      ///< share of the SMs with a warp
-    double tensor_active = -1.0;  ///< share of the cycles of the tensor pipe
+    double sm_active = -1.0;      ///< share of SMs with a resident warp
+    double tensor_active = -1.0;  ///< share of cycles in which the tensor pipe is active
 };
 
 struct FinishActivity {
     std::uint64_t time_ns = 0;
 };
 
-// The fields of each record, in the order of the file.
+// The fields of each record, in file order.
 
 template <class Fields>
 void describe(Fields& fields, ProcessActivity& v) {
@@ -271,7 +272,8 @@ void describe(Fields& fields, FinishActivity& v) {
     fields("time_ns", v.time_ns);
 }
 
-/// Fills fields from a payload; those beyond its end keep their values. A text is all that is left.
+/// Fills fields from a payload; fields beyond its end keep their values. A text takes all bytes
+/// that are left.
 class FieldReader {
   public:
     explicit FieldReader(std::string_view payload) : left_(payload) {}
@@ -315,7 +317,7 @@ class FieldWriter {
     std::string& bytes_;
 };
 
-/// The records and their fields in words, a line each.
+/// The records and their fields as text, one record per line.
 [[nodiscard]] std::string activity_schema();
 
 }  // namespace ridge::programs

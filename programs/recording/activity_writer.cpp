@@ -8,11 +8,11 @@
 namespace ridge::programs {
 namespace {
 
-// Records are kept until there are this many bytes, or until the next `flush`.
+// Records are buffered up to this many bytes, or until the next `flush`.
 constexpr std::size_t full = std::size_t{1} << 16U;
 constexpr std::size_t head_bytes = 4;
 
-/// The fields as "name:u32".
+/// Prints each field as "name:u32".
 class FieldPrinter {
   public:
     template <class Value>

@@ -5,10 +5,11 @@
 //   writer.write(ProcessActivity{.pid = 1234});
 //   const std::uint32_t shape = writer.shape({.name = writer.text("_Z4copyPf"), .grid_x = 132});
 //   writer.write(KernelActivity{.start_ns = 5, .duration_ns = 700, .shape = shape});
-//   writer.flush();                                     // from here a kill loses nothing
+//   writer.flush();                                     // a kill after this loses nothing
 //
-// Every call is safe from any thread. What was flushed belongs to the operating system: it survives
-// however the process ends. A write that fails (a full disk) ends the file at a whole record, and `failure` says so.
+// Every call is safe from any thread. Flushed data is in the hands of the operating system and
+// survives however the process ends. If a write fails (a full disk), the file ends with a whole
+// record, and `failure` gives the error.
 #pragma once
 
 #include <cstdint>
@@ -29,11 +30,11 @@ class ActivityWriter {
     ActivityWriter& operator=(const ActivityWriter&) = delete;
     ~ActivityWriter();
 
-    /// Makes the file, which must not be there yet, and writes what it starts with.
+    /// Creates the file, which must not exist yet, and writes its first records.
     [[nodiscard]] bool open(const std::string& path);
     [[nodiscard]] bool is_open() const { return descriptor_ >= 0; }
 
-    /// The number of a text; written where it is new.
+    /// The number of a text; writes the text if it is new.
     [[nodiscard]] std::uint32_t text(std::string_view text);
     [[nodiscard]] std::uint32_t shape(const ShapeActivity& shape);
 
@@ -55,7 +56,7 @@ class ActivityWriter {
 
     void flush();
 
-    /// errno of the write that failed; 0: none did.
+    /// errno of the write that failed; 0: none failed.
     [[nodiscard]] int failure() const { return failure_; }
 
   private:

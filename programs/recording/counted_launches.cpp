@@ -5,7 +5,7 @@
 namespace ridge::programs {
 namespace {
 
-/// Takes a number and the blank behind it off the front; false where there is none.
+/// Takes a number and the blank after it from the front of `line`; false if there is none.
 bool take_number(std::string_view& line, std::uint32_t& value) {
     const auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), value);
     const auto length = static_cast<std::size_t>(end - line.data());

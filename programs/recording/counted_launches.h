@@ -1,10 +1,10 @@
-// What earlier runs of a program left uncounted, as the text of a file: `ridge profile --counters` writes
-// it between two runs, the library that the program loads reads it.
+// The counters that earlier runs of a program did not collect, as the text of a file: `ridge
+// profile --counters` writes it between two runs, and the library that the program loads reads it.
 //
 //   std::ofstream(path) << to_text({{{.name = "copy", .grid = {132, 1, 1}}, 0b100}});
 //   missing_sets_of(text).at(kernel)      // 4: only the third set is missing
 //
-// Limits: kernels whose name holds a line break are left out, so they are counted again.
+// Limits: kernels whose name contains a line break are left out, so they are counted again.
 #pragma once
 
 #include <array>
@@ -15,7 +15,7 @@
 
 namespace ridge::programs {
 
-/// Launches are the same where these are.
+/// Launches are the same if these values are equal.
 struct LaunchedKernel {
     std::string name;
     std::array<std::uint32_t, 3> grid{};
@@ -25,12 +25,12 @@ struct LaunchedKernel {
     friend auto operator<=>(const LaunchedKernel&, const LaunchedKernel&) = default;
 };
 
-/// The sets of counters that a launch lacks, a bit each.
+/// The sets of counters that a launch lacks, one bit each.
 using MissingSets = std::map<LaunchedKernel, std::uint32_t>;
 
 [[nodiscard]] std::string to_text(const MissingSets& missing);
 
-/// Lines that are none are passed over.
+/// Skips lines that do not parse.
 [[nodiscard]] MissingSets missing_sets_of(std::string_view text);
 
 }  // namespace ridge::programs

@@ -39,7 +39,7 @@ std::string to_text(const RecordingOptions& options) {
     const auto line = [](const char* key, auto value) {
         return std::string(key) + '=' + std::to_string(value) + '\n';
     };
-    // The prefix stands last: it alone may hold a line break.
+    // The prefix comes last: it is the only value that may contain a line break.
     return line("run", options.run) + line("wait_for_start", options.wait_for_start ? 1 : 0) +
            line("whole_graphs", options.whole_graphs ? 1 : 0) + line("delay_ms", options.delay_ms) +
            line("duration_ms", options.duration_ms) + line("counted", options.counted) +

@@ -5,7 +5,8 @@
 namespace ridge::programs {
 namespace {
 
-/// Remembers for each name whether the model knows it, and for each operator whom it counts for.
+/// Caches for each name whether the model knows it, and for each operator the operator that it
+/// counts for.
 class Owners {
   public:
     explicit Owners(const Trace& trace)

@@ -12,7 +12,7 @@
 namespace ridge::programs {
 namespace {
 
-/// The element type in a kernel's name: of lists of tensors nothing else tells it.
+/// The element type in a kernel's name, the only source of it for lists of tensors.
 ElementType type_in(std::string_view kernel) {
     struct Sign {
         std::string_view text;
@@ -32,19 +32,19 @@ ElementType type_in(std::string_view kernel) {
     return ElementType::unknown;
 }
 
-/// Which way a copy goes between the GPU and the host; empty: it stays on one side.
+/// The direction of a copy between the GPU and the host; empty: the copy stays on one side.
 std::optional<model::CollectiveKind> crossing(std::string_view name) {
     if (name.find("DtoH") != name.npos) return model::CollectiveKind::device_to_host;
     if (name.find("HtoD") != name.npos) return model::CollectiveKind::host_to_device;
     return {};
 }
 
-/// Copies and fills of the driver, by their bytes.
+/// Copies and fills of the driver, given by their bytes.
 std::optional<Understood> driver_work(const Kernel& kernel, std::string_view name) {
     if (kernel.kind == ActivityKind::kernel || kernel.bytes < 1) return {};
     Understood found{.family = OperatorFamily::copy, .basis = Basis::bytes};
     if (const auto direction = crossing(name)) {
-        found.family = OperatorFamily::other;  // no kernel could take it in, no layout spare it
+        found.family = OperatorFamily::other;  // no kernel can absorb it, no layout can avoid it
         const model::Collective op{
             .kind = *direction, .gpus = 1, .bytes = kernel.bytes, .type = model::DataType::int8};
         found.steps = {{.operation = op, .execution = {}}};
@@ -59,10 +59,11 @@ std::optional<Understood> driver_work(const Kernel& kernel, std::string_view nam
     return found;
 }
 
-/// What a kernel moved as the counters saw it, as one streaming kernel: nothing else is known of it.
+/// The bytes that a kernel moved according to its counters, as one streaming kernel; nothing else
+/// is known about it.
 std::optional<Understood> counted_work(const Kernel& kernel) {
     constexpr std::int64_t element =
-        2;  // a pair is read and written: the bytes count, not the type
+        2;  // read and written as pairs: only the bytes matter, not the type
     if (kernel.kind != ActivityKind::kernel || kernel.dram_bytes < 2 * element) return {};
     const model::Elementwise op{.expression = model::parse_expression("x"),
                                 .elements = kernel.dram_bytes / (2 * element),
@@ -78,9 +79,9 @@ std::string unknown_reason(TraceSource recorder) {
         case TraceSource::pytorch:
             return "no shapes were recorded (record_shapes=True)";
         case TraceSource::nsight_compute:
-            return "the file does not count what the kernel moved (dram__bytes.sum)";
+            return "the file has no count of the kernel's DRAM bytes (dram__bytes.sum)";
         default:
-            return "the profiler records no shapes: the kernel is known by its name alone";
+            return "the profiler records no shapes: only the kernel's name is known";
     }
 }
 
@@ -96,13 +97,13 @@ class RowBuilder {
             const Operator& op = trace_.operators[static_cast<std::size_t>(instance.op)];
             key = {op.name, op.inputs, false};
         }
-        // The shapes of an operator without recorded arguments are told apart by its kernel.
+        // An operator without recorded arguments gets one row per kernel name.
         if (key.inputs == TextId::empty) {
             key.kernel = first.name;
             if (first.kind != ActivityKind::kernel) key.bytes = first.bytes;
             if (first.dram_bytes >= 0) key.grid = first.grid;
         }
-        // So are lists of tensors, by their first launch.
+        // Lists of tensors get one row per grid of their first launch.
         if (is_of_lists(first)) key.grid = first.grid;
         key.collective = first.collective;
         const auto [place, added] = places_.emplace(key, out_.rows.size());
@@ -129,11 +130,11 @@ class RowBuilder {
     struct Key {
         TextId name;
         TextId inputs;
-        bool loose;  ///< no operator
+        bool loose;  ///< a kernel without an operator
         TextId kernel = TextId::empty;
         TextId collective = TextId::empty;
         std::int64_t bytes = -1;             ///< of a copy or fill without an operator
-        std::array<std::int64_t, 3> grid{};  ///< of a kernel that is known by its counters alone
+        std::array<std::int64_t, 3> grid{};  ///< of a kernel that is known only by its counters
 
         // NOLINTNEXTLINE(modernize-use-nullptr): the 0 is of a comparison that the compiler writes
         friend auto operator<=>(const Key&, const Key&) = default;
@@ -160,7 +161,7 @@ class RowBuilder {
         if (key.inputs != TextId::empty) {
             const Call call = parse_call(row.name, trace_.text(key.inputs));
             row.shape = shape_text(call);
-            // What crosses to the host is the driver's copy, whoever asked for it.
+            // A copy to or from the host is the driver's, whichever operator requested it.
             row.driver =
                 kernel(longest).kind == ActivityKind::copy && crossing(row.kernel).has_value();
             if (!row.driver &&
@@ -185,15 +186,15 @@ class RowBuilder {
             row.steps = found->steps;
         } else {
             row.reason = row.family == OperatorFamily::communication
-                             ? "the trace does not hold the size of the collective"
-                         : key.inputs != TextId::empty ? "its arguments do not tell what it does"
+                             ? "the trace does not record the size of the collective"
+                         : key.inputs != TextId::empty ? "its arguments do not determine its work"
                                                        : unknown_reason(trace_.recorder);
         }
         out_.rows.push_back(std::move(row));
         out_.understood.push_back(found.value_or(Understood{}));
     }
 
-    /// Each name is searched once: a trace has many kernels and few names.
+    /// Each name is searched only once: a trace has many kernels but few names.
     [[nodiscard]] bool is_of_lists(const Kernel& kernel) {
         const auto [found, added] = of_lists_.emplace(kernel.name, false);
         if (added) {
@@ -203,7 +204,7 @@ class RowBuilder {
         return found->second;
     }
 
-    /// Lists of tensors by the blocks of their kernels.
+    /// Lists of tensors, understood from the blocks of their kernels.
     [[nodiscard]] std::optional<Understood> by_blocks(const Instance& instance,
                                                       std::string_view name) {
         std::vector<std::int64_t> blocks;
@@ -215,7 +216,7 @@ class RowBuilder {
                                type_in(trace_.text(kernel(instance.kernels.front()).name)));
     }
 
-    /// A kernel's launches differ a little in what they move: each is predicted at the mean.
+    /// The launches of a kernel move slightly different amounts: all are predicted with the mean.
     static void count_evenly(OperatorRow& row, Understood& understood, std::int64_t bytes) {
         if (auto found = counted_work({.dram_bytes = bytes / row.count})) {
             row.steps = understood.steps = found->steps;
@@ -241,7 +242,7 @@ class RowBuilder {
         row.answer = std::move(one.answer);
     }
 
-    /// Counted arithmetic at the peaks of the machine, where that takes longer than the bytes. (eq. S4)
+    /// Counted FLOP at the peaks of the machine, if that takes longer than the bytes. (eq. S4)
     void add_counted_work(OperatorRow& row) const {
         const auto time_at = [&row](double flop, const std::optional<FlopRate>& peak) {
             if (flop <= 0.0 || !peak || *peak <= FlopRate{}) return Time{};
@@ -263,8 +264,8 @@ class RowBuilder {
     const Trace& trace_;
     const model::Machine& machine_;
     std::map<Key, std::size_t> places_;
-    std::map<TextId, bool> of_lists_;              ///< kernels by their names
-    std::map<std::size_t, std::int64_t> counted_;  ///< DRAM bytes of rows known by them alone
+    std::map<TextId, bool> of_lists_;              ///< by kernel name
+    std::map<std::size_t, std::int64_t> counted_;  ///< DRAM bytes of rows with Basis::counters
     Rows out_;
 };
 

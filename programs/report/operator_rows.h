@@ -11,8 +11,8 @@ namespace ridge::programs {
 
 struct Rows {
     std::vector<OperatorRow> rows;
-    std::vector<std::int32_t> row_of;    ///< of each instance
-    std::vector<Understood> understood;  ///< of each row; without steps where it is not understood
+    std::vector<std::int32_t> row_of;    ///< row of each instance
+    std::vector<Understood> understood;  ///< of each row; without steps if it is not understood
 };
 
 [[nodiscard]] Rows rows_of(const Trace& trace, const std::vector<Instance>& instances,

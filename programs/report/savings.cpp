@@ -10,7 +10,7 @@
 namespace ridge::programs {
 namespace {
 
-/// Families whose kernels stream their data and may be one with their neighbours.
+/// Families whose kernels stream their data and may be fused with their neighbours.
 bool streams(OperatorFamily family) {
     return family == OperatorFamily::pointwise || family == OperatorFamily::copy ||
            family == OperatorFamily::dropout || family == OperatorFamily::normalisation ||
@@ -25,7 +25,7 @@ std::string with_shape(const OperatorRow& row) {
     return row.shape.empty() ? short_name(row.name) : short_name(row.name) + " " + row.shape;
 }
 
-/// Neighbouring instances of one stream, by their rows.
+/// Neighbouring instances in one stream, by their rows.
 struct Chain {
     std::vector<std::int32_t> rows;
     std::int64_t kernels = 0;
@@ -40,7 +40,7 @@ class FusionFinder {
         for (auto& [stream, chain] : open_) close(chain);
     }
 
-    /// What each chain saves; its share of that is noted on the rows as needless.
+    /// The saving of each chain; its share is recorded in the rows as needless.
     [[nodiscard]] std::vector<Saving> savings() {
         std::vector<Saving> found;
         for (const auto& [signature, sum] : chains_) {
@@ -61,7 +61,7 @@ class FusionFinder {
   private:
     struct Sum {
         std::int64_t count = 0;
-        std::int64_t kernels = 0;  ///< of one
+        std::int64_t kernels = 0;  ///< of one occurrence
         std::int64_t measured_ns = 0;
     };
 
@@ -80,7 +80,8 @@ class FusionFinder {
         return rows_.understood[static_cast<std::size_t>(row)].result_elements;
     }
 
-    /// Of one size with the largest so far, or small beside it: statistics of rows, vectors.
+    /// Whether the row has the size of the largest so far, half or twice that size, or a size that
+    /// differs by a factor of 32 or more: row statistics, vectors.
     [[nodiscard]] bool fits(const Chain& chain, std::int32_t row) const {
         if (chain.rows.empty()) return true;
         std::int64_t largest = 0;
@@ -101,8 +102,8 @@ class FusionFinder {
         chain = {};
     }
 
-    /// One kernel that reads and writes what the chain does, less the write and the read of each
-    /// result but the last: those stay in registers. (eq. S1)
+    /// One kernel that reads and writes what the chain does, without writing and reading each
+    /// result except the last, which stays in registers. (eq. S1)
     [[nodiscard]] std::optional<Time> fused_time(const std::vector<std::int32_t>& chain) const {
         double bytes = 0.0;
         double between = 0.0;
@@ -129,7 +130,7 @@ class FusionFinder {
         return prediction == nullptr ? std::nullopt : std::optional(prediction->time);
     }
 
-    /// Splits what a chain saves over its rows, by their mean times.
+    /// Distributes the saving of a chain over its rows, in proportion to their mean times.
     void share(const std::vector<std::int32_t>& chain, const Sum& sum, Time fused) {
         const Time now = time_of(sum.measured_ns);
         const Time then = fused * static_cast<double>(sum.count);
@@ -164,7 +165,7 @@ class FusionFinder {
     std::map<std::vector<std::int32_t>, Sum> chains_;
 };
 
-/// Rows that took longer than the top of their band.
+/// Rows that took longer than the upper end of their band.
 void add_slower(const Rows& rows, std::vector<Saving>& found) {
     for (const OperatorRow& row : rows.rows) {
         if (!row.predicted || row.measured <= row.high || row.basis != Basis::shapes) continue;
@@ -177,7 +178,7 @@ void add_slower(const Rows& rows, std::vector<Saving>& found) {
     }
 }
 
-/// Copies by layout or type: an operand in the right layout and type needs none.
+/// Copies of layout or type: an operand in the right layout and type needs none.
 void add_copies(Rows& rows, std::vector<Saving>& found) {
     for (OperatorRow& row : rows.rows) {
         if (row.family != OperatorFamily::copy || row.driver || row.steps.empty()) continue;

@@ -1,5 +1,5 @@
-// What a program could save: waiting for the host, kernels that could be one, kernels slower than they
-// should be, copies that change no value.
+// What a program could save: waiting for the host, kernels that could be fused, kernels slower than
+// they should be, copies that change no value.
 #pragma once
 
 #include <vector>
@@ -8,8 +8,8 @@
 
 namespace ridge::programs {
 
-/// By what they save, the largest first; nothing under a thousandth of the kernel time. Notes on the
-/// rows what of them is needless.
+/// Ordered by what they save, the largest first; nothing below a thousandth of the kernel time.
+/// Also records in each row how much of its time is needless.
 [[nodiscard]] std::vector<Saving> savings_of(const std::vector<Instance>& instances, Rows& rows,
                                              const Timeline& timeline,
                                              const model::Machine& machine);

@@ -13,7 +13,7 @@ namespace {
 constexpr std::array<std::string_view, 5> saving_names{"idle", "fusion", "slower", "copies",
                                                        "overlap"};
 
-/// Shares and errors over the rows, weighted by their measured time.
+/// Computes shares and errors over the rows, weighted by their measured time.
 void sum_up(TraceReport& report) {
     Time total;
     Time attributed;
@@ -22,7 +22,7 @@ void sum_up(TraceReport& report) {
     Time memory;
     for (const OperatorRow& row : report.operators) {
         total += row.measured;
-        // What the driver copies and what communicates says itself what it is.
+        // Copies of the driver and communication identify themselves.
         if (row.launched || row.driver || row.family == OperatorFamily::communication) {
             attributed += row.measured;
         }
@@ -39,7 +39,8 @@ void sum_up(TraceReport& report) {
     if (modelled > Time{}) report.memory_bound_share = memory / modelled;
 }
 
-/// FLOP of products and attention over the span of the trace, and how long their peaks would take.
+/// FLOP of products and attention over the span of the trace, and the time that they take at their
+/// peaks.
 void add_utilisation(TraceReport& report) {
     double flop = 0.0;
     double seconds_at_peak = 0.0;
@@ -61,7 +62,7 @@ void add_utilisation(TraceReport& report) {
     report.utilisation = seconds_at_peak / span;
 }
 
-/// Sorts the rows by measured time; `row_of` of the instances becomes that of the kernels.
+/// Sorts the rows by measured time; `row_of` then maps kernels instead of instances.
 void order_rows(TraceReport& report, const Trace& trace, const std::vector<Instance>& instances,
                 Rows rows) {
     std::vector<std::int32_t> order(rows.rows.size());
@@ -85,7 +86,7 @@ void order_rows(TraceReport& report, const Trace& trace, const std::vector<Insta
     }
 }
 
-/// What was measured on one GPU says nothing of how well another is used.
+/// A measurement on one GPU says nothing about how well another GPU is used.
 void compare_no_more(TraceReport& report) {
     for (OperatorRow& row : report.operators) row.slower = row.needless = Time{};
     report.savings.clear();

@@ -25,7 +25,7 @@ void Decoder::run() {
     run_.begin(model_phase::forward);
     gather_rest();
     Buffer x = embed();
-    // The model's code holds on to the embeddings until the last layer is through.
+    // The model's code holds a reference to the embeddings until the last layer is done.
     if (architecture_.positions == 0) embedded_ = x;
     masks();
     positions();
@@ -51,7 +51,8 @@ Buffer Decoder::embed() {
         embedded_positions_ = std::move(positions);
     }
     if (a.scaled_embedding && eager()) {
-        // Made first: the order of arguments is the compiler's, and one of them moves from x.
+        // Allocated first: the compiler chooses the order in which arguments are evaluated, and one
+        // of them moves from x.
         Buffer scale(run_.allocate(1, x.type(), "scale"));
         x = run_.broadcast(Math::multiply, std::move(x), std::move(scale), "scaled embedding");
     }
@@ -63,7 +64,7 @@ void Decoder::positions() {
     const std::int64_t count = request_.tokens();
     run_.enter(Module::embedding, -1);
     if (request_.software == Software::serving) return;
-    // find out which rotary tables the layers use
+    // Find out which rotary tables the layers use.
     bool local = false;
     bool global = false;
     bool complex = false;
@@ -73,20 +74,20 @@ void Decoder::positions() {
         dimension = kind.attention.rotary_dim;
         complex = kind.attention.rotary == Rotary::complex;
     }
-    if (compiled()) {  // position embeddings are looked up where the first norm reads them
+    if (compiled()) {  // position embeddings are looked up in the first norm
         for (int i = 0; i < (a.positions > 0 ? 3 : 0) && request_.training(); ++i) {
             run_.small("positions", count * 8);
         }
     }
     if (dimension == 0 || a.positions > 0) return;
-    // Gemma 3 rotates its windowed layers by another base, so there are two tables.
+    // Gemma 3 rotates its windowed layers with another base, so there are two tables.
     const bool two = local && global && a.kinds.front().attention.qk_norm == QkNorm::head;
     const std::int64_t elements = count * dimension;
     for (int table = 0; table < (two ? 2 : 1); ++table) rotary_tables(elements, complex);
 }
 
 void Decoder::rotary_tables(std::int64_t elements, bool complex) {
-    if (compiled()) {  // positions, then a product in fp32; cosine and sine where they are used
+    if (compiled()) {  // positions, then a product in fp32; users compute cosine and sine
         run_.small("rotary: positions", elements);
         run_.small("rotary: angles", elements * 4, 2.5F);
         cosine_ = run_.allocate(elements, DataType::fp32, "rotary tables");
@@ -131,7 +132,7 @@ void Decoder::masks() {
     run_.small("positions: offset", request_.tokens() * 8);
     if (architecture_.positions > 0) return;
     if (!request_.training() && !request_.cache) {
-        // Without a cache, positions are searched for sequences packed behind each other.
+        // Without a cache, the code searches the positions for packed sequences.
         const std::int64_t bytes = tokens() * 8;
         for (const char* name : {"packed: first", "packed: cat", "packed: difference", "packed: ne",
                                  "packed: copy", "packed: cumsum", "packed: eq", "packed: all"}) {
@@ -160,7 +161,7 @@ void Decoder::sliding_mask() {
                              "mask: keys", "mask: keys", "mask: true", "mask: window"}) {
         run_.small(name, rows * 8);
     }
-    // Comparisons and their conjunctions over [queries, keys], a byte each.
+    // Comparisons and their conjunctions over [queries, keys], one byte each.
     const auto compare = [&](const char* name) {
         return run_.made(Math::masked_fill, rows * columns, DataType::int8, name);
     };
@@ -194,7 +195,7 @@ void Decoder::run_layers(Buffer& x) {
         }
         run_.repeat(times);
         if (times > 0) {
-            // The caller's loop names the layer's input until it has its output.
+            // The caller's loop holds the layer's input until it has the output.
             const bool again = request_.checkpoint != Checkpoint::none && request_.training();
             const auto run_block = [this, i](Buffer input) { return block(std::move(input), i); };
             const Recompute what = request_.checkpoint == Checkpoint::full ? Recompute::everything
@@ -208,7 +209,7 @@ void Decoder::run_layers(Buffer& x) {
     }
 }
 
-/// ZeRO 3: the whole weights of one layer at a time; those before the next are given back.
+/// ZeRO 3: gathers the whole weights of one layer at a time and frees those of the layer before.
 void Decoder::gather_layer(std::int64_t layer) {
     if (!request_.training() || request_.zero < 3 || request_.data_parallel < 2) return;
     gathered_.reset();
@@ -216,7 +217,7 @@ void Decoder::gather_layer(std::int64_t layer) {
     gather(layers_[static_cast<std::size_t>(layer)].elements, gathered_);
 }
 
-/// Embedding, last norm and head stay whole for the step.
+/// Embedding, last norm and head stay gathered for the whole step.
 void Decoder::gather_rest() {
     if (!request_.training() || request_.zero < 3 || request_.data_parallel < 2) return;
     std::int64_t elements = weight_elements_;
@@ -234,7 +235,7 @@ void Decoder::gather(std::int64_t stored, Buffer& whole) {
 }
 
 void Decoder::skip_cache(std::size_t layer) {
-    // A serving engine writes into pages that are there.
+    // A serving engine writes into pages that already exist.
     if (request_.software == Software::serving && request_.phase == Phase::decode) return;
     const AttentionSpec& s = spec_of(layer).attention;
     const std::int64_t added = request_.batch * request_.tokens();
@@ -251,7 +252,7 @@ void Decoder::skip_cache(std::size_t layer) {
     v = run_.allocate(grown(v, values), request_.cache_type, "values");
 }
 
-/// What a compiled graph takes in lives until it has given everything.
+/// The inputs of a compiled graph live until the graph has returned its outputs.
 void Decoder::hold_cache(const Buffer& keys, const Buffer& values) {
     if (request_.software != Software::compiled || request_.phase != Phase::decode) return;
     held_.push_back(keys);
@@ -268,20 +269,20 @@ Buffer Decoder::sequential_block(Buffer x, std::size_t layer) {
     const Layer& w = weights_of_layer(layer);
     const bool sandwich = architecture_.block == Block::sandwich;
     const bool post = architecture_.block == Block::post;
-    // `x` stays as the residual while the branch is computed.
+    // `x` is kept as the residual while the branch is computed.
     Buffer h = post ? x : norm(x, w.norms[0], "input norm");
     h = spec_of(layer).attention.latent() ? latent_attend(std::move(h), layer)
                                           : attend(std::move(h), layer);
-    if (sandwich) h = norm(std::move(h), w.norms[1], "norm behind attention");
-    if (post) h = norm(std::move(h), w.norms[0], "norm behind attention");
+    if (sandwich) h = norm(std::move(h), w.norms[1], "norm after attention");
+    if (post) h = norm(std::move(h), w.norms[0], "norm after attention");
     h = run_.dropout(std::move(h), architecture_.dropout, "dropout");
-    // GPT-2's block has a name for what attention gave, which keeps it until the block ends.
+    // GPT-2's block names the output of attention, which keeps it alive until the block ends.
     const Buffer named = architecture_.positions > 0 ? h : Buffer();
     x = residual(std::move(x), std::move(h));
     h = post ? x : norm(x, w.norms[sandwich ? 2 : 1], "mlp norm");
     h = feed_forward(std::move(h), layer);
-    if (sandwich) h = norm(std::move(h), w.norms[3], "norm behind mlp");
-    if (post) h = norm(std::move(h), w.norms[1], "norm behind mlp");
+    if (sandwich) h = norm(std::move(h), w.norms[3], "norm after mlp");
+    if (post) h = norm(std::move(h), w.norms[1], "norm after mlp");
     h = run_.dropout(std::move(h), architecture_.dropout, "dropout");
     return residual(std::move(x), std::move(h));
 }
@@ -293,7 +294,7 @@ Buffer Decoder::parallel_block(Buffer x, std::size_t layer) {
     Buffer attended = two ? attend(std::move(h), layer) : attend(h, layer);
     attended = run_.dropout(std::move(attended), architecture_.dropout, "dropout");
     if (two) h = norm(x, w.norms[1], "mlp norm");
-    // NOLINTNEXTLINE(bugprone-use-after-move): where it was moved, the line above has made it anew
+    // NOLINTNEXTLINE(bugprone-use-after-move): if h was moved, the line above has reassigned it
     h = feed_forward(std::move(h), layer);
     h = run_.dropout(std::move(h), architecture_.dropout, "dropout");
     h = residual(std::move(h), std::move(attended));
@@ -306,7 +307,7 @@ void Decoder::finish(Buffer x) {
     x = norm(std::move(x), final_norm_, "final norm");
     embedded_.reset();
     embedded_positions_.reset();
-    if (request_.checkpoint == Checkpoint::none) {  // else the layers run again with them
+    if (request_.checkpoint == Checkpoint::none) {  // otherwise the layers run again with them
         for (Buffer* ended : {&cosine_, &sine_, &mask_}) ended->reset();
     }
     run_.module(Module::head);
@@ -319,13 +320,13 @@ void Decoder::finish(Buffer x) {
     if (last && request_.software != Software::serving && !head_bias_) return last_logits(x, head);
     Buffer kept = x;
     if (last) kept = run_.slice(x, request_.batch * a.hidden, "last tokens");
-    // A product with a bias wants its rows together.
+    // A product with a bias needs contiguous rows.
     if (last && head_bias_ && request_.batch > 1) kept = run_.contiguous(kept, "last tokens");
     static_cast<void>(softcap(apply(kept, head, "lm_head")));
 }
 
-/// The last rows of all sequences lie apart, so that matmul takes a product for each sequence, and
-/// reads the head's weights as often.
+/// The last rows of the sequences are not adjacent, so matmul runs one product per sequence and
+/// reads the head's weights once for each.
 void Decoder::last_logits(const Buffer& x, const Linear& head) {
     if (compiled() && request_.batch > 1) run_.small("last tokens", x.elements() * 4);
     run_.batched(request_.batch, 1, head.outputs, head.inputs, x.type(), "lm_head",

@@ -1,14 +1,14 @@
-// A decoder run on paper: its layers through the recorder, as one software carries them out.
+// A symbolic run of a decoder: records its layers as one software executes them.
 //
 //   Decoder decoder(architecture, request);
 //   decoder.run();
-//   decoder.recorder().kernels();      // what was launched, equal kernels together
+//   decoder.recorder().kernels();      // launched kernels, equal ones counted together
 //   decoder.recorder().memory();       // weights, then the step's allocations
 //
 // Method: the code follows the modelling code of transformers 5.17 line by line
-// (models/NAME/modeling_NAME.py); where a software fuses, the fused kernel takes the place of its
-// parts. In inference, layers of one kind are alike: the first and the last of each kind are run, the
-// others are counted with the first, and their part of the cache is allocated.
+// (models/NAME/modeling_NAME.py); if a software fuses kernels, the fused kernel replaces its parts.
+// In inference, layers of one kind are identical: only the first and the last of each kind are run,
+// the others are counted with the first, and their part of the cache is allocated.
 // Limits: no padding mask (all sequences have the same length), no cross attention, no vision part.
 #pragma once
 
@@ -113,7 +113,7 @@ class Decoder {
     [[nodiscard]] Buffer gated(Buffer x, const Linear& gate, const Linear& up, const Linear& down,
                                Activation activation);
     [[nodiscard]] Buffer activate(Buffer x, Activation activation);
-    /// The product with a gate's activation, in one kernel.
+    /// The operation that combines the product with a gate's activation in one kernel.
     [[nodiscard]] static Math gate_of(Activation activation) {
         return activation == Activation::silu ? Math::silu_multiply : Math::gelu_multiply;
     }
@@ -150,11 +150,11 @@ class Decoder {
     Recorder run_;
     Buffer embedding_, position_table_, head_, head_bias_;
     Norm final_norm_;
-    std::vector<Layer> layers_;  ///< of each kind, or each layer where gradients are taken
-    Buffer rest_;                ///< weights of layers that are not run, in one piece
+    std::vector<Layer> layers_;  ///< one per kind, or one per layer in training
+    Buffer rest_;                ///< weights of the layers that are not run, as one tensor
     std::vector<Cache> cache_;
     std::vector<Buffer> states_;
-    std::vector<Buffer> held_;  ///< the cache before a compiled step, whose caller keeps it
+    std::vector<Buffer> held_;  ///< the old cache of a compiled step, which the caller still holds
     Buffer buckets_;            ///< of gradients, with several GPUs
     std::int64_t weight_elements_ = 0;
     Buffer embedded_, embedded_positions_;

@@ -11,7 +11,7 @@ namespace ridge::programs {
 
 using model::DataType;
 
-/// The routers of transformers: scores in fp32, the best of them, their weights.
+/// The routers of transformers: scores in fp32, the best of them, and their weights.
 Decoder::Routed Decoder::route(const Buffer& x, const Layer& w, const FeedForwardSpec& s) {
     const std::int64_t rows = tokens();
     const std::int64_t all = rows * s.experts;
@@ -61,7 +61,7 @@ Decoder::Routed Decoder::route(const Buffer& x, const Layer& w, const FeedForwar
             run_.small(name, all * 8, least);
         }
     }
-    // The best are gathered, then sorted; DeepSeek takes them unsorted.
+    // The best are gathered, then sorted; DeepSeek leaves them unsorted.
     run_.small("router: topk", all * 8, top_gather_us);
     if (!wide) run_.small("router: topk sorted", few * 8, top_sort_us);
     if (s.routing == Routing::sigmoid_groups) small("router: gather", few);
@@ -70,7 +70,7 @@ Decoder::Routed Decoder::route(const Buffer& x, const Layer& w, const FeedForwar
 }
 
 /// The scores of the chosen experts, divided by their sum or scaled, in the type that the family's
-/// code leaves them in.
+/// code produces.
 Buffer Decoder::weights_of_experts(Buffer scores, const FeedForwardSpec& s, bool wide) {
     const std::int64_t few = tokens() * s.active;
     Buffer weights = run_.picked(scores, few, "weights of experts");
@@ -80,12 +80,14 @@ Buffer Decoder::weights_of_experts(Buffer scores, const FeedForwardSpec& s, bool
         weights = run_.normalised(std::move(weights), "router: normalise");
     }
     if (wide) return run_.unary(Math::multiply_scalar, std::move(weights), "router: scale");
-    // OLMoE and Qwen bring the weights back to the model's type; Mixtral and DeepSeek leave fp32.
+    // OLMoE and Qwen convert the weights back to the model's type; Mixtral and DeepSeek leave them
+    // in fp32.
     if (architecture_.family == "mixtral") return weights;
     return run_.cast(std::move(weights), request_.type, "router: back");
 }
 
-/// grouped_mm_experts_forward: rows sorted by expert, two grouped products, rows put back.
+/// grouped_mm_experts_forward: sorts rows by expert, runs two grouped products, restores the order
+/// of the rows.
 Buffer Decoder::grouped_experts(const Buffer& x, Routed routed, const Layer& w,
                                 const FeedForwardSpec& s) {
     const std::int64_t hidden = architecture_.hidden;
@@ -205,7 +207,7 @@ Buffer Decoder::rotate_interleaved(Buffer x, std::int64_t heads, std::int64_t di
     return run_.cat(std::move(first), std::move(second), dimension / 2, "rotary: cat");
 }
 
-/// DeepseekV3Attention: q and the latent vector by low-rank products, keys and values expanded.
+/// DeepseekV3Attention: q and the latent vector from low-rank products, keys and values expanded.
 Buffer Decoder::latent_attend(Buffer x, std::size_t layer) {
     run_.module(Module::attention);
     const AttentionSpec& s = spec_of(layer).attention;
@@ -244,7 +246,7 @@ Buffer Decoder::expand_and_attend(Buffer q_pass, Buffer q_turned, Buffer latent,
     const std::int64_t keys =
         request_.batch * (request_.phase == Phase::decode ? request_.seq + 1 : request_.seq);
     if (request_.software == Software::serving && request_.phase == Phase::decode) {
-        // Absorbed: queries are taken into the latent space, values out of it.
+        // Absorbed form: queries are projected into the latent space, values out of it.
         const std::int64_t rows = tokens();
         run_.batched(heads, rows, s.kv_rank, s.nope_dim(), request_.type,
                      "q into the latent space");

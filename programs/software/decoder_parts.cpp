@@ -14,7 +14,7 @@ struct ActivationKernel {
     std::string_view name;
 };
 
-/// In one kernel; eager code composes two kinds of GELU.
+/// The activation as one kernel; eager code builds two forms of GELU from several kernels.
 ActivationKernel kernel_of(Activation activation) {
     switch (activation) {
         case Activation::silu:
@@ -41,17 +41,17 @@ Buffer Decoder::norm(Buffer x, const Norm& n, std::string_view name) {
     return out;
 }
 
-/// With the residual before it: what is normed, what is added to it and the result; random numbers
-/// for a dropout take as long again and again.
+/// A norm with the residual before it: reads the normed tensor and the addend, writes the result.
+/// With dropout, the random numbers make it several times as long.
 Buffer Decoder::compiled_norm(Buffer x, const Norm& n, std::string_view name) {
     constexpr int chained = 4;  // residuals are added up again from where they were last written
     constexpr int plain = 3;
-    constexpr int turned = 5;  // with the rotation behind it
+    constexpr int turned = 5;  // with the rotation after it
     constexpr int dropped = 16;
     const bool of_heads = n.size < architecture_.hidden && spec_of(0).attention.rotary_dim > 0;
     const bool drops = request_.training() && architecture_.dropout > 0.0;
-    // Norms of the same tensor, and a norm behind a branch with the one that follows, are one kernel.
-    const bool within = name == "norm behind attention" || name == "norm behind mlp" ||
+    // Norms of the same tensor form one kernel; so do a norm after a branch and the next norm.
+    const bool within = name == "norm after attention" || name == "norm after mlp" ||
                         (name == "mlp norm" && architecture_.block == Block::parallel_two_norms);
     const int tensors = drops ? dropped : of_heads ? turned : request_.training() ? plain : chained;
     return run_.merged_norm(std::move(x), n.weight, n.bias, n.size,
@@ -63,7 +63,7 @@ Buffer Decoder::rms_norm(Buffer x, const Norm& n, std::string_view name) {
     if (!eager()) return run_.fused_norm(std::move(x), n.size, name);
     const DataType type = x.type();
     const bool gemma = architecture_.norm == NormKind::rms_plus_one;
-    // Gemma's caller keeps x until its type is read at the end; Llama's rebinds the name.
+    // Gemma's caller keeps x, because it reads x's type at the end; Llama's rebinds the name.
     const Buffer caller = gemma ? x : Buffer();
     Buffer h = run_.cast(std::move(x), DataType::fp32, "norm: fp32");
     Buffer factor = run_.mean(run_.unary(Math::square, h, "norm: square"), n.size, "norm: mean");
@@ -85,7 +85,7 @@ Buffer Decoder::rms_norm(Buffer x, const Norm& n, std::string_view name) {
     return run_.broadcast(Math::multiply, std::move(narrow), n.weight, "norm: weight");
 }
 
-/// nn.Linear; under autocast on operands in bf16, of which the weight's is made in every step.
+/// nn.Linear; under autocast the operands are bf16, and the weight is converted in every step.
 Buffer Decoder::apply(Buffer x, const Linear& layer, std::string_view name) {
     if (!request_.mixed) return run_.linear(std::move(x), layer, name);
     Linear narrow = layer;
@@ -97,7 +97,7 @@ Buffer Decoder::apply(Buffer x, const Linear& layer, std::string_view name) {
 Buffer Decoder::residual(Buffer x, Buffer delta) {
     const Module before = run_.module();
     run_.module(Module::residual);
-    // Compiled and serving kernels add where they norm.
+    // Compiled and serving kernels add the residual in the norm.
     Buffer out = eager() || compiled() || architecture_.norm == NormKind::layer
                      ? run_.binary(Math::add, std::move(x), std::move(delta), "residual")
                      : run_.allocate(x.elements(), x.type(), "residual");
@@ -138,7 +138,7 @@ Decoder::Heads Decoder::project(Buffer x, const Layer& w, const AttentionSpec& s
         if (s.qk_norm == QkNorm::whole) heads.k = norm(std::move(heads.k), w.k_norm, "k norm");
         heads.v = apply(std::move(x), w.v, "v_proj");
     }
-    // What is cut for a single head lies as that head does.
+    // A slice for a single head has the layout of that head.
     const bool several = s.projection != Projection::fused || s.kv_heads > 1;
     heads.q = run_.heads(std::move(heads.q), apart, "q heads");
     heads.k = run_.heads(std::move(heads.k), apart && several, "k heads");
@@ -150,14 +150,14 @@ Decoder::Heads Decoder::project(Buffer x, const Layer& w, const AttentionSpec& s
     return heads;
 }
 
-/// apply_rotary_pos_emb: x cos + rotate_half(x) sin, and what does not rotate joined behind it.
+/// apply_rotary_pos_emb: x cos + rotate_half(x) sin, joined with the elements that do not rotate.
 Buffer Decoder::rotate(Buffer x, const AttentionSpec& s, std::int64_t heads, bool key) {
     const std::int64_t rows = tokens() * heads;
     const std::int64_t turning = rows * s.rotary_dim;
-    if (compiled()) {  // within the norm of the heads, or where a decode step joins the cache
+    if (compiled()) {  // in the norm of the heads, or where a decode step extends the cache
         const bool within = s.qk_norm == QkNorm::head ||
                             (request_.phase == Phase::decode && heads == shard(s.kv_heads));
-        // Keys of a joint projection turn in the kernel of the queries.
+        // With a joint projection, the kernel of the queries also rotates the keys.
         const bool joint = s.projection != Projection::separate && s.heads == s.kv_heads;
         return within ? x
                       : run_.merged(Math::multiply, {&x}, Reading::indexed,
@@ -169,7 +169,7 @@ Buffer Decoder::rotate(Buffer x, const AttentionSpec& s, std::int64_t heads, boo
     const bool partial = s.rotary_dim < s.head_dim;
     const bool wide = s.rotary == Rotary::halves_fp32;
     const Buffer turned = partial ? run_.slice(x, turning, "rotary: part") : x;
-    // The code cuts off what does not turn even where that is nothing.
+    // The code slices off the elements that do not rotate even if there are none.
     const Buffer rest = partial || s.joined_rotary
                             ? run_.slice(x, x.elements() - turning, "rotary: rest")
                             : Buffer();
@@ -187,7 +187,7 @@ Buffer Decoder::rotate(Buffer x, const AttentionSpec& s, std::int64_t heads, boo
     return out.apart();
 }
 
-/// What a layer with a window still has of its cache: all but one token of the window.
+/// What a layer with a window still keeps of its cache: one token less than the window.
 Buffer Decoder::sliding_part(const Buffer& kept, const AttentionSpec& s) {
     const std::int64_t width = s.kv_heads == 0 ? 1 : shard(s.kv_heads) * s.head_dim;
     const std::int64_t most = request_.batch * (s.window - 1) * width;
@@ -201,7 +201,7 @@ void Decoder::update_cache(Buffer& k, Buffer& v, std::size_t layer) {
     const AttentionSpec& s = spec_of(layer).attention;
     const std::int64_t width = s.latent() ? s.kv_rank : s.head_dim;
     if (compiled()) return compiled_cache(k, v, layer);
-    if (request_.training()) {  // a fresh cache is filled in training too: use_cache is the default
+    if (request_.training()) {  // training fills a fresh cache too: use_cache is on by default
         k = run_.cat({}, std::move(k), width, "cache: keys");
         v = run_.cat({}, std::move(v), width, "cache: values");
         return;
@@ -215,9 +215,10 @@ void Decoder::update_cache(Buffer& k, Buffer& v, std::size_t layer) {
         }
         return;
     }
-    // One token's keys and those of the cache are contiguous; a prompt's keys lie head by head.
+    // One token's keys and the cache's keys are contiguous; the keys of a prompt are ordered head
+    // by head.
     const bool decode = request_.phase == Phase::decode;
-    // One cut out of a joint projection is contiguous only if it is the only sequence's.
+    // A slice of a joint projection is contiguous only if there is a single sequence.
     const bool cut = s.projection != Projection::separate && request_.batch > 1;
     const auto append = [&](Buffer& kept, Buffer& added, const char* name) {
         const bool apart = cut && (s.projection == Projection::conv1d || &added == &v);
@@ -227,14 +228,14 @@ void Decoder::update_cache(Buffer& k, Buffer& v, std::size_t layer) {
         kept = added;
     };
     hold_cache(keys, values);
-    // A sliding layer's code joins keys and values before it gives either's name away.
+    // The code of a sliding layer joins keys and values before it releases either.
     const Buffer old_keys = s.window > 0 ? keys : Buffer();
     append(keys, k, "cache: keys");
     append(values, v, "cache: values");
 }
 
-/// A decode step copies the cache to join it with one token; a prompt's keys and values are the cache
-/// as they are, unless they are cut out of a joint projection.
+/// A decode step copies the cache to append one token. The keys and values of a prompt become the
+/// cache without a copy, unless they are slices of a joint projection.
 void Decoder::compiled_cache(Buffer& k, Buffer& v, std::size_t layer) {
     const AttentionSpec& s = spec_of(layer).attention;
     const bool cut = s.projection != Projection::separate;
@@ -288,15 +289,15 @@ Buffer Decoder::scores(Heads heads, const AttentionSpec& s) {
         return compiled_scores(std::move(heads), shape, s.projection == Projection::fused_by_head);
     }
     if (eager() && shape.heads != shape.kv_heads && (masked || s.head_dim != s.value_dim)) {
-        // repeat_kv: a mask keeps SDPA from taking grouped heads.
-        // One head is repeated without a copy.
+        // repeat_kv: with a mask, SDPA does not accept grouped heads. A single head is repeated
+        // without a copy.
         const std::int64_t times = shape.kv_heads > 1 ? shape.heads / shape.kv_heads : 1;
         if (times > 1) heads.k = run_.repeated(std::move(heads.k), times, "repeat_kv");
         if (times > 1) heads.v = run_.repeated(std::move(heads.v), times, "repeat_kv");
         shape.kv_heads = shape.heads;
     }
     if (eager() && masked) {
-        // A boolean mask becomes an additive one: two constants and a choice between them.
+        // A boolean mask becomes an additive one: two constants and a selection between them.
         run_.small("mask: zero", 2);
         run_.small("mask: minus infinity", 2);
         const Buffer bias = run_.made(Math::masked_fill, shape.batch * shape.queries * shape.keys,
@@ -311,10 +312,10 @@ Buffer Decoder::scores(Heads heads, const AttentionSpec& s) {
     return joined ? out.apart() : out;
 }
 
-/// While it is traced the model cannot see that a mask hides nothing else than the future: it is made,
-/// and keys and values are repeated for grouped heads.
+/// While it is traced, the model cannot see that a mask hides only the future. So the mask is
+/// built, and keys and values are repeated for grouped heads.
 Buffer Decoder::compiled_scores(Heads heads, AttentionShape shape, bool joint) {
-    if (shape.heads != shape.kv_heads && shape.kv_heads > 1) {  // one head is seen as many
+    if (shape.heads != shape.kv_heads && shape.kv_heads > 1) {  // one head is viewed as several
         const std::int64_t elements = shape.batch * shape.heads * shape.keys * shape.head_dim;
         const auto repeat = [&](Buffer& x) {
             run_.compiled_copy(elements, request_.type, request_.type, Reading::vectors,
@@ -334,7 +335,7 @@ Buffer Decoder::compiled_scores(Heads heads, AttentionShape shape, bool joint) {
     shape.dropout = request_.training() && architecture_.attention_dropout > 0.0;
     if (shape.dropout) run_.small("attention: seed of the dropout", 16);
     Buffer out = run_.attention(heads.q, heads.k, heads.v, shape, "attention");
-    if (joint) {  // comes head by head, as the queries do
+    if (joint) {  // ordered head by head, like the queries
         run_.compiled_copy(out.elements(), out.type(), out.type(), Reading::vectors,
                            "attention: back");
     }
@@ -342,7 +343,7 @@ Buffer Decoder::compiled_scores(Heads heads, AttentionShape shape, bool joint) {
 }
 
 Buffer Decoder::project_out(Buffer x, const Linear& o) {
-    // Queries that were joined of parts lie head by head, and so does what attention makes of them.
+    // Queries joined from parts are ordered head by head, and so is the output of their attention.
     Buffer out = apply(run_.contiguous(std::move(x), "attention: back"), o, "o_proj");
     all_reduce(out.elements(), request_.tensor_parallel);
     return out;
@@ -353,7 +354,7 @@ Buffer Decoder::attend(Buffer x, std::size_t layer) {
     const AttentionSpec& s = spec_of(layer).attention;
     const Layer& w = weights_of_layer(layer);
     x = run_.enter_shards(std::move(x), request_.tensor_parallel, "attention");
-    // The block's normed input is an argument: it lives until attention returns.
+    // The block's normed input is an argument, so it lives until attention returns.
     const Buffer argument = x;
     Heads heads = project(std::move(x), w, s);
     if (s.rotary_dim > 0 && architecture_.positions == 0) {
@@ -410,7 +411,7 @@ Buffer Decoder::feed_forward(Buffer x, std::size_t layer) {
     const FeedForwardSpec& s = spec_of(layer).feed_forward;
     const Layer& w = weights_of_layer(layer);
     run_.module(s.experts > 0 ? Module::experts : Module::mlp);
-    // GPUs that share the experts have the same tokens, and add up what their experts gave.
+    // GPUs that share the experts have the same tokens and add up the outputs of their experts.
     const std::int64_t gpus = s.experts > 0 ? request_.tensor_parallel * request_.expert_parallel
                                             : request_.tensor_parallel;
     x = run_.enter_shards(std::move(x), gpus, "mlp");

@@ -1,4 +1,4 @@
-// The optimizer's step: torch.optim.AdamW with its default, the foreach kernels.
+// The optimizer step: torch.optim.AdamW with its default foreach kernels.
 #include <array>
 
 #include "hardware/checked.h"
@@ -7,8 +7,9 @@
 namespace ridge::programs {
 namespace {
 
-/// Launches of multi_tensor_apply over tensors of these sizes: a launch takes up to 320 chunks of
-/// 65536 elements, and as many tensors as its arguments hold (ATen/native/cuda/MultiTensorApply.cuh).
+/// Number of multi_tensor_apply launches for tensors of these sizes: a launch takes up to 320
+/// chunks of 65536 elements, and as many tensors as its arguments hold
+/// (ATen/native/cuda/MultiTensorApply.cuh).
 std::int64_t launches(const std::vector<std::int64_t>& sizes, std::int64_t most_tensors) {
     constexpr std::int64_t chunk = 65536;
     constexpr std::int64_t most_chunks = 320;
@@ -25,7 +26,7 @@ std::int64_t launches(const std::vector<std::int64_t>& sizes, std::int64_t most_
             if (!tensors_full && chunks < most_chunks && !last) continue;
             ++count;
             chunks = 0;
-            // A tensor that is not through goes on in the next launch.
+            // A tensor that is not finished continues in the next launch.
             tensors = done == all ? 0 : 1;
         }
     }
@@ -35,10 +36,10 @@ std::int64_t launches(const std::vector<std::int64_t>& sizes, std::int64_t most_
 struct Foreach {
     const char* name;
     std::int8_t tensors;        ///< read and written
-    std::int64_t most_tensors;  ///< in one launch
+    std::int64_t most_tensors;  ///< per launch
 };
 
-// _multi_tensor_adamw of torch 2.11; the bound on tensors follows from how many lists it takes.
+// _multi_tensor_adamw of torch 2.11; the limit on tensors depends on how many lists a kernel takes.
 constexpr std::array<Foreach, 8> adamw{{{"adamw: weight decay", 2, 110},
                                         {"adamw: lerp", 3, 64},
                                         {"adamw: beta", 2, 110},
@@ -80,7 +81,8 @@ void Decoder::update() {
                      .a = elements,
                      .name = each.name});
     }
-    // What each GPU has updated goes to all; with ZeRO 3 it waits for the next step.
+    // The updated weights of each GPU are sent to all GPUs; with ZeRO 3 this waits for the next
+    // step.
     if (request_.zero == 1 || request_.zero == 2) {
         run_.collective(model::CollectiveKind::all_gather,
                         elements * request_.data_parallel * model::size_of(type),

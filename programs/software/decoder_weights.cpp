@@ -13,7 +13,7 @@ std::int64_t Decoder::shard(std::int64_t count) const {
     return ceil_divide(count, request_.tensor_parallel);
 }
 
-/// A tensor of weights, quantised where those of its role are.
+/// A weight tensor, quantised if the weights of its role are.
 Buffer Decoder::make_weight(const Weight& weight) {
     const DataType type = request_.mixed ? DataType::fp32 : request_.type;
     if (request_.training()) return run_.parameter(weight.elements(), type, weight.name);
@@ -129,7 +129,7 @@ Decoder::Layer Decoder::make_layer(const LayerSpec& spec) {
     return layer;
 }
 
-/// The weights of the layers that are not run: there, but nobody reads them here.
+/// The weights of the layers that are not run: allocated, but not read here.
 void Decoder::allocate_rest() {
     std::int64_t others = 0;
     std::int64_t bytes = 0;
@@ -161,21 +161,21 @@ void Decoder::make_weights() {
     weight_elements_ = run_.allocated_elements();
 }
 
-/// Of a parameter, what this GPU's optimizer has under ZeRO.
+/// The part of a parameter that this GPU's optimizer holds under ZeRO.
 std::int64_t Decoder::own_part(std::int64_t elements) const {
     return request_.zero > 0 ? ceil_divide(elements, request_.data_parallel) : elements;
 }
 
-/// DistributedDataParallel adds gradients up in buckets of its own, made with the model.
+/// DistributedDataParallel sums gradients in its own buckets, which are allocated with the model.
 void Decoder::make_buckets() {
-    constexpr std::int32_t states_spread = 1;  // gradients are whole up to there
+    constexpr std::int32_t states_spread = 1;  // gradients are whole up to this ZeRO stage
     if (!request_.training() || request_.data_parallel < 2 || request_.zero > states_spread) return;
     std::int64_t elements = 0;
     for (const Buffer& parameter : run_.parameters()) elements += parameter.elements();
     buckets_ = run_.allocate(elements, run_.parameters().front().type(), "gradient buckets");
 }
 
-/// Both moments of AdamW, there since the first step.
+/// Both moments of AdamW, allocated since the first step.
 void Decoder::make_states() {
     make_buckets();
     if (!request_.training() || request_.optimizer == Optimizer::none) return;
@@ -195,7 +195,7 @@ void Decoder::make_cache() {
     if (request_.phase != Phase::decode) return;
     for (std::size_t i = 0; i < cache_.size(); ++i) {
         const AttentionSpec& s = spec_of(i).attention;
-        // A layer with a window keeps a view of the tensor that held one token more.
+        // A layer with a window keeps a view of the tensor that held one more token.
         const std::int64_t held = s.window > 0 ? std::min(request_.seq, s.window) : request_.seq;
         const std::int64_t kept = held * request_.batch;
         const std::int64_t keys = s.latent() ? s.kv_rank : shard(s.kv_heads) * s.head_dim;

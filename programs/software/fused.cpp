@@ -1,6 +1,6 @@
-// What a compiler makes of a program (torch.compile, Inductor): elementwise calls disappear into the
-// kernels around them, so that what is left are products, attention, and one kernel for each chain
-// between two of them; their gradients alike.
+// What a compiler (torch.compile, Inductor) makes of a program: elementwise calls are merged into
+// the kernels around them, so only products, attention, and one kernel for each chain between them
+// remain. The same holds for their gradients.
 #include "model/compiled_product.h"
 #include "programs/software/recorder.h"
 
@@ -9,7 +9,7 @@ namespace ridge::programs {
 using model::DataType;
 
 namespace {
-constexpr std::int64_t aligned = 8;  // elements of 16 bytes
+constexpr std::int64_t aligned = 8;  // elements in 16 bytes
 }
 
 Buffer Recorder::fused(Math math, Buffer x, int inputs, std::string_view name) {
@@ -45,7 +45,7 @@ Buffer Recorder::merged(Math math, std::initializer_list<const Buffer*> inputs, 
     return out;
 }
 
-/// The gradient and what went in are read; a gradient for each is written.
+/// Reads the gradient and the inputs; writes a gradient for each input.
 void Recorder::backward_merged(TapeEntry& entry, Buffer gradient) {
     const std::int64_t elements = gradient.elements();
     const auto inputs = static_cast<std::size_t>(entry.sizes[0]);
@@ -79,7 +79,7 @@ Buffer Recorder::merged_norm(Buffer x, const Buffer& weight, const Buffer& bias,
     return out;
 }
 
-/// The gradient of what was normed, with that of the residual; sums over parts of the rows for the
+/// The gradient of the norm's input, with that of the residual; partial sums over rows for the
 /// weights; and the sums of these.
 void Recorder::backward_merged_norm(TapeEntry& entry, Buffer gradient) {
     const std::int64_t rows = entry.sizes[0];
@@ -107,15 +107,15 @@ void Recorder::compiled_copy(std::int64_t elements, DataType in, DataType out, R
     elementwise(Math::copy, elements, 1, reading, in, out, name);
 }
 
-/// Columns of a product that is compiled: a count that is no multiple of 8 is padded to one by copies
-/// of the operands, where the product computes for longer than the copies take (pad_mm).
+/// Columns of a compiled product: a count that is not a multiple of 8 is padded by copies of the
+/// operands if the product takes longer than the copies (pad_mm).
 std::int64_t Recorder::padded(std::int64_t outputs, std::int64_t rows, std::int64_t inputs) const {
     if (!options_.fused || outputs % aligned == 0) return outputs;
     if (!model::is_worth_padding(rows, outputs, inputs)) return outputs;
     return ceil_divide(outputs, aligned) * aligned;
 }
 
-/// Gradients of the rows that were looked up are added to a table in fp32, which is then converted.
+/// Gradients of the looked-up rows are added to a table in fp32, which is then converted.
 void Recorder::backward_compiled_embedding(TapeEntry& entry, Buffer gradient) {
     const std::int64_t elements = entry.sizes[2] * entry.sizes[1];
     Buffer wide = allocate(elements, DataType::fp32, "gradient of the embedding in fp32");
@@ -136,7 +136,7 @@ Buffer Recorder::compiled_log_softmax(const Buffer& logits, std::int64_t rows,
     return logits;
 }
 
-/// The caller's other results, logits and cache, have gradients of zeros.
+/// The other results of the caller, logits and cache, have zero gradients.
 void Recorder::backward_compiled_loss(TapeEntry& entry, Buffer gradient) {
     const std::int64_t rows = entry.sizes[0];
     const std::int64_t classes = entry.sizes[1];

@@ -15,14 +15,14 @@ void Recorder::accumulate(std::int32_t id, Buffer gradient) {
     if (values_[static_cast<std::size_t>(id)].leaf) {
         gradient = reduced(std::move(gradient), static_cast<bool>(there));
     }
-    // What is added up in fp32 comes back to the type of what it is the gradient of.
+    // A sum in fp32 is converted back to the type of the tensor that it is the gradient of.
     gradient =
         cast(std::move(gradient), values_[static_cast<std::size_t>(id)].type, "gradient: back");
     if (!there) {
         there = std::move(gradient);
         return;
     }
-    // A weight that is used twice (tied to the embedding) gets a third tensor for the sum.
+    // A weight that is used twice (tied to the embedding) needs a third tensor for the sum.
     Buffer sum;
     if (values_[static_cast<std::size_t>(id)].leaf && !options_.fused) {
         sum = allocate(gradient.elements(), gradient.type(), "sum of gradients");
@@ -55,8 +55,8 @@ void Recorder::backward(Buffer loss) {
     reduce_buckets();
 }
 
-/// Gradients of GPUs with data of their own are added up: in buckets, or, where they are spread,
-/// each as soon as it is there, of which this GPU keeps its part. A weight that is used twice is
+/// Gradients of GPUs that each have their own data are summed: in buckets, or, if ZeRO distributes
+/// them, each as soon as it is ready, and this GPU keeps its part. A weight that is used twice is
 /// sent once.
 Buffer Recorder::reduced(Buffer gradient, bool again) {
     if (options_.data_parallel < 2) return gradient;
@@ -74,7 +74,7 @@ Buffer Recorder::reduced(Buffer gradient, bool again) {
 }
 
 void Recorder::reduce_buckets() {
-    constexpr std::int64_t bucket = std::int64_t{25} << 20;  // of DistributedDataParallel
+    constexpr std::int64_t bucket = std::int64_t{25} << 20;  // size in DistributedDataParallel
     if (unreduced_bytes_ == 0) return;
     const std::int64_t count = ceil_divide(unreduced_bytes_, bucket);
     const auto kind = options_.zero == 0 ? model::CollectiveKind::all_reduce
@@ -101,7 +101,7 @@ Buffer Recorder::checkpointed(const Buffer& x, Recompute what, std::function<Buf
     return out;
 }
 
-/// The part once more, now with its own steps on top of the tape; they come next.
+/// Runs the part again, now with its steps on top of the tape; their gradients come next.
 void Recorder::run_again(TapeEntry& entry, Buffer gradient) {
     taping_ = true;
     next_reused_ = 1;
@@ -129,7 +129,7 @@ void Recorder::run_backward(TapeEntry& entry) {
                     .b = largest,
                     .c = largest,
                     .name = entry.name});
-        } else if (entry.module == Module::attention) {  // heads and tokens change places
+        } else if (entry.module == Module::attention) {  // exchanges heads and tokens
             compiled_copy(entry.sizes[0], entry.type, entry.type, Reading::indexed, entry.name);
         }
         accumulate(entry.inputs[0], entry.transposed ? joined.apart() : std::move(joined));
@@ -226,7 +226,7 @@ void Recorder::backward_unary(TapeEntry& entry, Buffer gradient) {
                               unary(Math::negate, std::move(gradient), entry.name));
         case Math::square:
         case Math::cube: {
-            // The power below: x^1 is copied by the driver, without a kernel.
+            // The lower power: the driver copies x^1 without a kernel.
             Buffer slope = entry.math == Math::square
                                ? allocate(kept.elements(), kept.type(), entry.name)
                                : unary(Math::square, kept, entry.name);
@@ -255,7 +255,7 @@ void Recorder::backward_unary(TapeEntry& entry, Buffer gradient) {
                               unary(Math::masked_fill, std::move(gradient), entry.name));
         case Math::relu:
             return apply(Math::relu_backward);
-        default:  // sums: the gradient passes
+        default:  // sums: the gradient passes through
             return accumulate(entry.inputs[0], std::move(gradient));
     }
 }
@@ -292,7 +292,7 @@ void Recorder::backward_broadcast(TapeEntry& entry, Buffer gradient) {
         Buffer each =
             multiplies ? binary(Math::multiply, gradient, entry.saved[0], entry.name) : gradient;
         second = allocate(few, each.type(), entry.name);
-        // Weights are shared by rows, factors of a row by its columns.
+        // Rows share a weight; the columns of a row share the factor of the row.
         const bool along_rows = entry.transposed;
         if (options_.fused) {
             elementwise(Math::copy, few, static_cast<int>(all / few), Reading::vectors, each.type(),
@@ -318,7 +318,7 @@ void Recorder::backward_rows(TapeEntry& entry, Buffer gradient) {
                       entry.type, entry.name);
             break;
         case Step::softmax:
-            small(entry.name, rows * columns * 12);  // the product with the gradient comes first
+            small(entry.name, rows * columns * 12);  // the product with the gradient runs first
             pointwise(Math::multiply, rows * columns, 2, Reading::vectors, entry.type, entry.type,
                       entry.name);
             break;
@@ -357,7 +357,8 @@ void Recorder::backward_linear(TapeEntry& entry, Buffer gradient) {
         product(ProductForm::weight_gradient, columns, inputs, rows, entry.type, false, entry.name);
         return allocate(outputs * inputs, entry.type, "gradient of a weight");
     };
-    // With a bias (addmm) the input's gradient comes first, without one (mm) the weight's.
+    // With a bias (addmm) the gradient of the input comes first, without one (mm) the gradient of
+    // the weight.
     Buffer input;
     Buffer weight;
     if (entry.inputs[2] >= 0) {
@@ -386,8 +387,8 @@ void Recorder::backward_attention(TapeEntry& entry, Buffer gradient) {
     Buffer q = allocate(entry.sizes[0], entry.type, entry.name);
     Buffer k = allocate(entry.sizes[1], entry.type, entry.name);
     Buffer v = allocate(entry.sizes[2], entry.type, entry.name);
-    // cuDNN: the rows' sums of dO x O, the gradients with dQ in fp32, its conversion; with grouped
-    // heads dK and dV are added up over each group.
+    // cuDNN: the row sums of dO x O, the gradients with dQ in fp32, then the conversion of dQ; with
+    // grouped heads, dK and dV are summed over each group.
     const Buffer wide = allocate(entry.sizes[0], DataType::fp32, "dQ in fp32");
     launch({.kind = KernelKind::attention,
             .in = entry.type,
@@ -403,7 +404,7 @@ void Recorder::backward_attention(TapeEntry& entry, Buffer gradient) {
 }
 
 void Recorder::backward_grouped(TapeEntry& entry, Buffer gradient) {
-    // Not a structured binding, which clang 14 does not let a lambda capture.
+    // Not a structured binding, because clang 14 cannot capture those in a lambda.
     const std::int64_t rows = entry.sizes[0];
     const std::int64_t n = entry.sizes[1];
     const std::int64_t k = entry.sizes[2];

@@ -1,4 +1,4 @@
-// Gradients of rows that were gathered, chosen or put together.
+// Gradients of rows that were gathered, chosen or joined.
 #include <algorithm>
 #include <bit>
 
@@ -6,9 +6,9 @@
 
 namespace ridge::programs {
 
-/// index_put with accumulation: indices are made positive, multiplied and divided by strides, numbered
-/// and sorted by radix; up to 2304 of them by one block, more by a histogram, its sums and a pass for
-/// every eight bits of the largest index.
+/// index_put with accumulation: indices are made positive, multiplied and divided by strides,
+/// numbered and radix-sorted. Up to 2304 indices are sorted by one block; more need a histogram,
+/// its sums and a pass for every eight bits of the largest index.
 void Recorder::backward_gather(TapeEntry& entry, Buffer gradient) {
     const auto [rows, columns, table_rows, unused] = entry.sizes;
     Buffer whole = made(Math::fill, table_rows * columns, entry.type, entry.name);
@@ -25,8 +25,8 @@ void Recorder::backward_gather(TapeEntry& entry, Buffer gradient) {
     accumulate(entry.inputs[0], std::move(whole));
 }
 
-/// Of keys put together from their own part and one that all heads share: the shared part is copied
-/// out, set to zero and added up over the heads; the own part is copied out.
+/// The gradient of keys that were joined from their own part and a part that all heads share: the
+/// shared part is copied out, cleared and summed over the heads; the own part is copied out.
 void Recorder::backward_assembled(TapeEntry& entry, Buffer gradient) {
     const std::int64_t own = entry.sizes[0];
     const std::int64_t shared = entry.sizes[1];
@@ -45,8 +45,8 @@ void Recorder::backward_assembled(TapeEntry& entry, Buffer gradient) {
     accumulate(entry.inputs[1], std::move(sum));
 }
 
-/// Of the chosen: scattered into zeros. Of weights divided by their sum: three quotients, a change of
-/// sign, a product, their sum and its share for each.
+/// The gradient of chosen elements is scattered into zeros. The gradient of weights divided by
+/// their sum takes three quotients, a negation, a product, a sum and a broadcast of the sum.
 void Recorder::backward_picked(TapeEntry& entry, Buffer gradient) {
     const std::int64_t elements = entry.sizes[0];
     Buffer out;

@@ -1,8 +1,9 @@
-// One kernel of a framework as plain data: what it computes, on how much data, and how it reads it.
+// One kernel of a framework as plain data: what it computes, on how much data, and how it reads the
+// data.
 //
-// The recorder of a program (recorder.h) collects these, counts equal ones together, and
-// `operation_of` says which operation of the model each is. A kernel that no operation describes
-// (sorting 64 numbers, building a mask) is taken as a pass over its bytes.
+// The recorder of a program (recorder.h) collects kernels and counts equal ones together, and
+// `operation_of` gives the operation of the model for each. A kernel that no operation describes
+// (sorting 64 numbers, building a mask) is modelled as a pass over its bytes.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +15,7 @@
 
 namespace ridge::programs {
 
-/// What an elementwise kernel applies; `fused` kernels read and write the tensors given.
+/// The function of an elementwise kernel; `fused` kernels read and write the given tensors.
 enum class Math : std::uint8_t {
     copy,
     cast,
@@ -49,33 +50,33 @@ enum class Math : std::uint8_t {
 };
 inline constexpr std::size_t math_count = 30;
 
-/// How an elementwise kernel reads: whole vectors; with an operand that is broadcast or whose rows
-/// lie apart (an index is computed for every element); or with a conversion of types.
+/// How an elementwise kernel reads: in whole vectors; with an operand that is broadcast or has rows
+/// apart (an index is computed for every element); or with a type conversion.
 enum class Reading : std::uint8_t { vectors, indexed, converting };
 
 enum class KernelKind : std::uint8_t {
-    pointwise,   ///< a: elements; inputs
-    row_mean,    ///< a: rows, b: columns
-    row_sum,     ///< a: rows, b: columns
-    column_sum,  ///< a: rows, b: columns
-    softmax,     ///< a: rows, b: columns
-    layer_norm,  ///< a: rows, b: columns
-    rms_norm,    ///< a: rows, b: columns
-    cat,  ///< a: elements of the result, b: of a piece that stays together, c: of the largest part
+    pointwise,     ///< a: elements; inputs
+    row_mean,      ///< a: rows, b: columns
+    row_sum,       ///< a: rows, b: columns
+    column_sum,    ///< a: rows, b: columns
+    softmax,       ///< a: rows, b: columns
+    layer_norm,    ///< a: rows, b: columns
+    rms_norm,      ///< a: rows, b: columns
+    cat,           ///< a: elements of the result, b: of a contiguous piece, c: of the largest part
     gather,        ///< a: rows, b: columns, c: rows of the table
-    table_sort,    ///< of the indices before a table's gradient: a to c as in gather
-    table_sums,    ///< the gradient of a gather's table: a to c as there
+    table_sort,    ///< of the indices, for the gradient of a table: a to c as in gather
+    table_sums,    ///< the gradient of the table of a gather: a to c as in gather
     product,       ///< a: m, b: n, c: k, d: batch
     attention,     ///< by AttentionShape
     experts,       ///< a grouped product: a: rows, b: n, c: k, d: experts
     optimizer,     ///< a: elements; inputs: tensors read and written
-    collective,    ///< a: bytes, b: GPUs, c: model::CollectiveKind, d: 0 on a stream of its own
-    expert_block,  ///< a: tokens, b: hidden, c: intermediate, d: experts; inputs: of them active
+    collective,    ///< a: bytes, b: GPUs, c: model::CollectiveKind, d: 0 in its own stream
+    expert_block,  ///< a: tokens, b: hidden, c: intermediate, d: experts; inputs: active experts
     log_softmax,   ///< a: rows, b: columns
-    small          ///< a: bytes, less than a vector's worth of work beside the launch
+    small          ///< a: bytes; much less work than the launch takes
 };
 
-/// How a product's operands lie: y = x W^T, dx = dy W, dW = dy^T x.
+/// Layout of a product's operands: y = x W^T, dx = dy W, dW = dy^T x.
 enum class ProductForm : std::uint8_t { forward, input_gradient, weight_gradient, plain };
 
 struct AttentionShape {
@@ -94,7 +95,7 @@ struct AttentionShape {
     bool dropout = false;
     std::int64_t latent_dim =
         0;                      ///< of latent attention, whose head_dim is without the rotary part
-    std::int64_t rope_dim = 0;  ///< when it decodes
+    std::int64_t rope_dim = 0;  ///< of latent attention, when it decodes
 
     friend bool operator==(const AttentionShape&, const AttentionShape&) = default;
 };
@@ -108,17 +109,17 @@ struct StepKernel {
     std::int8_t inputs = 1;  ///< tensors read
     ProductForm form = ProductForm::forward;
     bool bias = false;
-    bool inside = false;  ///< a layer, not what comes before or behind them
+    bool inside = false;  ///< inside a layer, not before or after the layers
     Module module = Module::other;
     Pass pass = Pass::forward;
     std::int16_t launches = 1;
-    float least = 0.0F;  ///< us of one launch of a small kernel; 0: as usual
+    float least = 0.0F;  ///< least time of a small kernel, in us per launch; 0: the default
     std::int64_t a = 0;
     std::int64_t b = 0;
     std::int64_t c = 0;
     std::int64_t d = 1;
     std::int32_t attention = -1;  ///< index of the AttentionShape
-    std::string_view name{};      ///< a literal
+    std::string_view name{};      ///< a string literal
 
     friend bool operator==(const StepKernel&, const StepKernel&) = default;
 };

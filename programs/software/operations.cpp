@@ -57,7 +57,7 @@ const model::Expression& expression_of(Math math) {
 }
 
 model::Operation pointwise_of(const StepKernel& k) {
-    // An operation has one type: bytes in another are counted in elements of the wider.
+    // An operation has one type: bytes in another type are counted as elements of the wider one.
     const std::int64_t in = k.inputs * model::size_of(k.in);
     const std::int64_t out = model::size_of(k.out);
     if (k.math == Math::copy || k.math == Math::cast || k.math == Math::fill ||
@@ -126,7 +126,7 @@ model::Operation attention_of(const AttentionShape& s, DataType type) {
         .seq_q = s.queries,
         .seq_kv = s.keys,
         .head_dim = std::max(s.head_dim, s.value_dim),
-        .window = s.masked ? 0 : s.window,  // a mask hides keys, but they are multiplied
+        .window = s.masked ? 0 : s.window,  // a mask hides keys, but they are still multiplied
         .type = type,
         .direction = s.backward ? model::Direction::backward : model::Direction::forward,
         .causal = s.causal && !s.masked,
@@ -138,7 +138,7 @@ model::Operation operation_of(const StepKernel& k, const Recorder& recorder) {
         case KernelKind::pointwise:
             return pointwise_of(k);
         case KernelKind::row_mean:
-            // Reads its rows once; measured, as long as a copy of seven tenths of them.
+            // Reads its rows once; measured to take as long as a copy of seven tenths of them.
             return model::Copy{.elements = std::max<std::int64_t>(1, k.a * k.b * 7 / 10),
                                .type = k.in};
         case KernelKind::row_sum:
@@ -198,9 +198,9 @@ double indexed_clocks(const StepKernel& k) {
     return indexed ? elements * clocks_indexed : 0.0;
 }
 
-/// cuBLAS splits k of a product whose tiles leave multiprocessors idle and whose k is long: with few
-/// rows a quarter of them, for the gradient of what a head takes in half of them; a second kernel adds
-/// the parts up. (W2)
+/// cuBLAS splits k if a product's tiles leave SMs idle and its k is long: with few rows, if the
+/// tiles fill less than three quarters of the SMs; for the gradient of a head's input, if they fill
+/// at most half. A second kernel adds up the parts. (W2)
 bool splits_k(const StepKernel& k, std::int64_t multiprocessors) {
     constexpr std::int64_t most_rows = 64;
     constexpr std::int64_t shortest = 2800;
@@ -213,8 +213,7 @@ bool splits_k(const StepKernel& k, std::int64_t multiprocessors) {
            2 * ceil_divide(k.a, side) * ceil_divide(k.b, side) <= multiprocessors;
 }
 
-/// cuDNN splits the keys of a decode step where heads and sequences fill less than half of the
-/// multiprocessors. (W2)
+/// cuDNN splits the keys of a decode step if heads and sequences fill at most half of the SMs. (W2)
 bool splits_keys(const AttentionShape& s, std::int64_t multiprocessors) {
     return s.queries == 1 && !s.masked && s.keys >= 512 &&
            2 * s.batch * s.kv_heads <= multiprocessors;
@@ -230,7 +229,7 @@ std::int64_t launches_of(const StepKernel& k, const Recorder& recorder, const Re
     return k.launches;
 }
 
-/// Least times of PyTorch's kernels on one element, measured on an H200 and an H100 (W3).
+/// Least times of PyTorch's kernels for one element, measured on an H200 and an H100 (W3).
 Time least_of(const StepKernel& k) {
     using units::us;
     switch (k.kind) {
@@ -250,17 +249,17 @@ Time least_of(const StepKernel& k) {
     }
 }
 
-/// cuDNN's attention with the mask tensor of a compiled model. (W4)
+/// Stretch of cuDNN's attention with the mask tensor of a compiled model. (W4)
 double compiled_attention(const AttentionShape& s) {
     if (s.queries == 1) return 1.0;
     return s.backward ? 1.5 : masked_attention_stretch(s.queries);
 }
 
-/// Kernels that are not as good as the operation they stand for (W4): a grouped product beside a
-/// batched one of cuBLAS, cuDNN's attention beside flash3 or with a mask tensor, and foreach kernels
-/// beside a copy.
+/// Kernels that are slower than the operation that represents them (W4): a grouped product against
+/// a batched one of cuBLAS, cuDNN's attention against flash3 or with a mask tensor, and foreach
+/// kernels against a copy.
 double stretch_of(const StepKernel& k, const Recorder& recorder, Software software) {
-    // A compiler's norm moves more than the two tensors of a norm.
+    // A compiler's norm moves more than the two tensors of a plain norm.
     if (k.kind == KernelKind::rms_norm) return std::max(1.0, k.inputs / 2.0);
     if (k.kind == KernelKind::log_softmax && k.inputs > 1) return 1.35;
     if (k.kind == KernelKind::experts) return grouped_stretch;
@@ -272,7 +271,7 @@ double stretch_of(const StepKernel& k, const Recorder& recorder, Software softwa
     return s.queries > 1 ? 1.12 : 1.0;
 }
 
-/// What the kernels of a table's gradient and of attention with dropout do. (S7, S8)
+/// Adds the work of a table's gradient and of the dropout in attention. (S7, S8)
 void add_work(Entry& entry, const StepKernel& k, const Recorder& recorder) {
     if (k.kind == KernelKind::table_sums || k.kind == KernelKind::table_sort) {
         const EmbeddingGradient kernels = embedding_gradient(
@@ -294,7 +293,7 @@ model::Execution execution_of(const StepKernel& k, Software software) {
         case KernelKind::product:
         case KernelKind::experts:
         case KernelKind::expert_block:
-            // Weights come from memory; what the kernel before wrote is still in the L2.
+            // Weights come from memory; the output of the previous kernel is still in the L2.
             execution.l2 = model::L2State::cold;
             break;
         case KernelKind::attention:
@@ -308,7 +307,7 @@ model::Execution execution_of(const StepKernel& k, Software software) {
     return execution;
 }
 
-/// What a product with such weights multiplies in.
+/// The type in which a product with such weights multiplies.
 DataType type_of(Quantisation quantisation) {
     switch (quantisation) {
         case Quantisation::nvfp4:
@@ -320,8 +319,8 @@ DataType type_of(Quantisation quantisation) {
     }
 }
 
-/// Products of layers with quantised weights run in that type; with int4 weights, which are
-/// unpacked on their way, few rows wait for a bit more than a quarter of the bytes.
+/// Products of layers with quantised weights run in that type. int4 weights are unpacked while they
+/// are loaded: with few rows the product takes a little more than a quarter of the time.
 void quantise(Entry& entry, const StepKernel& k, Quantisation quantisation) {
     if (auto* block = std::get_if<model::Moe>(&entry.operation);
         block != nullptr && quantisation != Quantisation::none) {

@@ -1,10 +1,10 @@
-// Which operation of the model a kernel is, and how it is carried out.
+// Maps a kernel to an operation of the model and its implementation.
 //
 //   const Entry entry = entry_of(counted, recorder, request);   // for programs/graph
 //
-// Method: products, attention, rows, copies and elementwise kernels are the operations of the same
-// names. What ridge has no operation for takes the nearest with the same bytes: a kernel that only
-// moves data is a copy of them.
+// Method: products, attention, rows, copies and elementwise kernels map to the operations of the
+// same names. A kernel without a matching operation maps to the nearest one with the same bytes: a
+// kernel that only moves data becomes a copy.
 #pragma once
 
 #include "programs/graph/program.h"

@@ -82,7 +82,7 @@ void Recorder::release(std::int32_t id) {
     if (--value.references > 0) return;
     Storage& storage = storages_[static_cast<std::size_t>(value.storage)];
     if (--storage.references == 0 && storage.allocated) plan_.release(storage.block);
-    // The tape names values by number; without one they can be used again.
+    // The tape refers to values by number; without a tape, numbers can be reused.
     if (!options_.training) free_values_.push_back(id);
 }
 
@@ -270,7 +270,7 @@ Buffer Recorder::broadcast(Math math, Buffer x, Buffer y, std::string_view name,
 
 Buffer Recorder::cast(Buffer x, DataType type, std::string_view name) {
     if (x.type() == type) return x;
-    if (options_.fused && !value(x).leaf) {  // where it is read or written
+    if (options_.fused && !value(x).leaf) {  // merged into the kernel that reads or writes it
         Buffer seen(this, new_value(x.elements(), type, value(x).storage, false), x.dense());
         note(Step::cast, seen, name, {&x});
         return seen;
@@ -296,7 +296,7 @@ Buffer Recorder::contiguous(Buffer x, std::string_view name) {
     Buffer out = allocate(x.elements(), x.type(), name);
     pointwise(Math::copy, x.elements(), 1, Reading::indexed, x.type(), x.type(), name);
     if (TapeEntry* const entry = note(Step::unary, out, name, {&x})) {
-        entry->math = Math::add_scalar;  // the gradient passes as it is
+        entry->math = Math::add_scalar;  // the gradient passes through unchanged
     }
     return out;
 }
@@ -454,7 +454,8 @@ Buffer Recorder::grouped(Buffer x, const Buffer& weights, std::int64_t rows, std
 }
 
 Buffer Recorder::cross_entropy(Buffer logits, std::int64_t rows, std::int64_t classes) {
-    // Labels are padded and shifted: fill, two copies; then log-softmax and the mean of its picks.
+    // Labels are padded and shifted: a fill and two copies; then log-softmax and the mean of the
+    // picked values.
     small("labels: pad", rows * 8);
     if (!options_.fused) {
         for (const char* step : {"labels: copy", "labels: shift"}) small(step, rows * 8);

@@ -1,19 +1,19 @@
-// Runs a model on paper: tensors with lifetimes, kernels with counts, gradients by a tape.
+// Runs a model symbolically: tensors with lifetimes, kernels with counts, gradients from a tape.
 //
 //   Recorder run({.training = false});
 //   Buffer x = run.input(4096 * 2048, DataType::bf16, "hidden states");
 //   Buffer h = run.cast(x, DataType::fp32);
-//   h = run.unary(Math::square, std::move(h));           // the first h is released here
+//   h = run.unary(Math::square, std::move(h));           // releases the first h
 //   run.kernels(), run.memory()                          // what was launched, what was allocated
 //
-// The functions do what PyTorch's do: each launches its kernels, allocates its result and, when a
-// gradient will be asked for, keeps what the backward pass needs. `backward` walks the tape and
-// launches the kernels of the gradients in the order of autograd. A tensor's memory is given back
-// when the last handle to it goes, as with Python's reference counts; passing a handle by
-// std::move ends it with the call.
-// Method: a tensor is a count of elements and a type; views share storage. Equal kernels are counted
-// together, so that a model of 80 layers costs the few different ones.
-// Limits: one stream; no memory formats beyond rows that lie apart.
+// The functions do what their PyTorch counterparts do: each launches its kernels, allocates its
+// result and, if a gradient will be needed, keeps what the backward pass needs. `backward` walks
+// the tape and launches the kernels of the gradients in the order of autograd. A tensor's memory is
+// freed when its last handle goes, as with Python's reference counts; a handle passed by std::move
+// ends with the call.
+// Method: a tensor is a number of elements and a type; views share storage. Equal kernels are
+// counted together, so a model with 80 layers costs only its few different layers.
+// Limits: one stream; no memory formats except rows that are apart.
 #pragma once
 
 #include <array>
@@ -35,7 +35,7 @@ namespace ridge::programs {
 
 class Recorder;
 
-/// A handle that counts references. `dense()` is false for a view whose rows lie apart.
+/// A reference-counting handle. `dense()` is false for a view whose rows are not adjacent.
 class Buffer {
   public:
     Buffer() = default;
@@ -55,7 +55,7 @@ class Buffer {
     [[nodiscard]] std::int64_t elements() const;
     [[nodiscard]] model::DataType type() const;
     [[nodiscard]] bool dense() const { return dense_; }
-    /// The same tensor seen with its rows apart (transposed heads), or together again.
+    /// The same tensor viewed with its rows apart (transposed heads), or together again.
     [[nodiscard]] Buffer apart() const;
     [[nodiscard]] Buffer together() const;
 
@@ -81,20 +81,20 @@ struct RecorderOptions {
     bool training = false;
     bool memory = true;  ///< whether allocations are recorded
     std::int64_t layers = 0;
-    /// GPUs with data of their own, and what ZeRO spreads over them: 1 the optimizer's states, 2 the
-    /// gradients too, 3 the weights too.
+    /// GPUs that each have their own data, and what ZeRO distributes over them: 1 the optimizer's
+    /// states, 2 the gradients too, 3 the weights too.
     std::int64_t data_parallel = 1;
     std::int64_t zero = 0;
-    /// A compiler has put elementwise calls, casts and copies into the kernels around them: what is
-    /// left is what says that it is a kernel (fused.cpp).
+    /// A compiler has merged elementwise calls, casts and copies into the kernels around them; only
+    /// calls that state their own kernel remain (fused.cpp).
     bool fused = false;
 };
 
-/// What is run again for its gradient: all, or what lies between products and attention, whose
-/// results are kept.
+/// What runs again for its gradient: everything, or only what lies between products and attention,
+/// whose results are kept.
 enum class Recompute : std::uint8_t { everything, between };
 
-/// Whether communication waits for what came before it and is waited for, or runs beside.
+/// Whether communication runs in order with the kernels, or concurrently in its own stream.
 enum class Stream : std::uint8_t { same, own };
 
 class Recorder {
@@ -103,7 +103,7 @@ class Recorder {
     Recorder(const Recorder&) = delete;
     Recorder& operator=(const Recorder&) = delete;
 
-    // Where we are: labels of the kernels that follow, and how often they run.
+    // The current position: labels of the kernels that follow, and how often they run.
     void enter(Module module, std::int64_t layer) {
         module_ = module;
         layer_ = layer;
@@ -118,7 +118,7 @@ class Recorder {
     // Tensors.
     [[nodiscard]] Buffer allocate(std::int64_t elements, model::DataType type,
                                   std::string_view name, bool gradient = false);
-    /// `bytes` where it takes others than its elements (quantised weights).
+    /// `bytes`, if not 0, replaces the size of the elements (quantised weights).
     [[nodiscard]] Buffer parameter(std::int64_t elements, model::DataType type,
                                    std::string_view name, std::int64_t bytes = 0) {
         const bool spread = options_.training && options_.zero >= 3;
@@ -135,9 +135,9 @@ class Recorder {
     [[nodiscard]] std::int64_t allocated_bytes() const { return allocated_bytes_; }
     [[nodiscard]] const std::vector<Buffer>& parameters() const { return parameters_; }
     void update_pass() { pass_ = Pass::update; }
-    /// A part of a tensor, without a copy; `offset` only tells parts apart.
+    /// A part of a tensor, without a copy.
     [[nodiscard]] Buffer slice(const Buffer& base, std::int64_t elements, std::string_view name);
-    /// The parts of a tensor cut at once (chunk, split): one gradient joins them again.
+    /// The parts of a tensor that is cut in one call (chunk, split): one gradient joins them again.
     [[nodiscard]] std::vector<Buffer> split(const Buffer& base,
                                             std::span<const std::int64_t> elements,
                                             std::string_view name);
@@ -145,16 +145,16 @@ class Recorder {
     // Elementwise.
     [[nodiscard]] Buffer unary(Math math, Buffer x, std::string_view name);
     [[nodiscard]] Buffer binary(Math math, Buffer x, Buffer y, std::string_view name);
-    /// x times or plus a tensor of fewer elements, repeated to the shape of x: one for each row
+    /// x times or plus a smaller tensor, broadcast to the shape of x: one element per row
     /// (`along_rows`), or the same for all rows.
     [[nodiscard]] Buffer broadcast(Math math, Buffer x, Buffer y, std::string_view name,
                                    bool along_rows = false);
     [[nodiscard]] Buffer cast(Buffer x, model::DataType type, std::string_view name);
     [[nodiscard]] Buffer dropout(Buffer x, double probability, std::string_view name);
-    /// Copies a view whose rows lie apart; nothing where they do not.
+    /// Copies a view whose rows are apart; does nothing for a dense tensor.
     [[nodiscard]] Buffer contiguous(Buffer x, std::string_view name);
-    /// A projection seen as heads, [batch, heads, tokens, head_dim]: rows lie apart where there are
-    /// several tokens. Its gradient is copied back where it comes in another order.
+    /// A projection viewed as heads, [batch, heads, tokens, head_dim]: with several tokens the rows
+    /// are apart. Its gradient is copied back if it arrives in another order.
     [[nodiscard]] Buffer heads(Buffer x, bool apart, std::string_view name);
 
     // Along rows.
@@ -172,40 +172,42 @@ class Recorder {
     [[nodiscard]] Buffer linear(Buffer x, const Linear& layer, std::string_view name);
     [[nodiscard]] Buffer attention(const Buffer& q, const Buffer& k, const Buffer& v,
                                    const AttentionShape& shape, std::string_view name);
-    /// x[rows, k] times its expert's [k, n], rows sorted by expert.
+    /// x[rows, k] times the [k, n] of its expert; rows are sorted by expert.
     [[nodiscard]] Buffer grouped(Buffer x, const Buffer& weights, std::int64_t rows, std::int64_t n,
                                  std::int64_t k, std::int64_t experts, std::string_view name);
 
-    /// Fused kernels of serving engines: `inputs` tensors read, one written.
+    /// Fused kernels of serving engines: read `inputs` tensors and write one.
     [[nodiscard]] Buffer fused(Math math, Buffer x, int inputs, std::string_view name);
-    /// The norm with the addition before it: two tensors read, two written.
+    /// The norm with the addition before it: reads two tensors and writes two.
     [[nodiscard]] Buffer fused_norm(Buffer x, std::int64_t columns, std::string_view name);
-    /// What a compiler makes of a chain of elementwise calls: one kernel over tensors of one size, or
-    /// none where it has no name, being part of another.
+    /// What a compiler makes of a chain of elementwise calls: one kernel over tensors of one size.
+    /// An empty name means that the chain is part of another kernel.
     [[nodiscard]] Buffer merged(Math math, std::initializer_list<const Buffer*> inputs,
                                 Reading reading, std::string_view name);
-    /// A norm with what stands around it; as long as one that reads and writes `tensors` in all, and
-    /// no kernel of its own with none.
+    /// A norm merged with the calls around it; takes as long as a norm that reads and writes
+    /// `tensors` tensors in all. With 0 it is part of another kernel.
     [[nodiscard]] Buffer merged_norm(Buffer x, const Buffer& weight, const Buffer& bias,
                                      std::int64_t columns, int tensors, std::string_view name);
-    /// A copy that a compiler makes where a layout has to change.
+    /// A copy that a compiler makes to change a layout.
     void compiled_copy(std::int64_t elements, model::DataType in, model::DataType out,
                        Reading reading, std::string_view name);
 
     // Moving rows.
-    /// Every head of K or V `times` times: expand and copy.
+    /// Repeats every head of K or V `times` times: expand and copy.
     [[nodiscard]] Buffer repeated(Buffer x, std::int64_t times, std::string_view name);
     [[nodiscard]] Buffer gather_rows(const Buffer& x, std::int64_t rows, std::int64_t columns,
                                      std::int64_t table_rows, std::string_view name);
     [[nodiscard]] Buffer in_place(Math math, Buffer x, std::string_view name);
-    /// What was chosen of each row (topk, gather), without its kernel: the gradient is scattered.
+    /// The chosen elements of each row (topk, gather), without the kernel that chooses; the
+    /// gradient is scattered.
     [[nodiscard]] Buffer picked(const Buffer& x, std::int64_t few, std::string_view name);
-    /// The same tensor, whose gradient takes one small kernel more.
+    /// The same tensor; its gradient takes one more small kernel.
     [[nodiscard]] Buffer with_gradient_of(Buffer x, std::int64_t bytes, std::string_view name);
-    /// Rows of `heads` parts of their own and one that all heads share, copied into one tensor.
+    /// Joins rows that consist of `heads` separate parts and one part that all heads share into one
+    /// tensor, by copies.
     [[nodiscard]] Buffer assembled(const Buffer& own, const Buffer& shared, std::int64_t heads,
                                    std::string_view name);
-    /// Few numbers divided by the sum of their row.
+    /// A few numbers divided by the sum of their row.
     [[nodiscard]] Buffer normalised(Buffer x, std::string_view name);
     /// Each row of x times its own weight.
     [[nodiscard]] Buffer weighted(const Buffer& x, const Buffer& weights, std::string_view name);
@@ -213,7 +215,7 @@ class Recorder {
     [[nodiscard]] Buffer sum_of_rows(Buffer x, std::int64_t rows, std::int64_t group,
                                      std::int64_t columns, std::string_view name);
     void sort(std::int64_t elements, std::string_view name);
-    /// A product for each of `batch` matrices.
+    /// One product for each of `batch` matrices.
     void batched(std::int64_t batch, std::int64_t m, std::int64_t n, std::int64_t k,
                  model::DataType type, std::string_view name,
                  ProductForm form = ProductForm::plain);
@@ -222,27 +224,28 @@ class Recorder {
     /// Mean cross entropy over rows of logits in fp32, with shifted labels.
     [[nodiscard]] Buffer cross_entropy(Buffer logits, std::int64_t rows, std::int64_t classes);
 
-    /// Runs `part` without a tape and again when its gradient is asked for
-    /// (torch.utils.checkpoint, with a policy that saves products and attention for `between`).
+    /// Runs `part` without a tape, and again when its gradient is needed (torch.utils.checkpoint;
+    /// for `between`, with a policy that saves products and attention).
     [[nodiscard]] Buffer checkpointed(const Buffer& x, Recompute what,
                                       std::function<Buffer(Buffer)> part);
 
     // Several GPUs.
     void collective(model::CollectiveKind kind, std::int64_t bytes, std::int64_t gpus,
                     std::string_view name, Stream stream = Stream::same);
-    /// What goes into products whose outputs are shared out: the gradient is added up over the GPUs.
+    /// The input of products whose outputs are distributed over GPUs: its gradient is summed over
+    /// the GPUs.
     [[nodiscard]] Buffer enter_shards(Buffer x, std::int64_t gpus, std::string_view name);
-    /// The parts of all GPUs; of the gradient each takes its own.
+    /// The parts of all GPUs; each GPU takes its own part of the gradient.
     [[nodiscard]] Buffer all_gathered(Buffer x, std::int64_t gpus, std::string_view name);
-    /// Called in the backward pass where a layer begins.
+    /// `begin` is called in the backward pass when a layer begins.
     void on_layer(std::function<void(std::int64_t)> begin) { begin_layer_ = std::move(begin); }
 
     /// Launches the gradients of everything on the tape.
     void backward(Buffer loss);
 
-    // Kernels of which only the launch, the bytes and a result matter.
+    // Kernels for which only the launch, the bytes and a result matter.
     void launch(StepKernel kernel);
-    /// `least`: microseconds that it takes at least.
+    /// `least`: its least time in microseconds.
     void small(std::string_view name, std::int64_t bytes = 1024, float least = 0.0F);
     [[nodiscard]] Buffer made(Math math, std::int64_t elements, model::DataType type,
                               std::string_view name);
@@ -258,7 +261,8 @@ class Recorder {
 
   private:
     friend class Buffer;
-    /// A reduction over rows is two kernels of a compiler; the second, over the sums of parts.
+    /// A compiler turns a reduction over rows into two kernels; this is the time of the second,
+    /// over partial sums.
     static constexpr float sum_of_parts_us = 2.1F;
     struct Storage {
         std::int32_t references = 0;
@@ -328,7 +332,7 @@ class Recorder {
     [[nodiscard]] bool records(const Buffer& a) const {
         return options_.training && taping_ && a && value(a).gradient;
     }
-    /// A kernel, unless a compiler puts it into another.
+    /// Launches a kernel, unless a compiler merges it into another.
     void pointwise(Math math, std::int64_t elements, int inputs, Reading reading,
                    model::DataType in, model::DataType out, std::string_view name) {
         if (!options_.fused) elementwise(math, elements, inputs, reading, in, out, name);
@@ -341,14 +345,14 @@ class Recorder {
                      std::string_view name);
     void product(ProductForm form, std::int64_t m, std::int64_t n, std::int64_t k,
                  model::DataType type, bool bias, std::string_view name);
-    /// A step on the tape with the first input's type, where one of the inputs wants a gradient;
-    /// nullptr otherwise.
+    /// Records a step on the tape with the first input's type if an input needs a gradient;
+    /// otherwise returns nullptr.
     TapeEntry* note(Step step, const Buffer& output, std::string_view name,
                     std::initializer_list<const Buffer*> inputs);
     [[nodiscard]] Buffer allocate_part(std::int64_t elements, std::int64_t stored,
                                        std::int64_t bytes, model::DataType type,
                                        std::string_view name, bool gradient);
-    /// The result of a product that is not run again; empty where it is.
+    /// The kept result of a product that does not run again; empty if it has to run.
     [[nodiscard]] Buffer kept_result();
     void keep(const Buffer& result);
     [[nodiscard]] Buffer reduced(Buffer gradient, bool again);
@@ -369,7 +373,7 @@ class Recorder {
     void backward_merged(TapeEntry& entry, Buffer gradient);
     void backward_merged_norm(TapeEntry& entry, Buffer gradient);
     void backward_compiled_embedding(TapeEntry& entry, Buffer gradient);
-    /// Reads the logits in their own type and keeps a sum of each row.
+    /// Reads the logits in their own type and keeps one sum per row.
     [[nodiscard]] Buffer compiled_log_softmax(const Buffer& logits, std::int64_t rows,
                                               std::int64_t classes);
     void backward_compiled_loss(TapeEntry& entry, Buffer gradient);
@@ -381,10 +385,10 @@ class Recorder {
     Module module_ = Module::other;
     Pass pass_ = Pass::forward;
     bool taping_ = true;
-    std::vector<Buffer>* kept_ = nullptr;    ///< results go there
-    std::vector<Buffer>* reused_ = nullptr;  ///< results come from there
+    std::vector<Buffer>* kept_ = nullptr;    ///< results are stored there
+    std::vector<Buffer>* reused_ = nullptr;  ///< results are taken from there
     std::size_t next_reused_ = 0;
-    std::int64_t unreduced_bytes_ = 0;  ///< of gradients, for the buckets
+    std::int64_t unreduced_bytes_ = 0;  ///< of gradients that wait for their buckets
     std::function<void(std::int64_t)> begin_layer_;
     std::int64_t layer_ = -1;
     std::int64_t times_ = 1;
@@ -397,9 +401,9 @@ class Recorder {
     std::vector<std::int32_t> buckets_;
     std::vector<AttentionShape> attentions_;
     model::MemoryPlan plan_;
-    // Handles last: they give back to all of the above.
+    // Handles come last: their destructors use all members above.
     std::vector<TapeEntry> tape_;
-    std::vector<Buffer> gradients_;  ///< by value
+    std::vector<Buffer> gradients_;  ///< indexed by value
     std::vector<Buffer> parameters_;
 };
 

@@ -159,7 +159,7 @@ Buffer Recorder::all_gathered(Buffer x, std::int64_t gpus, std::string_view name
     Buffer out = allocate(x.elements() * gpus, x.type(), name);
     collective(model::CollectiveKind::all_gather, out.elements() * model::size_of(x.type()), gpus,
                name);
-    // Of the gradient each GPU takes its part.
+    // Each GPU takes its part of the gradient.
     if (TapeEntry* const entry = note(Step::cat, out, name, {&x})) {
         entry->sizes = {x.elements(), out.elements() - x.elements(), 0, 0};
     }

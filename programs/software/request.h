@@ -1,4 +1,4 @@
-// What is asked of a model: the phase, the sizes, the types, how it is spread over GPUs.
+// A request to a model: the phase, the sizes, the types, and the distribution over GPUs.
 #pragma once
 
 #include <cstdint>
@@ -9,19 +9,20 @@
 
 namespace ridge::programs {
 
-/// `prefill` reads a prompt of `seq` tokens into the cache, `decode` makes one token a sequence with
-/// `seq` tokens in the cache, `train` is forward, backward and update over `seq` tokens.
+/// `prefill` reads a prompt of `seq` tokens into the cache, `decode` generates one token per
+/// sequence with `seq` tokens in the cache, `train` is forward, backward and update over `seq`
+/// tokens.
 enum class Phase : std::uint8_t { prefill, decode, train };
 
-/// transformers: eager PyTorch; compiled: the same model through torch.compile; serving: the fused
+/// transformers: eager PyTorch; compiled: the same model with torch.compile; serving: the fused
 /// kernels of a serving engine in a CUDA graph.
 enum class Software : std::uint8_t { transformers, compiled, serving };
 
-/// Rows of logits that are computed: of the last token of a sequence, or of all.
+/// Rows of logits that are computed: only the last token of each sequence, or all tokens.
 enum class Logits : std::uint8_t { last, all };
 
-/// What is kept of the forward pass: everything; the results of products and attention; or the
-/// inputs of the layers alone.
+/// What the forward pass keeps: everything; the results of products and attention; or only the
+/// inputs of the layers.
 enum class Checkpoint : std::uint8_t { none, selective, full };
 
 enum class Optimizer : std::uint8_t { none, adamw };
@@ -41,11 +42,11 @@ struct Request {
     std::int64_t tensor_parallel = 1;
     std::int64_t expert_parallel = 1;
     std::int64_t zero = 0;               ///< ZeRO stage 0 to 3
-    std::int64_t data_parallel = 1;      ///< GPUs that ZeRO spreads over
+    std::int64_t data_parallel = 1;      ///< GPUs over which ZeRO distributes
     bool cache = true;                   ///< prefill fills a cache
-    std::int64_t multiprocessors = 132;  ///< of the GPU: libraries choose by them
+    std::int64_t multiprocessors = 132;  ///< of the GPU; libraries choose kernels by this number
 
-    /// Tokens of a sequence that go through the layers.
+    /// Tokens per sequence that go through the layers.
     [[nodiscard]] std::int64_t tokens() const { return phase == Phase::decode ? 1 : seq; }
     [[nodiscard]] bool training() const { return phase == Phase::train; }
 };

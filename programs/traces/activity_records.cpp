@@ -22,7 +22,8 @@ ActivityRecords::ActivityRecords(const std::string& file) : source_(file), buffe
     result_.bytes = got;
 }
 
-/// Makes `wanted` bytes stand at `begin_`, or as many as there are; how many stand there.
+/// Reads until `wanted` bytes are available at `begin_`, or all that are left; returns how many are
+/// available.
 std::size_t ActivityRecords::fill(std::size_t wanted) {
     if (end_ - begin_ < wanted && begin_ > 0) {
         std::memmove(buffer_.data(), buffer_.data() + begin_, end_ - begin_);

@@ -1,4 +1,4 @@
-// The records of an activity file, one after the other; see programs/recording/activity_format.h.
+// The records of an activity file, one after another; see programs/recording/activity_format.h.
 #pragma once
 
 #include <cstdint>
@@ -14,10 +14,10 @@ namespace ridge::programs {
 
 class ActivityRecords {
   public:
-    /// InputError where the file cannot be opened or does not begin like an activity file.
+    /// Throws InputError if the file cannot be opened or does not begin like an activity file.
     explicit ActivityRecords(const std::string& file);
 
-    /// The next record; false at the end and at damage, which `result` then tells.
+    /// Reads the next record; false at the end and at damage, which `result` then describes.
     [[nodiscard]] bool next();
     [[nodiscard]] ActivityTag tag() const { return tag_; }
     /// Valid until the next call of `next`.
@@ -31,7 +31,7 @@ class ActivityRecords {
         return value;
     }
 
-    /// Ends the records: the present one says something that cannot be.
+    /// Ends the records because the current record contains an impossible value.
     void damage(const std::string& what);
     [[nodiscard]] const ReadResult& result() const { return result_; }
 
@@ -42,7 +42,7 @@ class ActivityRecords {
     std::vector<char> buffer_;
     std::size_t begin_ = 0;
     std::size_t end_ = 0;
-    std::uint64_t record_ = 0;  ///< where the present record begins
+    std::uint64_t record_ = 0;  ///< where the current record begins
     ActivityTag tag_ = ActivityTag::finish;
     std::string_view payload_;
     ReadResult result_;

@@ -18,11 +18,11 @@
 namespace ridge::programs {
 namespace {
 
-// Times and durations beyond these are none: sums of them still fit.
+// Larger times and durations are rejected, so that sums of them still fit.
 constexpr std::uint64_t latest = std::uint64_t{1} << 61U;
 constexpr std::uint64_t longest_duration = 100'000'000'000'000;  // 28 hours
 
-/// Kernels are the same where these are.
+/// Kernels are the same if these values are equal.
 using LaunchKey = std::tuple<TextId, std::array<std::int64_t, 3>, std::array<std::int64_t, 3>>;
 
 struct LaunchShape {
@@ -33,7 +33,7 @@ struct LaunchShape {
     std::int64_t shared_bytes = 0;
 };
 
-/// What all files of a run add to.
+/// The data that all files of a run add to.
 struct Run {
     explicit Run(Trace& of) : trace(of), builder(of) {}
 
@@ -73,7 +73,7 @@ class ProcessReader {
         std::int64_t thread = 0;
     };
 
-    // One long table of what each record does.
+    // One long table: the action for each record.
     void take() {
         switch (records_.tag()) {
             case ActivityTag::process:
@@ -163,7 +163,7 @@ class ProcessReader {
         last_ns_ = std::max(last_ns_, static_cast<std::int64_t>(start + duration));
         return true;
     }
-    /// Numbers of threads and calls are unique within a process only.
+    /// Numbers of threads and calls are unique only within a process.
     [[nodiscard]] std::int64_t unique(std::uint32_t number) const {
         return process_ << 32 | static_cast<std::int64_t>(number);
     }
@@ -240,7 +240,7 @@ class ProcessReader {
         close(found->second, static_cast<std::int64_t>(value.time_ns));
         started_.erase(found);
     }
-    /// A range whose text is that of an operator (PyTorch's emit_nvtx) becomes one.
+    /// A range whose text names an operator (PyTorch's emit_nvtx) becomes an operator.
     void close(const OpenRange& range, std::int64_t end_ns) {
         if (counting()) return;
         Operator op{.name = range.name,
@@ -280,7 +280,7 @@ class ProcessReader {
              .major = value.major,
              .minor = value.minor});
     }
-    /// A device without a record of its own is nobody else's.
+    /// A device without its own record is not shared with other processes.
     [[nodiscard]] std::int64_t global_device(std::int64_t local) {
         const auto [place, added] = local_devices_.try_emplace(local, run_.next_device);
         if (added) ++run_.next_device;
@@ -318,7 +318,7 @@ class ProcessReader {
                  " records, or they had not finished when the process ended");
         }
         if (!finished_ && records_.result().damage.empty()) {
-            note("did not end in order; this is what was written until then");
+            note("did not end normally; this is what was written until then");
         }
         if (process_info_.rank >= 0 && run_.trace.header.rank < 0) {
             run_.trace.header.rank = process_info_.rank;

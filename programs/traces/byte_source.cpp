@@ -14,7 +14,7 @@
 namespace ridge::programs {
 namespace {
 
-// zlib gives nothing of a piece that ends in damage, so pieces are small.
+// zlib returns nothing of a piece that ends in damage, so pieces are small.
 constexpr unsigned piece = 1U << 15U;
 
 void require_regular(const std::string& path) {
@@ -72,7 +72,7 @@ std::size_t ByteSource::unpack(char* buffer, std::size_t size) {
     const int got = gzread(file_->handle, buffer, wanted);
     int code = Z_OK;
     const char* text = gzerror(file_->handle, &code);
-    if (code == Z_BUF_ERROR && got > 0) return static_cast<std::size_t>(got);  // more is to come
+    if (code == Z_BUF_ERROR && got > 0) return static_cast<std::size_t>(got);  // more follows
     if (code == Z_BUF_ERROR) {
         failure_ = "the gzip stream ends too early";
     } else if (code == Z_ERRNO) {

@@ -1,11 +1,11 @@
-// The bytes of a file, decompressed on the way where it is a gzip file.
+// The bytes of a file, decompressed while reading if it is a gzip file.
 //
 //   ByteSource source("trace.json.gz");
 //   const std::size_t got = source.read(buffer, sizeof buffer);   // 0 at the end
 //
-// A file that cannot be opened is an InputError. What breaks in the middle (a read error, a gzip
-// stream that is cut off or damaged) ends the bytes and is reported by `failure`, so that what was
-// read until then can be used. A directory, a device or a pipe is refused: only a file has an end.
+// A file that cannot be opened is an InputError. A failure while reading (a read error, a gzip
+// stream that is cut off or damaged) ends the bytes and is reported by `failure`, so the bytes read
+// before it can be used. A folder, a device or a pipe is refused: only a file has an end.
 #pragma once
 
 #include <cstddef>
@@ -22,13 +22,13 @@ class ByteSource {
     ByteSource& operator=(const ByteSource&) = delete;
     ~ByteSource();
 
-    /// The first bytes, up to 32 KiB of them, without taking them.
+    /// The first bytes, up to 32 KiB, without consuming them.
     [[nodiscard]] std::string_view peek();
 
-    /// Up to `size` bytes into `buffer`; 0 at the end or at a failure.
+    /// Reads up to `size` bytes into `buffer`; returns 0 at the end or after a failure.
     std::size_t read(char* buffer, std::size_t size);
 
-    /// What ended the bytes before their time; empty when nothing did.
+    /// Why the bytes ended early; empty if they did not.
     [[nodiscard]] const std::string& failure() const { return failure_; }
 
   private:

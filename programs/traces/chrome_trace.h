@@ -1,7 +1,7 @@
-// A trace of the PyTorch profiler: Chrome JSON, plain or compressed by gzip.
+// Reads a trace of the PyTorch profiler: Chrome JSON, plain or compressed by gzip.
 //
-// Operators are the events `cpu_op`; annotations and modules become ranges; kernels, copies and fills
-// carry the operator's id and the correlation of the call that launched them.
+// Operators are the events `cpu_op`; annotations and modules become ranges; kernels, copies and
+// fills have the operator's id and the correlation of the call that launched them.
 #pragma once
 
 #include "programs/traces/trace.h"

@@ -7,7 +7,7 @@
 
 namespace ridge::programs {
 
-/// A profiler says "no number" of what it could not count.
+/// A profiler returns NaN for a value that it could not count.
 void CounterSums::Mean::add(double value) {
     if (!std::isfinite(value) || value < 0.0) return;
     sum += value;
@@ -19,7 +19,7 @@ double CounterSums::Mean::value() const {
 }
 
 void CounterSums::add(std::int64_t process, const CounterActivity& counted) {
-    constexpr std::uint32_t most_sets = 32;  // they are bits of `missing`
+    constexpr std::uint32_t most_sets = 32;  // they are the bits of `missing`
     if (counted.set >= most_sets) return;
     Set& set = sets_[counted.set];
     ++set.launches;
@@ -41,7 +41,7 @@ void CounterSums::add(std::int64_t process, const CounterActivity& counted) {
 }
 
 double CounterSums::tensor_flop() const {
-    // A kernel has one type: the set that saw most saw all.
+    // A kernel uses one type, so the set with the largest count has all of its FLOP.
     double flop = tensor_.value();
     for (const auto& [set, mean] : tensor_by_type_) flop = std::max(flop, mean.value());
     constexpr double busy = 0.001;
@@ -67,7 +67,7 @@ KernelCounters CounterSums::mean() const {
     if (packed_.count > 0 && packed_on_pipe_.count > 0 && one.vector_flop >= 0.0) {
         one.vector_flop += packed_arithmetic(packed_.value(), packed_on_pipe_.value());
     } else if (packed_.value() > 0.0) {
-        one.vector_flop = -1.0;  // constants among them cannot be told
+        one.vector_flop = -1.0;  // operations with constants cannot be told apart
     }
     return one;
 }

@@ -1,9 +1,9 @@
-// The counters of one kernel, grid and block, put together from launches that each counted one set.
+// The counters of one kernel, grid and block, combined from launches of which each counted one set.
 //
 //   CounterSums sums;
 //   sums.add(0, with_dram);  sums.add(0, with_flop);   // of process 0
-//   sums.mean().dram_bytes();                          // of one launch; negative where not counted
-//   sums.missing();                                    // sets that no launch was counted with
+//   sums.mean().dram_bytes();                          // per launch; negative if not counted
+//   sums.missing();                                    // sets that were counted for no launch
 #pragma once
 
 #include <array>
@@ -19,9 +19,9 @@ class CounterSums {
   public:
     void add(std::int64_t process, const CounterActivity& counted);
 
-    /// Per launch, each value over the launches that have it.
+    /// Per launch; each value is the mean over the launches that have it.
     [[nodiscard]] KernelCounters mean() const;
-    /// What every process that ran it lacks, a bit a set.
+    /// The sets that every process that ran the kernel lacks, one bit each.
     [[nodiscard]] std::uint32_t missing() const;
 
   private:
@@ -37,7 +37,7 @@ class CounterSums {
         std::int64_t passes = 0;
     };
 
-    /// FLOP on the tensor cores; negative where what was counted does not say.
+    /// FLOP on the tensor cores; negative if the counters do not determine it.
     [[nodiscard]] double tensor_flop() const;
 
     Mean duration_, dram_read_, dram_write_, l2_, shared_, tensor_;

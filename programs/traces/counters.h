@@ -1,15 +1,15 @@
-// What the hardware counted: for one launch of a kernel (counter_sums.h), and for the whole GPU over time.
+// Hardware counters: for one launch of a kernel (counter_sums.h), and for the whole GPU over time.
 #pragma once
 
 #include <cstdint>
 
 namespace ridge::programs {
 
-/// Sums over the GPU, the mean of the launches counted; a negative value was not counted.
+/// Sums over the GPU, as the mean of the counted launches; a negative value was not counted.
 struct KernelCounters {
-    std::int64_t launches = 0;  ///< counted, with one set of counters
+    std::int64_t launches = 0;  ///< launches counted with one set of counters
     std::int64_t passes = 0;    ///< of all sets
-    double duration_ns = -1.0;  ///< while counting, not in the free run
+    double duration_ns = -1.0;  ///< during counting, not in a normal run
     double dram_read_bytes = -1.0;
     double dram_write_bytes = -1.0;
     double l2_bytes = -1.0;  ///< looked up in L2 for the SMs
@@ -17,8 +17,8 @@ struct KernelCounters {
     double tensor_flop = -1.0;
     double vector_flop = -1.0;
     double special_results = -1.0;
-    double occupancy = -1.0;      ///< share of the warps an SM can hold
-    double tensor_active = -1.0;  ///< share of the cycles of the tensor pipe
+    double occupancy = -1.0;      ///< share of the warps that an SM can hold
+    double tensor_active = -1.0;  ///< share of cycles in which the tensor pipe is active
 
     [[nodiscard]] double dram_bytes() const {
         const bool counted = dram_read_bytes >= 0.0 && dram_write_bytes >= 0.0;
@@ -37,8 +37,8 @@ struct DeviceSample {
     std::int64_t duration_ns = 0;
     double dram_read_bytes = -1.0;
     double dram_write_bytes = -1.0;
-    double sm_active = -1.0;      ///< share of the SMs with a warp
-    double tensor_active = -1.0;  ///< share of the cycles of the tensor pipe
+    double sm_active = -1.0;      ///< share of SMs with a resident warp
+    double tensor_active = -1.0;  ///< share of cycles in which the tensor pipe is active
 };
 
 }  // namespace ridge::programs

@@ -33,7 +33,8 @@ void append_utf8(std::string& out, std::uint32_t code) {
     }
 }
 
-/// The code that `text` starts with after "\u", of one escape or of a pair; how many letters it took.
+/// Decodes the escape (or pair of escapes) that `text` starts with after "\u"; returns the number
+/// of characters used.
 std::size_t unicode(std::string_view text, std::string& out) {
     const auto high = hexadecimal(text);
     if (!high) return 0;
@@ -81,7 +82,7 @@ bool JsonScanner::text(std::string_view& found) {
         const auto* const quote =
             static_cast<const char*>(std::memchr(data + from, '"', end_ - from));
         const std::size_t stop = quote == nullptr ? end_ : static_cast<std::size_t>(quote - data);
-        // A quote after an odd number of backslashes is part of the text.
+        // A quote after an odd number of backslashes belongs to the text.
         std::size_t slashes = 0;
         while (stop - slashes > start && data[stop - slashes - 1] == '\\') ++slashes;
         escaped =
@@ -90,7 +91,7 @@ bool JsonScanner::text(std::string_view& found) {
             found = {data + start, stop - start};
             at_ = stop + 1;
             if (!escaped) return true;
-            if (!unescape(found, unescaped_)) return fail("a wrong escape sequence");
+            if (!unescape(found, unescaped_)) return fail("an invalid escape sequence");
             found = unescaped_;
             return true;
         }

@@ -1,17 +1,17 @@
-// JSON as a stream of its parts, in memory that does not grow with the file.
+// Reads JSON as a stream of its parts, in memory that does not grow with the file.
 //
 //   JsonScanner scanner(source);
-//   const std::string damage = scanner.run(handler);   // empty: all of one value was read
-//   scanner.bytes();                                    // how far
+//   const std::string damage = scanner.run(handler);   // empty: one whole value was read
+//   scanner.bytes();                                    // bytes read so far
 //
 // The handler has `bool start_object()`, `bool start_array()` (false: nested too deeply),
-// `void end_object()`, `void end_array()`, `void key(text)`, `void string(text)`, `void number(text)`;
-// true, false and null are skipped. A text is valid only during its call.
+// `void end_object()`, `void end_array()`, `void key(text)`, `void string(text)`,
+// `void number(text)`; true, false and null are skipped. A text is valid only during its call.
 //
-// Method: a window over the source, in which a text or a number always stands as a whole; the ends of
-// texts are found by memchr, and only those with a backslash are copied. What follows the value is
-// not read. Limits: a text longer than `longest_text_of_json` is damage; control characters within
-// texts are kept as they are.
+// Method: a window over the source that always contains a text or a number as a whole; the ends of
+// texts are found with memchr, and only texts with a backslash are copied. Input after the value is
+// not read. Limits: a text longer than `longest_text_of_json` is damage; control characters in
+// texts are kept unchanged.
 #pragma once
 
 #include <algorithm>
@@ -27,7 +27,7 @@ namespace ridge::programs {
 
 inline constexpr std::size_t longest_text_of_json = std::size_t{64} << 20U;
 
-/// Replaces the escapes of a JSON text; false where one is wrong.
+/// Replaces the escapes of a JSON text; false if one is invalid.
 bool unescape(std::string_view text, std::string& out);
 
 class JsonScanner {
@@ -44,7 +44,8 @@ class JsonScanner {
   private:
     static constexpr std::size_t first_size = std::size_t{1} << 16U;
 
-    /// One value with all that it holds; an explicit stack, so that nesting cannot exhaust ours.
+    /// One value with everything in it; an explicit stack, so that nesting cannot exhaust the call
+    /// stack.
     template <class Handler>
     void value(Handler& handler) {
         do {
@@ -68,7 +69,7 @@ class JsonScanner {
         } while (true);
     }
 
-    /// The start of a value, or all of it where it holds no other.
+    /// The start of a value, or the whole value if it contains no other.
     template <class Handler>
     bool begin(Handler& handler) {
         const char next = skip_blanks();
@@ -124,7 +125,7 @@ class JsonScanner {
         return true;
     }
 
-    /// The next letter that is no blank; 0 at the end.
+    /// The next character that is not blank; 0 at the end.
     char skip_blanks() {
         while (true) {
             for (; at_ < end_; ++at_) {
@@ -139,7 +140,7 @@ class JsonScanner {
     bool text(std::string_view& found);
     void number(std::string_view& found);
     bool word();
-    /// Reads on, keeping what stands from `from` on, which moves to the front; false at the end.
+    /// Reads more, keeping the data from `from` on, which moves to the front; false at the end.
     bool more(std::size_t& from);
     bool fail(const char* what);
 
@@ -147,8 +148,8 @@ class JsonScanner {
     std::vector<char> buffer_;
     std::size_t at_ = 0;
     std::size_t end_ = 0;
-    std::uint64_t before_ = 0;  ///< bytes that the window has left behind
-    std::vector<bool> open_;    ///< of each open bracket: an object
+    std::uint64_t before_ = 0;  ///< bytes before the window
+    std::vector<bool> open_;    ///< for each open bracket: whether it is an object
     bool after_value_ = false;
     std::string unescaped_;
     std::string damage_;

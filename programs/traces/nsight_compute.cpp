@@ -19,12 +19,12 @@ constexpr std::size_t longest_line = std::size_t{4} << 20U;  // a full set has s
 constexpr double most_ns = 1e14;
 constexpr double most_bytes = 1e18;
 
-/// The lines of a source; a line end within quotes is part of the line.
+/// The lines of a source; a line break within quotes belongs to the line.
 class Lines {
   public:
     explicit Lines(ByteSource& source) : source_(source) {}
 
-    /// The next line without its end; false when there is none.
+    /// The next line without its line break; false if there is none.
     bool next(std::string& line) {
         line.clear();
         bool quoted = false;
@@ -50,7 +50,7 @@ class Lines {
             }
         }
     }
-    /// Whether the last line was not cut off within quotes.
+    /// Whether the last line was complete, not cut off within quotes.
     [[nodiscard]] bool whole() const { return whole_; }
     [[nodiscard]] std::uint64_t bytes() const { return before_ + at_; }
     [[nodiscard]] std::string damage() const {
@@ -81,7 +81,7 @@ std::vector<std::string> fields_of(std::string_view line) {
     for (std::size_t i = 0; i < line.size(); ++i) {
         const char letter = line[i];
         if (letter == '"' && quoted && i + 1 < line.size() && line[i + 1] == '"') {
-            fields.back() += line[++i];  // two stand for one
+            fields.back() += line[++i];  // two quotes mean one
         } else if (letter == '"') {
             quoted = !quoted;
         } else if (letter == ',' && !quoted) {
@@ -102,7 +102,7 @@ std::optional<double> number_of(std::string text) {
     return value;
 }
 
-/// How many of the base (nanoseconds, bytes) a unit is; nothing where it is another.
+/// A unit as a multiple of the base unit (nanoseconds, bytes); empty for another unit.
 std::optional<double> factor_of(std::string_view unit, bool time) {
     struct Unit {
         std::string_view name;
@@ -141,7 +141,7 @@ std::int64_t whole_of(const std::string& text) {
     return std::abs(value) < 1e15 ? static_cast<std::int64_t>(value) : 0;
 }
 
-/// What is kept of a kernel while its metrics come in.
+/// A kernel whose metrics are still being read.
 struct Profiled {
     Kernel kernel{};
     std::optional<double> read_bytes{};
@@ -160,7 +160,7 @@ class TableReader {
         value_ = place("Metric Value");
     }
 
-    /// False where the row is not of this table.
+    /// False if the row does not belong to this table.
     bool add(const std::vector<std::string>& fields) {
         if (fields.size() != header_.size()) return false;
         if (units_.empty() && metric_ == no_column && fields[id_].empty()) {
@@ -293,7 +293,7 @@ void read_nsight_compute(ByteSource& source, Trace& trace) {
         while (trace.read.damage.empty() && lines.next(line)) {
             if (line.empty() || line.starts_with("==")) continue;  // messages of the profiler
             if (!lines.whole() || !table.add(fields_of(line))) {
-                trace.read.damage = "a row that does not have the header's columns";
+                trace.read.damage = "a row whose columns do not match the header";
             }
         }
         table.finish();

@@ -10,10 +10,10 @@
 namespace ridge::programs {
 namespace {
 
-constexpr std::int64_t longest_ns = 100'000'000'000'000;  // more than a day: sums stay in range
+constexpr std::int64_t longest_ns = 100'000'000'000'000;  // more than a day; sums stay in range
 constexpr std::int64_t latest_ns = 4'000'000'000'000'000'000;
 
-/// A correlation is unique within a process; bits 24 to 47 of an id name that.
+/// A correlation is unique within a process; bits 24 to 47 of a global id identify the process.
 std::int64_t key_of(std::int64_t correlation, std::int64_t global_id) {
     constexpr unsigned thread_bits = 24;
     constexpr std::int64_t pid_mask = 0xffffff;
@@ -42,7 +42,7 @@ class NsightReader {
     }
 
   private:
-    /// `column AS it stands` where the table has it, else 0.
+    /// The column, if the table has it; otherwise 0.
     std::string column(const std::string& table, const std::string& name) {
         return database_.has(table, name) ? name : "0";
     }
@@ -51,7 +51,7 @@ class NsightReader {
         for (const char* name : names) list += (list.empty() ? "" : ", ") + column(table, name);
         return "SELECT " + list + " FROM " + table;
     }
-    /// Every row of a table; a table that is not there has none.
+    /// Calls `use` for every row of a table; a missing table has no rows.
     template <class Use>
     void each(const std::string& table, std::initializer_list<const char*> names, const Use& use) {
         if (!database_.has(table, "1")) return;
@@ -177,7 +177,7 @@ class NsightReader {
                               {.correlation = key_of(row.whole(5), row.whole(6))});
              });
     }
-    /// Graphs of which only the whole was recorded (`--cuda-graph-trace=graph`).
+    /// Graphs that were recorded only as a whole (`--cuda-graph-trace=graph`).
     void read_graphs() {
         each("CUPTI_ACTIVITY_KIND_GRAPH_TRACE",
              {"start", "end", "deviceId", "streamId", "correlationId", "globalPid"},
@@ -198,7 +198,7 @@ class NsightReader {
     std::unordered_map<std::int64_t, TextId> texts_;
 };
 
-/// The text of the list that starts at `[`, up to its end; empty where it has none.
+/// The list that starts at the first `[`, up to its end; empty if there is none.
 std::string_view list_at(std::string_view text) {
     int depth = 0;
     for (std::size_t i = 0; i < text.size(); ++i) {
@@ -223,7 +223,7 @@ RangeOperator operator_in(std::string_view range) {
     if (at == range.npos) return found;
     const std::string_view list = list_at(range.substr(at + sizes.size()));
     if (list.size() < 2) return found;
-    // A type for each argument: not recorded, so that the kernel's name tells it.
+    // One type per argument: types were not recorded, so they come from the kernel's name.
     std::string types;
     int depth = 0;
     for (const char letter : list) {
@@ -239,7 +239,7 @@ void read_nsight_systems(const std::string& file, Trace& trace) {
     NsightReader(file, trace).read();
     if (!trace.kernels.empty()) return;
     throw InputError(
-        trace.read.damage.empty() ? "holds no kernel, copy or fill" : trace.read.damage,
+        trace.read.damage.empty() ? "contains no kernel, copy or fill" : trace.read.damage,
         {.file = file}, "nsys profile --trace=cuda,nvtx ..., then nsys export --type sqlite");
 }
 

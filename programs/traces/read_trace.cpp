@@ -1,4 +1,4 @@
-// One entry for the files of every profiler.
+// One entry point for the files of all profilers.
 #include <array>
 #include <map>
 
@@ -36,7 +36,8 @@ std::string Trace::device_name() const {
 
 namespace {
 
-/// By how the file begins: SQLite by its mark, a table by its header within the first 32 KiB.
+/// The kind follows from the beginning of the file: SQLite from its signature, a table from its
+/// header within the first 32 KiB.
 enum class FileKind : std::uint8_t { chrome, sqlite, table };
 
 FileKind kind_of(std::string_view start) {
@@ -65,7 +66,7 @@ Trace read_trace(const std::string& file) {
             read_nsight_compute(source, trace);
             if (!trace.kernels.empty()) return trace;
             throw InputError(
-                trace.read.damage.empty() ? "holds no kernel with its time" : trace.read.damage,
+                trace.read.damage.empty() ? "contains no kernel with a time" : trace.read.damage,
                 {.file = file},
                 "ncu --csv --page raw --metrics gpu__time_duration.sum,dram__bytes.sum");
         case FileKind::chrome:
@@ -73,7 +74,7 @@ Trace read_trace(const std::string& file) {
     }
     read_chrome_trace(source, trace);
     if (trace.read.events == 0) {
-        throw InputError(trace.read.damage.empty() ? "holds no trace events" : trace.read.damage,
+        throw InputError(trace.read.damage.empty() ? "contains no trace events" : trace.read.damage,
                          {.file = file},
                          "a trace is the JSON of torch.profiler's export_chrome_trace, an Nsight "
                          "Systems report exported to SQLite, or the CSV of ncu --csv --page raw");

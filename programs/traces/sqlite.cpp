@@ -13,13 +13,14 @@
 namespace ridge::programs {
 namespace {
 
-// Of SQLite's C interface, which has been stable since 2004: https://sqlite.org/c3ref/intro.html
+// Part of SQLite's C interface, which has been stable since 2004:
+// https://sqlite.org/c3ref/intro.html
 constexpr int ok = 0;
 constexpr int row = 100;
 constexpr int done = 101;
 constexpr int null_type = 5;
 constexpr int open_read_only = 1;
-constexpr int longest_value = 0;  // of sqlite3_limit
+constexpr int longest_value = 0;  // an id for sqlite3_limit
 constexpr int authorize_read = 20;
 constexpr int authorize_select = 21;
 constexpr int deny = 1;
@@ -45,7 +46,8 @@ struct Library {
 
 template <class Function>
 bool find(void* library, const char* name, Function& function) {
-    // POSIX: dlsym gives functions as void*. NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast)
+    // POSIX: dlsym returns functions as void*.
+    // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast)
     function = reinterpret_cast<Function>(dlsym(library, name));
     return function != nullptr;
 }
@@ -77,13 +79,14 @@ const Library& sqlite() {
     return library;
 }
 
-/// Columns of tables may be read; nothing in a view, no function, no recursion.
+/// Allows reading columns of tables; refuses views, functions and recursion.
 int plain_reads_alone(void*, int action, const char*, const char*, const char*, const char* view) {
     const bool plain = action == authorize_read || action == authorize_select;
     return plain && view == nullptr ? ok : deny;
 }
 
-/// A row takes 4 bytes and a pointer of 2 to them; a letter of UTF-16 that takes 2 bytes may become 3.
+/// A row takes 4 bytes and a 2-byte pointer to them; a 2-byte character of UTF-16 may become 3
+/// bytes.
 constexpr std::int64_t least_row = 6;
 constexpr std::int64_t most_per_byte = 2;
 
@@ -101,7 +104,7 @@ bool SqliteRows::next() {
     reading_->bytes_left -= least_row;
     if (code == row && reading_->bytes_left >= 0) return true;
     if (code != done && reading_->failure.empty()) {
-        reading_->failure = code == row ? "holds more rows than fit in its bytes"
+        reading_->failure = code == row ? "contains more rows than its size allows"
                                         : sqlite().errmsg(sqlite().db_handle(statement_));
     }
     return false;
@@ -116,7 +119,7 @@ std::string_view SqliteRows::text(int column) const {
     if (text == nullptr) return {};
     const int size = sqlite().column_bytes(statement_, column);
     reading_->bytes_left -= size;
-    // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): SQLite's letters are bytes
+    // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): SQLite's characters are bytes
     return {reinterpret_cast<const char*>(text), static_cast<std::size_t>(size)};
 }
 
@@ -127,7 +130,7 @@ bool SqliteRows::null(int column) const {
 SqliteDatabase::SqliteDatabase(const std::string& file)
     : reading_(std::make_unique<SqliteRows::Reading>()) {
     if (!sqlite().complete) {
-        throw InputError("is a SQLite file, and the library that reads those is not installed",
+        throw InputError("is a SQLite file, but the SQLite library is not installed",
                          {.file = file},
                          "Debian and Ubuntu: libsqlite3-0, Fedora: sqlite-libs, macOS: built in");
     }
@@ -156,8 +159,9 @@ std::optional<SqliteRows> SqliteDatabase::query(const std::string& sql) {
     constexpr int denied = 23;        // SQLITE_AUTH
     if (code == ok && statement != nullptr) return SqliteRows(statement, *reading_);
     if (code != no_such_thing && reading_->failure.empty()) {
-        reading_->failure = code == denied ? "holds a view or a computed value, which is not read"
-                                           : sqlite().errmsg(handle_);
+        reading_->failure = code == denied
+                                ? "contains a view or a computed value, which is not read"
+                                : sqlite().errmsg(handle_);
     }
     return {};
 }

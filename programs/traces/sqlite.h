@@ -1,18 +1,18 @@
-// Reading a SQLite database: queries, rows, and whether the file turned out to be damaged.
+// Reads a SQLite database: queries, rows, and whether the file is damaged.
 //
 //   SqliteDatabase database("report.sqlite");
 //   if (auto rows = database.query("SELECT id, value FROM StringIds")) {
 //       while (rows->next()) use(rows->whole(0), rows->text(1));
 //   }
-//   database.failure();   // empty, or what broke a query on its way
+//   database.failure();   // what ended a query early; empty if nothing did
 //
-// The library (libsqlite3) is loaded when it is first needed, so that nothing else depends on it;
-// where it is missing, an InputError says so. Files are opened read-only.
-// A query that the database does not understand (no such table) is no value, not an error.
+// The library (libsqlite3) is loaded when it is first needed, so nothing else depends on it; if it
+// is missing, an InputError says so. Files are opened read-only. A query that the database does not
+// understand (no such table) returns no value; it is not an error.
 //
-// A file of a few bytes can be made to yield rows without end (a page that is listed a thousand times,
-// a view that counts, a column that is computed). So views and functions are refused, and the rows and
-// texts of a whole database end with a failure where they need more bytes than the file has.
+// A crafted file of a few bytes can yield rows without end (a page that is listed a thousand times,
+// a view that counts, a computed column). So views and functions are refused, and rows and texts
+// end with a failure when they need more bytes than the file has.
 #pragma once
 
 #include <cstdint>
@@ -31,20 +31,20 @@ class SqliteRows {
     SqliteRows& operator=(SqliteRows&&) = delete;
     ~SqliteRows();
 
-    /// False at the end, or at what broke it.
+    /// False at the end or after a failure.
     bool next();
-    /// 0 where there is no number.
+    /// 0 if there is no number.
     [[nodiscard]] std::int64_t whole(int column) const;
-    /// Valid until the next row; empty where there is no text. To be asked once a row.
+    /// Valid until the next row; empty if there is no text. Call it once per row.
     [[nodiscard]] std::string_view text(int column) const;
     [[nodiscard]] bool null(int column) const;
 
   private:
     friend class SqliteDatabase;
-    /// What the rows of all queries share.
+    /// State shared by the rows of all queries.
     struct Reading {
         std::string failure{};
-        std::int64_t bytes_left = 0;  ///< that rows and texts may still need
+        std::int64_t bytes_left = 0;  ///< bytes that rows and texts may still use
     };
     SqliteRows(void* statement, Reading& reading) : statement_(statement), reading_(&reading) {}
 

@@ -1,8 +1,8 @@
-// Each distinct text is kept once and named by a small number: a trace of a million events holds only a
-// few thousand different texts.
+// Stores each distinct text once and gives it a small number: a trace of a million events has only
+// a few thousand distinct texts.
 //
 //   TextPool pool;
-//   const TextId id = pool.add("aten::mm");   // the same id for the same text, always
+//   const TextId id = pool.add("aten::mm");   // the same text always gets the same id
 //   pool[id] == "aten::mm"
 #pragma once
 
@@ -19,7 +19,7 @@ enum class TextId : std::uint32_t { empty = 0 };
 class TextPool {
   public:
     TextPool() { add(""); }
-    // Moved, never copied: the keys of a copy would point into the original.
+    // Can be moved but not copied: the keys of a copy would point into the original.
     TextPool(const TextPool&) = delete;
     TextPool& operator=(const TextPool&) = delete;
     TextPool(TextPool&&) = default;

@@ -12,7 +12,7 @@ struct Span {
     std::int64_t end = 0;
 };
 
-/// The sum of the overlaps of `span` with disjoint spans sorted by start.
+/// The total overlap of `span` with disjoint spans sorted by start.
 std::int64_t overlap(const Span& span, const std::vector<Span>& others) {
     std::int64_t sum = 0;
     auto at =
@@ -24,7 +24,7 @@ std::int64_t overlap(const Span& span, const std::vector<Span>& others) {
     return sum;
 }
 
-/// One GPU's kernels, in the order of their starts.
+/// One GPU's kernels, in order of start.
 class DeviceTimeline {
   public:
     /// Returns how long the GPU waited for the launch of this kernel.

@@ -47,7 +47,7 @@ void TraceBuilder::finish() {
                      [](const Kernel& a, const Kernel& b) { return a.start_ns < b.start_ns; });
 }
 
-/// Sorts the operators and finds each one's parent: a sweep with the open ones on a stack.
+/// Sorts the operators and finds the parent of each: a sweep that keeps open operators on a stack.
 void TraceBuilder::nest() {
     std::vector<Operator>& ops = trace_.operators;
     std::stable_sort(ops.begin(), ops.end(), [](const Operator& a, const Operator& b) {
@@ -84,8 +84,8 @@ void TraceBuilder::join() {
     }
 }
 
-/// The innermost range around each kernel's launch, and what its operators say of a collective. A
-/// parent stands before what it holds, so one pass over the operators knows both of each.
+/// The innermost range around each kernel's launch, and the collective that its operators describe.
+/// A parent comes before its children, so one pass over the operators finds both.
 void TraceBuilder::find_ranges() {
     const std::size_t count = trace_.operators.size();
     std::vector<std::int32_t> range_of(count, none);
@@ -107,7 +107,7 @@ void TraceBuilder::find_ranges() {
     }
 }
 
-/// The innermost operator or range open on a thread at a time.
+/// The innermost operator or range that is open on a thread at a given time.
 std::int32_t TraceBuilder::innermost(std::int64_t thread, std::int64_t time) const {
     const std::vector<Operator>& ops = trace_.operators;
     const auto after =

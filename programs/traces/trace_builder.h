@@ -1,5 +1,5 @@
-// Puts a Trace together from what a reader finds in a file, in any order; then works out what lies
-// within what, and which operator launched which kernel.
+// Builds a Trace from what a reader finds in a file, in any order; then determines which spans
+// enclose which, and which operator launched which kernel.
 //
 //   TraceBuilder builder(trace);
 //   builder.add(Operator{.name = builder.text("aten::mm"), ...});
@@ -7,8 +7,8 @@
 //   builder.add(Kernel{...}, {.external_id = 2, .correlation = correlation});
 //   builder.finish();
 //
-// A reader whose correlations are unique only within a process makes them unique with the process.
-// Entries of a kind beyond 2^31 are left out.
+// If a reader's correlations are unique only within a process, the reader combines them with the
+// process. Entries of one kind beyond 2^31 are left out.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@
 
 namespace ridge::programs {
 
-/// How a kernel names who launched it; -1: not at all.
+/// How a kernel identifies its launcher; -1: not given.
 struct KernelKeys {
     std::int64_t external_id = -1;  ///< of an operator
     std::int64_t correlation = -1;  ///< of a launch
@@ -36,7 +36,7 @@ class TraceBuilder {
     void add(Kernel kernel, KernelKeys keys);
     void add(const Launch& launch, std::int64_t correlation);
 
-    /// Sorts, nests and joins what was added. Nothing is added afterwards.
+    /// Sorts, nests and joins what was added. Nothing may be added afterwards.
     void finish();
 
   private:

@@ -21,8 +21,8 @@ std::int64_t whole(std::string_view text) {
     return std::abs(real) < limit ? static_cast<std::int64_t>(real) : -1;
 }
 
-/// Decimal microseconds as nanoseconds, exact to the last digit where that is a nanosecond: a time
-/// since boot in microseconds with three decimals has more digits than a double holds.
+/// Converts decimal microseconds to nanoseconds, exactly if the last digit is a nanosecond: a time
+/// since boot in microseconds with three decimals has more digits than a double can hold.
 std::int64_t nanoseconds(std::string_view text) {
     std::int64_t micro = 0;
     const char* const last = text.data() + text.size();
@@ -46,7 +46,7 @@ std::int64_t nanoseconds(std::string_view text) {
                : 0;
 }
 
-/// More than a day; sums over a trace's events stay in range.
+/// More than a day; sums over the events of a trace stay in range.
 constexpr std::int64_t longest_duration_ns = 100'000'000'000'000;
 
 enum class Place : std::uint8_t {
@@ -61,7 +61,7 @@ enum class Place : std::uint8_t {
     skip
 };
 
-/// What a key of an event or of its args names.
+/// The meaning of a key of an event or of its args.
 enum class Field : std::uint8_t {
     none,
     phase,
@@ -124,7 +124,7 @@ constexpr std::array arg_words{Word{"External id", Field::external_id},
                                Word{"Out msg nelems", Field::elements_out},
                                Word{"Group size", Field::group_size}};
 
-/// Words by their length: a name is compared with the one or two that are as long.
+/// Words by length: a name is compared only with the one or two words of the same length.
 class Words {
   public:
     template <std::size_t count>
@@ -272,7 +272,7 @@ class EventHandler {
         return places_.size() <= deepest;
     }
 
-    /// The text that the current list of an event's args goes to; null: it is not kept as text.
+    /// The text that receives the current list of an event's args; null: the list is not kept.
     std::string* list() {
         switch (field_) {
             case Field::input_types:
@@ -404,7 +404,7 @@ class EventHandler {
 }  // namespace
 
 void TraceEvent::clear() {
-    // Texts keep their memory: the next event fills them again.
+    // Texts keep their memory; the next event reuses it.
     for (std::string* text : {&phase, &category, &name, &input_types, &input_dims, &input_strides,
                               &concrete_inputs, &collective, &collective_type}) {
         text->clear();

@@ -1,10 +1,11 @@
-// The events of a Chrome trace (the JSON that the PyTorch profiler writes), one after the other.
+// The events of a Chrome trace (the JSON that the PyTorch profiler writes), one after another.
 //
 //   for_each_event(source, [&](const TraceEvent& event) { ... });
 //
 // Both forms are read: an object with `traceEvents`, or the bare array. The parser streams: memory
 // does not grow with the file. Only the fields below are kept; everything else is skipped.
-// Times are nanoseconds. Nesting is limited, and one event's texts are cut at `longest_text` (trace.h).
+// Times are nanoseconds. Nesting is limited, and the texts of an event are cut at `longest_text`
+// (trace.h).
 #pragma once
 
 #include <array>
@@ -22,7 +23,7 @@ struct TraceEvent {
     std::string phase;     ///< "X" a span, "i" an instant, "M" metadata, "s", "f" flows
     std::string category;  ///< "cpu_op", "kernel", "cuda_runtime", ...
     std::string name;
-    std::int64_t process = -1;  ///< -1 where it is not a number
+    std::int64_t process = -1;  ///< -1 if it is not a number
     std::int64_t thread = -1;
     std::int64_t start_ns = 0;
     std::int64_t duration_ns = 0;
@@ -39,7 +40,7 @@ struct TraceEvent {
     std::int64_t graph_node = -1;
     std::array<std::int64_t, 3> grid{};
     std::array<std::int64_t, 3> block{};
-    std::string input_types;  ///< JSON arrays as they stood, without blanks
+    std::string input_types;  ///< JSON arrays as in the file, without blanks
     std::string input_dims;
     std::string input_strides;
     std::string concrete_inputs;
@@ -52,7 +53,7 @@ struct TraceEvent {
     void clear();
 };
 
-/// Calls `visit` with each event; `header` is filled on the way, from before and after the events.
+/// Calls `visit` for each event; fills `header` from what comes before and after the events.
 ReadResult for_each_event(ByteSource& source, TraceHeader& header,
                           const std::function<void(const TraceEvent&)>& visit);
 

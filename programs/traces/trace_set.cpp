@@ -21,7 +21,7 @@ bool is_within(const Trace& trace, std::int32_t range, TextId name) {
     return false;
 }
 
-/// When ranges of a name were open, on whatever thread of each process.
+/// The times when ranges of a name were open, on any thread, for each process.
 class OpenTimes {
   public:
     OpenTimes(const Trace& trace, TextId name) {
@@ -44,10 +44,10 @@ class OpenTimes {
   private:
     using Times = std::vector<std::pair<std::int64_t, std::int64_t>>;
 
-    /// Activity files have the process in the upper half of a thread's number.
+    /// Activity files store the process in the upper half of a thread's number.
     static std::int64_t process_of(std::int64_t thread) { return thread >> 32; }
 
-    /// One entry where several overlap, in their order.
+    /// Merges overlapping entries into one and sorts them.
     static void merge(Times& times) {
         std::sort(times.begin(), times.end());
         std::size_t last = 0;

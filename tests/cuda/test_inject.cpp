@@ -74,7 +74,7 @@ TEST_CASE("A signal that ends the program leaves everything that was recorded") 
         CHECK(ranges_of(ended.trace).count("outer") == 1);
         CHECK(ranges_of(ended.trace).size() == 4);
         REQUIRE(ended.trace.notes.size() == 1);
-        CHECK_THAT(ended.trace.notes[0], contains_text("rank 2: did not end in order"));
+        CHECK_THAT(ended.trace.notes[0], contains_text("rank 2: did not end normally"));
     }
 }
 

@@ -204,7 +204,7 @@ TEST_CASE("A process that was killed leaves its open ranges and what it had writ
     CHECK(range_of(trace, trace.kernels[0]) == "train");
     REQUIRE(trace.notes.size() == 2);
     CHECK(trace.notes[0].find("lost 12 records") != std::string::npos);
-    CHECK(trace.notes[1].find("process 33: did not end in order") != std::string::npos);
+    CHECK(trace.notes[1].find("process 33: did not end normally") != std::string::npos);
 }
 
 TEST_CASE("Ranges of PyTorch's emit_nvtx are operators with their shapes") {

@@ -67,7 +67,7 @@ TEST_CASE("escapes become what they stand for", "[json]") {
     for (const char* wrong : {R"("\x")", R"("\u12")", R"("\u12g4")", R"("\ud83d")",
                               R"("\ud83d\u0041")", R"("\ude00")"}) {
         INFO(wrong);
-        CHECK(scan(wrong).damage == "a wrong escape sequence");
+        CHECK(scan(wrong).damage == "an invalid escape sequence");
     }
 }
 

@@ -200,11 +200,11 @@ TEST_CASE("a SQLite file whose rows or texts have no end is said to be damaged",
         const Trace trace = read_trace(folder + name);
         INFO(name);
         CHECK(trace.kernels.size() == 5);
-        CHECK(trace.read.damage == "holds a view or a computed value, which is not read");
+        CHECK(trace.read.damage == "contains a view or a computed value, which is not read");
     }
     // A column of 6 kB a row from nothing.
     CHECK_THROWS_WITH(read_trace(folder + "/computed_texts.sqlite"),
-                      contains_text("holds more rows than fit in its bytes"));
+                      contains_text("contains more rows than its size allows"));
 }
 
 TEST_CASE("ranges that name an operator", "[nsight]") {
