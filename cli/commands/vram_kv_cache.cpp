@@ -1,4 +1,5 @@
-// `ridge vram kv-cache`: memory of the key and value cache, and the sequences beside weights.
+// `ridge vram kv-cache`: memory of the key and value cache, and the sequences that fit beside
+// weights.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -43,7 +44,7 @@ model::KvCache cache_of(const KvOptions& options) {
     } else if (options.kind == "mqa") {
         cache.kv_heads = 1;
     } else if (options.kind == "gqa") {
-        if (options.kv_heads == 0) throw InputError("kv_heads is missing: gqa groups the heads");
+        if (options.kv_heads == 0) throw InputError("kv_heads is missing: gqa needs it");
         cache.kv_heads = options.kv_heads;
     } else {
         cache.kv_heads = options.heads;
