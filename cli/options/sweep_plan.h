@@ -1,8 +1,8 @@
 // The points of a sweep: fields that are ranges, fields that follow them, words that are lists, and
 // the rest.
 //
-//   const SweepPlan plan = make_sweep_plan(kind, texts);  // --m 1024:8192:128 --n @m --dtype bf16,fp8
-//   plan.set_variant(1, parameters);  // dtype=fp8; 0 to plan.variants() - 1
+//   const SweepPlan plan = make_sweep_plan(kind, texts);  // --m 1024:8192:128 --dtype bf16,fp8
+//   plan.set_variant(1, parameters);   // dtype=fp8; 0 to plan.variants() - 1
 //   plan.set_point(index, parameters);  // index from 0 to plan.size() - 1
 #pragma once
 
