@@ -254,10 +254,10 @@ def opening(ridge, judged, public, left):
     gpus = sorted({row["GPU"] for row in fitted})
     means = sorted(share(row["mean"]) for row in fitted)
     rows = sum(int(row["rows"]) for row in fitted)
-    lines = [f"**In-sample**: parameters are fitted on {rows} public measurements of {', '.join(gpus)} and on records of an H200; mean error by "
+    lines = [f"**In-sample**: parameters are fitted to {rows} public measurements of {', '.join(gpus)} and to records of an H200; mean error by "
              f"class {means[0]:.1f} to {means[-1]:.1f} %, median class {median(means):.1f} %."]
     if judged == NOT_JUDGED:
-        lines += ["**Judged blind**: " + NOT_JUDGED.strip(), "**Weakest classes**: known once a seed was drawn."]
+        lines += ["**Judged blind**: " + NOT_JUDGED.strip(), "**Weakest classes**: known when a seed has been drawn."]
     else:
         classes = cells_of(judged, "operation")
         total = next(row for row in classes if row["operation"] == "all")
@@ -270,10 +270,10 @@ def opening(ridge, judged, public, left):
     names = [row["name"] for row in csv.DictReader(io.StringIO(run([ridge, "gpus", "--format", "csv"])))]
     never = [name for name in names if name not in gpus and name != "h200-sxm"]
     carried = sorted((share(row["mean"]), f"{row['class']} on {row['GPU']}") for row in cells_of(left, "class"))
-    lines.append(f"**Never measured**: {len(never)} of the {len(names)} GPUs of the catalogue take their efficiencies from a relative; the answer "
-                 f"says so. Measured GPUs treated so are off by {median([mean for mean, _ in carried]):.1f} % (median class), "
+    lines.append(f"**Never measured**: {len(never)} of the {len(names)} GPUs of the catalogue take their efficiencies from a related GPU, and the answer "
+                 f"says so. Measured GPUs treated the same way are off by {median([mean for mean, _ in carried]):.1f} % (median class), "
                  f"{carried[0][0]:.1f} to {carried[-1][0]:.0f} % (worst: {carried[-1][1]}).")
-    lines.append("**Bands** hold 80 % of such errors by design: the column \"in band\" says how many they hold.")
+    lines.append("**Bands** hold 80 % of such errors by design; the column \"in band\" shows how many they do hold.")
     return "\n".join("- " + line for line in lines)
 
 
