@@ -37,7 +37,7 @@ def row_of(gpu, operation, implementation, rows):
 
 
 def name_of(row):
-    """The operation; of a product its type as well, since each runs kernels of its own."""
+    """The operation; for a product also its type, since each type runs its own kernels."""
     fields = dict(word.split("=", 1) for word in row["op"].split() if "=" in word)
     if row["operation"] == "matmul":
         return f"matmul {fields['dtype']} {fields['l2']}"
@@ -60,7 +60,7 @@ def share_inside(rows):
 
 
 def outside_line(groups):
-    """The classes whose bands hold too few of their records or too many."""
+    """Names the classes whose bands hold too few or too many of their records."""
     least, most, enough = 72.0, 90.0, 40
     names = [f"{operation} {implementation} on an {gpu} {share_inside(rows):.0f} % of {len(rows)}"
              for (gpu, operation, implementation), rows in sorted(groups.items())
