@@ -1,4 +1,4 @@
-"""The paragraphs of docs/accuracy.md and of the pages behind it, which `accuracy.py` puts around its tables."""
+"""The paragraphs of docs/accuracy.md and of its detail pages, which `accuracy.py` puts around its tables."""
 
 TITLES = {"judged": "judged blind", "calibrated": "an H100 after ridge calibrate --full, judged blind", "public": "public measurements", "left-out": "GPUs that nothing was fitted to",
           "published": "published rates of products",

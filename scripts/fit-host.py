@@ -113,7 +113,7 @@ def main():
     print(f"left free: power of the launch {power:.2f} +- {spread[-2]:.2f}, the H100's host x {math.exp(factor):.2f} "
           f"+- {spread[-1]:.2f}")
     for gpu in ("h200", "h100"):
-        print(f"usual launch beside the {gpu}: "
+        print(f"usual launch of the {gpu}'s host: "
               f"{statistics.median(s['probe'] for s in fitted if s['gpu'] == gpu):.1f} us")
     report_left_out(fitted)
     for file in dict.fromkeys(step["file"] for step in steps):

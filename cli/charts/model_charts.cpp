@@ -171,7 +171,7 @@ plot::Chart pareto_chart(const std::vector<programs::ServingPoint>& points,
                          const std::string& title) {
     plot::Sweep sweep;
     sweep.title = title;
-    sweep.subtitle = "numbers: batch, where no other point is better in both";
+    sweep.subtitle = "numbers: batch of points that no other point beats in both";
     sweep.x = {.title = "Tokens/s of a sequence"};
     sweep.y = {.title = "Tokens/s of a GPU"};
     plot::Series front{.name = "Pareto front", .markers = plot::Markers::hidden};

@@ -292,8 +292,8 @@ plot::Sweep record_sweep(const Validation& validation, std::span<const Record> r
     plot::Sweep sweep;
     sweep.x = {.title = std::string(model::info_of(x).name), .unit = "", .scale = plot::Scale::log};
     sweep.y = ordinate_axis(ordinate, "Inputs and outputs over time");
-    sweep.subtitle = "Lines join predictions that differ in " + sweep.x.title +
-                     " alone, or in fields equal to it";
+    sweep.subtitle =
+        "Lines join predictions that differ only in " + sweep.x.title + " or in fields equal to it";
     std::size_t index = 0;
     for (auto& [name, pair] : classes) {
         auto& [measured, predicted] = pair;

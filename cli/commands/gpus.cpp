@@ -230,7 +230,7 @@ Action build_gpus(CommandLine& line, std::span<const std::string>) {
     line.require_subcommands(0, 1);
     add_format_option(line, options->format, "table|json|csv|md");
     options->show.positional("name", options->name, "GPU by name or alias").value("GPU").required();
-    options->show.flag("--all", options->all, "every number with its source");
+    options->show.flag("--all", options->all, "show every number with its source");
     options->show.fall_through();
     add_format_option(options->show, options->format, "table|json|csv|md");
     options->check.positional("file", options->files, "GPU descriptions").value("FILE").required();

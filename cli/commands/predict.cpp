@@ -153,7 +153,7 @@ Action build_predict(CommandLine& line, std::span<const std::string> arguments) 
     line.option("--from", options->from, "CSV of shapes, one prediction per row; - is stdin")
         .value("FILE");
     line.option("--keep", options->keep,
-                "with --from: further columns to pass through, separated by commas, or all")
+                "with --from: more columns to pass through, separated by commas, or all")
         .value("NAMES");
     line.option("--jobs", options->jobs,
                 "with --from: threads that predict (default: one per core)")

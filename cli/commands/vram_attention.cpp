@@ -483,7 +483,7 @@ Action build_vram_attention(CommandLine& line, std::span<const std::string> argu
         .in_range(0, 64);
     line.option("--fit", options->fit, "find the largest that fits: seq, batch or heads")
         .one_of({"seq", "batch", "heads"});
-    line.flag("--timeline", options->timeline, "every allocation and release, in order");
+    line.flag("--timeline", options->timeline, "list every allocation and release, in order");
     line.option("-o,--output", options->chart.file,
                 "timeline as a chart, or memory over a range: .svg, .html, .png or .pdf")
         .value("FILE");

@@ -158,12 +158,12 @@ Action build_vram_kv_cache(CommandLine& line) {
     line.option("--layers", options->cache.layers, "layers (required)").required();
     line.option("--heads", options->heads, "query heads (mha)");
     line.option("--kv-heads", options->kv_heads, "key and value heads (gqa)");
-    line.option("--head-dim", options->cache.head_dim, "elements of one head");
+    line.option("--head-dim", options->cache.head_dim, "elements per head");
     line.option("--latent", options->cache.latent, "mla: elements of the latent vector");
     line.option("--rope-dim", options->cache.rope, "mla: elements of the rotary key");
     line.option("--dtype", options->dtype, "type of the cache: fp16, bf16, fp8, ...");
     line.option("--block", options->cache.block, "tokens in a page (0: no pages)");
-    line.option("--seq", options->seq, "tokens of a sequence");
+    line.option("--seq", options->seq, "tokens per sequence");
     line.option("--weights", options->weights, "memory of the weights, \"16 GB\"").value("SIZE");
     line.option("--capacity", options->capacity, "device memory, \"80GiB\", instead of --gpu")
         .value("SIZE");

@@ -84,8 +84,7 @@ std::string as_value_of_flag(std::string_view argument) {
     constexpr std::array<std::string_view, 8> values{"true", "false", "yes", "no",
                                                      "on",   "off",   "1",   "0"};
     const bool is_value = std::find(values.begin(), values.end(), argument) != values.end();
-    return is_value ? "; a flag stands alone or takes its value after '=', as in --causal=true"
-                    : "";
+    return is_value ? "; a flag has no value or takes it after '=', as in --causal=true" : "";
 }
 
 /// Names the arguments that the parser could not place, options with the nearest known one.

@@ -58,7 +58,7 @@ ModelOptions::ModelOptions(CommandLine& line, Lists lists) {
         .value("CONFIG");
     line.option("--phase", phase_, "prefill, decode (one token per sequence) or train")
         .one_of({"prefill", "decode", "train"});
-    line.option("--batch", batch_, "sequences").value("COUNT");
+    line.option("--batch", batch_, "sequences in the batch").value("COUNT");
     line.option(
         "--seq", seq_,
         "tokens of a prompt or, in decode, of the cache (2048, or the model's positions if fewer)");
@@ -84,7 +84,7 @@ ModelOptions::ModelOptions(CommandLine& line, Lists lists) {
     std::vector<std::string> hosts;
     for (const programs::Host& host : programs::hosts()) hosts.emplace_back(host.name);
     line.option("--host", host_,
-                "host that dispatches the kernels (default: the one measured beside the GPU)")
+                "host that dispatches the kernels (default: the one measured with the GPU)")
         .one_of(hosts);
     line.option("--launch", launch_,
                 "time to launch one small kernel, \"12.5 us\": scales the host's times");
