@@ -261,8 +261,8 @@ Action build_compare(CommandLine& line, std::span<const std::string> arguments) 
     add_format_option(line, options->format, "table|chart|json|csv|md");
     add_chart_options(line, options->chart);
     line.footer(
-        "--gpu, --impl, --dtype and other words may be lists (a,b), counts may be ranges as\n"
-        "in `ridge sweep`. Every combination is a row, or a dot with its band on a chart.\n"
+        "--gpu, --impl, --dtype and other words may be lists (a,b), counts may be ranges\n"
+        "as in `ridge sweep`. Every combination is a row, or a dot with its band.\n"
         "Examples:\n"
         "  ridge compare matmul --m 8192 --n 8192 --k 8192 --dtype bf16 \\\n"
         "      --gpu a100-sxm-80gb,h100-sxm,h200-sxm\n"

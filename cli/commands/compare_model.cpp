@@ -216,8 +216,8 @@ Action build_compare_model(CommandLine& line) {
     add_format_option(line, command->format, "table|chart|json|csv|md");
     add_chart_options(line, command->chart);
     line.footer(
-        "--gpu, --software and --dtype may be lists (a,b), --tp and --batch ranges too; every\n"
-        "combination is a row.\n"
+        "--gpu, --software and --dtype may be lists (a,b), --tp and --batch also ranges.\n"
+        "Every combination is a row.\n"
         "Examples:\n"
         "  ridge compare model llama-3.1-8b --gpu h100-sxm,h200-sxm,b200 --phase decode \\\n"
         "      --software transformers,compiled,serving --batch 16\n"

@@ -219,8 +219,8 @@ int show_operation(const Context& context, const model::OperationInfo& info, For
     write_text(context.out, functions_table());
     context.out
         << "\nFLOP by definition, and what the pipes execute for fp32 (docs/model.md, E3).\n"
-           "Numbers, pi, names and parentheses work as usual; c, alpha, beta and eps are scalars,\n"
-           "bias, gamma and scale are vectors, all other names are tensors.\n";
+           "Numbers, pi, names and parentheses work as usual. c, alpha, beta and eps are\n"
+           "scalars, bias, gamma and scale are vectors, all other names are tensors.\n";
     return success;
 }
 

@@ -142,8 +142,7 @@ void write_counted(const Context& context, const programs::TraceReport& report, 
         table.rows.push_back(std::move(cells));
     }
     if (table.rows.empty()) return;
-    context.out << "\nMeasured rooflines: counted bytes and FLOP over the time of the run without "
-                   "counters\n";
+    context.out << "\nMeasured rooflines: counted bytes and FLOP over the time without counters\n";
     write_text(context.out, table);
 }
 

@@ -237,9 +237,8 @@ void write_corrections(const Context& context, std::span<const measure::Residual
                              {r.kept_because}});
     }
     if (!format)
-        context.out
-            << "Errors on shapes that these fits did not see: a third or, for records, five "
-               "folds:\n";
+        context.out << "Errors on shapes that these fits did not see: a third; for records, five "
+                       "folds:\n";
     write_rows(context, rows, format.value_or(Format::table));
 }
 
