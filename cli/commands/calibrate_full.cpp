@@ -36,7 +36,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Seed of the shapes that calibrations draw; no accuracy test uses it.
+/// Seed of the shapes that calibrations draw; no judging set uses it.
 constexpr std::uint64_t calibration_seed = 101;
 
 constexpr std::string_view framework_classes =

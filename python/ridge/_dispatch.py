@@ -59,7 +59,7 @@ def attention_backend(q: Any, k: Any, v: Any, mask: Any, causal: bool, capabilit
 
 
 def _additive(mask: Any, dtype: Any) -> Any:
-    """Turns a boolean mask into one that is added to the scores, with the operators that CUDA uses."""
+    """A boolean mask as one that is added to the scores, made of two constants and a choice between them."""
     if mask is None or mask.dtype != torch.bool:
         return mask
     zero = torch.scalar_tensor(0.0, dtype=dtype, device=mask.device)

@@ -99,7 +99,7 @@ class Recorder(TorchDispatchMode):
         return out
 
     def watch(self, tensor: Any, events: list[tuple[int, int]] | None = None) -> None:
-        """Records a tensor's storage in `events` (default: the current ones) until nothing holds it."""
+        """Records a tensor's storage until nothing holds it; it begins in `events` (default: now)."""
         storage = _storage(tensor)
         key = storage._cdata
         if key in self._storages:
