@@ -32,9 +32,9 @@ bool colour_wanted() {
     const bool dumb = terminal != nullptr && std::string_view(terminal) == "dumb";
     return isatty(STDOUT_FILENO) != 0 && (no_colour == nullptr || *no_colour == '\0') && !dumb;
 }
+
 /// Whether the locale uses UTF-8, by the first variable that is set. Otherwise braille characters
 /// cannot be shown.
-/// rubbish.
 bool utf8_wanted() {
     for (const char* const name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
         const char* const value = std::getenv(name);

@@ -3,8 +3,8 @@
 //   const std::vector<TimelineEntry> entries = timeline(machines);
 //   write_chart_output(context, output, timeline_chart(entries));
 //
-// All values are relative to the first GPU that has all three figures. A line follows the records,
-// the GPUs that were the fastest so far: it is fitted by least squares to their logarithms.
+// All values are relative to the first GPU that has all three figures. A line follows the
+// GPUs that were the fastest so far; it is fitted by least squares to their logarithms.
 #pragma once
 
 #include <optional>

@@ -27,7 +27,7 @@
 
 namespace ridge::cli {
 
-/// Most threads of a batch.
+/// Largest number of threads of a batch.
 constexpr int most_jobs = 256;
 
 struct BatchOptions {
@@ -45,9 +45,9 @@ struct BatchResult {
     std::int64_t failed = 0;
     bool decimal_prefix = false;  ///< a count was written with k, M or G
 };
+
 /// Streams the rows to `context.out` until they end or the output is closed. InputError when the
 /// file cannot be read, is empty or has a broken header (a column twice, no `op`, no GPU anywhere).
-/// cannot be read, is empty or has a broken header (a column twice, no `op`, no GPU anywhere).
 BatchResult predict_batch(const Context& context, Machines& machines, const BatchOptions& options);
 
 }  // namespace ridge::cli

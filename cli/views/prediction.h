@@ -22,7 +22,7 @@ struct Answer {
     model::Execution execution;
     const model::Machine* machine = nullptr;
     model::Outcome outcome;
-    std::string gpu_origin{};  ///< if not the command line: "from RIDGE_GPU"
+    std::string gpu_origin{};  ///< of a default GPU: "from RIDGE_GPU"
 };
 
 /// Fills operation, execution and outcome from the other members. InputError names a broken field.

@@ -12,10 +12,10 @@ namespace ridge::python {
 
 /// Converts to dict, list, str, int, float, bool or None; members keep their order.
 [[nodiscard]] nanobind::object to_python(const Json& json);
+
 /// Converts keyword arguments to the fields of an operation: counts from int, flags from bool,
 /// words and texts from str. None leaves a field at its default. InputError, with the nearest name,
 /// for a name that this operation does not have.
-/// naming the nearest. None leaves a field at its default.
 [[nodiscard]] model::Parameters parameters_of(model::OperationKind kind,
                                               const nanobind::dict& fields);
 
