@@ -1,7 +1,7 @@
 // Memory of attention against a size that varies: `ridge vram attention --seq 1024:131072:*2`.
 //
-// One column per implementation, the capacities of the GPUs across the chart, and the largest size
-// that fits into each.
+// One column or line per implementation, the capacities of the GPUs across the chart, and the size
+// that is the largest to fit into each.
 #pragma once
 
 #include <functional>
